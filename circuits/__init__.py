@@ -1,0 +1,39 @@
+"""Mechanism: what attention does as the prefix grows, from scores computed exactly.
+
+The names below are loaded on first use, so that importing the package needs no torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from circuits.hardmax import Hardmax, HardmaxResult, hardmax_statistics
+    from circuits.scores import attention_sample, score_inputs, scores_at, stream_scores
+
+__all__ = [
+    "Hardmax",
+    "HardmaxResult",
+    "attention_sample",
+    "hardmax_statistics",
+    "score_inputs",
+    "scores_at",
+    "stream_scores",
+]
+
+_HOME = {
+    "Hardmax": "circuits.hardmax",
+    "HardmaxResult": "circuits.hardmax",
+    "hardmax_statistics": "circuits.hardmax",
+    "attention_sample": "circuits.scores",
+    "score_inputs": "circuits.scores",
+    "scores_at": "circuits.scores",
+    "stream_scores": "circuits.scores",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

@@ -1,0 +1,8 @@
+"""``python -m circuits DIR``: ``lengthlens measure DIR``, restricted to the measurements of this package."""
+
+from __future__ import annotations
+
+from workbench.cli.measure import run_for_package
+
+if __name__ == "__main__":
+    run_for_package("circuits")

@@ -1,0 +1,139 @@
+"""Probes of a model in hand, without a run folder: ``probe(model, batches).figure()``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from probes.decode import ProbeError
+from probes.measurement import ProbeMeasurement
+from probes.position import Position
+from probes.rows import Rows
+from probes.summary import Summary
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    from workbench.models.protocol import HookedModel
+    from workbench.table.schema import Row
+    from workbench.tasks.base import Batch
+
+TARGETS: dict[str, type[ProbeMeasurement]] = {"summary": Summary, "position": Position}
+
+
+@dataclass(frozen=True)
+class ProbeResult:
+    """Rows of one model's probes, as a measurement of a run would have stored them.
+
+    Attributes:
+        rows: rows of the table's format; ``run`` is empty and ``step`` 0, for there is no run.
+        inside: the lengths that ``transfer`` was fitted on.
+    """
+
+    rows: list[Row]
+    inside: tuple[int, ...]
+
+    def frame(self) -> pd.DataFrame:
+        """The rows as a data frame, one column per field of the table."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows)
+
+    def figure(self, layer: int | None = None, theme: Literal["light", "dark"] = "light") -> go.Figure:
+        """Decodability over prefix length at one layer (None = the last)."""
+        from workbench.figures.representation import decodability_over_length
+
+        return decodability_over_length(
+            self.frame(), trained=max(self.inside), step=0, layer=layer, theme=theme
+        )
+
+
+def probe(
+    model: HookedModel,
+    batches: Iterable[Batch],
+    target: Literal["summary", "position"] = "summary",
+    *,
+    inside: Sequence[int] | None = None,
+    untrained: HookedModel | None = None,
+    seed: int = 0,
+    **settings: Any,
+) -> ProbeResult:
+    """Fit and score all probes of a model on batches of several lengths.
+
+    Args:
+        model: the model to read.
+        batches: one batch per prefix length, as ``task.sample`` gives them, of one law and with equally
+            many sequences; under a prefix-closed law ``batch.prefix(n)`` serves as well.
+        target: ``summary`` at each exact length, or ``position`` in the band below each.
+        inside: lengths that ``transfer`` is fitted on; None = the shorter half of the lengths (the
+            middle one included). State the training lengths where the model was trained.
+        untrained: the same architecture before training; without it there is no ``selectivity``.
+        seed: seed of the split, the pool, the shuffle and the resamples.
+        **settings: further settings of the measurement, e.g. ``resamples`` or ``positions``.
+
+    Raises:
+        ProbeError: for an unknown target, no batches, batches of different laws or sizes, or a length
+            in ``inside`` that no batch has.
+    """
+    by_length = _by_length(batches)
+    law = next(iter(by_length.values())).law
+    if target not in TARGETS:
+        raise ProbeError(f"unknown probe target {target!r}; use {' or '.join(TARGETS)}")
+    lengths = sorted(by_length)
+    fitted = tuple(sorted(inside)) if inside is not None else tuple(lengths[: (len(lengths) + 1) // 2])
+    absent = [n for n in fitted if n not in by_length]
+    if absent:
+        raise ProbeError(f"inside names length {absent[0]}, but the batches have {lengths}")
+
+    measurement = TARGETS[target](law=law, **settings)
+    for length, batch in by_length.items():
+        measurement.observe(law, length, batch, _cache(model, batch, measurement))
+
+    def step_0() -> dict[int, Rows] | None:
+        if untrained is None:
+            return None
+        names = measurement.hooks(untrained.cfg)
+        return {
+            n: measurement.reduce(b, n, _cache(untrained, b, measurement), names)
+            for n, b in by_length.items()
+        }
+
+    made = measurement.decode(fitted, _generators(seed), step_0)
+    setting = json.dumps(measurement.settings, sort_keys=True)
+    common = {"run": "", "step": 0, "measurement": measurement.name, "setting": setting}
+    return ProbeResult([{**r, **common} for r in made], fitted)
+
+
+def _by_length(batches: Iterable[Batch]) -> dict[int, Batch]:
+    listed = list(batches)
+    found = {b.length: b for b in listed}
+    if not found:
+        raise ProbeError("probe needs at least one batch")
+    if len(found) < len(listed):
+        raise ProbeError("probe takes one batch per length, and two have the same length")
+    if len({b.law for b in listed}) > 1:
+        raise ProbeError(f"all batches must be of one law, not {', '.join(sorted({b.law for b in listed}))}")
+    if len({len(b) for b in listed}) > 1:
+        raise ProbeError("all batches must have equally many sequences, for one split serves all lengths")
+    return found
+
+
+def _cache(model: HookedModel, batch: Batch, measurement: ProbeMeasurement) -> Any:
+    ids = batch.position_ids
+    if ids is None:
+        ids = model.cfg.ids.evaluation(batch.tokens.shape[1])
+    return model.run_with_cache(batch.tokens, ids, names_filter=measurement.hooks(model.cfg))[1]
+
+
+def _generators(seed: int) -> Any:
+    """Independent generators by name, all from one seed."""
+
+    def rng(*parts: object) -> np.random.Generator:
+        return np.random.default_rng([seed, *json.dumps([str(p) for p in parts]).encode()])
+
+    return rng

@@ -1,0 +1,98 @@
+"""Does the residual stream hold the position of the query?
+
+At one exact prefix length position is constant, so it is read in the band (n/2, n], with the logarithm of
+the position (relative) and the position itself as targets. A high score is *information present* and by
+itself no evidence that anything depends on length: uniform attention of an untrained model writes 1/i, and
+a count that is not normalised grows with i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from probes import controls
+from probes.decode import ProbeError
+from probes.measurement import ProbeMeasurement
+from probes.report import Names
+from probes.rows import Rows, gather
+from workbench.measure.measurement import Quantity
+from workbench.tasks.base import Batch
+
+QUERIES = ("supervised", "all")
+
+
+class Position(ProbeMeasurement):
+    """Position probes at every layer, R^2 in the band (n/2, n]; rows are (sequence, position).
+
+    Args:
+        law: the evaluation law.
+        resamples: bootstrap resamples of test sequences behind every interval.
+        positions: positions per sequence and band, drawn at random without replacement.
+        seed: seed of that draw, which depends on nothing else but the length.
+        queries: ``supervised`` positions only, or ``all``.
+
+    Raises:
+        ProbeError: for fewer than one position, or an unknown kind of query.
+    """
+
+    name = "probes.position"
+    title = "Position probes"
+    names = Names("position_decodability")
+    label_controls = (controls.SHUFFLED,)
+    token_controls = (controls.TOKEN,)
+    quantities = (
+        Quantity(
+            "position_decodability",
+            "held-out R^2 of a linear probe for the position i, or log i, of queries in the band (n/2, n]: "
+            "information present, not evidence of use",
+            "R^2",
+            high=1.0,
+            about="position",
+        ),
+    )
+
+    def __init__(
+        self,
+        law: str = "matched",
+        resamples: int = 400,
+        positions: int = 8,
+        seed: int = 0,
+        queries: str = "supervised",
+    ) -> None:
+        super().__init__(law, resamples)
+        if positions < 1:
+            raise ProbeError(f"positions per band must be at least 1, not {positions}")
+        if queries not in QUERIES:
+            raise ProbeError(f"unknown kind of query {queries!r}; use {' or '.join(QUERIES)}")
+        self.positions, self.seed, self.queries = positions, seed, queries
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        own = {"positions": self.positions, "seed": self.seed, "queries": self.queries}
+        return super().settings | own
+
+    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
+        """Some positions of the band (length/2, length] of every sequence."""
+        at = self._draw(batch, length)
+        place = (at[:, 1] + (0 if batch.bos else 1)).double()
+        return gather(batch, cache, sites, at, {"log_i": place.log(), "i": place})
+
+    def _draw(self, batch: Batch, length: int) -> Int[Tensor, "row 2"]:
+        """(sequence, index) of the drawn positions, without those that are not supervised."""
+        first, last = batch.index(length // 2 + 1), batch.index(length)
+        order = np.random.default_rng([self.seed, length]).random((len(batch), last - first + 1))
+        if self.queries == "supervised":
+            order[~batch.mask[:, first : last + 1].cpu().numpy()] = np.inf
+        chosen = order.argsort(1)[:, : self.positions]
+        kept = np.isfinite(np.take_along_axis(order, chosen, 1))
+        sequence, slot = kept.nonzero()
+        return torch.from_numpy(np.stack([sequence, first + chosen[sequence, slot]], 1))
+
+
+MEASUREMENT = Position

@@ -1,0 +1,78 @@
+"""Does the residual stream hold the output summary, and in the same code as the prefix grows?
+
+Probes are fitted and tested at exact prefix lengths. *Refit* asks whether the summary is there at all at
+a length; *transfer* (fitted on the training lengths, then frozen) whether what reads it in training still
+does; *recalibrated* (the same directions, gain and threshold refitted) whether it lies in the same
+directions. Refit minus recalibrated: the direction moved. Recalibrated minus transfer: scale or offset did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from probes import controls
+from probes.measurement import ProbeMeasurement
+from probes.report import Names
+from probes.rows import Rows, gather
+from workbench.measure.measurement import Quantity
+from workbench.tasks.base import Batch
+
+TARGET = "output_summary"
+
+
+class Summary(ProbeMeasurement):
+    """Summary probes at every layer: balanced accuracy where the summary is a class, R^2 where it is real.
+
+    A frozen probe is fitted on as many rows as a refitted one: each sequence of the fitted half enters the
+    pool once, at one of the lengths of G_in.
+
+    Args:
+        law: the evaluation law; ``matched`` keeps the law of the summary, so that scores compare over length.
+        resamples: bootstrap resamples of test sequences behind every interval.
+    """
+
+    name = "probes.summary"
+    title = "Summary probes"
+    names = Names("summary_decodability", rmse="summary_rmse", selectivity="selectivity")
+    label_controls = (controls.SHUFFLED, controls.HASHED)
+    token_controls = (controls.TOKEN, controls.TOKENS, controls.CONSTANT)
+    quantities = (
+        Quantity(
+            "summary_decodability",
+            "held-out score of a linear probe for the output summary at one exact prefix length: "
+            "balanced accuracy of a class, R^2 of a real summary",
+            "balanced accuracy or R^2",
+            high=1.0,
+            about="summary",
+        ),
+        Quantity(
+            "selectivity",
+            "refit summary_decodability minus the largest of the controls untrained, token_only, "
+            "last_8_tokens and position_only",
+            "difference of scores",
+            about="summary",
+        ),
+        Quantity(
+            "summary_rmse",
+            "held-out root mean squared error of a linear probe for a real output summary",
+            "units of the summary",
+            low=0.0,
+            about="summary",
+        ),
+    )
+
+    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
+        """The supervised queries whose prefix length is exactly ``length``, one per sequence."""
+        index = batch.index(length)
+        sequence = batch.mask[:, index].nonzero()[:, 0]
+        at = torch.stack([sequence, torch.full_like(sequence, index)], 1)
+        summary = batch.output_summary[sequence, index].cpu()
+        return gather(
+            batch, cache, sites, at, {TARGET: summary.double() if not batch.categorical else summary}
+        )
+
+
+MEASUREMENT = Summary

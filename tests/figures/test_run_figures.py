@@ -1,0 +1,391 @@
+"""The nine panels of the Run page: axes that do not move, gaps, labels, and data equal to drawing."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from workbench import figures
+from workbench.figures import NotMeasured
+from workbench.figures.template import MARGINS, PLOT_HEIGHT, u_length, u_step
+from workbench.figures.tokens import TOKENS, TRAIN_ON_HEATMAP
+
+TRAINED, STEP, LENGTH = 50, 1000, 200
+
+#: name -> (column kind, arguments)
+BUILDERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "accuracy_heatmap": ("step", {"trained": TRAINED}),
+    "accuracy_over_length": ("length", {"trained": TRAINED, "step": STEP}),
+    "accuracy_over_training": ("step", {"trained": TRAINED, "length": LENGTH}),
+    "failure_length": ("failure", {"trained": TRAINED, "step": STEP, "layer": 0, "head": 1}),
+    "decodability_over_training": ("step", {"trained": TRAINED, "length": LENGTH}),
+    "decodability_over_length": ("length", {"trained": TRAINED, "step": STEP}),
+    "decodability_by_layer": ("dumbbell", {"step": STEP, "length": LENGTH}),
+    "head_over_training": ("step", {"trained": TRAINED, "length": LENGTH, "layer": 0, "head": 0}),
+    "head_over_length": ("length", {"trained": TRAINED, "step": STEP, "layer": 0, "head": 0}),
+    "head_grid_figure": ("dumbbell", {"step": STEP, "length": LENGTH, "layer": 0, "head": 0}),
+}
+LINES = [name for name in BUILDERS if "_over_" in name]
+OVER_LENGTH = [name for name in BUILDERS if name.endswith("over_length")]
+
+
+def build(name: str, frame: pd.DataFrame, **changes: Any) -> go.Figure:
+    builder: Callable[..., go.Figure] = getattr(figures, name)
+    return builder(frame, **(BUILDERS[name][1] | changes))
+
+
+def data_of(name: str, frame: pd.DataFrame) -> pd.DataFrame:
+    function: Callable[..., pd.DataFrame] = getattr(figures, f"{name}_data")
+    takes = function.__annotations__
+    return function(frame, **{k: v for k, v in BUILDERS[name][1].items() if k in takes})
+
+
+def traces(figure: go.Figure, name: str) -> list[Any]:
+    return [trace for trace in figure.data if trace.name == name]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", BUILDERS)
+def test_every_figure_has_its_margins_meta_and_theme(name: str, theme: str, robust: pd.DataFrame) -> None:
+    column, _ = BUILDERS[name]
+    figure = build(name, robust, theme=theme, size=12)
+    margin = figure.layout.margin
+    assert {k: margin[k] for k in "lrtb"} == MARGINS[column]
+    assert figure.layout.template.layout.font.size == 12
+    assert figure.layout.template.layout.font.color == TOKENS[theme]["ink2"]
+    meta = figure.layout.meta
+    assert set(meta) >= {"title", "slice", "alt", "x", "n"}
+    assert {meta["x"][k] for k in ("low", "high")} == set(figure.layout.xaxis.range)
+    assert "\n" not in meta["alt"]
+    assert meta["n"] in (512, 128)
+    json.loads(figure.to_json())
+    assert "NaN" not in json.dumps(meta)
+    assert figure.layout.uirevision.startswith("robust/")
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_axes_stay_while_the_cursor_moves(name: str, robust: pd.DataFrame) -> None:
+    arguments = BUILDERS[name][1]
+    moved = {k: v for k, v in {"step": 10, "length": 16}.items() if k in arguments}
+    one, other = build(name, robust), build(name, robust, **moved)
+    assert one.layout.xaxis.range == other.layout.xaxis.range
+    assert one.layout.xaxis.ticktext == other.layout.xaxis.ticktext
+    if name != "failure_length":  # its rows depend on what applies at the step
+        assert one.layout.yaxis.range == other.layout.yaxis.range
+
+
+def test_ranges(robust: pd.DataFrame) -> None:
+    assert build("accuracy_over_length", robust).layout.yaxis.range == (pytest.approx(0.44), 1.04)
+    heat = traces(build("accuracy_heatmap", robust), "cells")[0]
+    assert (heat.zmin, heat.zmax) == (0.5, 1.0)
+    for name in ("decodability_over_length", "head_over_length"):
+        assert build(name, robust).layout.yaxis.range == (pytest.approx(-0.05), pytest.approx(1.05))
+
+
+def test_axes_align_down_a_column(robust: pd.DataFrame) -> None:
+    for kind in ("step", "length"):
+        ranges = {build(n, robust).layout.xaxis.range for n, (column, _) in BUILDERS.items() if column == kind}
+        assert len(ranges) == 1
+
+
+@pytest.mark.parametrize("name", OVER_LENGTH)
+def test_training_length_is_a_dashed_line_with_wash_and_name(name: str, robust: pd.DataFrame) -> None:
+    figure = build(name, robust)
+    (line,) = [s for s in figure.layout.shapes if s.name == "training length"]
+    assert line.x0 == line.x1 == u_length(TRAINED)
+    assert line.line.color == TOKENS["light"]["train"]
+    assert line.line.dash == "4px,3px"
+    (wash,) = [s for s in figure.layout.shapes if s.fillcolor == TOKENS["light"]["train_wash"]]
+    assert (wash.x0, wash.x1) == (figure.layout.xaxis.range[0], u_length(TRAINED))
+    assert "trained ≤ 50" in [a.text for a in figure.layout.annotations]
+
+
+def test_training_line_on_the_heatmap_lies_after_the_last_trained_row(robust: pd.DataFrame) -> None:
+    figure = build("accuracy_heatmap", robust)
+    under, over = [s for s in figure.layout.shapes if s.name == "training length"]
+    edge = (u_length(50) + u_length(100)) / 2
+    assert under.y0 == over.y0 == pytest.approx(edge)
+    assert (under.line.color, under.line.width) == ("#FFFFFF", 3.5)
+    assert (over.line.color, over.line.width) == (TRAIN_ON_HEATMAP, 1.5)
+
+
+def test_heatmap_cells_are_float32_between_edges(robust: pd.DataFrame, synthetic: Any) -> None:
+    heat = traces(build("accuracy_heatmap", robust), "cells")[0]
+    z = np.asarray(heat.z)
+    assert z.dtype == np.float32
+    assert z.shape == (len(synthetic.LENGTHS), len(synthetic.STEPS))
+    assert len(heat.x) == z.shape[1] + 1
+    assert len(heat.y) == z.shape[0] + 1
+    story = synthetic.Story("robust", True)
+    at = synthetic.LENGTHS.index(200), synthetic.STEPS.index(1000)
+    assert z[at] == pytest.approx(story.accuracy(1000, 200, "matched"), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_what_is_drawn_is_what_the_data_says(name: str, coupled: pd.DataFrame) -> None:
+    along = "step" if "training" in name else "length"
+    place = u_step if along == "step" else u_length
+    figure, data = build(name, coupled), data_of(name, coupled)
+    others = []
+    for series, rows in data.groupby("series", sort=False):
+        if series == "chance":
+            drawn = traces(figure, "level")[0]
+        elif str(series).startswith("L") and series != "L0 H0":
+            others.append((rows, place, along))
+            continue
+        else:
+            (drawn,) = traces(figure, str(series))
+        assert list(drawn.x) == [place(v) for v in rows[along]]
+        assert list(drawn.y) == pytest.approx(list(rows["value"].clip(0, 1)))
+    if others:
+        (merged,) = traces(figure, "others")
+        expected = [v for rows, _, _ in others for v in [*rows["value"], None]]
+        assert [v if v is None else pytest.approx(v) for v in merged.y] == expected
+
+
+def test_heatmap_data_are_its_cells(robust: pd.DataFrame) -> None:
+    heat = traces(build("accuracy_heatmap", robust), "cells")[0]
+    data = data_of("accuracy_heatmap", robust)
+    table = data.pivot(index="length", columns="step", values="value").to_numpy()
+    np.testing.assert_allclose(np.asarray(heat.z), table, atol=1e-6)
+
+
+def undefine(frame: pd.DataFrame, **where: Any) -> pd.DataFrame:
+    made = frame.copy()
+    hit = np.logical_and.reduce([made[k] == v for k, v in where.items()])
+    assert hit.any()
+    made.loc[hit, ["value", "low", "high"]] = np.nan
+    made.loc[hit, ["status", "note"]] = ["undefined", "one class only"]
+    return made
+
+
+def test_undefined_values_leave_gaps_and_are_never_zero(robust: pd.DataFrame) -> None:
+    frame = undefine(robust, quantity="summary_decodability", length=100, mode="transfer", control="")
+    (line,) = traces(build("decodability_over_length", frame), "summary")
+    missing = [i for i, y in enumerate(line.y) if not np.isfinite(y)]
+    assert [line.x[i] for i in missing] == [u_length(100)]
+    assert line.connectgaps is False
+    frame = undefine(robust, quantity="accuracy", length=100, step=1000, law="matched")
+    heat = traces(build("accuracy_heatmap", frame), "cells")[0]
+    assert np.isnan(np.asarray(heat.z)).sum() == 1
+    frame = undefine(robust, quantity="hardmax_distance", length=200, step=1000, layer=1, head=2)
+    grid = figures.head_grid(frame, step=1000, length=200).set_index(["layer", "head"])
+    assert grid.loc[(1, 2), "text"] == "–"
+    assert math.isnan(grid.loc[(1, 2), "share"])
+    assert grid.loc[(1, 2), "note"] == "one class only"
+
+
+def test_a_value_stored_beside_an_undefined_status_is_not_drawn(robust: pd.DataFrame) -> None:
+    frame = robust.copy()
+    hit = (frame["quantity"] == "accuracy") & (frame["length"] == 100) & (frame["law"] == "matched")
+    frame.loc[hit, "status"] = "not_applicable"
+    (line,) = traces(build("accuracy_over_length", frame), "matched")
+    assert not np.isfinite(list(line.y)[list(line.x).index(u_length(100))])
+
+
+def test_bands_break_at_gaps_and_lone_points_are_seen(robust: pd.DataFrame) -> None:
+    frame = robust
+    for n in (100, 400):
+        frame = undefine(frame, quantity="accuracy", length=n, law="matched")
+    figure = build("accuracy_over_length", frame)
+    (line,) = traces(figure, "matched")
+    sizes = dict(zip(line.x, line.marker.size, strict=True))
+    assert sizes[u_length(200)] > 0
+    assert sum(v > 0 for v in sizes.values()) == 1
+    band = next(t for t in traces(figure, "band") if t.fillcolor == "rgba(20,24,31,0.16)")
+    assert [v is None or np.isnan(v) for v in band.x].count(True) == 3  # one end per polygon
+    assert band.line.width == 0
+
+
+def test_unseen_positions_are_drawn_and_said_in_the_tooltip(coupled: pd.DataFrame) -> None:
+    frame = coupled.copy()
+    hit = (frame["quantity"] == "accuracy") & (frame["length"] > 50)
+    frame.loc[hit, "status"] = "unseen_position"
+    figure = build("accuracy_over_length", frame)
+    (line,) = traces(figure, "matched")
+    assert np.isfinite(list(line.y)).all()
+    assert "unseen position" in line.hovertext[-1]
+    assert "unseen position" not in line.hovertext[0]
+    assert "Unseen position" in build("failure_length", frame).layout.yaxis.ticktext
+
+
+def test_tooltips_carry_value_interval_and_n(robust: pd.DataFrame) -> None:
+    for name in LINES:
+        figure = build(name, robust)
+        texts = [t for trace in figure.data if trace.hovertext is not None for t in trace.hovertext if t]
+        assert texts
+        assert all("n 512" in t or "n 128" in t or "chance" in t for t in texts)
+        assert all("[" in t for t in texts)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", LINES)
+def test_line_end_labels_do_not_overlap(name: str, theme: str, story_frame: pd.DataFrame) -> None:
+    for _, frame in story_frame.groupby("run"):
+        figure = build(name, frame, theme=theme)
+        low, high = figure.layout.yaxis.range
+        heights = sorted(a.y for a in figure.layout.annotations if a.name == "end label")
+        assert len(heights) >= 2
+        assert (np.diff(heights) * PLOT_HEIGHT / (high - low) >= 12.9).all()
+        assert low < heights[0]
+        assert heights[-1] < high
+
+
+def test_labels_have_the_colour_of_their_line(robust: pd.DataFrame) -> None:
+    figure = build("decodability_over_length", robust, theme="dark")
+    colours = {a.text: a.font.color for a in figure.layout.annotations if a.name == "end label"}
+    assert colours["summary"] == traces(figure, "summary")[0].line.color == TOKENS["dark"]["summary"]
+    assert colours["position"] == traces(figure, "position")[0].line.color == TOKENS["dark"]["position"]
+
+
+def test_controls_show_only_the_highest(robust: pd.DataFrame) -> None:
+    data = data_of("decodability_over_length", robust)
+    controls = data[data["series"] == "controls"]
+    assert set(controls["control"]) == {"untrained"}
+    assert list(controls["value"]) == pytest.approx([0.15] * len(controls))
+    (line,) = traces(build("decodability_over_length", robust), "controls")
+    assert line.line.dash == "4px,3px"
+    assert "untrained" in line.hovertext[0]
+
+
+def test_r2_below_zero_is_clipped_in_the_drawing_only(robust: pd.DataFrame) -> None:
+    frame = robust.copy()
+    hit = (frame["quantity"] == "position_decodability") & (frame["length"] == 1024) & (frame["mode"] == "transfer")
+    frame.loc[hit, ["value", "low", "high"]] = [-3.0, -3.5, -2.5]
+    (line,) = traces(build("decodability_over_length", frame), "position")
+    assert line.y[-1] == 0
+    assert "\u22123" in line.hovertext[-1]
+    data = data_of("decodability_over_length", frame)
+    assert data[(data["series"] == "position") & (data["length"] == 1024)]["value"].item() == -3.0
+
+
+def test_failure_length_is_filled_where_observed_hollow_where_computed(coupled: pd.DataFrame) -> None:
+    figure = build("failure_length", coupled)
+    symbols = {t.name: t.marker.symbol for t in figure.data}
+    assert symbols == {"matched law": "circle", "challenge law": "circle", "L0 H1 critical": "circle-open"}
+    assert [t.x[0] for t in figure.data] == [u_length(100), u_length(100), u_length(120)]
+    assert "100" in [a.text for a in figure.layout.annotations]
+
+
+def test_no_failure_is_an_arrow_past_the_longest_length(robust: pd.DataFrame) -> None:
+    figure = build("failure_length", robust)
+    arrow = traces(figure, "matched law")[0]
+    assert arrow.marker.symbol == "triangle-right"
+    assert arrow.x[0] > u_length(1024)
+    assert "> 1,024" in [a.text for a in figure.layout.annotations]
+    assert "none up to 1,024" in figure.layout.meta["alt"]
+
+
+def test_an_undefined_failure_length_has_a_word_and_no_dot(robust: pd.DataFrame) -> None:
+    figure = build("failure_length", robust, step=10, layer=None, head=None)
+    assert len(figure.data) == 0
+    assert [a.text for a in figure.layout.annotations].count("undefined") == 2
+
+
+def test_an_infinite_critical_length_is_said_not_drawn(coupled: pd.DataFrame) -> None:
+    frame = coupled.copy()
+    frame.loc[frame["quantity"] == "critical_length", "value"] = math.inf
+    figure = build("failure_length", frame)
+    assert "no bound" in [a.text for a in figure.layout.annotations]
+    assert not traces(figure, "L0 H1 critical")
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_cursor_is_a_line_at_u(name: str, robust: pd.DataFrame) -> None:
+    figure = build(name, robust, cursor={"step": STEP, "length": LENGTH})
+    (line,) = [s for s in figure.layout.shapes if s.name == "cursor"]
+    assert line.x0 == (u_step(STEP) if "training" in name else u_length(LENGTH))
+    assert not [s for s in build(name, robust).layout.shapes if s.name == "cursor"]
+
+
+def test_unbounded_quantities_get_a_fixed_axis_of_their_own(robust: pd.DataFrame) -> None:
+    one = build("head_over_length", robust, quantity="effective_support")
+    other = build("head_over_length", robust, quantity="effective_support", step=10)
+    assert one.layout.yaxis.range == other.layout.yaxis.range
+    (line,) = traces(one, "L0 H0")
+    rows = figures.head_over_length_data(robust, quantity="effective_support", step=STEP, layer=0, head=0)
+    mine = rows[rows["series"] == "L0 H0"]["value"]
+    assert list(line.y) == pytest.approx([math.log2(v) for v in mine])
+
+
+def test_head_grid_holds_every_head_with_its_curve(robust: pd.DataFrame, synthetic: Any) -> None:
+    grid = figures.head_grid(robust, quantity="hardmax_distance", step=STEP, length=LENGTH)
+    assert len(grid) == synthetic.LAYERS * synthetic.HEADS
+    story = synthetic.Story("robust", True)
+    for _, cell in grid.iterrows():
+        d = story.hardmax(STEP, LENGTH, cell["layer"], cell["head"])
+        assert cell["value"] == pytest.approx(d)
+        assert cell["text"] == f"{d:.2f}"
+        assert cell["share"] == pytest.approx(d)
+        assert cell["lengths"] == list(synthetic.LENGTHS)
+        expected = [story.hardmax(STEP, n, cell["layer"], cell["head"]) for n in synthetic.LENGTHS]
+        assert cell["curve"] == pytest.approx(expected)
+    assert not any(math.isnan(v) for v in figures.head_grid(robust, quantity="critical_length", step=1, length=5)["share"])
+
+
+MEASUREMENT_OF = {
+    "accuracy": "behaviour",
+    "failure": "behaviour",
+    "decodability": "probes.summary",
+    "head": "circuits.hardmax",
+}
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_missing_rows_name_their_measurement(name: str, robust: pd.DataFrame) -> None:
+    measurement = MEASUREMENT_OF[name.split("_")[0]]
+    without = robust[~robust["measurement"].str.startswith(measurement.split(".")[0])]
+    with pytest.raises(NotMeasured) as caught:
+        build(name, without)
+    assert caught.value.measurement == measurement
+    assert caught.value.message.startswith("No rows of")
+    nowhere = {k: 7 for k in ("step", "length") if k in BUILDERS[name][1]}
+    if nowhere:
+        with pytest.raises(NotMeasured, match="none for") as caught:
+            build(name, robust, **nowhere)
+        assert caught.value.measurement == measurement
+
+
+def test_one_probe_is_enough(robust: pd.DataFrame) -> None:
+    for kept in ("summary", "position"):
+        gone = {"summary": "position", "position": "summary"}[kept]
+        frame = robust[robust["measurement"] != f"probes.{gone}"]
+        for name in ("decodability_over_length", "decodability_over_training", "decodability_by_layer"):
+            figure = build(name, frame)
+            assert traces(figure, kept)
+            assert not traces(figure, gone)
+
+
+def test_rows_of_two_runs_or_two_settings_are_refused(story_frame: pd.DataFrame, robust: pd.DataFrame) -> None:
+    with pytest.raises(ValueError, match="2 runs"):
+        build("accuracy_heatmap", story_frame)
+    twice = pd.concat([robust, robust.assign(setting='{"w":8}')])
+    with pytest.raises(ValueError, match="2 settings"):
+        build("head_over_length", twice)
+    with pytest.raises(ValueError, match="two rows"):
+        build("accuracy_over_length", pd.concat([robust, robust]))
+
+
+def test_accuracies_without_chance_are_refused_by_name(robust: pd.DataFrame) -> None:
+    with pytest.raises(NotMeasured, match="chance"):
+        build("accuracy_heatmap", robust[robust["quantity"] != "chance"])
+
+
+def test_nullable_columns_are_read_like_plain_ones(robust: pd.DataFrame) -> None:
+    nullable = robust.convert_dtypes()
+    for name in BUILDERS:
+        assert build(name, nullable).to_json() == build(name, robust).to_json()
+
+
+def test_frames_are_not_changed(robust: pd.DataFrame) -> None:
+    before = robust.copy()
+    for name in BUILDERS:
+        build(name, robust, cursor={"step": STEP, "length": LENGTH})
+    pd.testing.assert_frame_equal(robust, before)

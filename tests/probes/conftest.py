@@ -1,0 +1,94 @@
+"""Codes written by hand into a residual stream, and what the probes read of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from probes.summary import Summary
+from workbench.tasks.base import Batch
+
+Cells = dict[tuple[str, str], dict[str, Any]]
+
+
+def rng_of(seed: int) -> Callable[..., np.random.Generator]:
+    return lambda *parts: np.random.default_rng([seed, *repr(parts).encode()])
+
+
+def summary_batch(summary: Tensor, length: int, tokens: Tensor | None = None) -> Batch:
+    """A batch whose every prefix has the same summary and whose last query is supervised."""
+    batch = len(summary)
+    mask = torch.zeros(batch, length, dtype=torch.bool)
+    mask[:, -1] = True
+    spread = summary[:, None].expand(batch, length)
+    return Batch(
+        tokens=torch.zeros(batch, length, dtype=torch.long) if tokens is None else tokens,
+        targets=spread,
+        mask=mask,
+        output_summary=spread,
+        update_summary=None,
+        length=length,
+        bos=False,
+        law="matched",
+    )
+
+
+def stream(x: Tensor, length: int) -> dict[str, Tensor]:
+    """A cache of one block: ``x [batch, d]`` at every position, at both sites."""
+    everywhere = x[:, None, :].expand(len(x), length, x.shape[1])
+    return {"blocks.0.hook_resid_pre": everywhere, "blocks.0.hook_resid_post": everywhere}
+
+
+@pytest.fixture
+def at() -> Callable[..., Cells]:
+    """Rows of the last layer at one length, by (mode, control)."""
+
+    def cells(
+        rows: Sequence[dict[str, Any]],
+        length: int,
+        quantity: str = "summary_decodability",
+        target: str = "output_summary",
+    ) -> Cells:
+        last = max(r["layer"] for r in rows)
+        place = (length, quantity, last, target)
+        chosen = [r for r in rows if (r["length"], r["quantity"], r["layer"], r["target"]) == place]
+        return {(r["mode"], r["control"]): r for r in chosen}
+
+    return cells
+
+
+@pytest.fixture
+def generators() -> Callable[[int], Callable[..., np.random.Generator]]:
+    """Named generators of one seed."""
+    return rng_of
+
+
+@pytest.fixture
+def read_code() -> Callable[..., list[dict[str, Any]]]:
+    """Summary probes of a code ``x = code(summary [batch], length) [batch, d]`` plus noise."""
+
+    def read(
+        code: Callable[[Tensor, int], Tensor],
+        lengths: Sequence[int] = (25, 50, 400),
+        inside: tuple[int, ...] = (25, 50),
+        draw: Callable[[torch.Generator, int], Tensor] | None = None,
+        batch: int = 2400,
+        noise: float = 0.3,
+    ) -> list[dict[str, Any]]:
+        generator = torch.Generator().manual_seed(7)
+        measurement = Summary(resamples=100)
+        for length in lengths:
+            summary = (
+                torch.randint(2, (batch,), generator=generator) if draw is None else draw(generator, batch)
+            )
+            clean = code(summary, length)
+            x = clean + noise * torch.randn(clean.shape, generator=generator)
+            measurement.observe("matched", length, summary_batch(summary, length), stream(x, length))
+        return measurement.decode(inside, rng_of(3), lambda: None)
+
+    return read

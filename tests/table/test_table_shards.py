@@ -1,0 +1,230 @@
+"""One shard: what goes in comes out, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from workbench.table import TableError
+from workbench.table.files import replacing
+from workbench.table.schema import FIELDS, SCHEMA, row
+from workbench.table.shards import read_metadata, read_shard, renew, shard_path, shards_of, write_shard
+
+META = {"spec": '{"name": "behaviour", "version": 1}', "key": "k1", "sha256": "aa"}
+
+
+def example(**fields):
+    return row(run="r", measurement="behaviour", step=7, quantity="accuracy", **fields)
+
+
+def test_rows_and_metadata_come_back_as_written(tmp_path):
+    rows = [
+        example(length=3, value=0.1 + 0.2, low=0.25, high=0.5, n=512, layer=-1, head=3, position=0),
+        example(status="undefined", note="Not fitted, žluťoučký", label="soft", setting='{"a":1}'),
+    ]
+    path = shard_path(tmp_path, "behaviour", 7, "k1")
+    write_shard(path, rows, {**META, "lengths": "[1,2]"})
+    read = read_shard(path)
+    assert read.to_pylist() == rows
+    assert read.schema.equals(SCHEMA)
+    metadata = read_metadata(path)
+    assert metadata.pop("written") > "2026"
+    assert metadata == {**META, "lengths": "[1,2]", "schema_version": "1", "rows": "2"}
+    stored = pq.ParquetFile(path).metadata
+    assert {stored.row_group(0).column(i).compression for i in range(len(FIELDS))} == {"ZSTD"}
+    assert json.loads(stored.metadata[b"spec"])["name"] == "behaviour"
+
+
+def test_a_measurement_that_does_not_apply_leaves_an_empty_shard(tmp_path):
+    path = shard_path(tmp_path, "behaviour", 7, "k1")
+    write_shard(path, [], META)
+    assert read_shard(path).num_rows == 0
+    assert read_metadata(path)["rows"] == "0"
+
+
+def test_paths_tell_measurement_step_and_key(tmp_path):
+    wanted = [("behaviour", 7, "k1"), ("behaviour", 7, "k2"), ("probes.summary", 123456789, "k1")]
+    for measurement, step, key in wanted:
+        made = {**META, "key": key}
+        write_shard(shard_path(tmp_path, measurement, step, key), [], made)
+    (tmp_path / "measurements" / "behaviour" / ".00000007-k1.parquet.99.tmp").touch()
+    (tmp_path / "measurements" / "notes.txt").touch()
+    found = shards_of(tmp_path)
+    assert [(s.measurement, s.step, s.key) for s in found] == wanted
+    assert found[0].path == tmp_path / "measurements" / "behaviour" / "00000007-k1.parquet"
+    assert shards_of(tmp_path / "nowhere") == []
+
+
+@pytest.mark.parametrize(
+    ("measurement", "step", "key"),
+    [("../x", 0, "k"), ("", 0, "k"), ("a", -1, "k"), ("a", 0, "k-1"), ("a", 0, "k/1")],
+)
+def test_names_that_would_leave_the_folder_are_refused(tmp_path, measurement, step, key):
+    with pytest.raises(TableError):
+        shard_path(tmp_path, measurement, step, key)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"key": "k2"}, "another key"),
+        ({"rows": "3"}, "makes rows itself"),
+        ({"spec": "[1]"}, "spec"),
+        ({"spec": "{"}, "spec"),
+    ],
+)
+def test_metadata_that_does_not_fit_is_refused(tmp_path, change, said):
+    path = shard_path(tmp_path, "behaviour", 7, "k1")
+    with pytest.raises(TableError, match=said):
+        write_shard(path, [], {**META, **change})
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["spec", "key", "sha256"])
+def test_metadata_that_lacks_something_is_refused(tmp_path, name):
+    lacking = {key: value for key, value in META.items() if key != name}
+    with pytest.raises(TableError, match=f"lacks {name}"):
+        write_shard(shard_path(tmp_path, "behaviour", 7, "k1"), [], lacking)
+
+
+def test_rows_of_another_step_or_measurement_are_refused(tmp_path):
+    path = shard_path(tmp_path, "behaviour", 8, "k1")
+    with pytest.raises(TableError, match="step 7"):
+        write_shard(path, [example()], META)
+    with pytest.raises(TableError, match="measurement 'behaviour'"):
+        write_shard(shard_path(tmp_path, "other", 7, "k1"), [example()], META)
+
+
+def test_a_crash_before_the_rename_leaves_the_old_shard(tmp_path, monkeypatch):
+    path = shard_path(tmp_path, "behaviour", 7, "k1")
+    write_shard(path, [example(value=1.0)], META)
+    before = path.read_bytes()
+
+    def crash(*_):
+        raise OSError("power cut")
+
+    monkeypatch.setattr(os, "replace", crash)
+    with pytest.raises(OSError, match="power cut"):
+        write_shard(path, [example(value=2.0)], META)
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_nothing_is_seen_of_a_file_before_it_is_whole_and_synced(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    done = []
+    real_sync, real_replace = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda handle: (done.append("sync"), real_sync(handle)))
+    monkeypatch.setattr(os, "replace", lambda a, b: (done.append("replace"), real_replace(a, b)))
+    with replacing(path) as stream:
+        stream.write(b"new")
+        assert path.read_bytes() == b"old"
+        (temporary,) = set(tmp_path.iterdir()) - {path}
+        assert temporary.name.startswith(".")
+    assert path.read_bytes() == b"new"
+    assert done == ["sync", "replace", "sync"]  # the content before the rename, the folder after it
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
+def test_files_are_as_readable_as_any_other_file_of_the_user(tmp_path):
+    plain = tmp_path / "plain"
+    plain.touch()
+    with replacing(tmp_path / "made") as stream:
+        stream.write(b"x")
+    assert stat.S_IMODE((tmp_path / "made").stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+
+
+def damage_cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def damage_text(path: Path) -> None:
+    path.write_text("not parquet")
+
+
+def damage_empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def damage_bit(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    meta = pq.ParquetFile(path).metadata.row_group(0).column(list(FIELDS).index("value"))
+    data[meta.data_page_offset + meta.total_compressed_size // 2] ^= 0x10
+    path.write_bytes(bytes(data))
+
+
+def damage_version(path: Path) -> None:
+    table = pq.read_table(path)
+    metadata = {**table.schema.metadata, b"schema_version": b"2"}
+    pq.write_table(table.replace_schema_metadata(metadata), path)
+
+
+def damage_columns(path: Path) -> None:
+    table = pq.read_table(path)
+    pq.write_table(table.drop_columns(["note"]), path)
+
+
+def damage_types(path: Path) -> None:
+    table = pq.read_table(path)
+    index = table.schema.get_field_index("value")
+    pq.write_table(table.set_column(index, "value", table["value"].cast(pa.float32())), path)
+
+
+def damage_rows(path: Path) -> None:
+    table = pq.read_table(path)
+    pq.write_table(table.slice(0, 1).replace_schema_metadata(table.schema.metadata), path)
+
+
+DAMAGES = [
+    damage_cut,
+    damage_text,
+    damage_empty,
+    damage_bit,
+    damage_version,
+    damage_columns,
+    damage_types,
+    damage_rows,
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_shard_is_named_and_not_read(tmp_path, damage):
+    path = shard_path(tmp_path, "behaviour", 7, "k1")
+    write_shard(path, [example(length=n, value=n / 7) for n in range(50)], META)
+    damage(path)
+    with pytest.raises(TableError) as caught:
+        read_shard(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "measure again" in str(caught.value)
+
+
+def test_a_missing_shard_is_said_to_be_missing(tmp_path):
+    with pytest.raises(TableError, match="no file"):
+        read_shard(tmp_path / "00000007-k1.parquet")
+
+
+def test_a_renamed_shard_is_found_out(tmp_path):
+    path = shard_path(tmp_path, "behaviour", 7, "k1")
+    write_shard(path, [], META)
+    other = path.rename(shard_path(tmp_path, "behaviour", 7, "k2"))
+    with pytest.raises(TableError, match="another key"):
+        read_shard(other)
+
+
+def test_renew_changes_the_time_only(tmp_path):
+    path = shard_path(tmp_path, "behaviour", 7, "k1")
+    write_shard(path, [example(value=1.0)], META)
+    before, rows = read_metadata(path), read_shard(path)
+    renew(path)
+    after = read_metadata(path)
+    assert read_shard(path).equals(rows)
+    assert after.pop("written") > before.pop("written")
+    assert after == before

@@ -1,0 +1,112 @@
+"""``lengthlens demo``: three models that tell the story, trained and measured on this machine."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.errors import INTERRUPTED
+from workbench.cli.progress import Bar
+
+RUNS: dict[str, dict[str, Any]] = {
+    # No positions, a count to take: found to be robust.
+    "majority-nope": {
+        "task": "majority",
+        "options": {"positions": "none", "lengths": "1-50", "steps": 1500, "d_model": 32, "heads": 2,
+                    "learning_rate": 3e-3},
+    },
+    # Rotary positions, the last write to find: right at every trained length, lost soon after.
+    "flip_flop-rotary": {
+        "task": "flip_flop",
+        "options": {"positions": "rotary", "lengths": "1-50", "steps": 1500, "d_model": 32, "heads": 2,
+                    "learning_rate": 3e-3},
+    },
+    # Parity is hard for a transformer to learn at all; the verdict says what came of it.
+    "parity-learned": {
+        "task": "parity",
+        "options": {"positions": "learned", "ids": "random_offset", "lengths": "1-16", "steps": 2500, "d_model": 64,
+                    "heads": 4, "n_ctx": 160},
+    },
+}  # fmt: skip
+
+DEFAULTS: dict[str, Any] = {
+    "positions": "none", "ids": "arange", "lengths": "1-50", "steps": 2000, "layers": 2, "d_model": 64, "heads": 4,
+    "n_ctx": 512, "learning_rate": 1e-3, "batch_size": 64, "seed": 0,
+}  # fmt: skip
+
+SETTINGS = ("training.checkpoints.log=9", "training.checkpoints.linear=3")
+
+SEQUENCES = {"behaviour": 256, "probes.summary": 256, "probes.position": 256}
+"""Half of what the measurements want by default: enough for every verdict here, in half the time."""
+
+
+def train_one(item: tuple[str, str]) -> int:
+    """Train one demo run, in a worker process; returns the last step."""
+    from workbench.cli.train import build
+    from workbench.training.trainer import Trainer
+
+    name, folder = item
+    spec = RUNS[name]
+    config = build(spec["task"], {**DEFAULTS, **spec["options"]}, SETTINGS)
+    return Trainer(config, Path(folder)).run().steps[-1]
+
+
+def demo_command(out: Path, serve: bool, port: int) -> None:
+    from workbench.jobs.executors import Failure, make_executor
+
+    start = time.monotonic()
+    items = [(name, str(out / name)) for name in RUNS]
+    total = sum(spec["options"]["steps"] for spec in RUNS.values())
+    print(f"Training {len(items)} models into {out}; the same command continues if it is interrupted.")
+    ended = threading.Event()
+    with Bar(total, "training", "step") as bar:
+        watcher = threading.Thread(target=_watch, args=(bar, items, ended), daemon=True)
+        watcher.start()
+        try:
+            results = make_executor("processes").map(train_one, items)
+        finally:
+            ended.set()
+            watcher.join()
+        bar.update(total, "")
+    failures = [r for r in results if isinstance(r, Failure)]
+    if failures:
+        print("\n".join(f"error: {f.item[0]}: {f.error}" for f in failures), file=sys.stderr)
+        raise SystemExit(INTERRUPTED if any("stopped at step" in f.error for f in failures) else 1)
+    _measure(out)
+    print(f"Three runs trained and measured in {time.monotonic() - start:,.0f} s.")
+    if serve:
+        from workbench.dashboard.create import serve as serve_dashboard
+
+        serve_dashboard([out], port=port)
+    else:
+        print(f"Look at them: lengthlens app {out}")
+
+
+def _watch(bar: Bar, items: list[tuple[str, str]], ended: threading.Event) -> None:
+    """Follow the training processes through the files they leave."""
+    while not ended.wait(0.5):
+        done = {name: _steps_done(Path(folder)) for name, folder in items}
+        bar.update(sum(done.values()), " · ".join(f"{name} {step:,}" for name, step in done.items()))
+
+
+def _steps_done(folder: Path) -> int:
+    reached = [int(p.name) for p in folder.glob("steps/[0-9]*")]
+    try:
+        reached += [json.loads(line)["step"] for line in (folder / "live.jsonl").read_text().splitlines()[-1:]]
+    except (OSError, ValueError, KeyError):
+        pass  # between a checkpoint and the next line there is no tail to read
+    return max(reached, default=0)
+
+
+def _measure(out: Path) -> None:
+    from workbench.cli.measure import run_plan
+    from workbench.cli.show import verdict_lines
+    from workbench.measure.batch import plan
+
+    run_plan(plan([out], sequences=SEQUENCES), "processes", None)
+    for line in verdict_lines(out):
+        print(line)

@@ -1,0 +1,54 @@
+"""Turning what the user can mend into one sentence and an exit status."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+INTERRUPTED = 130
+
+
+def guarded(command: Callable[..., Any]) -> int:
+    """Call a command; print one sentence for a known error, and return the exit status."""
+    try:
+        command()
+    except KeyboardInterrupt:
+        print("Interrupted; what was finished is kept, and the same command continues.", file=sys.stderr)
+        return INTERRUPTED
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output is gone; saying so would fail as well
+        return 0
+    except Exception as error:
+        sentence = say(error)
+        if sentence is None:
+            raise
+        print(f"error: {sentence}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def say(error: BaseException) -> str | None:
+    """The sentence for an error that the user can mend, or None for a defect of ours."""
+    from pydantic import ValidationError
+
+    if isinstance(error, ValidationError):
+        return "; ".join(_field(e) for e in error.errors())
+    if isinstance(error, OSError):
+        return f"{error.filename or ''}: {error.strerror or error}".removeprefix(": ")
+    # By name: importing the classes would import torch for every error of the torch-free commands.
+    mendable = {"TaskError", "PositionError", "RunError", "MeasurementError", "TableError", "ExecutorError", "UsageError"}
+    names = {cls.__name__ for cls in type(error).__mro__}
+    return str(error) if names & mendable else None
+
+
+class UsageError(ValueError):
+    """An option whose value cannot be read."""
+
+
+def _field(error: Any) -> str:
+    where = ".".join(str(part) for part in error["loc"])
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message

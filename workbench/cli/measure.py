@@ -1,0 +1,119 @@
+"""``lengthlens measure``, and the same for one family: ``python -m probes DIR``, ``python -m circuits DIR``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from workbench.cli.errors import UsageError, guarded
+from workbench.cli.options import assignments, integers
+from workbench.cli.progress import Bar
+
+if TYPE_CHECKING:
+    from workbench.measure.batch import Plan
+    from workbench.measure.engine import Done, Item
+
+
+def measure_command(
+    folders: Sequence[Path],
+    only: list[str] | None,
+    steps: str | None,
+    lengths: str | None,
+    sequences: int | None,
+    settings: Sequence[str],
+    executor: str,
+    workers: int | None,
+) -> None:
+    """Plan, measure, report; raises SystemExit(1) if anything went wrong on the way."""
+    from workbench.jobs.executors import make_executor
+    from workbench.measure.batch import plan
+
+    make_executor(executor, workers=workers)  # refuse an unknown one before any work
+    todo = plan(
+        folders,
+        only=only,
+        steps=_steps(folders, steps),
+        lengths=None if lengths is None else integers(lengths, "--lengths"),
+        sequences=sequences,
+        settings=_settings(settings),
+    )
+    run_plan(todo, executor, workers)
+
+
+def run_plan(todo: Plan, executor: str, workers: int | None) -> None:
+    """Execute a plan with progress and a report; raises SystemExit(1) if anything went wrong."""
+    from workbench.measure.batch import execute
+
+    for notice in todo.notices:
+        print(f"note: {notice}", file=sys.stderr)
+    done: list[Done] = []
+    ended: list[Item] = []
+    with Bar(len(todo.items), "measuring", "checkpoint") as bar:
+
+        def tick(item: Item, result: Done | None) -> None:
+            ended.append(item)
+            if result is not None:
+                done.append(result)
+            bar.update(len(ended), f"{item.run_name} step {item.step:,}")
+
+        problems = execute(todo, executor, workers, tick)
+    _report(todo, done, problems)
+
+
+def _report(todo: Plan, done: list[Done], problems: list[str]) -> None:
+    rows, passes, extra = (sum(getattr(d, f) for d in done) for f in ("rows", "passes", "extra_passes"))
+    print(
+        f"{len(done)} of {len(todo.items)} checkpoints measured in {len(todo.runs)} runs: {rows:,} rows, "
+        f"{passes:,} forward passes and {extra:,} further ones; {todo.present:,} measurements were already there."
+    )
+    for problem in problems:
+        print(f"problem: {problem}", file=sys.stderr)
+    if problems:
+        raise SystemExit(1)
+
+
+def _steps(folders: Sequence[Path], text: str | None) -> list[int] | None:
+    if text != "last":
+        return None if text is None else integers(text, "--steps")
+    from workbench.runs import find_runs
+
+    last = {run.steps[-1] for folder in folders for run in find_runs(folder) if run.steps}
+    if len(last) > 1:
+        raise UsageError(f"--steps last: the runs end at different steps ({sorted(last)}); name one run or the steps")
+    return sorted(last)
+
+
+def _settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """``circuits.hardmax.window=8`` as settings per measurement."""
+    found: dict[str, dict[str, Any]] = {}
+    for path, value in assignments(pairs):
+        if len(path) < 2:
+            raise UsageError(f"--set takes MEASUREMENT.SETTING=VALUE, e.g. circuits.hardmax.window=8, not {path[0]}")
+        found.setdefault(".".join(path[:-1]), {})[path[-1]] = value
+    return found
+
+
+def run_for_package(package: str) -> None:
+    """The command line of ``python -m PACKAGE``: the same as ``lengthlens measure`` with only that family."""
+
+    def command(
+        folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Runs, or folders of runs.")],
+        steps: Annotated[Optional[str], typer.Option(help="Checkpoints, e.g. 0,100,2000; default all.")] = None,
+        lengths: Annotated[Optional[str], typer.Option(help="Prefix lengths, e.g. 100,200,400.")] = None,
+        sequences: Annotated[Optional[int], typer.Option(min=2, help="Sequences per law and length.")] = None,
+        set_: Annotated[
+            Optional[list[str]], typer.Option("--set", metavar="MEASUREMENT.SETTING=VALUE", help="Repeatable.")
+        ] = None,
+        executor: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
+        workers: Annotated[Optional[int], typer.Option(min=1, help="Worker processes.")] = None,
+    ) -> None:
+        measure_command(folders, [f"{package}."], steps, lengths, sequences, set_ or [], executor, workers)
+
+    command.__doc__ = f"Measure checkpoints with the measurements of `{package}` only (see `lengthlens measure`)."
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command()(command)
+    sys.exit(guarded(lambda: app(prog_name=f"python -m {package}")))

@@ -1,0 +1,88 @@
+"""Progress of training and measuring: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
+
+LINE_EVERY_S = 10.0
+
+
+class Rate(ProgressColumn):
+    """Units per second."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self.unit = unit
+
+    def render(self, task: Any) -> Text:
+        return Text(f"{task.speed:,.1f} {self.unit}/s" if task.speed else "", style="dim")
+
+
+class Bar:
+    """One bar with a description and time left; without a terminal, a line now and then."""
+
+    def __init__(self, total: int, title: str, unit: str) -> None:
+        self.total, self.title, self.unit = total, title, unit
+        self.console = Console(stderr=True)
+        self.live = self.console.is_terminal
+        self.start = self.said = time.monotonic()
+        self.first: int | None = None
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
+            Rate(unit),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+        )
+        self.progress = Progress(*columns, console=self.console, disable=not self.live)
+        self.task = self.progress.add_task(title, total=total, note="")
+
+    def __enter__(self) -> Any:
+        self.progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.progress.stop()
+
+    def update(self, done: int, note: str) -> None:
+        """Show that ``done`` units are done."""
+        self.first = done if self.first is None else self.first
+        if self.live:
+            self.progress.update(self.task, completed=done, note=note)
+            return
+        now = time.monotonic()
+        if done >= self.total or now - self.said >= LINE_EVERY_S:
+            self.said = now
+            rate = (done - self.first) / max(now - self.start, 1e-9)
+            left = f", {(self.total - done) / rate:,.0f} s left" if rate and done < self.total else ""
+            print(f"{self.title}: {done:,}/{self.total:,} {self.unit}s{left}  {note}", file=sys.stderr, flush=True)
+
+
+class TrainingProgress(Bar):
+    """Loss and accuracy inside and beyond the training lengths, beside the bar."""
+
+    def __init__(self, steps: int, name: str) -> None:
+        super().__init__(steps, name, "step")
+
+    def __call__(self, step: int, scores: dict[str, float | None]) -> None:
+        parts = []
+        for key, label in (("loss", "loss"), ("accuracy_in", "in"), ("accuracy_out", "at 2N")):
+            value = scores.get(key)
+            if value is not None:
+                parts.append(f"{label} {value:.3f}")
+        self.update(step, " · ".join(parts))

@@ -1,0 +1,119 @@
+"""``lengthlens show``: a run in the terminal, read from its table; needs no torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as Grid
+
+from workbench.runs.folder import Run, RunError
+from workbench.table import Table
+
+COLOURS = {"scale-robust": "blue", "length-coupled": "dark_orange"}
+
+
+def show_command(path: Path, step: int | None) -> None:
+    run = Run.open(path)
+    console = Console()
+    head(console, run)
+    table = Table.load(run.path)
+    for problem in table.problems:
+        console.print(f"problem: {problem}", style="red", highlight=False)
+    rows = table.frame(measurement="behaviour")
+    if rows.empty:
+        console.print(f"Not measured yet: lengthlens measure {path}")
+        return
+    measured = sorted(rows["step"].unique())
+    chosen = measured[-1] if step is None else step
+    if chosen not in measured:
+        have = ", ".join(f"{s:,}" for s in measured)
+        raise RunError(f"{run.name} has no behaviour measured at step {step}; measured: {have}")
+    verdict(console, rows[rows["step"] == chosen], int(chosen))
+    console.print(behaviour(rows[rows["step"] == chosen], run.trained_length))
+    console.print(steps(rows, run))
+
+
+def verdict_lines(root: Path) -> list[str]:
+    """One line per run below ``root``: its last verdict and why."""
+    rows = Table.load(root).frame(measurement="behaviour", quantity="verdict").sort_values("step")
+    last = rows.groupby("run").tail(1)
+    return [f"{r.run}: {r.label} at step {r.step:,}: {r.note}." for r in last.itertuples()]
+
+
+def head(console: Console, run: Run) -> None:
+    """Name, task, model and training in two lines."""
+    task, model, training = (run.config[k] for k in ("task", "model", "training"))
+    given = ", ".join(f"{k} {v}" for k, v in task["parameters"].items())
+    console.print(f"[bold]{run.name}[/]  {run.config.get('facts', {}).get('question', task['name'])}", highlight=False)
+    console.print(
+        f"{task['name']}{f' ({given})' if given else ''} · {model['n_layers']} layers, {model['n_heads']} heads, "
+        f"d_model {model['d_model']} · positions {model['positions']['name']}, ids {model['ids']['name']} · "
+        f"trained on lengths {training['curriculum']['low']} to {training['trained_length']}, "
+        f"{training['steps']:,} steps · {len(run.steps)} checkpoints",
+        style="dim",
+        highlight=False,
+    )
+
+
+def verdict(console: Console, rows: Any, step: int) -> None:
+    """The verdict sentence, with its horizon and reason."""
+    found = rows[rows["quantity"] == "verdict"].iloc[0]
+    colour = COLOURS.get(found["label"], "default")
+    console.print(
+        f"\n[bold {colour}]{found['label'].capitalize()}[/] at step {step:,} (measured to length "
+        f"{int(found['length']):,}, n {int(found['n'])}): {found['note']}.",
+        highlight=False,
+    )
+    for row in rows[rows["quantity"] == "failure_length"].itertuples():
+        where = f"> {int(row.low):,}" if row.status == "censored" else f"({int(row.low):,}, {int(row.high):,}]"
+        console.print(f"  fails at, {row.law} law: {where}", highlight=False)
+
+
+def behaviour(rows: Any, trained: int) -> Grid:
+    """Accuracy per prefix length and law, with intervals and floors."""
+    grid = Grid(box=None, pad_edge=False, title_justify="left", title="\nBehaviour over prefix length, 95 % intervals")
+    for name in ("length", "", "matched", "chance", "challenge", "best shortcut"):
+        grid.add_column(name, justify="left" if name == "" else "right")
+    for length in sorted(rows.loc[rows["quantity"] == "accuracy", "length"].dropna().unique()):
+        here = rows[rows["length"] == length]
+        matched, challenge = (_accuracy(here, law) for law in ("matched", "challenge"))
+        short = here[(here["quantity"] == "shortcut") & (here["law"] == "challenge")]["value"]
+        chance = here[(here["quantity"] == "chance") & (here["law"] == "matched")]["value"]
+        mark = "trained" if length <= trained else f"{length / trained:.1f} × trained"
+        grid.add_row(
+            f"{int(length):,}",
+            mark,
+            matched,
+            f"{chance.iloc[0]:.2f}",
+            challenge,
+            "–" if short.empty else f"{short.max():.2f}",
+        )
+    return grid
+
+
+def _accuracy(rows: Any, law: str) -> str:
+    found = rows[(rows["quantity"] == "accuracy") & (rows["law"] == law)]
+    if found.empty:
+        return "–"
+    row = found.iloc[0]
+    unseen = " unseen ids" if row["status"] == "unseen_position" else ""
+    return f"{row['value']:.3f} [{row['low']:.2f}, {row['high']:.2f}]{unseen}"
+
+
+def steps(rows: Any, run: Run) -> Grid:
+    """The verdict at every checkpoint."""
+    grid = Grid(box=None, pad_edge=False, title_justify="left", title="\nOver training")
+    longest, horizon = run.trained_length, rows["length"].max()
+    for name in ("step", "verdict", f"accuracy at {longest}", f"at {int(horizon):,}"):
+        grid.add_column(name, justify="left" if name == "verdict" else "right")
+    verdicts = rows[rows["quantity"] == "verdict"].set_index("step")["label"]
+    accuracy = rows[(rows["quantity"] == "accuracy") & (rows["law"] == "matched")]
+    by = accuracy.set_index(["step", "length"])["value"]
+    for step in run.steps:
+        label = verdicts.get(step, "not measured")
+        values = [by.get((step, n)) for n in (longest, horizon)]
+        shown = ["–" if v is None else f"{v:.2f}" for v in values]
+        grid.add_row(f"{step:,}", f"[{COLOURS.get(label, 'default')}]{label}[/]", *shown)
+    return grid

@@ -1,0 +1,229 @@
+/* The cursor in the browser: where the reader is, what the sliders say, and the lines over the plots.
+   The server is asked only for what must be redrawn. */
+(function () {
+  "use strict";
+  const dc = (window.dash_clientside = window.dash_clientside || {});
+  const THROTTLE = 120;
+  const root = document.documentElement;
+  const lens = (window.lens = { scale: null, known: {} });
+
+  lens.set = function (id, props) { dc.set_props(id, props); };
+  lens.theme = function () { return root.getAttribute("data-mantine-color-scheme") === "dark" ? "dark" : "light"; };
+  lens.count = function (x) { return Math.round(x).toLocaleString("en-US"); };
+
+  /* ---- pages ------------------------------------------------------------------------------ */
+  let ticks = 0;
+  lens.here = function () { return { path: location.pathname, search: location.search, tick: ++ticks }; };
+  lens.go = function (href) {
+    if (location.pathname + location.search !== href) history.pushState({}, "", href);
+    lens.set("place", { data: lens.here() });
+    window.scrollTo(0, 0);
+  };
+  window.addEventListener("popstate", function () { lens.set("place", { data: lens.here() }); });
+
+  /* ---- sliders: text at once, the server on release and at most every 120 ms ---------------- */
+  const waiting = {};
+  lens.send = function (id, value) {
+    if (JSON.stringify(lens.known[id]) === JSON.stringify(value)) return;
+    lens.known[id] = value;
+    const w = (waiting[id] = waiting[id] || { last: 0, timer: 0 });
+    const send = function () { w.last = Date.now(); w.timer = 0; lens.set(id, { data: lens.known[id] }); };
+    const left = THROTTLE - (Date.now() - w.last);
+    if (left <= 0) { clearTimeout(w.timer); send(); } else if (!w.timer) { w.timer = setTimeout(send, left); }
+  };
+  function nearest(values, u, where) {
+    let best = 0;
+    for (let i = 1; i < values.length; i++) {
+      if (Math.abs(where(values[i]) - u) < Math.abs(where(values[best]) - u)) best = i;
+    }
+    return best;
+  }
+  const uStep = (s) => Math.log2(1 + s);
+  const uLength = (n) => Math.log2(n);
+  lens.uStep = uStep; lens.uLength = uLength;
+
+  function say(slider, text) {
+    const thumb = document.querySelector("#" + slider + " [role=slider]");
+    if (thumb) thumb.setAttribute("aria-valuetext", text);
+  }
+
+  function adopt(scale) {  // a new page or a grown run: what the server already knows is not sent back
+    if (lens.scale === scale) return;
+    lens.scale = scale;
+    lens.known = Object.assign({}, scale.at);
+    lens.head = scale.at.head;
+  }
+
+  function step(u, scale) {
+    if (!scale || u === undefined || u === null) return dc.no_update;
+    adopt(scale);
+    const i = nearest(scale.steps, u, uStep), value = scale.steps[i];
+    root.style.setProperty("--su", uStep(value));
+    const where = "checkpoint " + (i + 1) + " of " + scale.steps.length;
+    requestAnimationFrame(function () { say("step-slider", lens.count(value) + ", " + where); lens.dots(); });
+    lens.stepIndex = i;
+    lens.send("step", value);
+    return [lens.count(value), where, "at step " + lens.count(value),
+            "line: accuracy at step " + lens.count(value)];
+  }
+
+  function length(u, scale) {
+    if (!scale || u === undefined || u === null) return dc.no_update;
+    adopt(scale);
+    const i = nearest(scale.lengths, u, uLength), value = scale.lengths[i];
+    root.style.setProperty("--lu", uLength(value));
+    const times = value / scale.trained;
+    const inside = value <= scale.trained;
+    const where = inside ? "inside training" : (times >= 10 ? Math.round(times) : Math.round(times * 10) / 10) + " × trained";
+    requestAnimationFrame(function () { say("length-slider", lens.count(value) + ", " + where); lens.dots(); });
+    lens.lengthIndex = i;
+    lens.send("length", value);
+    return [lens.count(value), where, inside ? "where soft" : "where train", "at length " + lens.count(value),
+            "line: accuracy at length " + lens.count(value)];
+  }
+
+  lens.moveStep = function (by) {
+    const s = lens.scale;
+    if (!s) return false;
+    const i = Math.min(s.steps.length - 1, Math.max(0, lens.stepIndex + by));
+    lens.set("step-slider", { value: uStep(s.steps[i]) });
+    return i !== lens.stepIndex;
+  };
+  lens.moveLength = function (by) {
+    const s = lens.scale;
+    if (!s) return;
+    const i = Math.min(s.lengths.length - 1, Math.max(0, lens.lengthIndex + by));
+    lens.set("length-slider", { value: uLength(s.lengths[i]) });
+  };
+  lens.moveHead = function (by) {
+    const s = lens.scale;
+    if (!s) return;
+    const heads = s.layers * s.heads, [l, h] = (lens.head || "0.0").split(".").map(Number);
+    const at = (l * s.heads + h + by + heads) % heads;
+    lens.set("head-select", { value: Math.floor(at / s.heads) + "." + (at % s.heads) });
+  };
+
+  /* ---- play ---------------------------------------------------------------------------------- */
+  let playing = 0;
+  lens.stop = function () {
+    clearInterval(playing); playing = 0;
+    document.getElementById("play")?.classList.remove("playing");
+  };
+  lens.play = function () {
+    const button = document.getElementById("play");
+    if (playing || !button || !lens.scale) return lens.stop();
+    button.classList.add("playing");
+    if (lens.stepIndex >= lens.scale.steps.length - 1) lens.set("step-slider", { value: uStep(lens.scale.steps[0]) });
+    playing = setInterval(function () {
+      if (!document.getElementById("play") || !lens.moveStep(1)) lens.stop();
+    }, 333);
+  };
+
+  /* ---- lines and dots over the plots: placed by CSS from the figure's own margins and ranges ---- */
+  function frame(figure, id) {
+    const body = document.getElementById(id + "-body");
+    if (!body || !figure || !figure.layout || !figure.layout.margin) return;
+    const m = figure.layout.margin, meta = figure.layout.meta || {};
+    for (const side of ["l", "r", "t", "b"]) body.style.setProperty("--" + side, m[side] + "px");
+    for (const axis of ["x", "y"]) {
+      const span = meta[axis];
+      body.dataset[axis] = span ? span.kind : "";
+      if (!span) continue;
+      body.style.setProperty("--" + axis + "0", span.low);
+      body.style.setProperty("--" + axis + "1", span.high);
+    }
+  }
+  function values(a) {  // plotly.py sends numbers as base64 typed arrays
+    if (!a || Array.isArray(a)) return a || [];
+    if (a.bdata === undefined) return Array.from(a);
+    const kinds = { f8: Float64Array, f4: Float32Array, i4: Int32Array, i2: Int16Array, i1: Int8Array, u1: Uint8Array, u4: Uint32Array, u2: Uint16Array };
+    const bytes = Uint8Array.from(atob(a.bdata), (c) => c.charCodeAt(0));
+    return Array.from(new kinds[a.dtype](bytes.buffer));
+  }
+  const figures = {};
+  lens.dots = function () {
+    for (const [id, figure] of Object.entries(figures)) {
+      const holder = document.getElementById(id + "-dots");
+      if (!holder || !figure || !figure.data) continue;
+      const x = figure.layout.meta && figure.layout.meta.x, y = figure.layout.yaxis && figure.layout.yaxis.range;
+      const u = x && Number(root.style.getPropertyValue(x.kind === "step" ? "--su" : "--lu"));
+      const marks = [];
+      if (x && y && !(figure.layout.meta && figure.layout.meta.y)) {
+        for (const trace of figure.data) {
+          if (!trace.line || !(trace.line.width >= 2) || !(trace.mode || "").includes("markers")) continue;
+          const xs = values(trace.x), ys = values(trace.y);
+          const i = xs.findIndex((v) => Math.abs(v - u) < 1e-6);
+          if (i < 0 || ys[i] === null || !isFinite(ys[i])) continue;
+          const shape = trace.name === "position" ? " diamond" : "";
+          marks.push([shape, trace.line.color, 1 - (ys[i] - y[0]) / (y[1] - y[0])]);
+        }
+      }
+      const html = marks.map(([s, c, f]) => `<i class="dot${s}" style="--f:${f};--c:${c}"></i>`).join("");
+      if (holder.dataset.html !== html) { holder.dataset.html = html; holder.innerHTML = html; }
+    }
+  };
+  function drawn() {
+    const ids = dc.callback_context.inputs_list.map((i) => i.id.replace(/-graph$/, ""));
+    ids.forEach((id, i) => { figures[id] = arguments[i]; frame(arguments[i], id); });
+    requestAnimationFrame(lens.dots);
+  }
+
+  /* A click anywhere in a plot sets the cursor to what stands there. */
+  function clicked() {
+    const hit = dc.callback_context.triggered[0];
+    if (!hit || !hit.value || !lens.scale) return;
+    const id = hit.prop_id.split(".")[0].replace(/-graph$/, "");
+    const meta = (figures[id] && figures[id].layout.meta) || {}, e = hit.value;
+    const at = { x: e.xvals ? e.xvals[0] : e.points?.[0]?.x, y: e.yvals ? e.yvals[0] : e.points?.[0]?.y };
+    for (const axis of ["x", "y"]) {
+      const span = meta[axis];
+      if (!span || at[axis] === undefined || at[axis] === null) continue;
+      const v = Number(at[axis]);
+      if (span.kind === "step") lens.set("step-slider", { value: uStep(lens.scale.steps[nearest(lens.scale.steps, v, uStep)]) });
+      if (span.kind === "length") lens.set("length-slider", { value: uLength(lens.scale.lengths[nearest(lens.scale.lengths, v, uLength)]) });
+    }
+  }
+
+  /* ---- small things ---------------------------------------------------------------------------- */
+  function head(value) { lens.head = value; lens.known.head = value; return value || dc.no_update; }
+  function openRun(name) {
+    if (!name) return;
+    const asked = new URLSearchParams(location.search);
+    if (location.pathname !== "/run" || asked.get("run") === name || lens.run === name) return;
+    const parts = ["run=" + encodeURIComponent(name).replace(/%2F/g, "/")];
+    for (const key of ["step", "len", "layer", "head", "view"]) {
+      if (asked.has(key)) parts.push(key + "=" + encodeURIComponent(asked.get(key)));
+    }
+    lens.go("/run?" + parts.join("&"));
+  }
+  function write(link) {  // the canonical link, made on the server; never one of a page already left
+    if (!link || location.pathname !== link.path) return;
+    if (link.run && lens.run !== link.run) return;
+    if (location.pathname + location.search !== link.href) history.replaceState({}, "", link.href);
+  }
+  function start() {
+    return [lens.here(), { theme: lens.theme(), size: window.innerWidth >= 1900 ? 12 : 11 }];
+  }
+  function arrived(here) {
+    if (!here) return;
+    lens.run = here.run;
+    lens.stop();
+    document.title = here.title;
+  }
+  function changed(version) {  // a page that is not drawn yet will be drawn from the new state anyway
+    if (document.querySelector(".run-page")) lens.set("run-check", { data: version });
+    else if (document.querySelector(".runs-page")) lens.set("rows-check", { data: version });
+  }
+  let readAt = 0;
+  function read() { readAt = Date.now(); age(); }
+  function age() {
+    const node = document.getElementById("age");
+    if (!node || !readAt) return;
+    const s = Math.round((Date.now() - readAt) / 1000);
+    node.textContent = s > 90 ? "read " + Math.round(s / 60) + " min ago" : "read " + s + " s ago";
+    document.getElementById("dot")?.classList.toggle("lost", s > 10);
+  }
+  setInterval(age, 1000);
+
+  dc.lens = { step, length, head, drawn, clicked, openRun, write, start, arrived, changed, read };
+})();

@@ -1,0 +1,76 @@
+/* Files and text of a panel: rows as CSV, the figure as SVG or PNG with its fonts inside, the snippet. */
+(function () {
+  "use strict";
+  const lens = window.lens, HEAD = 46;
+  const address = (id, kind) => "/data/" + id + "." + kind + location.search + (location.search ? "&" : "?") + "theme=" + lens.theme();
+
+  function save(url, name) {
+    const a = document.createElement("a");
+    a.href = url; a.download = name; document.body.append(a); a.click(); a.remove();
+  }
+  async function fetched(url) {
+    const answer = await fetch(url);
+    if (!answer.ok) throw new Error((await answer.text()).trim());
+    return answer;
+  }
+  let fonts = null;
+  async function fontFaces() {
+    if (fonts) return fonts;
+    const buffer = new Uint8Array(await (await fetched("/assets/fonts/inter.woff2")).arrayBuffer());
+    let text = "";
+    for (let i = 0; i < buffer.length; i += 32768) text += String.fromCharCode(...buffer.subarray(i, i + 32768));
+    fonts = "@font-face{font-family:Inter;font-weight:100 900;src:url(data:font/woff2;base64," + btoa(text) + ") format('woff2')}";
+    return fonts;
+  }
+  const escape = (t) => t.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+
+  async function svg(id) {
+    const made = await (await fetched(address(id, "json"))).json();
+    const { width, height } = made, css = getComputedStyle(document.documentElement);
+    const colour = (name) => css.getPropertyValue("--" + name).trim();
+    const figure = made.figure;
+    const layout = Object.assign({}, figure.layout, { width, height, autosize: false });
+    const url = await Plotly.toImage({ data: figure.data, layout }, { format: "svg", width, height });
+    const inner = decodeURIComponent(url.slice(url.indexOf(",") + 1)).replace(/^<svg/, '<svg x="0" y="' + HEAD + '"');
+    const text = (y, size, weight, fill, content) =>
+      `<text x="14" y="${y}" font-family="Inter, sans-serif" font-size="${size}" font-weight="${weight}" fill="${fill}">${escape(content)}</text>`;
+    const whole = `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="${width}" height="${height + HEAD}" viewBox="0 0 ${width} ${height + HEAD}">` +
+      `<defs><style>${await fontFaces()}</style></defs><rect width="100%" height="100%" fill="${colour("surface")}"/>` +
+      text(21, 14, 600, colour("ink"), made.title + "  ·  " + made.slice) + text(38, 11, 400, colour("ink3"), made.where) + inner + "</svg>";
+    return { text: whole, made };
+  }
+  async function png(id) {
+    const { text, made } = await svg(id);
+    const image = new Image();
+    const url = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+    await new Promise((done, fail) => { image.onload = done; image.onerror = fail; image.src = url; });
+    const canvas = document.createElement("canvas");
+    canvas.width = 2 * made.width; canvas.height = 2 * (made.height + HEAD);
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    URL.revokeObjectURL(url);
+    return { blob: await new Promise((done) => canvas.toBlob(done, "image/png")), made };
+  }
+
+  lens.export = async function (kind, id) {
+    try {
+      if (kind === "csv") {
+        const answer = await fetched(address(id, "csv"));
+        const name = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition") || "");
+        save(URL.createObjectURL(await answer.blob()), name ? name[1] : id + ".csv");
+        lens.toast("CSV saved");
+      } else if (kind === "svg") {
+        const { text, made } = await svg(id);
+        save(URL.createObjectURL(new Blob([text], { type: "image/svg+xml" })), made.file + ".svg");
+        lens.toast("SVG saved");
+      } else if (kind === "png") {
+        const { blob, made } = await png(id);
+        save(URL.createObjectURL(blob), made.file + ".png");
+        lens.toast("PNG saved");
+      } else if (kind === "snippet") {
+        await lens.copy(await (await fetched(address(id, "py"))).text(), "Python snippet copied");
+      }
+    } catch (error) {
+      lens.toast(error.message || "Nothing to export");
+    }
+  };
+})();

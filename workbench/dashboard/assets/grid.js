@@ -1,0 +1,81 @@
+/* Cells of the runs grid. All numbers and paths come ready from the server; here they are only drawn. */
+(function () {
+  "use strict";
+  const h = React.createElement;
+  const cells = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || {});
+  const box = (cls, ...children) => h("div", { className: cls }, ...children);
+  const none = () => box("cell-none", "–");
+
+  cells.RunName = function ({ data }) {
+    return box("cell-two",
+      h("a", { href: data.href, "data-nav": "1", className: "strong" }, data.name), h("span", { className: "soft" }, data.question));
+  };
+  cells.VerdictChip = function ({ data }) {
+    const word = data.verdict.charAt(0).toUpperCase() + data.verdict.slice(1);
+    return h("span", { className: "chip " + data.slug },
+      h("span", { className: "icon glyph " + data.slug, "aria-hidden": "true" }), word);
+  };
+  cells.AccuracySpark = function ({ data }) {
+    if (!data.spark) {
+      return h("span", { className: "cell-command" }, h("code", null, data.command),
+        h("button", { className: "ib", type: "button", "data-copy": data.command, "aria-label": "Copy: " + data.command },
+          h("span", { className: "icon copy" })));
+    }
+    const line = (x1, y1, x2, y2, cls) => h("line", { x1, y1, x2, y2, className: cls, vectorEffect: "non-scaling-stroke" });
+    const said = "Accuracy over prefix length: " + data.insideText + " at the trained length, " + data.longestText +
+      " at length " + data.longestLength.toLocaleString("en-US");
+    return h("svg", { className: "spark " + data.slug, width: "100%", height: 30, viewBox: "0 0 180 28", preserveAspectRatio: "none", role: "img", "aria-label": said },
+      h("rect", { x: 0, y: 0, width: data.sparkTrained, height: 28, className: "wash" }),
+      line(0, data.sparkChance, 180, data.sparkChance, "chance"),
+      line(data.sparkTrained, 0, data.sparkTrained, 28, "trained"),
+      h("path", { d: data.spark, className: "curve", vectorEffect: "non-scaling-stroke" }),
+      h("line", { x1: 180, y1: data.sparkEnd, x2: 180, y2: data.sparkEnd, className: "end", vectorEffect: "non-scaling-stroke" }));
+  };
+  cells.ValueCell = function ({ data, colDef }) {
+    const f = colDef.field;
+    if (!data[f + "Text"]) return none();
+    return box("cell-two right num", h("span", null, data[f + "Text"]), h("span", { className: "soft small" }, data[f + "Interval"]));
+  };
+  cells.FailsAt = function ({ data }) {
+    if (!data.failsText) return none();
+    return box("cell-one right num " + (data.failed ? "strong" : "soft"), data.failsText);
+  };
+  cells.DotPair = function ({ data }) {
+    const s = data.summary, p = data.position;
+    if (s === undefined && p === undefined) return none();
+    const at = (v) => 8 + 100 * Math.min(1, Math.max(0, v));
+    const say = (v) => (v === undefined ? "not measured" : v.toFixed(2).replace("-", "−"));
+    const both = s !== undefined && p !== undefined;
+    return h("svg", { className: "pair", width: 116, height: 20, viewBox: "0 0 116 20", role: "img", "aria-label": "Summary " + say(s) + ", position " + say(p) },
+      h("title", null, "summary " + say(s) + ", position " + say(p)),
+      h("line", { x1: 8, y1: 10, x2: 108, y2: 10, className: "base" }),
+      [8, 58, 108].map((x) => h("line", { key: x, x1: x, y1: 7, x2: x, y2: 13, className: "tick" })),
+      both && h("line", { x1: at(s), y1: 10, x2: at(p), y2: 10, className: "span" }),
+      p !== undefined && h("rect", { x: at(p) - 3.6, y: 6.4, width: 7.2, height: 7.2, transform: "rotate(45 " + at(p) + " 10)", className: "position" }),
+      s !== undefined && h("circle", { cx: at(s), cy: 10, r: 4.6, className: "summary" }));
+  };
+  cells.ModelCell = ({ data }) => box("cell-two", h("span", { className: "num" }, data.model), h("span", { className: "soft" }, data.positions));
+  cells.Count = function ({ data, colDef }) {
+    const v = data[colDef.field];
+    return v === undefined || v === null ? none() : box("cell-one right num", v.toLocaleString("en-US"));
+  };
+  cells.Steps = function ({ data }) {
+    return box("cell-one right num",
+      data.live ? h("span", { className: "dot live", role: "img", "aria-label": "training", title: "Training now" }) : null,
+      data.steps.toLocaleString("en-US"));
+  };
+
+  /* A row opens its run: by click anywhere that is not a control, and by Enter. */
+  const rowOf = (target) => target.closest("#grid .ag-row");
+  const open = (row) => window.lens.go("/run?run=" + encodeURIComponent(row.getAttribute("row-id")).replace(/%2F/g, "/"));
+  document.addEventListener("click", function (e) {
+    if (!(e.target instanceof Element) || e.target.closest("a, button") || e.metaKey || e.ctrlKey) return;
+    const row = rowOf(e.target);
+    if (row && !String(getSelection())) open(row);
+  });
+  document.addEventListener("keydown", function (e) {
+    if (e.key !== "Enter" || !(e.target instanceof Element) || e.target.closest("a, button")) return;
+    const row = rowOf(e.target);
+    if (row) { e.preventDefault(); open(row); }
+  });
+})();

@@ -1,0 +1,88 @@
+"""Making the app and serving it."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import socket
+import threading
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dash import Dash
+
+from workbench.dashboard import attention, exports, shell, theme, wiring
+from workbench.dashboard.answers import Answers
+from workbench.dashboard.store import Store
+from workbench.dashboard.worker import Worker
+
+
+def create_app(root: Path | Sequence[Path], sample: str = attention.SAMPLE) -> Dash:
+    """The dashboard over one or several folders of runs. Reads only; imports no torch.
+
+    Args:
+        root: folder, or folders, below which runs are found; a folder that is still missing is empty.
+        sample: ``"module:function"`` that the worker is asked for attention patterns.
+    """
+    roots = [Path(root)] if isinstance(root, str | Path) else [Path(one) for one in root]
+    # The model context protocol serves every callback to local agents: nothing a reader's tool should open.
+    options: dict[str, Any] = {"enable_mcp": False} if "enable_mcp" in inspect.signature(Dash.__init__).parameters else {}
+    app = Dash(
+        "lengthlens",
+        assets_folder=str(Path(__file__).parent / "assets"),
+        title="LengthLens",
+        update_title="",
+        suppress_callback_exceptions=True,
+        serve_locally=True,
+        add_log_handler=False,
+        **options,
+    )
+    app.index_string = theme.index_string()
+    app.layout = shell.layout(roots)
+    answers = Answers(Store(roots), Worker(), sample)
+    wiring.connect(app, answers)
+    exports.connect(app.server, answers)
+    app.server.extensions["lengthlens"] = answers
+    return app
+
+
+def serve(
+    roots: Path | Sequence[Path],
+    host: str = "127.0.0.1",
+    port: int = 8050,
+    open_browser: bool = False,
+    debug: bool = False,
+) -> None:
+    """Serve the dashboard until Ctrl-C.
+
+    Raises:
+        SystemExit: if the port is taken, naming the way out.
+    """
+    if not _free(host, port):
+        raise SystemExit(f"port {port} on {host} is taken; choose another: python app.py --port {port + 1}")
+    app = create_app(roots)
+    address = f"http://{host}:{port}/"
+    print(f"LengthLens reads {', '.join(shell.folder_text(r) for r in _listed(roots))} and serves {address} "
+          "(Ctrl-C ends it)", flush=True)  # fmt: skip
+    if open_browser:
+        threading.Timer(1.0, webbrowser.open, [address]).start()
+    try:
+        app.run(host=host, port=port, debug=debug, use_reloader=False, dev_tools_ui=debug)
+    finally:
+        app.server.extensions["lengthlens"].worker.close()
+
+
+def _listed(roots: Path | Sequence[Path]) -> list[Path]:
+    return [Path(roots)] if isinstance(roots, str | Path) else [Path(one) for one in roots]
+
+
+def _free(host: str, port: int) -> bool:
+    with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,236 @@
+"""The cursor bar: which run, which step, which prefix length, which head; two sliders steer every panel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import dash_mantine_components as dmc
+import numpy as np
+from dash import dcc, html
+
+from workbench.dashboard.cursor import Cursor
+from workbench.dashboard.shell import glyph, icon
+from workbench.dashboard.store import RunView
+from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import head_name, short, whole
+from workbench.figures.spark import spark_svg
+from workbench.figures.template import choose_ticks, u_length, u_step
+from workbench.figures.verdicts import VERDICTS, verdict_ribbon
+
+SCENT = (600, 20)
+"""Size in which scent curves are drawn; they stretch to the slider."""
+
+
+def bar(run: RunView, cursor: Cursor, names: Sequence[str]) -> list[Any]:
+    """Children of the cursor bar."""
+    lengths = run.lengths or (run.trained,)
+    steps = run.steps or (0,)
+    scale = {"run": run.name, "steps": list(steps), "lengths": list(lengths), "trained": run.trained,
+             "layers": run.n_layers, "heads": run.n_heads,
+             "at": {"step": cursor.step, "length": cursor.length, "head": f"{cursor.layer}.{cursor.head}"}}  # fmt: skip
+    return [
+        dcc.Store(id="scale", data=scale),
+        html.Div(
+            [
+                html.Label("Run", htmlFor="run-select", className="caption"),
+                dmc.Select(
+                    id="run-select",
+                    data=[{"value": name, "label": name} for name in names],
+                    value=run.name,
+                    allowDeselect=False,
+                    searchable=True,
+                    size="sm",
+                    leftSection=glyph(verdict_at(run, cursor.step)),
+                    leftSectionPointerEvents="none",
+                    maxDropdownHeight=360,
+                    nothingFoundMessage="No run of that name",
+                ),
+            ],
+            className="cell pick",
+        ),
+        html.Div([_step_head(), _step_slider(run, cursor, steps)], className="cell"),
+        html.Div([_length_head(), _length_slider(run, cursor, lengths)], className="cell"),
+        html.Div(
+            [
+                html.Label("Head", htmlFor="head-select", className="caption"),
+                dmc.Select(
+                    id="head-select",
+                    data=[
+                        {"value": f"{layer}.{head}", "label": head_name(layer, head).replace(" ", " \u00b7 ")}
+                        for layer in range(run.n_layers)
+                        for head in range(run.n_heads)
+                    ],
+                    value=f"{cursor.layer}.{cursor.head}",
+                    allowDeselect=False,
+                    size="sm",
+                    maxDropdownHeight=360,
+                ),
+            ],
+            className="cell pick",
+        ),
+    ]
+
+
+def verdict_at(run: RunView, step: int) -> str:
+    """The verdict at a step, or ``not measured``."""
+    rows = run.rows(quantity="verdict", step=step)
+    return str(rows["label"].iloc[0]) if len(rows) else "not measured"
+
+
+def _step_head() -> html.Div:
+    return html.Div(
+        [
+            html.Button(icon("play"), id="play", className="ib play", type="button", title="Play through training",
+                        **{"aria-label": "Play through training"}),
+            html.Span("Training step", className="caption"),
+            html.Span(id="step-value", className="value num"),
+            html.Span(id="step-where", className="where soft num"),
+            html.Span(id="step-note", className="note num"),
+        ],
+        className="slider-head",
+    )  # fmt: skip
+
+
+def _length_head() -> html.Div:
+    return html.Div(
+        [
+            html.Span("Prefix length", className="caption"),
+            html.Span(id="length-value", className="value num"),
+            html.Span(id="length-where", className="where num"),
+            html.Span(id="length-note", className="note num"),
+        ],
+        className="slider-head",
+    )
+
+
+def _step_slider(run: RunView, cursor: Cursor, steps: Sequence[int]) -> html.Div:
+    low, high = _ends(steps, u_step)
+    return html.Div(
+        [
+            html.Div(id="step-scent", className="scent", style=scent_over_steps(run, cursor.length)),
+            html.Div(className="ribbon", style=ribbon(run, low, high), title="Verdict at each checkpoint"),
+            _slider("step-slider", "Training step", steps, u_step, cursor.step, 440, steps[-1:], short),
+        ],
+        className="track",
+    )
+
+
+def _length_slider(run: RunView, cursor: Cursor, lengths: Sequence[int]) -> html.Div:
+    low, high = _ends(lengths, u_length)
+    trained = min(1.0, max(0.0, (u_length(run.trained) - low) / (high - low)))
+    return html.Div(
+        [
+            html.Div(className="trained", style={"width": f"{100 * trained:.3f}%"}),
+            html.Div(id="length-scent", className="scent", style=scent_over_lengths(run, cursor.step)),
+            html.Div(className="ribbon bare"),
+            _slider("length-slider", "Prefix length", lengths, u_length, cursor.length, 340, [run.trained], whole),
+        ],
+        className="track",
+    )
+
+
+def _slider(
+    ident: str,
+    label: str,
+    values: Sequence[int],
+    where: Callable[[float], float],
+    value: int,
+    width: int,
+    first: Iterable[int],
+    text: Callable[[float], str],
+) -> dmc.Slider:
+    low, high = _ends(values, where)
+    labelled = _labelled(values, where, low, high, width, first)
+    marks = [
+        {"value": where(v), "label": text(v)} if i in labelled else {"value": where(v)} for i, v in enumerate(values)
+    ]
+    return dmc.Slider(
+        id=ident,
+        min=low,
+        max=high,
+        step=1e-4,
+        restrictToMarks=True,
+        marks=marks,
+        value=where(value),
+        label=None,
+        size=2,
+        thumbSize=14,
+        updatemode="drag",
+        thumbLabel=label,
+        className="cursor-slider",
+    )
+
+
+def _ends(values: Sequence[int], where: Callable[[float], float]) -> tuple[float, float]:
+    low, high = where(values[0]), where(values[-1])
+    return low, high if high > low else low + 1
+
+
+def _labelled(
+    values: Sequence[int],
+    where: Callable[[float], float],
+    low: float,
+    high: float,
+    width: int,
+    first: Iterable[int],
+) -> set[int]:
+    """Indices of the marks that get a label: the wanted ones, both ends, then the roundest that fit."""
+    wanted = [v for v in first if v in values]
+    rest = sorted(values, key=lambda v: (-_roundness(v), -v))
+    order = list(dict.fromkeys([*wanted, values[-1], values[0], *rest]))
+    kept = choose_ticks([(where(v), whole(v)) for v in order], low, high, width)
+    return {values.index(order[i]) for i in kept}
+
+
+def _roundness(value: int) -> int:
+    """How round a number reads: powers of ten and of two first."""
+    if value <= 0:
+        return 9
+    text = str(value).rstrip("0")
+    return (5 if text == "1" else 3 if value & (value - 1) == 0 else 2 if text in ("2", "5") else 0)
+
+
+def scent_over_steps(run: RunView, length: int) -> dict[str, str]:
+    """Accuracy over training at one length, as the mask behind the step slider."""
+    return _scent(run, "step", u_step, run.steps, length=length)
+
+
+def scent_over_lengths(run: RunView, step: int) -> dict[str, str]:
+    """Accuracy over prefix length at one step, as the mask behind the length slider."""
+    return _scent(run, "length", u_length, run.lengths, step=step)
+
+
+def _scent(
+    run: RunView, along: str, where: Callable[[float], float], values: Sequence[int], **at: int
+) -> dict[str, str]:
+    rows = run.rows(measurement="behaviour", quantity="accuracy", law="matched", mode="teacher_forced", **at)
+    rows = rows[rows["value"].notna()].sort_values(along)
+    if len(rows) < 2 or len(values) < 2:
+        return {"visibility": "hidden"}
+    low, high = _ends(values, where)
+    x = np.array([(where(float(v)) - low) / (high - low) for v in rows[along]])
+    image = spark_svg(list(rows["value"]), chance(run) - 0.05, 1.02, *SCENT, x=list(x), stroke=1.5)
+    url = f'url("{image}")'
+    return {"maskImage": url, "WebkitMaskImage": url}
+
+
+def chance(run: RunView) -> float:
+    """The lowest chance level of the run's accuracies (0 where it is not stated)."""
+    rows = run.rows(quantity="chance")["value"].dropna()
+    return float(rows.min()) if len(rows) else 0.0
+
+
+def ribbon(run: RunView, low: float, high: float) -> dict[str, str]:
+    """The verdict at each checkpoint as a gradient with hard stops, at midpoints between checkpoints."""
+    try:
+        verdicts = verdict_ribbon(run.frame)
+    except NotMeasured:
+        return {"background": "var(--line)"}
+    places = [(u_step(step) - low) / (high - low) for step, _ in verdicts]
+    edges = [0.0, *((a + b) / 2 for a, b in zip(places, places[1:], strict=False)), 1.0]
+    stops = []
+    for (_, label), left, right in zip(verdicts, edges, edges[1:], strict=False):
+        colour = f"var(--{VERDICTS[label].ribbon.replace('_', '-')})"
+        stops.append(f"{colour} {100 * left:.2f}% {100 * right:.2f}%")
+    return {"background": f"linear-gradient(90deg, {', '.join(stops)})"}

@@ -1,0 +1,78 @@
+"""All heads at the cursor as buttons: value, amount colour, and a small curve over prefix length."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+from dash import html
+
+from workbench import figures
+from workbench.dashboard.cursor import Cursor
+from workbench.dashboard.panel import definition, frame
+from workbench.dashboard.panels import Panel
+from workbench.dashboard.store import RunView
+from workbench.figures.labels import head_name, interval, sample_size, whole
+from workbench.figures.spark import spark_svg
+from workbench.figures.template import u_length
+from workbench.figures.tokens import cell_colours
+
+
+def grid_shell(panel: Panel, run: RunView) -> html.Section:
+    """The panel, before anything is drawn."""
+    body = [html.Div(id=f"{panel.id}-grid", className="heads", role="group", **{"aria-label": panel.title})]
+    return frame(panel.id, panel.title, definition(panel, run.specs), body)
+
+
+def cells(run: RunView, cursor: Cursor, theme: str) -> tuple[list[Any], dict[str, str], str]:
+    """The buttons, the grid's style, and the slice text.
+
+    Raises:
+        NotMeasured: without rows at the cursor.
+    """
+    grid = figures.head_grid(run.frame, step=cursor.step, length=cursor.length)
+    heads = sorted({int(h) for h in grid["head"]})
+    layers = sorted({int(layer) for layer in grid["layer"]})
+    by_place = {(int(r["layer"]), int(r["head"])): r for r in grid.to_dict("records")}
+    children: list[Any] = [html.Span(className="corner")]
+    children += [html.Span(f"head {h}", className="head-name num") for h in heads]
+    for layer in layers:
+        children.append(html.Span(f"layer {layer}", className="layer-name num"))
+        for head in heads:
+            row = by_place.get((layer, head))
+            chosen = (layer, head) == (cursor.layer, cursor.head)
+            children.append(_cell(row, chosen, theme) if row is not None else html.Span())
+    style = {"gridTemplateColumns": f"max-content repeat({len(heads)}, minmax(0, 1fr))",
+             "gridTemplateRows": f"max-content repeat({len(layers)}, minmax(34px, 1fr))"}  # fmt: skip
+    n = grid["n"].dropna()
+    counted = sample_size(int(n.min())) if len(n) else ""
+    return children, style, f"line: length \u00b7 {counted}"
+
+
+def _cell(row: dict[str, Any], chosen: bool, theme: str) -> html.Button:
+    name = head_name(int(row["layer"]), int(row["head"]))
+    defined = not pd.isna(row["share"])
+    fill, ink = cell_colours(float(row["share"]), theme) if defined else ("var(--sunken)", "var(--ink3)")
+    limits = interval(row["low"], row["high"], 3)
+    note = f"{row['status']}: {row['note']}" if row["status"] != "ok" else ""
+    spoken = f"{name}: hardmax distance {row['text']} {limits} {note}".strip()
+    return html.Button(
+        [html.Span(row["text"], className="num"), html.Span(className="curve", style=_curve(row))],
+        type="button",
+        title=f"{spoken}, n {whole(row['n'])}" if not pd.isna(row["n"]) else spoken,
+        className="on" if chosen else "",
+        style={"background": fill, "color": ink},
+        **{"aria-label": spoken, "aria-pressed": "true" if chosen else "false",
+           "data-pick-head": f"{int(row['layer'])}.{int(row['head'])}"},
+    )  # fmt: skip
+
+
+def _curve(row: dict[str, Any]) -> dict[str, str]:
+    lengths, curve = [float(n) for n in row["lengths"]], [float(v) for v in row["curve"]]
+    if len(lengths) < 2 or all(math.isnan(v) for v in curve):
+        return {"visibility": "hidden"}
+    low, high = u_length(lengths[0]), u_length(lengths[-1])
+    x = [(u_length(n) - low) / (high - low) for n in lengths]
+    url = f'url("{spark_svg(curve, 0, 1, 120, 22, x=x, stroke=1.4)}")'
+    return {"maskImage": url, "WebkitMaskImage": url}

@@ -1,0 +1,189 @@
+"""The shell around a figure: title, slice, definition, menu, maximise, and what stands there without data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dash_mantine_components as dmc
+import pandas as pd
+from dash import dcc, html
+
+from workbench.dashboard.panels import Panel
+from workbench.dashboard.shell import command, icon, icon_button
+from workbench.figures.labels import MISSING, proportion, whole
+
+CONFIG = {"displayModeBar": False, "responsive": True}
+TABLE_ROWS = 400
+"""Longest table drawn in a panel; the CSV holds every row."""
+
+_COUNTED = ("step", "length", "layer", "head", "n")
+_SHOWN = ("series", "step", "length", "layer", "head", "target", "mode", "control", "value", "low", "high", "n",
+          "label", "status", "note")  # fmt: skip
+
+
+def shell(panel: Panel, specs: Mapping[str, Any]) -> html.Section:
+    """A panel with its graph, before anything is drawn."""
+    graph = dcc.Graph(id=f"{panel.id}-graph", config=CONFIG, figure={}, className="graph", responsive=True)
+    body = [
+        html.Figure(graph, id=f"{panel.id}-figure", role="img"),
+        html.Div(className="line line-x"),
+        html.Div(className="line line-y"),
+        html.Div(id=f"{panel.id}-dots", className="dots"),
+    ]
+    return frame(panel.id, panel.title, definition(panel, specs), body)
+
+
+def frame(ident: str, title: str, about: Sequence[Any], body: list[Any], tools: Sequence[Any] = (), level: int = 3,
+          actions: Sequence[str] = ("table", "csv", "png", "svg", "snippet")) -> html.Section:  # fmt: skip
+    """Header, body, and the places for table and state that every panel has."""
+    heading = {2: html.H2, 3: html.H3}[level]
+    return html.Section(
+        [
+            html.Header(
+                [
+                    heading(title, id=f"{ident}-title"),
+                    html.Span(id=f"{ident}-slice", className="slice num"),
+                    html.Div([*tools, explain(title, about), menu(ident, title, actions),
+                              icon_button("expand", "Maximise panel",
+                                          **{"data-action": "max", "data-panel": ident})], className="buttons"),
+                ]
+            ),
+            html.Div(
+                [*body, html.Div(id=f"{ident}-table", className="table"),
+                 html.Div(id=f"{ident}-state", className="state")],
+                id=f"{ident}-body",
+                className="body first",
+            ),
+            dcc.Store(id=f"{ident}-mode", data="figure"),
+        ],
+        id=f"{ident}-panel",
+        className="pan",
+        tabIndex=-1,
+        **{"aria-labelledby": f"{ident}-title"},
+    )  # fmt: skip
+
+
+def definition(panel: Panel, specs: Mapping[str, Any]) -> list[Any]:
+    """What the panel's quantities are, from the specs that travel with the rows."""
+    known = {q["name"]: q for spec in specs.values() for q in spec.get("quantities", ())}
+    lines: list[Any] = []
+    for name in panel.quantities:
+        if name in known:
+            quantity = known[name]
+            lines.append(html.P([html.Strong(name.replace("_", " ")), ": ", quantity["definition"], _range(quantity)]))
+    return [*lines, html.P(panel.about)]
+
+
+def _range(quantity: Mapping[str, Any]) -> str:
+    low, high, unit = quantity.get("low"), quantity.get("high"), quantity.get("unit", "")
+    if low is None or high is None:
+        return f" In {unit}." if unit and unit not in ("label", "share") else ""
+    return f" From {low:g} to {high:g}."
+
+
+def explain(title: str, about: Sequence[Any]) -> dmc.Tooltip:
+    """The (i) button; hover, focus and touch show the definition."""
+    return dmc.Tooltip(
+        icon("info"),
+        label=html.Div(list(about), className="about"),
+        multiline=True,
+        w=320,
+        openDelay=150,
+        events={"hover": True, "focus": True, "touch": True},
+        boxWrapperProps={"component": "button", "className": "ib", "type": "button",
+                         "aria-label": f"What {title} means"},
+    )  # fmt: skip
+
+
+_ACTIONS = {
+    "table": ("Data as table", "T"),
+    "csv": ("CSV", ""),
+    "png": ("PNG, 2\u00d7", ""),
+    "svg": ("SVG", ""),
+    "snippet": ("Python snippet", ""),
+}
+
+
+def menu(ident: str, title: str, actions: Sequence[str]) -> dmc.Menu:
+    """The menu of a panel. What an item does is found by its ``data-action`` (assets/actions.js)."""
+    items: list[Any] = []
+    for group, names in (("Data", ("table", "csv")), ("Picture", ("png", "svg")), ("Notebook", ("snippet",))):
+        here = [name for name in names if name in actions]
+        if here:
+            items.append(dmc.MenuLabel(group))
+        for name in here:
+            text, key = _ACTIONS[name]
+            items.append(
+                dmc.MenuItem(
+                    html.Span(text, **{"data-action": name, "data-panel": ident}),
+                    rightSection=html.Kbd(key) if key else None,
+                )
+            )
+    return dmc.Menu(
+        [
+            dmc.MenuTarget(icon("more"), boxWrapperProps={
+                "component": "button", "className": "ib menu-button", "type": "button",
+                "aria-label": f"Menu of {title}"}),
+            dmc.MenuDropdown(items),
+        ],
+        position="bottom-end",
+        width=190,
+        shadow="md",
+    )  # fmt: skip
+
+
+def not_measured(measurement: str, message: str, path: str) -> list[Any]:
+    """What is missing, in which folder, and the command that makes it."""
+    return [
+        html.P([icon("table"), html.Strong("Not measured yet")], className="head"),
+        html.P([message, " Folder: ", html.Code(f"{path}/measurements/"), "."]),
+        command(f"lengthlens measure {path} --only {measurement}"),
+    ]
+
+
+def failed(title: str, error: str, hint: Any = None) -> list[Any]:
+    """Something went wrong: what, and what to do."""
+    return [
+        html.P([icon("warn"), html.Strong(title)], className="head error"),
+        html.P(error),
+        *([hint] if hint is not None else []),
+    ]
+
+
+def does_not_apply(reason: str) -> list[Any]:
+    """Why this panel has nothing to say about this run, and where to look."""
+    return [html.P([icon("info"), html.Strong("Does not apply here")], className="head"), html.P(reason)]
+
+
+def as_table(data: pd.DataFrame, title: str) -> html.Table:
+    """The rows behind a figure as an HTML table; columns that hold one and the same empty value are left out."""
+    columns = [c for c in _SHOWN if c in data and data[c].replace("", pd.NA).notna().any()]
+    if "status" in columns and (data["status"] == "ok").all():
+        columns.remove("status")
+    head = html.Thead(html.Tr([html.Th(_column(c), scope="col", className=_align(c)) for c in columns]))
+    rows = [
+        html.Tr([html.Td(_cell(c, row[c]), className=_align(c)) for c in columns])
+        for row in data.head(TABLE_ROWS)[columns].to_dict("records")
+    ]
+    more = len(data) - TABLE_ROWS
+    note = f"{title}: {len(data):,} rows" + (f"; the CSV has {more:,} more than shown" if more > 0 else "")
+    return html.Table([html.Caption(note), head, html.Tbody(rows)])
+
+
+def _column(name: str) -> str:
+    return {"low": "95 % low", "high": "95 % high"}.get(name, name)
+
+
+def _align(name: str) -> str:
+    return "num right" if name in (*_COUNTED, "value", "low", "high") else ""
+
+
+def _cell(column: str, value: Any) -> str:
+    if value is None or value == "" or (not isinstance(value, str) and pd.isna(value)):
+        return MISSING
+    if column in _COUNTED:
+        return whole(float(value))
+    if column in ("value", "low", "high"):
+        return proportion(float(value), 3) if abs(float(value)) < 10 else whole(float(value))
+    return str(value).replace("_", " ")

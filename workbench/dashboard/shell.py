@@ -1,0 +1,175 @@
+"""The frame every page sits in: header, page area, help, and the stores they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from workbench.dashboard import theme
+from workbench.dashboard.cursor import VERDICTS, Notice, link
+from workbench.dashboard.store import shown
+
+POLL_MS = 2000
+
+KEYS = (
+    ("\u2190 \u2192", "previous, next checkpoint (Shift: five)"),
+    ("\u2193 \u2191", "shorter, longer prefix"),
+    ("[ ]", "previous, next head"),
+    ("Space", "play through training"),
+    ("/", "filter runs"),
+    ("1 \u2013 9", "focus a panel; then T table, M maximise, E menu"),
+    ("C", "copy the link to this view"),
+    ("D", "light or dark"),
+    ("?", "this help"),
+    ("Esc", "close"),
+)
+
+MEANINGS = (
+    ("scale-robust", "Skill stays at or above 0.9 up to the horizon, at least eight times the trained length, "
+     "on matched and on challenge strings."),
+    ("length-coupled", "Skill falls below 0.9 of its trained value at some longer length, and at the next one too."),
+    ("not fitted", "The lower limit of skill at trained lengths is below 0.95; nothing can be said of longer ones."),
+    ("unseen position", "The model reads position ids that training never showed, so longer inputs test that instead."),
+    ("undecided", "An interval crosses a threshold; more sequences would decide."),
+)  # fmt: skip
+
+
+def icon(name: str) -> html.Span:
+    """An icon from ``assets/02-icons.css``; decoration only, its button carries the name."""
+    return html.Span(className=f"icon {name}", **{"aria-hidden": "true"})
+
+
+def icon_button(name: str, label: str, ident: str | None = None, **props: object) -> html.Button:
+    """A 22 px button with an accessible name."""
+    extra = {"id": ident} if ident else {}
+    return html.Button(icon(name), className="ib", type="button", title=label, **{"aria-label": label}, **extra, **props)
+
+
+def glyph(verdict: str) -> html.Span:
+    """The small drawn accuracy curve of a verdict."""
+    return html.Span(className=f"icon glyph {slug(verdict)}", **{"aria-hidden": "true"})
+
+
+def chip(verdict: str) -> html.Span:
+    """A verdict as tint, glyph and word."""
+    return html.Span([glyph(verdict), VERDICTS[verdict]], className=f"chip {slug(verdict)}")
+
+
+def slug(verdict: str) -> str:
+    return verdict.replace(" ", "-")
+
+
+def banner(notices: Sequence[Notice]) -> list[html.Div]:
+    """What a stale link asked for and what is shown, with a button that accepts it."""
+    return [
+        html.Div(
+            [
+                icon("warn"),
+                html.P([html.Strong(notice.asked), " ", notice.shown]),
+                html.Button(notice.keep, className="button", type="button", **{"data-keep": "1"}),
+            ],
+            className="banner",
+            role="status",
+        )
+        for notice in notices
+    ]
+
+
+def command(text: str) -> html.Div:
+    """A command with a copy button."""
+    return html.Div(
+        [html.Code(text), html.Button(icon("copy"), className="ib", type="button", title="Copy",
+                                      **{"data-copy": text, "aria-label": f"Copy: {text}"})],
+        className="command",
+    )  # fmt: skip
+
+
+def layout(roots: Sequence[Path]) -> dmc.MantineProvider:
+    """Everything that stays while pages change."""
+    return dmc.MantineProvider(
+        [
+            dcc.Store(id="place"),
+            dcc.Store(id="look"),
+            dcc.Store(id="version"),
+            dcc.Store(id="link"),
+            dcc.Store(id="here"),
+            dcc.Store(id="read-at"),
+            dcc.Interval(id="poll", interval=POLL_MS),
+            html.A("Skip to content", href="#page", className="skip"),
+            html.Header(
+                [
+                    html.A([icon("mark"), "LengthLens"], href="/", className="brand", **{"data-nav": "1"}),
+                    html.Nav(id="nav", className="nav", **{"aria-label": "Pages"}),
+                    html.Div(
+                        [
+                            html.Span(id="dot", className="dot", title="Reading the folder every 2 s"),
+                            html.Span(", ".join(folder_text(root) for root in roots), className="mono folder"),
+                            html.Span(id="status", className="num"),
+                            html.Span(id="age", className="num"),
+                        ],
+                        className="source",
+                    ),
+                    html.Div(
+                        [
+                            icon_button("link", "Copy the link to this view", "copy-link"),
+                            icon_button("moon", "Dark theme", "theme-toggle"),
+                            icon_button("help", "Help", "help-open"),
+                        ],
+                        className="tools",
+                    ),
+                ],
+                className="header",
+            ),
+            html.Main(id="page", tabIndex=-1),
+            html.Div(id="toast", role="status", **{"aria-live": "polite"}),
+            _help(),
+        ],
+        theme=theme.MANTINE,
+        defaultColorScheme="auto",
+    )
+
+
+def nav(page: str, run: str | None) -> list[html.A]:
+    """The pages there are; *Run* leads to a run, and is absent while there is none."""
+    pages = [("Runs", "/", "runs")]
+    if run is not None:
+        pages.append(("Run", link(run), "run"))
+    return [
+        html.A(name, href=href, className="on" if page == at else "",
+               **({"aria-current": "page"} if page == at else {}), **{"data-nav": "1"})
+        for name, href, at in pages
+    ]  # fmt: skip
+
+
+def folder_text(root: Path) -> str:
+    """A data root as it is shown: as short as it can be typed, with a slash at its end."""
+    text = shown(root)
+    return text if text.endswith("/") else text + "/"
+
+
+def _help() -> dmc.Drawer:
+    keys = [html.Div([html.Dt(html.Kbd(key)), html.Dd(what)]) for key, what in KEYS]
+    verdicts = [html.Div([html.Dt(chip(name)), html.Dd(what)]) for name, what in MEANINGS]
+    return dmc.Drawer(
+        [
+            html.H3("Verdicts"),
+            html.Dl(verdicts, className="help verdicts"),
+            html.P("A verdict comes from behaviour alone. Probes and attention explain it; they do not make it. "
+                   "All intervals are 95 %, and a sequence is the unit.", className="soft"),
+            html.H3("Colours"),
+            html.P([html.Span("Blue", className="summary"), " does not depend on length; ",
+                    html.Span("orange", className="position"), " depends on position or length; ",
+                    html.Span("magenta", className="train strong"), " is the longest length seen in training."]),
+            html.H3("Keys"),
+            html.Dl(keys, className="help keys"),
+            dmc.Switch(id="letters", label="Single-letter keys", checked=True, size="sm", persistence=True),
+        ],
+        id="help",
+        title="Help",
+        position="right",
+        size=420,
+        closeButtonProps={"aria-label": "Close help"},
+    )  # fmt: skip

@@ -1,0 +1,69 @@
+"""The look in code: Mantine's theme, the page around the app, and the tokens as CSS."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from workbench.figures.tokens import palette_css
+from workbench.figures.verdicts import VERDICTS, glyph_svg
+
+INK = ["#F5F6F8", "#ECEFF3", "#DDE1E7", "#C3CAD4", "#8A94A3", "#626C7B", "#47505E", "#2F3742", "#1D232C", "#14181F"]
+DARK = ["#E9EDF3", "#AEB8C6", "#8D98A8", "#6B7686", "#3A4350", "#2A313C", "#1F252E", "#161A21", "#11151B", "#0D1015"]
+
+MANTINE: dict[str, Any] = {
+    "fontFamily": "Inter, system-ui, sans-serif",
+    "fontFamilyMonospace": "'JetBrains Mono', ui-monospace, monospace",
+    "primaryColor": "ink",
+    "primaryShade": {"light": 9, "dark": 1},
+    "defaultRadius": 4,
+    "cursorType": "pointer",
+    "fontSizes": {"xs": "12px", "sm": "13px", "md": "14px"},
+    "colors": {"ink": INK, "gray": INK, "dark": DARK},
+}
+
+_ICON = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='none' "
+    "stroke='%231760C4' stroke-width='2' stroke-linecap='round' d='M2 6h12'/%3E%3Cpath stroke='%23A8127A' "
+    "stroke-width='1.5' stroke-dasharray='2 1.6' d='M6 2v12'/%3E%3C/svg%3E"
+)
+
+# Before anything is painted: the theme the reader chose, or the system's; and dark plots in dark pages.
+_EARLY = """
+(function () {
+  var chosen = null;
+  try { chosen = localStorage.getItem('mantine-color-scheme-value'); } catch (e) {}
+  var dark = window.matchMedia('(prefers-color-scheme: dark)').matches;
+  var scheme = chosen === 'light' || chosen === 'dark' ? chosen : (dark ? 'dark' : 'light');
+  document.documentElement.setAttribute('data-mantine-color-scheme', scheme);
+})();
+"""
+
+
+def glyph_css() -> str:
+    """The verdict glyphs as masks, so that chips and prose draw the same curve as figures."""
+    return "".join(
+        f'.glyph.{name.replace(" ", "-")} {{ --icon: url("data:image/svg+xml,{quote(glyph_svg(name))}"); }}\n'
+        for name in VERDICTS
+    )
+
+
+def index_string() -> str:
+    """The HTML around the app: language, fonts preloaded, tokens, the theme set before the first paint."""
+    return f"""<!DOCTYPE html>
+<html lang="en">
+  <head>
+    {{%metas%}}
+    <title>{{%title%}}</title>
+    <link rel="icon" href="{_ICON}">
+    <link rel="preload" href="assets/fonts/inter.woff2" as="font" type="font/woff2" crossorigin>
+    <link rel="preload" href="assets/fonts/jetbrains-mono.woff2" as="font" type="font/woff2" crossorigin>
+    <style id="tokens">{palette_css()}{glyph_css()}</style>
+    <script>{_EARLY}</script>
+    {{%css%}}
+  </head>
+  <body>
+    {{%app_entry%}}
+    <footer>{{%config%}}{{%scripts%}}{{%renderer%}}</footer>
+  </body>
+</html>"""

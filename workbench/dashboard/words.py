@@ -1,0 +1,56 @@
+"""Prose of the Run page: sentences of :mod:`workbench.figures.sentences` as components."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dash import html
+
+from workbench.dashboard.cursor import Cursor
+from workbench.dashboard.shell import command
+from workbench.dashboard.store import RunView
+from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import whole
+from workbench.figures.sentences import Piece, rail_text, verdict_sentence, why_sentence
+
+CLASSES = {"summary": "summary", "position": "position", "muted": "soft num"}
+
+
+def pieces(parts: Sequence[Piece]) -> list[Any]:
+    """Pieces as spans; plain ones stay text."""
+    return [html.Span(text, className=CLASSES[role]) if role in CLASSES else text for text, role in parts]
+
+
+def meta(run: RunView) -> list[Any]:
+    """What the run is: id, task as a question, model, training lengths."""
+    question = f"{run.task}: {run.question[:1].lower()}{run.question[1:]}" if run.question else run.task
+    model = f"transformer {run.n_layers} layers, {run.n_heads} heads, {_positions(run)}"
+    lengths = f"trained on lengths {whole(run.shortest)} to {whole(run.trained)}"
+    return [html.Span(run.name, className="mono"), f" \u00b7 {question} \u00b7 {model} \u00b7 {lengths}"]
+
+
+def _positions(run: RunView) -> str:
+    return run.positions if run.encoding == "none" else f"{run.positions} positions"
+
+
+def verdict(run: RunView, cursor: Cursor) -> list[Any]:
+    """The verdict sentence at the cursor's step, or what is missing for one."""
+    try:
+        return pieces(verdict_sentence(run.frame, step=cursor.step, trained=run.trained))
+    except NotMeasured:
+        return ["Not measured", html.Span(f" at step {whole(cursor.step)}: no verdict yet.", className="soft")]
+
+
+def why(run: RunView, cursor: Cursor) -> list[Any]:
+    """One line: since when, what it carries, what the chosen head does; or the command to find out."""
+    parts = why_sentence(run.frame, step=cursor.step, trained=run.trained, layer=cursor.layer, head=cursor.head)
+    if not parts:
+        return [command(f"lengthlens measure {run.shown_path}")]
+    return pieces(parts)
+
+
+def rail(run: RunView, row: Any, cursor: Cursor) -> list[Any]:
+    """The answer in the rail of one row, yes or no first."""
+    parts = rail_text(run.frame, row, cursor.step, cursor.length, cursor.layer, cursor.head, trained=run.trained)
+    return pieces(parts)

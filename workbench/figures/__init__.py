@@ -1,0 +1,60 @@
+"""Figures: pure functions from rows of the measurement table to plotly figures. No torch, no files."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "errors": ("NotMeasured",),
+    "behaviour": (
+        "accuracy_heatmap",
+        "accuracy_heatmap_data",
+        "accuracy_over_length",
+        "accuracy_over_length_data",
+        "accuracy_over_training",
+        "accuracy_over_training_data",
+    ),
+    "failure": ("failure_length", "failure_length_data"),
+    "representation": (
+        "decodability_by_layer",
+        "decodability_by_layer_data",
+        "decodability_over_length",
+        "decodability_over_length_data",
+        "decodability_over_training",
+        "decodability_over_training_data",
+    ),
+    "mechanism": (
+        "head_over_length",
+        "head_over_length_data",
+        "head_over_training",
+        "head_over_training_data",
+    ),
+    "headgrid": ("head_grid", "head_grid_figure", "head_grid_figure_data"),
+    "attention": ("attention_pattern", "attention_pattern_data"),
+    "compare": (
+        "accuracy_difference",
+        "accuracy_difference_data",
+        "decodability_difference",
+        "decodability_difference_data",
+        "head_grid_difference",
+    ),
+    "training": ("loss_over_training", "loss_over_training_data"),
+    "spark": ("spark_path", "spark_svg"),
+    "tokens": ("palette_css",),
+    "verdicts": ("glyph_svg", "since_step", "verdict_ribbon"),
+    "sentences": ("compare_sentence", "rail_text", "verdict_sentence", "why_sentence"),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF:
+        return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    raise AttributeError(f"workbench.figures has no {name!r}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

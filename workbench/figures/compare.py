@@ -1,0 +1,261 @@
+"""Two runs side by side: what A has more or less of than B, with the interval of the difference."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from workbench.figures.behaviour import accuracy_heatmap_data, nearest
+from workbench.figures.errors import NotMeasured
+from workbench.figures.headgrid import head_grid
+from workbench.figures.heatmap import add_heatmap, add_heatmap_cursor, add_training_edge, grid_of
+from workbench.figures.labels import sample_size, signed, whole
+from workbench.figures.marks import (
+    Cursor,
+    add_cursor,
+    add_end_labels,
+    add_level,
+    add_line,
+    add_training,
+    drawn_points,
+    last_value,
+    said,
+    span_meta,
+)
+from workbench.figures.mechanism import SHARES, scale_of
+from workbench.figures.representation import CONCEPTS, decodability_over_length_data
+from workbench.figures.rows import COLUMNS, run_name, series_of, smallest_n
+from workbench.figures.template import (
+    PLOT_HEIGHT,
+    blank,
+    cell_edges,
+    length_axis,
+    step_axis,
+    u_length,
+    u_step,
+)
+from workbench.figures.tokens import DIFFERENCE, TOKENS, Theme
+
+
+def difference(a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
+    """A - B of two ``*_data`` frames, row by row, where both have a value.
+
+    The interval is the square-and-add one of Newcombe (1998, Statistics in Medicine 17, method 10), from
+    the two intervals; it takes the runs as independent, and is wider than needed where both saw the same
+    sequences. ``n`` is the smaller of the two.
+
+    Returns:
+        rows of A with series "<series>", value, low, high of the difference, and run "<A> - <B>".
+    """
+    keys = ["series", "step", "length", "layer", "head", "law", "target", "mode", "control"]
+    both = a.merge(b[[*keys, "value", "low", "high", "n", "run"]], on=keys, suffixes=("", "_b"))
+    value = both["value"] - both["value_b"]
+    below = np.hypot(both["value"] - both["low"], both["high_b"] - both["value_b"])
+    above = np.hypot(both["high"] - both["value"], both["value_b"] - both["low_b"])
+    both["run"] = both["run"] + " \u2212 " + both["run_b"]
+    both["n"] = np.minimum(both["n"].astype(float), both["n_b"].astype(float))
+    return both.assign(value=value, low=value - below, high=value + above)[COLUMNS]
+
+
+def accuracy_difference(
+    frame_a: pd.DataFrame,
+    frame_b: pd.DataFrame,
+    *,
+    trained: float,
+    law: str = "matched",
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> go.Figure:
+    """Accuracy of A minus that of B over training step and prefix length, where both were measured.
+
+    Raises:
+        NotMeasured: if one has no accuracies, or the two share no step and length.
+    """
+    data = accuracy_difference_data(frame_a, frame_b, law=law)
+    steps, lengths = (sorted(data[c].astype(int).unique()) for c in ("step", "length"))
+    x_axis = step_axis(steps)
+    y_axis = length_axis(lengths, trained, theme, PLOT_HEIGHT, vertical=True) | {
+        "title": {"text": "prefix length"}
+    }
+    top = max(0.1, math.ceil(10 * float(data["value"].abs().max())) / 10)
+    n = smallest_n(data)
+    figure = blank(
+        theme,
+        size,
+        column="step",
+        xaxis=x_axis,
+        yaxis=y_axis,
+        meta={
+            "title": "Accuracy, A \u2212 B",
+            "slice": f"same step and length · {sample_size(n)}",
+            "alt": "Heatmap of the accuracy of A minus that of B over training step and prefix length; "
+            "at the last step "
+            + said(data[data["step"] == steps[-1]], "length", [nearest(lengths, trained), lengths[-1]]),
+            "x": span_meta("step", x_axis),
+            "y": span_meta("length", y_axis),
+            "n": n,
+        },
+        uirevision=f"{run_name(data)}/accuracy_difference",
+    )
+    values, texts = grid_of(data, steps, lengths)
+    add_heatmap(
+        figure,
+        values,
+        cell_edges([u_step(s) for s in steps]),
+        cell_edges([u_length(m) for m in lengths]),
+        texts=texts,
+        colours=DIFFERENCE[theme],
+        low=-top,
+        high=top,
+        ticks=[(-top, signed(-top)), (0.0, "0"), (top, signed(top))],
+        theme=theme,
+        size=size,
+    )
+    add_training_edge(figure, lengths, trained, TOKENS[theme]["train"])
+    add_heatmap_cursor(figure, cursor)
+    return figure
+
+
+def accuracy_difference_data(
+    frame_a: pd.DataFrame, frame_b: pd.DataFrame, *, law: str = "matched"
+) -> pd.DataFrame:
+    """The rows of :func:`accuracy_difference`."""
+    return _shared(
+        accuracy_heatmap_data(frame_a, law=law), accuracy_heatmap_data(frame_b, law=law), "behaviour"
+    )
+
+
+def decodability_difference(
+    frame_a: pd.DataFrame,
+    frame_b: pd.DataFrame,
+    *,
+    trained: float,
+    step: int,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> go.Figure:
+    """Decodability of A minus that of B over prefix length, each at its last layer.
+
+    Raises:
+        NotMeasured: if one has no probe rows at that step, or the two share no length.
+    """
+    t = TOKENS[theme]
+    data = decodability_difference_data(frame_a, frame_b, step=step)
+    x_axis = length_axis(data["length"].unique(), trained, theme)
+    y_range = (-1.08, 1.08)
+    n = smallest_n(data)
+    parts = dict(series_of(data))
+    lengths = [int(m) for m in data["length"].unique()]
+    figure = blank(
+        theme,
+        size,
+        column="length",
+        xaxis=x_axis,
+        yaxis={"range": list(y_range), "tickvals": [-1, 0, 1], "ticktext": ["\u22121", "0", "+1"]},
+        meta={
+            "title": "Decodability, A \u2212 B",
+            "slice": f"95 % CI of the difference · n {whole(n)}",
+            "alt": f"Decodability of A minus that of B over prefix length at step {whole(step)}: "
+            + "; ".join(
+                f"{c} {said(parts[c], 'length', [nearest(lengths, trained), max(lengths)])}" for c in parts
+            ),
+            "x": span_meta("length", x_axis),
+            "n": n,
+        },
+        uirevision=f"{run_name(data)}/decodability_difference",
+    )
+    add_level(figure, x_axis["range"], [0.0, 0.0], theme)
+    labels: list[tuple[str, float, str, bool]] = []
+    for concept, rows in parts.items():
+        add_line(figure, rows, "length", t[concept], clip=(-1.0, 1.0))
+        end = last_value(rows["value"].clip(-1, 1).to_numpy(dtype=float))
+        if end is not None:
+            labels.append((concept, end, t[concept], True))
+    add_end_labels(figure, labels, y_range, size)
+    points = drawn_points(data, "length")
+    _sides(figure, points, theme, size)
+    add_training(figure, trained, theme, size, label=False)
+    marked = [(rows, t[c], CONCEPTS[c][3]) for c, rows in parts.items()]
+    add_cursor(figure, cursor, "length", theme, marked, clip=(-1.0, 1.0))
+    return figure
+
+
+def _sides(figure: go.Figure, points: list[tuple[float, float]], theme: Theme, size: int) -> None:
+    """Which side of zero belongs to whom, written where no line runs."""
+    t = TOKENS[theme]
+    low, high = figure.layout.xaxis.range
+    shares = [((x - low) / (high - low), y) for x, y in points]
+    for text, sign, colour in (("A higher", 1, t["a"]), ("B higher", -1, t["b"])):
+        spots = [(sign * y, right) for y in (0.9, 0.55, 0.25) for right in (False, True)]
+
+        def room(spot: tuple[float, bool]) -> bool:
+            y, right = spot
+            return all(abs(v - y) >= 0.2 or (x <= 0.7 if right else x >= 0.3) for x, v in shares)
+
+        y, right = next((spot for spot in spots if room(spot)), spots[0])
+        figure.add_annotation(
+            x=1 if right else 0,
+            xref="paper",
+            xanchor="right" if right else "left",
+            xshift=-6 if right else 6,
+            y=y,
+            text=text,
+            font={"color": colour, "size": size, "weight": 600},
+            name="side",
+        )
+
+
+def decodability_difference_data(frame_a: pd.DataFrame, frame_b: pd.DataFrame, *, step: int) -> pd.DataFrame:
+    """The rows of :func:`decodability_difference`: series summary and position (transfer)."""
+    a, b = (decodability_over_length_data(f, step=step) for f in (frame_a, frame_b))
+    # the last layers of two models of different depth correspond, though their numbers do not
+    b = b.assign(layer=a["layer"].iloc[0])
+    keep = list(CONCEPTS)
+    return _shared(a[a["series"].isin(keep)], b[b["series"].isin(keep)], "probes.summary")
+
+
+def head_grid_difference(
+    frame_a: pd.DataFrame,
+    frame_b: pd.DataFrame,
+    *,
+    quantity: str = "hardmax_distance",
+    step: int,
+    length: int,
+) -> pd.DataFrame:
+    """A - B of two head grids, for the heads both have.
+
+    Returns:
+        columns layer, head, value, text (signed), and ``share``, the difference as a share of the
+        quantity's range, -1 to 1, for :func:`workbench.figures.tokens.difference_colours`; and both runs'
+        curves as ``curve_a``, ``curve_b``.
+    """
+    a, b = (head_grid(f, quantity=quantity, step=step, length=length) for f in (frame_a, frame_b))
+    both = a.merge(b, on=["layer", "head"], suffixes=("_a", "_b"))
+    value = both["value_a"] - both["value_b"]
+    span = 1.0
+    if quantity not in SHARES:
+        scales = [scale_of(f, quantity) for f in (frame_a, frame_b)]
+        span = max(2.0**s.high if s.log else s.high - s.low for s in scales)
+    return pd.DataFrame(
+        {
+            "layer": both["layer"],
+            "head": both["head"],
+            "value": value,
+            "text": [signed(v) for v in value],
+            "share": (value / span).clip(-1, 1),
+            "curve_a": both["curve_a"],
+            "curve_b": both["curve_b"],
+        }
+    )
+
+
+def _shared(a: pd.DataFrame, b: pd.DataFrame, measurement: str) -> pd.DataFrame:
+    found = difference(a, b)
+    if found["value"].dropna().empty:
+        raise NotMeasured(measurement, "The two runs share no step and length at which both have a value.")
+    return found

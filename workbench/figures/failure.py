@@ -1,0 +1,239 @@
+"""Where does it break? Failure lengths, observed (filled) and computed from attention (hollow)."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from workbench.figures.behaviour import MEASUREMENT, nearest
+from workbench.figures.labels import beyond, head_name, whole
+from workbench.figures.marks import Cursor, add_cursor, add_training, span_meta
+from workbench.figures.rows import COLUMNS, pick, run_name, select, smallest_n
+from workbench.figures.template import blank, length_axis, u_length
+from workbench.figures.tokens import TOKENS, Theme
+
+#: The axis reaches this many times past the longest measured length, and starts this far below N.
+_PAST, _BEFORE = 5.0, 3.5
+
+
+def failure_length(
+    frame: pd.DataFrame,
+    *,
+    trained: float,
+    step: int,
+    layer: int | None = None,
+    head: int | None = None,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> go.Figure:
+    """Failure length per law at one step; where a head is named, also its critical length.
+
+    A filled dot is observed: skill has fallen at that length and the next, and the line reaches back to the
+    last length before. An arrow into the grey zone says that no measured length failed. A hollow dot is a
+    length computed, not observed: the first position id never seen in training, or the length at which
+    the head's attention would be split evenly between its argmax set and the rest.
+
+    Raises:
+        NotMeasured: without failure lengths at that step.
+    """
+    t = TOKENS[theme]
+    data = failure_length_data(frame, trained=trained, step=step, layer=layer, head=head)
+    lengths = pick(frame, measurement=MEASUREMENT, quantity="accuracy")["length"].dropna().unique()
+    longest = float(max(lengths, default=trained))
+    x_axis = length_axis(lengths, trained, theme, 200, span=(trained / _BEFORE, longest * _PAST))
+    names = list(data["series"])
+    figure = blank(
+        theme,
+        size,
+        column="failure",
+        xaxis=x_axis,
+        yaxis={
+            "range": [len(names) - 0.35, -0.75],
+            "tickvals": list(range(len(names))),
+            "ticktext": [name[:1].upper() + name[1:] for name in names],
+            "showgrid": False,
+            "tickfont": {"color": t["ink2"], "size": size},
+        },
+        meta={
+            "title": "Failure length",
+            "slice": "observed and computed" if (data["mode"] == "computed").any() else "observed",
+            "alt": f"Failure length at step {whole(step)}: "
+            + "; ".join(_spoken(row) for _, row in data.iterrows()),
+            "x": span_meta("length", x_axis),
+            "n": smallest_n(data),
+        },
+        uirevision=f"{run_name(data)}/failure_length",
+    )
+    _unmeasured_zone(figure, longest, theme, size)
+    add_training(figure, trained, theme, size, label=False)
+    for place, (_, row) in enumerate(data.iterrows()):
+        _draw(figure, row, place, trained, theme, size)
+    add_cursor(figure, cursor, "length", theme)
+    return figure
+
+
+def failure_length_data(
+    frame: pd.DataFrame, *, trained: float, step: int, layer: int | None = None, head: int | None = None
+) -> pd.DataFrame:
+    """The rows of :func:`failure_length`; column ``mode`` says ``observed`` or ``computed``."""
+    observed = select(frame, MEASUREMENT, quantity="failure_length", step=step)
+    parts = [
+        pick(observed, law=law).assign(series=f"{law} law", mode="observed")
+        for law in ("matched", "challenge")
+    ]
+    unseen = pick(frame, measurement=MEASUREMENT, quantity="accuracy", step=step, status="unseen_position")
+    if len(unseen):
+        first = unseen.sort_values("length").head(1)
+        first = first.assign(value=first["length"].astype(float), low=None, high=None, label="")
+        parts.append(first.assign(series="unseen position", mode="computed", status="ok"))
+    if layer is not None and head is not None:
+        parts.append(_critical(frame, trained, step, layer, head))
+    data = pd.concat([part for part in parts if len(part)])[["series", *COLUMNS[1:]]].reset_index(drop=True)
+    data[["value", "low", "high"]] = data[["value", "low", "high"]].astype(float)
+    return data
+
+
+def _critical(frame: pd.DataFrame, trained: float, step: int, layer: int, head: int) -> pd.DataFrame:
+    rows = pick(
+        frame,
+        measurement="circuits.hardmax",
+        quantity="critical_length",
+        law="matched",
+        step=step,
+        layer=layer,
+        head=head,
+    )
+    if rows.empty:
+        return rows
+    rows = rows[rows["length"] == nearest([int(n) for n in rows["length"]], trained)]
+    return rows.assign(series=f"{head_name(layer, head)} critical", mode="computed")
+
+
+def _unmeasured_zone(figure: go.Figure, longest: float, theme: Theme, size: int) -> None:
+    t = TOKENS[theme]
+    high = float(figure.layout.xaxis.range[1])
+    figure.add_shape(
+        type="rect",
+        x0=u_length(longest),
+        x1=high,
+        y0=0,
+        y1=1,
+        yref="paper",
+        fillcolor=t["sunken"],
+        opacity=0.7,
+        line_width=0,
+        layer="below",
+    )
+    figure.add_annotation(
+        x=high,
+        y=0,
+        yref="paper",
+        xanchor="right",
+        yanchor="bottom",
+        xshift=-3,
+        yshift=1,
+        text="not measured",
+        font={"color": t["ink3"], "size": size},
+    )
+
+
+def _spoken(row: pd.Series) -> str:
+    value = float(row["value"])
+    if row["status"] == "censored":
+        return f"{row['series']} none up to {whole(float(row['low']))}"
+    return f"{row['series']} {'undefined' if math.isnan(value) else whole(value)}"
+
+
+def _draw(figure: go.Figure, row: pd.Series, place: int, trained: float, theme: Theme, size: int) -> None:
+    """One row: dot, reach and number; an arrow where censored; words where undefined."""
+    t = TOKENS[theme]
+    low, high = (float(v) for v in figure.layout.xaxis.range)
+    observed = row["mode"] == "observed"
+    value = float(row["value"])
+    if row["status"] == "censored":
+        end = u_length(float(row["low"]))
+        _reach(figure, u_length(trained), end + 0.35, place, t["ink"], 2)
+        _dot(figure, end + 0.35, place, row, t["ink"], "triangle-right", filled=True, theme=theme)
+        _number(figure, end, place, beyond(float(row["low"])), t["ink"], size, side="above")
+        return
+    if math.isnan(value) or math.isinf(value):
+        text = "no bound" if math.isinf(value) else "undefined"
+        _number(figure, u_length(trained), place, text, t["ink3"], size, side="right", strong=False)
+        return
+    u = u_length(value)
+    if u > high:
+        _number(figure, high, place, beyond(2.0**high), t["ink2"], size, side="left", strong=False)
+        return
+    colour = t["ink"] if observed else t["ink2"]
+    for a, b in ((row["low"], row["high"]),):
+        if not (math.isnan(a) or math.isnan(b)) and a > 0:
+            _reach(figure, max(low, u_length(a)), min(high, u_length(b)), place, colour, 1.5)
+    _dot(figure, u, place, row, colour, "circle" if observed else "circle-open", filled=observed, theme=theme)
+    side = "left" if u > high - 1.6 else "right"
+    _number(figure, u, place, whole(value), colour, size, side=side, strong=observed)
+
+
+def _reach(figure: go.Figure, x0: float, x1: float, y: float, colour: str, width: float) -> None:
+    figure.add_shape(type="line", x0=x0, x1=x1, y0=y, y1=y, line={"color": colour, "width": width})
+
+
+def _dot(
+    figure: go.Figure,
+    x: float,
+    y: float,
+    row: pd.Series,
+    colour: str,
+    symbol: str,
+    *,
+    filled: bool,
+    theme: Theme,
+) -> None:
+    value = beyond(float(row["low"])) if row["status"] == "censored" else whole(float(row["value"]))
+    between = ""
+    if filled and row["status"] != "censored" and not math.isnan(row["low"]):
+        between = f" (still kept at {whole(float(row['low']))})"
+    counted = "" if pd.isna(row["n"]) else f" · n {whole(float(row['n']))}"
+    note = f"<br>{row['note']}" if row["note"] else ""
+    figure.add_scatter(
+        x=[x],
+        y=[y],
+        mode="markers",
+        marker={
+            "size": 10 if filled else 9,
+            "symbol": symbol,
+            "color": colour,
+            "line": {"width": 0 if filled else 2, "color": colour},
+        },
+        hovertext=[f"{row['series']}, {row['mode']}<br><b>{value}</b>{between}{counted}{note}"],
+        hoverinfo="text",
+        name=str(row["series"]),
+    )
+
+
+def _number(
+    figure: go.Figure,
+    x: float,
+    y: float,
+    text: str,
+    colour: str,
+    size: int,
+    *,
+    side: str,
+    strong: bool = True,
+) -> None:
+    anchors = {"right": ("left", 9, 0), "left": ("right", -9, 0), "above": ("right", 6, 11)}
+    anchor, across, up = anchors[side]
+    figure.add_annotation(
+        x=x,
+        y=y,
+        xanchor=anchor,
+        yanchor="middle",
+        xshift=across,
+        yshift=up,
+        text=text,
+        font={"color": colour, "size": size, "weight": 600 if strong else 400},
+        name="number",
+    )

@@ -1,0 +1,167 @@
+"""All heads at one step and length: layer x head, each with its value and its curve over length."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from workbench.figures.labels import head_name, magnitude, proportion, sample_size, whole
+from workbench.figures.marks import Cursor
+from workbench.figures.mechanism import MEASUREMENT, SHARES, scale_of, title_of
+from workbench.figures.rows import DRAWN, pick, run_name, select, smallest_n, tidy
+from workbench.figures.template import blank
+from workbench.figures.tokens import TOKENS, Theme, cell_colours
+
+#: Cells with text beyond this many heads would be illegible.
+_MOST_TEXT_CELLS = 96
+
+
+def head_grid(
+    frame: pd.DataFrame, *, quantity: str = "hardmax_distance", step: int, length: int
+) -> pd.DataFrame:
+    """All heads at one step and length, one row each.
+
+    Returns:
+        columns layer, head, value, low, high, n, status, note; ``text`` (the value as written in a cell),
+        ``share`` (of the quantity's fixed range, 0 to 1, for :func:`workbench.figures.tokens.cell_colours`;
+        NaN where undefined), ``lengths`` and ``curve`` (the head's shares over prefix length at this step,
+        NaN where undefined, for a sparkline between 0 and 1).
+
+    Raises:
+        NotMeasured: without rows of that quantity there.
+    """
+    here = select(frame, MEASUREMENT, quantity=quantity, law="matched", control="", step=step, length=length)
+    scale = scale_of(frame, quantity)
+    along = pick(frame, measurement=MEASUREMENT, quantity=quantity, law="matched", control="", step=step)
+    curves = {
+        (int(at[0]), int(at[1])): tidy(part, "curve", "length")
+        for at, part in along.groupby(["layer", "head"])
+    }
+    written = proportion if quantity in SHARES else magnitude
+    made = []
+    for _, row in here.sort_values(["layer", "head"]).iterrows():
+        at = int(row["layer"]), int(row["head"])
+        known = row["status"] in DRAWN and not pd.isna(row["value"])
+        value = float(row["value"]) if known else math.nan
+        curve = curves[at]
+        made.append(
+            {
+                "layer": at[0],
+                "head": at[1],
+                **{k: row[k] for k in ("low", "high", "n", "status", "note")},
+                "value": value,
+                "text": written(value),
+                "share": scale.share(value) if known else math.nan,
+                "lengths": [int(n) for n in curve["length"]],
+                "curve": [
+                    math.nan if math.isnan(v) else scale.share(v) for v in curve["value"].astype(float)
+                ],
+            }
+        )
+    grid = pd.DataFrame(made)
+    if grid.duplicated(["layer", "head"]).any():
+        raise ValueError(f"two rows of {quantity} for one head; filter the frame so that one remains")
+    return grid
+
+
+def head_grid_figure(
+    frame: pd.DataFrame,
+    *,
+    quantity: str = "hardmax_distance",
+    step: int,
+    length: int,
+    layer: int | None = None,
+    head: int | None = None,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> go.Figure:
+    """The head grid as a figure, for notebooks and export; the named head is outlined.
+
+    ``cursor`` is taken for uniformity; the figure is at the cursor already.
+
+    Raises:
+        NotMeasured: without rows of that quantity there.
+    """
+    t = TOKENS[theme]
+    data = head_grid_figure_data(frame, quantity=quantity, step=step, length=length)
+    layers, heads = (sorted(int(v) for v in data[c].unique()) for c in ("layer", "head"))
+    n = smallest_n(data)
+    figure = blank(
+        theme,
+        size,
+        column="dumbbell",
+        xaxis={
+            "range": [-0.5, len(heads) - 0.5],
+            "tickvals": list(range(len(heads))),
+            "ticktext": [str(h) for h in heads],
+            "showgrid": False,
+            "ticks": "",
+            "title": {"text": "head"},
+        },
+        yaxis={
+            "range": [len(layers) - 0.5, -0.5],
+            "tickvals": list(range(len(layers))),
+            "ticktext": [f"layer {v}" for v in layers],
+            "showgrid": False,
+        },
+        meta={
+            "title": f"{title_of(quantity)} by head",
+            "slice": sample_size(n),
+            "alt": f"{title_of(quantity)} of every head at step {whole(step)} and length {whole(length)}: "
+            + ", ".join(
+                f"{head_name(int(r['layer']), int(r['head']))} {r['text']}" for _, r in data.iterrows()
+            ),
+            "x": {"kind": "head", "low": -0.5, "high": len(heads) - 0.5},
+            "n": n,
+        },
+        uirevision=f"{run_name(frame)}/{quantity}_by_head",
+    )
+    xs, ys, texts = [], [], []
+    for _, row in data.iterrows():
+        x, y = heads.index(int(row["head"])), layers.index(int(row["layer"]))
+        known = not math.isnan(row["share"])
+        fill, ink = cell_colours(row["share"], theme) if known else (t["sunken"], t["ink3"])
+        chosen = (row["layer"], row["head"]) == (layer, head)
+        figure.add_shape(
+            type="rect",
+            x0=x - 0.46,
+            x1=x + 0.46,
+            y0=y - 0.46,
+            y1=y + 0.46,
+            fillcolor=fill,
+            line={"color": t["ink"], "width": 2 if chosen else 0},
+            name="cell",
+        )
+        if len(data) <= _MOST_TEXT_CELLS:
+            figure.add_annotation(
+                x=x, y=y, text=row["text"], font={"color": ink, "size": size, "weight": 600}
+            )
+        xs.append(x)
+        ys.append(y)
+        limits = (
+            f" [{proportion(row['low'], 3)}, {proportion(row['high'], 3)}]" if not pd.isna(row["low"]) else ""
+        )
+        counted = "" if pd.isna(row["n"]) else f" · n {whole(float(row['n']))}"
+        note = f"<br>{row['status']}: {row['note']}" if row["status"] != "ok" else ""
+        place = head_name(int(row["layer"]), int(row["head"]))
+        texts.append(f"{place}<br><b>{row['text']}</b>{limits}{counted}{note}")
+    figure.add_scatter(
+        x=xs,
+        y=ys,
+        mode="markers",
+        marker={"size": 28, "opacity": 0},
+        hovertext=texts,
+        hoverinfo="text",
+        name="heads",
+    )
+    return figure
+
+
+def head_grid_figure_data(
+    frame: pd.DataFrame, *, quantity: str = "hardmax_distance", step: int, length: int
+) -> pd.DataFrame:
+    """The cells of :func:`head_grid_figure`: :func:`head_grid` without the curves."""
+    return head_grid(frame, quantity=quantity, step=step, length=length).drop(columns=["lengths", "curve"])

@@ -1,0 +1,133 @@
+"""Words on figures: how numbers are written, and line-end labels that do not overlap."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+MINUS = "\u2212"
+MISSING = "\u2013"
+
+
+def _missing(x: float | None) -> bool:
+    return x is None or math.isnan(x)
+
+
+def _minus(text: str) -> str:
+    """A typographic minus, and no minus before a rounded zero."""
+    if text.startswith("-") and not text.strip("-0."):
+        text = text[1:]
+    return text.replace("-", MINUS)
+
+
+def proportion(x: float | None, decimals: int = 2) -> str:
+    """A proportion or another quantity near 1: two decimals (three in tooltips), never percent."""
+    if _missing(x):
+        return MISSING
+    assert x is not None
+    if math.isinf(x):
+        return "\u221e" if x > 0 else MINUS + "\u221e"
+    return _minus(f"{x:.{decimals}f}")
+
+
+def signed(x: float | None, decimals: int = 2) -> str:
+    """A difference, always with its sign unless it rounds to zero."""
+    text = proportion(x, decimals)
+    return "+" + text if x is not None and x > 0 and text.strip("0.") else text
+
+
+def whole(x: float | None) -> str:
+    """A step, a length or a count, with thousands separated by commas."""
+    if _missing(x):
+        return MISSING
+    assert x is not None
+    return "\u221e" if math.isinf(x) else _minus(f"{round(x):,}")
+
+
+def short(x: float) -> str:
+    """A step on an axis: 0, 10, 100, 1k, 1.5k, 2M."""
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        if x >= size:
+            return f"{x / size:.3g}{letter}"
+    return whole(x)
+
+
+def magnitude(x: float | None) -> str:
+    """A quantity of unknown scale: commas from 1,000 on, else three significant digits."""
+    if x is None or _missing(x) or math.isinf(x):
+        return proportion(x)
+    return whole(x) if abs(x) >= 1000 else _minus(f"{x:.3g}")
+
+
+def interval(low: float | None, high: float | None, decimals: int = 2) -> str:
+    """A 95 % interval, ``[0.91, 0.95]``; empty where there is none."""
+    if _missing(low) or _missing(high):
+        return ""
+    return f"[{proportion(low, decimals)}, {proportion(high, decimals)}]"
+
+
+def estimate(value: float | None, low: float | None, high: float | None, decimals: int = 2) -> str:
+    """A value with its interval, ``0.93 [0.91, 0.95]``."""
+    return f"{proportion(value, decimals)} {interval(low, high, decimals)}".rstrip()
+
+
+def beyond(x: float) -> str:
+    """A length past everything measured, ``> 1,024``."""
+    return f"> {whole(x)}"
+
+
+def times_trained(length: float, trained: float) -> str:
+    """Where a prefix length stands, ``5.1 × trained`` or ``inside training``."""
+    return "inside training" if length <= trained else f"{length / trained:.2g} \u00d7 trained"
+
+
+def sample_size(n: int | None) -> str:
+    """``n 512 · 95 % CI``; empty where n is unknown."""
+    return "" if n is None else f"n {whole(n)} \u00b7 95 % CI"
+
+
+def head_name(layer: int, head: int) -> str:
+    """``L0 H3``."""
+    return f"L{layer} H{head}"
+
+
+def layer_name(layer: int) -> str:
+    """A place in the residual stream: the embedding, or after a block."""
+    return "embed" if layer < 0 else f"after {layer}"
+
+
+def spread(values: Sequence[float], separation: float, low: float, high: float) -> list[float]:
+    """Move label heights as little as needed, until neighbours are ``separation`` apart.
+
+    Labels that touch form a block, which sits at the mean of what its members wanted (least squares,
+    solved by pooling adjacent violators), then inside ``low..high``. Order is kept.
+
+    Args:
+        values: wanted heights, in any order, in axis units.
+        separation: smallest distance of two labels, same units.
+        low: lowest height a label may take.
+        high: highest height a label may take.
+
+    Returns:
+        the heights in the order of ``values``. Where the range is too small for all of them, they are
+        spaced evenly over it.
+    """
+    count = len(values)
+    if count == 0:
+        return []
+    if (count - 1) * separation > high - low:
+        separation = (high - low) / max(1, count - 1)
+    order = sorted(range(count), key=lambda i: values[i])
+    # With z_k = y_k - k * separation, "neighbours apart" becomes "z does not decrease": isotonic regression.
+    blocks: list[list[float]] = []
+    for k, i in enumerate(order):
+        blocks.append([values[i] - k * separation, 1.0])
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            (m1, w1), (m2, w2) = blocks[-2], blocks[-1]
+            blocks[-2:] = [[(m1 * w1 + m2 * w2) / (w1 + w2), w1 + w2]]
+    flat = [mean for mean, weight in blocks for _ in range(int(weight))]
+    top = high - (count - 1) * separation
+    placed = [0.0] * count
+    for k, i in enumerate(order):
+        placed[i] = min(max(flat[k], low), top) + k * separation
+    return placed

@@ -1,0 +1,379 @@
+"""What does it carry? Decodability of the summary and of position, over training, length and depth.
+
+Summary: balanced accuracy of a linear probe, or R^2 where the summary is a real number; position: R^2 for
+the logarithm of the position. ``transfer`` probes are fitted at trained lengths and frozen, ``refit`` ones
+are fitted anew at each length. R^2 is unbounded below: drawn clipped to 0..1, tooltips keep the value.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from workbench.figures.behaviour import nearest
+from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import layer_name, sample_size, whole
+from workbench.figures.marks import (
+    Cursor,
+    add_cursor,
+    add_end_labels,
+    add_line,
+    add_training,
+    drawn_points,
+    hovers,
+    last_value,
+    said,
+    span_meta,
+)
+from workbench.figures.rows import highest, pick, run_name, select, series_of, smallest_n, stack, tidy
+from workbench.figures.template import DASH, blank, length_axis, step_axis, unit_axis
+from workbench.figures.tokens import TOKENS, Theme
+
+#: concept -> (measurement, quantity, target, marker)
+CONCEPTS: dict[str, tuple[str, str, str, str]] = {
+    "summary": ("probes.summary", "summary_decodability", "output_summary", "circle"),
+    "position": ("probes.position", "position_decodability", "log_i", "diamond"),
+}
+CLIP = (0.0, 1.0)
+DOTS = "1.2px,2.4px"
+#: Markers further apart than this leave room for both names side by side.
+_NAMES_APART = 0.35
+#: Layer names that fit above one another.
+_MOST_LAYER_NAMES = 7
+
+
+def probe_rows(frame: pd.DataFrame, concept: str) -> pd.DataFrame:
+    """All rows of one concept's decodability (``summary`` or ``position``); may be empty."""
+    measurement, quantity, target, _ = CONCEPTS[concept]
+    return pick(frame, measurement=measurement, quantity=quantity, target=target, law="matched")
+
+
+def last_layer(frame: pd.DataFrame) -> int:
+    """The last layer the probes read.
+
+    Raises:
+        NotMeasured: without rows of either probe.
+    """
+    layers = [rows["layer"].max() for rows in (probe_rows(frame, c) for c in CONCEPTS) if len(rows)]
+    if not layers:
+        raise NotMeasured("probes.summary", "No rows of probes.summary or probes.position for this run.")
+    return int(max(layers))
+
+
+def decodability_over_training(
+    frame: pd.DataFrame,
+    *,
+    trained: float,
+    length: int,
+    layer: int | None = None,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> go.Figure:
+    """Summary and position over training at one prefix length and layer (None = the last).
+
+    Raises:
+        NotMeasured: without probe rows there.
+    """
+    data = decodability_over_training_data(frame, length=length, layer=layer)
+    side = "inside training" if length <= trained else "past training"
+    figure = _lines(frame, data, "step", trained, theme, size, cursor)
+    figure.layout.meta["alt"] = f"Decodability over training at length {whole(length)}, {side}: " + _spoken(
+        data, "step", [float(data["step"].min()), float(data["step"].max())]
+    )
+    return figure
+
+
+def decodability_over_training_data(
+    frame: pd.DataFrame, *, length: int, layer: int | None = None
+) -> pd.DataFrame:
+    """The rows of :func:`decodability_over_training`; series as in :func:`decodability_over_length_data`."""
+    return _lines_data(frame, "step", layer, length=length)
+
+
+def decodability_over_length(
+    frame: pd.DataFrame,
+    *,
+    trained: float,
+    step: int,
+    layer: int | None = None,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> go.Figure:
+    """Summary and position over prefix length at one step and layer (None = the last).
+
+    Raises:
+        NotMeasured: without probe rows there.
+    """
+    data = decodability_over_length_data(frame, step=step, layer=layer)
+    figure = _lines(frame, data, "length", trained, theme, size, cursor)
+    lengths = [int(n) for n in data["length"].unique()]
+    figure.layout.meta["alt"] = f"Decodability over prefix length at step {whole(step)}: " + _spoken(
+        data, "length", [nearest(lengths, trained), max(lengths)]
+    )
+    avoid = [(x, min(max(y, CLIP[0]), CLIP[1])) for x, y in drawn_points(data, "length")]
+    add_training(figure, trained, theme, size, avoid=avoid)
+    return figure
+
+
+def decodability_over_length_data(
+    frame: pd.DataFrame, *, step: int, layer: int | None = None
+) -> pd.DataFrame:
+    """The rows of :func:`decodability_over_length`.
+
+    Series: ``summary`` and ``position`` (transfer), the same with ``, refit``, and ``controls``, at each
+    place the highest of all controls of both concepts.
+    """
+    return _lines_data(frame, "length", layer, step=step)
+
+
+def decodability_by_layer(
+    frame: pd.DataFrame,
+    *,
+    step: int,
+    length: int,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> go.Figure:
+    """Summary (circle) and position (diamond) per place in the residual stream, with whiskers.
+
+    A dashed grey tick marks the highest control of each layer. ``cursor`` is taken for uniformity; the
+    figure is at the cursor already.
+
+    Raises:
+        NotMeasured: without probe rows at that step and length.
+    """
+    t = TOKENS[theme]
+    data = decodability_by_layer_data(frame, step=step, length=length)
+    layers = sorted(int(v) for v in data["layer"].unique())
+    every = -(-len(layers) // _MOST_LAYER_NAMES)
+    named = [i for i in range(len(layers)) if (len(layers) - 1 - i) % every == 0]
+    x_axis = unit_axis() | {"title": {"text": "decodability"}}
+    y_axis = {
+        "range": [len(layers) - 0.4, -0.6],
+        "tickvals": named,
+        "ticktext": [layer_name(layers[i]) for i in named],
+        "showgrid": False,
+    }
+    figure = blank(
+        theme,
+        size,
+        column="dumbbell",
+        xaxis=x_axis,
+        yaxis=y_axis,
+        meta={
+            "title": "By layer",
+            "slice": f"residual stream · {sample_size(smallest_n(data))}",
+            "alt": f"Decodability by layer at step {whole(step)} and length {whole(length)}, after the last "
+            "block: "
+            + "; ".join(
+                f"{c} {_at_layer(data, c, layers[-1])}" for c in CONCEPTS if (data["series"] == c).any()
+            ),
+            "x": {"kind": "value", "low": float(x_axis["range"][0]), "high": float(x_axis["range"][1])},
+            "n": smallest_n(data),
+        },
+        uirevision=f"{run_name(data)}/decodability_by_layer",
+    )
+    row_of = {layer: i for i, layer in enumerate(layers)}
+    _dumbbell_bars(figure, data, row_of, theme)
+    for concept, (_, _, _, symbol) in CONCEPTS.items():
+        rows = data[(data["series"] == concept) & data["value"].notna()]
+        if rows.empty:
+            continue
+        v, low, high = (rows[c].clip(*CLIP).to_numpy(dtype=float) for c in ("value", "low", "high"))
+        figure.add_scatter(
+            x=v,
+            y=[row_of[int(k)] for k in rows["layer"]],
+            mode="markers",
+            marker={"size": 9, "symbol": symbol, "color": t[concept]},
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": high - v,
+                "arrayminus": v - low,
+                "thickness": 1.2,
+                "width": 0,
+                "color": t[concept],
+            },
+            hovertext=hovers(rows),
+            hoverinfo="text",
+            name=concept,
+        )
+    _dumbbell_names(figure, data, row_of, theme, size)
+    return figure
+
+
+def decodability_by_layer_data(frame: pd.DataFrame, *, step: int, length: int) -> pd.DataFrame:
+    """The rows of :func:`decodability_by_layer`: series summary, position (transfer), controls (highest)."""
+    found, controls = [], []
+    for concept in CONCEPTS:
+        rows = pick(probe_rows(frame, concept), step=step, length=length)
+        found.append(tidy(pick(rows, mode="transfer", control=""), concept, "layer"))
+        controls.append(rows[rows["control"] != ""])
+    if all(part.empty for part in found):
+        return _missing(frame, step=step, length=length)
+    return stack([*found, tidy(highest(pd.concat(controls), "layer"), "controls", "layer")])
+
+
+def _missing(frame: pd.DataFrame, **where: int) -> pd.DataFrame:
+    """Raise the error that says what is missing of both probes."""
+    measurement, quantity, target, _ = CONCEPTS["summary"]
+    return select(frame, measurement, quantity=quantity, target=target, mode="transfer", **where)
+
+
+def _lines_data(frame: pd.DataFrame, along: str, layer: int | None, **where: int) -> pd.DataFrame:
+    where = where | {"layer": last_layer(frame) if layer is None else layer}
+    found, refit, controls = [], [], []
+    for concept in CONCEPTS:
+        rows = pick(probe_rows(frame, concept), **where)
+        plain = pick(rows, control="")
+        found.append(tidy(pick(plain, mode="transfer"), concept, along))
+        refit.append(tidy(pick(plain, mode="refit"), f"{concept}, refit", along))
+        controls.append(rows[rows["control"] != ""])
+    if all(part.empty for part in found):
+        return _missing(frame, **where)
+    return stack([*found, *refit, tidy(highest(pd.concat(controls), along), "controls", along)])
+
+
+def _lines(
+    frame: pd.DataFrame,
+    data: pd.DataFrame,
+    along: str,
+    trained: float,
+    theme: Theme,
+    size: int,
+    cursor: Cursor | None,
+) -> go.Figure:
+    """Transfer solid, refit dotted, highest control dashed, with line-end labels."""
+    t = TOKENS[theme]
+    everywhere = pd.concat([probe_rows(frame, c) for c in CONCEPTS])[along].dropna().unique()
+    x_axis = step_axis(everywhere) if along == "step" else length_axis(everywhere, trained, theme)
+    y_axis = unit_axis()
+    layer = int(data["layer"].iloc[0])
+    n = smallest_n(data)
+    place = "last layer" if layer == last_layer(frame) else layer_name(layer)
+    figure = blank(
+        theme,
+        size,
+        column=along,
+        xaxis=x_axis,
+        yaxis=y_axis,
+        meta={
+            "title": "Decodability",
+            "slice": f"{place} · {sample_size(n)}",
+            "x": span_meta(along, x_axis),
+            "n": n,
+        },
+        uirevision=f"{run_name(data)}/decodability_over_{along}",
+    )
+    parts = dict(series_of(data))
+    labels: list[tuple[str, float, str, bool]] = []
+    if "controls" in parts:
+        add_line(figure, parts["controls"], along, t["control"], width=1, dash=DASH, band=False, clip=CLIP)
+    for concept in CONCEPTS:
+        if f"{concept}, refit" in parts:
+            add_line(
+                figure,
+                parts[f"{concept}, refit"],
+                along,
+                t[concept],
+                width=1.2,
+                dash=DOTS,
+                band=False,
+                clip=CLIP,
+            )
+    for concept in CONCEPTS:
+        if concept in parts:
+            add_line(figure, parts[concept], along, t[concept], clip=CLIP)
+    for name, colour, strong in (
+        ("summary", t["summary"], True),
+        ("position", t["position"], True),
+        ("controls", t["ink3"], False),
+    ):
+        end = last_value(parts[name]["value"].clip(*CLIP).to_numpy(dtype=float)) if name in parts else None
+        if end is not None:
+            labels.append((name, end, colour, strong))
+    add_end_labels(figure, labels, y_axis["range"], size)
+    marked = [(parts[c], t[c], CONCEPTS[c][3]) for c in CONCEPTS if c in parts]
+    add_cursor(figure, cursor, along, theme, marked, clip=CLIP)
+    return figure
+
+
+def _spoken(data: pd.DataFrame, along: str, at: list[float] | list[int]) -> str:
+    parts = dict(series_of(data))
+    return "; ".join(f"{c} {said(parts[c], along, at)}" for c in CONCEPTS if c in parts)
+
+
+def _at_layer(data: pd.DataFrame, concept: str, layer: int) -> str:
+    rows = data[(data["series"] == concept) & (data["layer"] == layer) & data["value"].notna()]
+    return f"{float(rows['value'].iloc[0]):.2f}" if len(rows) else "undefined"
+
+
+def _dumbbell_bars(figure: go.Figure, data: pd.DataFrame, row_of: dict[int, int], theme: Theme) -> None:
+    """The bar between both concepts, and the tick of the highest control, per layer."""
+    t = TOKENS[theme]
+    for layer, y in row_of.items():
+        rows = data[(data["layer"] == layer) & data["value"].notna()]
+        ends = rows.loc[rows["series"].isin(list(CONCEPTS)), "value"].clip(*CLIP)
+        if len(ends) == 2:
+            figure.add_shape(
+                type="line",
+                x0=float(ends.min()),
+                x1=float(ends.max()),
+                y0=y,
+                y1=y,
+                line={"color": t["line2"], "width": 1.5},
+                opacity=0.65,
+                layer="below",
+            )
+    control = data[data["series"] == "controls"]
+    xs: list[float | None] = []
+    ys: list[float | None] = []
+    texts: list[str] = []
+    for (_, row), text in zip(control.iterrows(), hovers(control), strict=True):
+        x, y = min(max(float(row["value"]), CLIP[0]), CLIP[1]), row_of[int(row["layer"])]
+        xs += [x, x, None]
+        ys += [y - 0.26, y + 0.26, None]
+        texts += [text, text, ""]
+    if xs:
+        figure.add_scatter(
+            x=xs,
+            y=ys,
+            mode="lines",
+            line={"color": t["control"], "width": 1.2, "dash": "3px,2px"},
+            hovertext=texts,
+            hoverinfo="text",
+            name="controls",
+        )
+
+
+def _dumbbell_names(
+    figure: go.Figure, data: pd.DataFrame, row_of: dict[int, int], theme: Theme, size: int
+) -> None:
+    """Names at the markers of the layer where the two concepts are furthest apart (the last such layer).
+
+    Far apart, both stand above their marker; close together, the right one stands below.
+    """
+    drawn = data[data["series"].isin(list(CONCEPTS)) & data["value"].notna()]
+    wide = drawn.assign(value=drawn["value"].clip(*CLIP)).pivot(
+        index="layer", columns="series", values="value"
+    )
+    if wide.empty:
+        return
+    gap = (wide.max(axis=1) - wide.min(axis=1)).round(2)
+    layer = gap[::-1].idxmax()
+    for place, (name, x) in enumerate(wide.loc[layer].dropna().sort_values().items()):
+        below = place == 1 and gap[layer] < _NAMES_APART
+        anchor = "left" if x < 0.15 else "right" if x > 0.85 else "center"
+        figure.add_annotation(
+            x=float(x),
+            y=row_of[int(layer)],
+            yshift=-14 if below else 14,
+            xanchor=anchor,
+            xshift={"left": -6, "right": 6, "center": 0}[anchor],
+            text=str(name),
+            font={"color": TOKENS[theme][str(name)], "size": size, "weight": 600},
+            name="concept",
+        )

@@ -1,0 +1,121 @@
+"""The five verdicts: their words, colours and glyphs, and when in training they hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+import pandas as pd
+
+from workbench.figures.errors import NotMeasured
+from workbench.figures.rows import pick
+
+
+@dataclass(frozen=True)
+class VerdictStyle:
+    """How a verdict looks.
+
+    Attributes:
+        word: as written on chips and in sentences.
+        role: ``summary``, ``position`` or ``plain``: the colour of the word.
+        tint: token of the chip's ground.
+        ribbon: token of its stretch on the verdict ribbon.
+        curve: path of its accuracy curve on a 16 x 16 glyph.
+        dash: whether that curve is dashed.
+        dot: end of the curve, or None.
+    """
+
+    word: str
+    role: str
+    tint: str
+    ribbon: str
+    curve: str
+    dash: bool
+    dot: tuple[float, float] | None
+
+
+VERDICTS: dict[str, VerdictStyle] = {
+    "scale-robust": VerdictStyle(
+        "Scale-robust", "summary", "tint_robust", "summary", "M1.5 6h11", False, (13.2, 6)
+    ),
+    "length-coupled": VerdictStyle(
+        "Length-coupled",
+        "position",
+        "tint_coupled",
+        "position",
+        "M1.5 4h5c2.6 0 1.6 7.5 4.6 7.5h1.4",
+        False,
+        (13.2, 11.5),
+    ),
+    "not fitted": VerdictStyle(
+        "Not fitted", "plain", "tint_grey", "ribbon_unfitted", "M1.5 11.5h11", True, (13.2, 11.5)
+    ),
+    "undecided": VerdictStyle(
+        "Undecided", "plain", "tint_grey", "line2", "M1.5 7.5h5M6.5 7.5l7-3.5M6.5 7.5l7 3.5", False, None
+    ),
+    "unseen position": VerdictStyle(
+        "Unseen position", "plain", "tint_grey", "control", "M1.5 5h4M8 5h1.6M11.6 5h1.6", False, None
+    ),
+}
+
+
+def verdict_style(label: str) -> VerdictStyle:
+    """The style of a verdict label.
+
+    Raises:
+        KeyError: for a label that is none of the five.
+    """
+    if label not in VERDICTS:
+        raise KeyError(f"unknown verdict {label!r}; the verdicts are {', '.join(VERDICTS)}")
+    return VERDICTS[label]
+
+
+def glyph_svg(verdict: str) -> str:
+    """The glyph of a verdict (its accuracy curve past the training length) as SVG in ``currentColor``."""
+    style = verdict_style(verdict)
+    dashed = ' stroke-dasharray="2 2"' if style.dash else ""
+    dot = ""
+    if style.dot is not None:
+        x, y = style.dot
+        dot = f'<circle cx="{x:g}" cy="{y:g}" r="1.6" fill="currentColor" stroke="none"/>'
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 16 16" fill="none" '
+        f'stroke="currentColor" stroke-width="1.5" role="img" aria-label="{escape(style.word)}">'
+        '<path d="M5.5 2v12" stroke-width="1" stroke-dasharray="1.5 1.5"/>'
+        f'<path d="{style.curve}"{dashed}/>{dot}</svg>'
+    )
+
+
+def verdict_ribbon(frame: pd.DataFrame) -> list[tuple[int, str]]:
+    """(step, verdict label) of every measured checkpoint of a run, ascending.
+
+    Raises:
+        NotMeasured: without verdicts.
+    """
+    rows = pick(frame, measurement="behaviour", quantity="verdict").sort_values("step")
+    if rows.empty:
+        raise NotMeasured("behaviour", "No verdict for this run: behaviour is not measured.")
+    if rows["step"].duplicated().any():
+        raise ValueError("several verdicts at one step; pass the rows of one run and one setting")
+    return [(int(s), str(v)) for s, v in zip(rows["step"], rows["label"], strict=True)]
+
+
+def since_step(frame: pd.DataFrame, step: int | None = None) -> int:
+    """First step from which a verdict has held without interruption.
+
+    Args:
+        frame: rows of one run.
+        step: the verdict in question is the one at this step; None = at the last checkpoint.
+
+    Raises:
+        NotMeasured: without a verdict there.
+    """
+    ribbon = [(s, v) for s, v in verdict_ribbon(frame) if step is None or s <= step]
+    if not ribbon or (step is not None and ribbon[-1][0] != step):
+        raise NotMeasured("behaviour", f"behaviour has no verdict at step {step:,}.")
+    first, held = ribbon[-1]
+    for s, label in reversed(ribbon):
+        if label != held:
+            break
+        first = s
+    return first

@@ -1,0 +1,1 @@
+"""Executors: one function over many items, in this process or in several."""

@@ -1,0 +1,126 @@
+"""Executors: call one function for many items, here or in worker processes, and lose no item in silence.
+
+An item should be files in, files out, and safe to do twice: an item whose worker was killed is tried
+again.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, Protocol, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class ExecutorError(ValueError):
+    """An executor that cannot be made; the message says which there are."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Stands in the results for an item that gave none.
+
+    Attributes:
+        index: the item's place among the items.
+        item: the item itself.
+        error: what went wrong, in one line.
+        traceback: the traceback where the function raised, or "" where its worker was killed.
+    """
+
+    index: int
+    item: Any
+    error: str
+    traceback: str = field(default="", repr=False)
+
+    @classmethod
+    def of(cls, index: int, item: Any, error: BaseException) -> Failure:
+        """The failure of an item whose function raised ``error``."""
+        name = type(error).__name__
+        said = str(error)
+        whole = "".join(traceback.format_exception(error))
+        return cls(index, item, f"{name}: {said}" if said else name, whole)
+
+
+class Executor(Protocol):
+    """Calls a function for each of some items."""
+
+    def map(
+        self,
+        function: Callable[[Item], Result],
+        items: Iterable[Item],
+        *,
+        on_done: Callable[[int, Result | Failure], None] | None = None,
+        memory_per_worker: int | None = None,
+    ) -> list[Result | Failure]:
+        """Results in the order of the items, with a :class:`Failure` for each item that raised.
+
+        Args:
+            function: called with one item; what it raises (any Exception) concerns that item only.
+            items: the items.
+            on_done: called here, once per item as soon as it is done, with the item's index and its
+                result or failure. What it raises ends the map.
+            memory_per_worker: bytes one worker needs at its peak, to bound the number of workers.
+        """
+        ...
+
+
+class Serial:
+    """One item after another, in this process."""
+
+    def map(
+        self,
+        function: Callable[[Item], Result],
+        items: Iterable[Item],
+        *,
+        on_done: Callable[[int, Result | Failure], None] | None = None,
+        memory_per_worker: int | None = None,
+    ) -> list[Result | Failure]:
+        """See :meth:`Executor.map`; ``memory_per_worker`` changes nothing here."""
+        results: list[Result | Failure] = []
+        for index, item in enumerate(items):
+            outcome = attempt(function, index, item)
+            results.append(outcome)
+            if on_done is not None:
+                on_done(index, outcome)
+        return results
+
+
+def attempt(function: Callable[[Item], Result], index: int, item: Item) -> Result | Failure:
+    """The function's result for an item, or the failure it raised; leaving the program is one too."""
+    try:
+        return function(item)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is, the others go on
+        return Failure.of(index, item, error)
+
+
+#: names for :func:`make_executor`
+NAMES = ("serial", "processes")
+
+
+def make_executor(name: str, workers: int | None = None) -> Executor:
+    """An executor by name.
+
+    Args:
+        name: ``serial`` or ``processes``.
+        workers: number of worker processes; None is one per available core.
+
+    Raises:
+        ExecutorError: for an unknown name, or a number of workers it cannot have.
+    """
+    if name not in NAMES:
+        near = get_close_matches(name, NAMES, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {' and '.join(NAMES)}"
+        raise ExecutorError(f"there is no executor {name!r}: {hint}")
+    if workers is not None and workers < 1:
+        raise ExecutorError(f"an executor has 1 worker or more, not {workers}")
+    if name == "serial":
+        if workers not in (None, 1):
+            raise ExecutorError(f"serial has one worker, not {workers}: use the executor 'processes'")
+        return Serial()
+    from workbench.jobs.processes import Processes
+
+    return Processes(workers)

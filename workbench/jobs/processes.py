@@ -1,0 +1,164 @@
+"""The executor ``processes``: loky workers with one numerical thread each.
+
+Never more items are out than there are workers. So when the operating system kills a worker, which
+breaks its whole pool, the few items that were out are known: each of these is tried again alone,
+where a second death can only be its own, and the rest go on in a fresh pool.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from joblib.externals.loky import ProcessPoolExecutor
+
+from workbench.jobs.executors import ExecutorError, Failure, attempt
+from workbench.jobs.resources import THREADS, worker_count
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Outcomes = Generator[tuple[int, Result | Failure], None, None]
+
+
+class Processes:
+    """Items in worker processes, which end when the map ends, however it ends.
+
+    Args:
+        workers: number of processes; None is one per available core. It is lowered where there are
+            fewer items, or memory for fewer workers.
+        retries: how often an item is tried again, alone, after a worker was killed while it was out.
+    """
+
+    def __init__(self, workers: int | None = None, retries: int = 1) -> None:
+        if workers is not None and workers < 1:
+            raise ExecutorError(f"an executor has 1 worker or more, not {workers}")
+        if retries < 1:
+            raise ExecutorError(f"a suspect is tried again once or more, not {retries} times")
+        self.workers = workers
+        self.retries = retries
+
+    def map(
+        self,
+        function: Callable[[Item], Result],
+        items: Iterable[Item],
+        *,
+        on_done: Callable[[int, Result | Failure], None] | None = None,
+        memory_per_worker: int | None = None,
+    ) -> list[Result | Failure]:
+        """See :meth:`Executor.map <workbench.jobs.executors.Executor.map>`.
+
+        Function, items and results travel by cloudpickle, so that lambdas and functions of a notebook
+        work. KeyboardInterrupt, and whatever else ends the map early, kills the workers.
+        """
+        listed = list(items)
+        workers = worker_count(len(listed), requested=self.workers, memory_per_worker=memory_per_worker)
+        results: dict[int, Result | Failure] = {}
+        # closing: a raising on_done must end the pool now, not when the generator is collected.
+        with closing(self._outcomes(function, listed, workers)) as outcomes:
+            for index, outcome in outcomes:
+                if isinstance(outcome, Failure):
+                    outcome = replace(outcome, item=listed[index])
+                results[index] = outcome
+                if on_done is not None:
+                    on_done(index, outcome)
+        return [results[index] for index in range(len(listed))]
+
+    def _outcomes(
+        self, function: Callable[[Item], Result], items: list[Item], workers: int
+    ) -> Outcomes[Result]:
+        waiting = deque(enumerate(items))
+        while waiting:
+            suspects: list[tuple[int, Item]] = []
+            yield from _until_broken(function, waiting, workers, suspects)
+            for index, item in suspects:
+                yield index, self._alone(function, index, item)
+
+    def _alone(self, function: Callable[[Item], Result], index: int, item: Item) -> Result | Failure:
+        for _ in range(self.retries):
+            with _pool(1) as pool:
+                outcome = _outcome(pool.submit(attempt, function, index, item), index, item)
+            if not isinstance(outcome, _Killed):
+                return outcome
+        return Failure(index, item, "its worker process was killed: out of memory, or a crash in native code")
+
+
+class _Killed:
+    """In place of an outcome: the pool broke while the item was out."""
+
+
+def _outcome(future: Future[Result | Failure], index: int, item: Any) -> Result | Failure | _Killed:
+    """What came of an item: the result, a :class:`Failure`, or :class:`_Killed`."""
+    error = future.exception()
+    if error is None:
+        return future.result()
+    if isinstance(error, BrokenProcessPool):
+        return _Killed()
+    # The function's own errors are results by now; this one came up on the way, e.g. in pickling.
+    return Failure.of(index, item, error)
+
+
+def _until_broken(
+    function: Callable[[Item], Result],
+    waiting: deque[tuple[int, Item]],
+    workers: int,
+    suspects: list[tuple[int, Item]],
+) -> Outcomes[Result]:
+    """Outcomes of the waiting items as they come, until none is left or the pool breaks.
+
+    Takes items from ``waiting``; those that were out when the pool broke are put into ``suspects``.
+    """
+    out: dict[Future[Result | Failure], tuple[int, Item]] = {}
+    whole = True
+    with _pool(min(workers, len(waiting))) as pool:
+        while out or (waiting and whole):
+            while waiting and whole and len(out) < workers:
+                try:
+                    future = pool.submit(attempt, function, *waiting[0])
+                except BrokenProcessPool:  # a worker died just now, or while it had nothing to do
+                    whole = False
+                else:
+                    out[future] = waiting.popleft()
+            done, _ = wait(out, return_when=FIRST_COMPLETED)
+            for future in done:
+                index, item = out.pop(future)
+                outcome = _outcome(future, index, item)
+                if isinstance(outcome, _Killed):
+                    whole = False
+                    suspects.append((index, item))
+                else:
+                    yield index, outcome
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """A pool of its own workers; they are let go when the block ends well, and killed otherwise."""
+    # Through the environment, before any library is imported: threads once started stay.
+    threads = dict.fromkeys(THREADS, "1")
+    pool = ProcessPoolExecutor(workers, initializer=_begin, initargs=(os.getpid(),), env=threads)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=True, kill_workers=True)
+        raise
+    pool.shutdown(wait=True)
+
+
+def _begin(parent: int) -> None:
+    """Prepare a worker: Ctrl-C is the parent's business, and a worker does not outlive its parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+
+
+def _follow(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)

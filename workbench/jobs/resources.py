@@ -1,0 +1,85 @@
+"""How many workers this machine carries: its cores and memory, as far as this process may use them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import joblib
+
+#: environment variables by which numerical libraries learn, when imported, how many threads to start
+THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+
+
+def available_cores() -> int:
+    """Cores this process may use: its CPU affinity and, in a container or a batch job, its CPU quota."""
+    return int(joblib.cpu_count())
+
+
+def available_memory() -> int:
+    """Bytes that may be used now: what the machine has left, or a batch job's limit where that is less.
+
+    A control group's own use is not subtracted, for it counts file caches that give way when needed.
+    """
+    return min([_free_memory(), *group_limits()])
+
+
+def _free_memory() -> int:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:  # not Linux: the installed memory is the best that the standard library tells
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    kibibytes = {line.split(":")[0]: line.split()[1] for line in lines}
+    return int(kibibytes["MemAvailable"]) * 1024
+
+
+def group_limits(own: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")) -> list[int]:
+    """Memory limits, in bytes, of the control groups this process is in, and of those around them.
+
+    Args:
+        own: the file that tells the process's groups; version 1 and 2 are understood.
+        mounted: where the groups are mounted.
+    """
+    try:
+        lines = own.read_text().splitlines()
+    except OSError:
+        return []
+    limits = []
+    for line in lines:
+        _, controllers, group = line.split(":", 2)
+        if controllers not in ("", "memory"):
+            continue
+        top, name = (mounted / "memory", "memory.limit_in_bytes") if controllers else (mounted, "memory.max")
+        folder = top / group.lstrip("/")
+        levels = [folder, *folder.parents]
+        for level in levels[: levels.index(top) + 1]:
+            limits += _limit(level / name)
+    return limits
+
+
+def _limit(path: Path) -> list[int]:
+    try:
+        return [int(path.read_text())]
+    except (OSError, ValueError):  # absent, or "max"
+        return []
+
+
+def worker_count(items: int, *, requested: int | None = None, memory_per_worker: int | None = None) -> int:
+    """Number of workers for so many items: at least one, and no more than there is work or room for.
+
+    Args:
+        items: number of items of work.
+        requested: wanted number of workers; None is one per available core.
+        memory_per_worker: bytes one worker is expected to need at its peak; None sets no limit.
+    """
+    count = min(available_cores() if requested is None else requested, items)
+    if memory_per_worker:
+        count = min(count, available_memory() // memory_per_worker)
+    return max(1, count)

@@ -1,0 +1,177 @@
+"""Behaviour: accuracy and loss as the prefix grows past the training lengths, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.measure.intervals import bootstrap_mean, clopper_pearson, wilson
+from workbench.measure.measurement import Quantity, Spec, Study
+from workbench.measure.verdict import Skill, Verdict, decide
+from workbench.table.schema import Row, row
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from workbench.models.config import ModelConfig
+    from workbench.tasks.base import Batch
+
+LAWS = ("matched", "challenge")
+QUANTITIES = (
+    Quantity("accuracy", "share of queries at exact prefix length n answered right", "share", 0, 1),
+    Quantity("exact_match", "share of sequences whose every supervised query up to n is right", "share", 0, 1),
+    Quantity("loss", "mean loss at exact prefix length n (nats, or squared error)", "nats", 0),
+    Quantity("chance", "accuracy of the best constant answer at n", "share", 0, 1),
+    Quantity("shortcut", "accuracy of a stated shortcut oracle (target) at n", "share", 0, 1),
+    Quantity(
+        "skill",
+        "(accuracy - floor) / (1 - floor); floor = chance, under the challenge law the best of chance and shortcuts",
+        "share",
+        None,
+        1,
+    ),
+    Quantity(
+        "failure_length",
+        "first grid length beyond training, confirmed by the next, where the upper limit of skill is below 0.9 "
+        "of the mean trained skill; censored at the largest length tested where there is none",
+        "tokens",
+        1,
+    ),
+    Quantity(
+        "verdict",
+        "not fitted, unseen position, scale-robust to the horizon, length-coupled or undecided; from behaviour alone",
+        "label",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Per-sequence results of one law and length."""
+
+    correct: np.ndarray
+    exact: np.ndarray
+    loss: np.ndarray
+    chance: float
+    shortcuts: Mapping[str, float]
+    supervised: int
+
+
+class Behaviour:
+    """Accuracy, loss, skill, failure length and verdict, teacher-forced, on both evaluation laws.
+
+    Args:
+        resamples: bootstrap resamples behind the interval of the loss.
+    """
+
+    def __init__(self, resamples: int = 400) -> None:
+        self.resamples = resamples
+        self.spec = Spec(
+            name="behaviour",
+            version=1,
+            title="Behaviour",
+            settings={"resamples": resamples},
+            quantities=QUANTITIES,
+            laws=LAWS,
+            sequences=512,
+        )
+        self.seen: dict[tuple[str, int], tuple[Batch, Tensor]] = {}
+
+    def hooks(self, cfg: ModelConfig) -> list[str]:
+        return []
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        # Task and training length arrive with the study; logits are small enough to be kept as they are.
+        self.seen[law, length] = (batch, cache["logits"])
+
+    def finish(self, study: Study) -> list[Row]:
+        results = {key: reduce_batch(study, *key, *value) for key, value in self.seen.items()}
+        rows: list[Row] = []
+        curves: dict[str, dict[int, Skill]] = {law: {} for law in LAWS}
+        for (law, n), seen in sorted(results.items()):
+            unseen = reads_unseen(study, n)
+            status = "unseen_position" if unseen else "ok"
+            skill = skill_of(seen, law, tests=2 * max(1, len(study.grid.outside)), unseen=unseen)
+            curves[law][n] = skill
+            rows += self._rows(study, law, n, seen, skill, status)
+        verdict = decide(curves, study.grid)
+        return rows + verdict_rows(verdict, len(next(iter(results.values())).correct))
+
+    def _rows(self, study: Study, law: str, n: int, seen: Observed, skill: Skill, status: str) -> list[Row]:
+        count = len(seen.correct)
+        shared: dict[str, Any] = {"law": law, "length": n, "mode": "teacher_forced", "status": status, "n": count}
+        low, high = wilson(int(seen.correct.sum()), count)
+        exact_low, exact_high = wilson(int(seen.exact.sum()), count)
+        loss_low, loss_high = bootstrap_mean(seen.loss, study.rng("loss", law, n), self.resamples)
+        rows = [
+            row(quantity="accuracy", value=float(seen.correct.mean()), low=low, high=high, **shared),
+            row(quantity="exact_match", value=float(seen.exact.mean()), low=exact_low, high=exact_high, **shared),
+            row(quantity="loss", value=float(seen.loss.mean()), low=float(loss_low), high=float(loss_high), **shared),
+            row(quantity="skill", value=skill.value, low=skill.low, high=skill.high, **shared),
+            row(quantity="chance", value=seen.chance, **shared),
+        ]
+        for oracle, value in seen.shortcuts.items():
+            rows.append(row(quantity="shortcut", target=oracle, value=value, **shared))
+        return rows
+
+
+def reduce_batch(study: Study, law: str, length: int, batch: Batch, logits: Tensor) -> Observed:
+    """Per-sequence correctness and loss at the query whose prefix length is exactly ``length``.
+
+    Sequences whose query there is not supervised (an undefined answer) do not count.
+    """
+    at = batch.index(length)
+    right = study.task.correct(logits, batch)
+    asked = batch.mask[:, at]
+    exact = (right | ~batch.mask).all(1)
+    loss = study.task.losses(logits, batch)[:, at]
+    oracles = study.task.shortcuts(batch, study.grid.trained)
+    return Observed(
+        correct=right[:, at][asked].cpu().numpy().astype(float),
+        exact=exact[asked].cpu().numpy().astype(float),
+        loss=loss[asked].cpu().double().numpy(),
+        chance=study.task.chance(law, length),  # type: ignore[arg-type]
+        shortcuts={name: float(hits[asked].mean()) for name, hits in oracles.items()},
+        supervised=int(asked.sum()),
+    )
+
+
+def skill_of(seen: Observed, law: str, *, tests: int, unseen: bool) -> Skill:
+    """Skill over the floor of the law, with 95 % limits and a lower limit Bonferroni over ``tests``."""
+    floor = max([seen.chance, *seen.shortcuts.values()]) if law == "challenge" else seen.chance
+    floor = min(floor, 1.0 - 1e-9)
+    right, count = int(seen.correct.sum()), len(seen.correct)
+
+    def above(accuracy: float) -> float:
+        return (accuracy - floor) / (1.0 - floor)
+
+    low, high = wilson(right, count)
+    strict, _ = clopper_pearson(right, count, level=1.0 - 0.05 / tests)
+    return Skill(above(right / count), above(low), above(high), above(strict), unseen)
+
+
+def reads_unseen(study: Study, length: int) -> bool:
+    """Whether a query at ``length`` reads ids that training never showed, absolutely."""
+    if not study.cfg.positions.absolute or study.trained_ids is None:
+        return False
+    used = study.cfg.ids.evaluation(length + study.task.bos)[0].tolist()
+    return not set(used) <= set(study.trained_ids.tolist())
+
+
+def verdict_rows(verdict: Verdict, count: int) -> list[Row]:
+    """The verdict and the failure length per law as rows."""
+    rows = [row(quantity="verdict", label=verdict.label, length=verdict.horizon, n=count, note=verdict.note)]
+    for law, failure in verdict.failures.items():
+        where: dict[str, Any] = {"law": law, "mode": "teacher_forced", "n": count, "low": float(failure.low)}
+        if failure.length is None:
+            rows.append(row(quantity="failure_length", status="censored", note="no failure up to this length", **where))
+        else:
+            at = float(failure.length)
+            rows.append(row(quantity="failure_length", value=at, high=at, **where))
+    return rows
+
+
+MEASUREMENT = Behaviour

@@ -1,0 +1,145 @@
+"""Measuring one checkpoint: one forward pass per law and length, shared by all measurements."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from workbench.measure.measurement import Grid, Measurement, Spec
+from workbench.measure.registry import make_measurement
+from workbench.measure.study import CheckpointStudy, Evaluation, forward
+from workbench.runs.folder import Run, canonical
+from workbench.table.schema import Row
+from workbench.table.shards import shard_path, write_shard
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One measurement of one checkpoint: its name, settings, number of sequences and shard key."""
+
+    name: str
+    settings: tuple[tuple[str, Any], ...]
+    sequences: int
+    key: str
+
+
+@dataclass(frozen=True)
+class Item:
+    """One unit of work: files in (a run and a step), files out (a shard per measurement); idempotent."""
+
+    run_path: str
+    run_name: str
+    step: int
+    grid: Grid
+    wanted: tuple[Wanted, ...]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What one item did."""
+
+    run: str
+    step: int
+    rows: int
+    passes: int
+    extra_passes: int
+    seconds: float
+
+
+def spec_json(spec: Spec) -> str:
+    """A spec as it travels in Parquet metadata, where the glossary reads it."""
+    return json.dumps(asdict(replace(spec, settings=dict(spec.settings))))
+
+
+def shard_key(spec: Spec, grid: Grid, sequences: int, seed: int, sha256: str) -> str:
+    """Hash of everything the numbers depend on."""
+    parts = {
+        "measurement": spec.name,
+        "version": spec.version,
+        "settings": dict(spec.settings),
+        "lengths": list(grid.lengths),
+        "trained": grid.trained,
+        "n": sequences,
+        "evaluation_seed": seed,
+        "sha256": sha256,
+    }
+    return hashlib.sha256(canonical(parts).encode()).hexdigest()[:16]
+
+
+def want(measurement: Measurement, run: Run, step: int, grid: Grid, sequences: Mapping[str, int]) -> Wanted:
+    """The work order for one measurement of one checkpoint; ``sequences`` by measurement name, where not its own."""
+    spec = measurement.spec
+    n = sequences.get(spec.name, spec.sequences)
+    key = shard_key(spec, grid, n, run.config["seeds"]["evaluation"], run.meta(step)["sha256"])
+    return Wanted(spec.name, tuple(sorted(spec.settings.items())), n, key)
+
+
+def measure_item(item: Item) -> Done:
+    """Run the measurements of one checkpoint and write their shards.
+
+    Raises:
+        RunError: if the checkpoint is damaged.
+    """
+    import torch
+
+    torch.set_num_threads(1)
+    start = time.monotonic()
+    run = replace(Run.open(item.run_path), name=item.run_name)
+    model = run.load(item.step)
+    made = [(w, make_measurement(w.name, dict(w.settings))) for w in item.wanted]
+    evaluation = Evaluation(
+        run.task, item.grid, run.config["seeds"]["evaluation"], max(w.sequences for w in item.wanted)
+    )
+    passes = observe_all(model, evaluation, made)
+    total, extra = 0, 0
+    for wanted, measurement in made:
+        study = CheckpointStudy(run, item.step, model, evaluation, wanted.sequences)
+        rows = measurement.finish(study)
+        extra += study.passes
+        total += len(rows)
+        write_rows(run, item.step, wanted, measurement.spec, rows, study.passes)
+    return Done(run.name, item.step, total, passes, extra, time.monotonic() - start)
+
+
+def observe_all(model: Any, evaluation: Evaluation, made: Sequence[tuple[Wanted, Measurement]]) -> int:
+    """Show every measurement its laws and lengths; returns the number of forward passes."""
+    passes = 0
+    for law in dict.fromkeys(law for _, m in made for law in m.spec.laws):
+        watching = [(w, m) for w, m in made if law in m.spec.laws]
+        names = sorted({name for _, m in watching for name in m.hooks(model.cfg)})
+        cache: dict[str, Any] = {}
+        held = -1
+        for length in evaluation.grid.lengths:
+            source = evaluation.source_length(law, length)
+            if source != held:
+                cache, held = forward(model, evaluation.source(law, length), names), source
+                passes += 1
+            batch = evaluation.batch(law, length)
+            for wanted, measurement in watching:
+                rows = batch.rows(0, wanted.sequences)
+                measurement.observe(law, length, rows, _cut(cache, rows.tokens.shape))
+    return passes
+
+
+def _cut(cache: Mapping[str, Any], shape: Sequence[int]) -> dict[str, Any]:
+    """The first sequences and positions of every activation: exact, for a causal model."""
+    return {name: tensor[: shape[0], : shape[1]] for name, tensor in cache.items()}
+
+
+def write_rows(run: Run, step: int, wanted: Wanted, spec: Spec, rows: Sequence[Row], passes: int) -> None:
+    """Write one shard, with what the engine knows filled into its rows."""
+    setting = canonical(dict(spec.settings))
+    filled = [{**r, "run": run.name, "step": step, "measurement": spec.name, "setting": setting} for r in rows]
+    path = shard_path(Path(run.path), spec.name, step, wanted.key)
+    metadata = {
+        "spec": spec_json(spec),
+        "key": wanted.key,
+        "sha256": run.meta(step)["sha256"],
+        "extra_passes": str(passes),
+    }
+    write_shard(path, filled, metadata)

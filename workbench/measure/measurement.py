@@ -1,0 +1,151 @@
+"""The protocol every measurement meets, and what it is handed: the study of one checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from workbench.models.config import ModelConfig
+    from workbench.models.protocol import HookedModel
+    from workbench.table.schema import Row
+    from workbench.tasks.base import Batch, Task
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One measured quantity, described well enough for a glossary entry.
+
+    Attributes:
+        name: the binding name, as in the ``quantity`` column.
+        definition: one line, with the formula where there is one.
+        unit: unit or scale, e.g. "share", "nats", "tokens", "label".
+        low: smallest possible value, or None.
+        high: largest possible value, or None.
+        about: ``summary`` or ``position`` where the quantity is about one of the two, else "".
+    """
+
+    name: str
+    definition: str
+    unit: str
+    low: float | None = None
+    high: float | None = None
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What a measurement is, as plain data: no model and no torch is needed to read it.
+
+    Attributes:
+        name: e.g. ``circuits.hardmax``; the module it lives in, without ``workbench.measure.``.
+        version: raised whenever its numbers may change, so that old shards become stale.
+        title: a short human name.
+        settings: every setting with its value, JSON-able; part of the shard's key.
+        quantities: what its rows hold.
+        laws: evaluation laws whose batches it wants to observe.
+        sequences: number of sequences per law and length it wants by default.
+    """
+
+    name: str
+    version: int
+    title: str
+    settings: Mapping[str, Any]
+    quantities: tuple[Quantity, ...]
+    laws: tuple[str, ...] = ("matched",)
+    sequences: int = 256
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The prefix lengths of a study.
+
+    Attributes:
+        trained: N, the longest prefix length seen in training.
+        lengths: all measured lengths, ascending.
+        inside: G_in: those of N/4, N/2, N (each rounded up to an admissible length).
+        outside: G_out: the measured lengths beyond N.
+    """
+
+    trained: int
+    lengths: tuple[int, ...]
+    inside: tuple[int, ...]
+    outside: tuple[int, ...]
+
+
+class Study(Protocol):
+    """One checkpoint under study, as ``finish`` sees it."""
+
+    run: str
+    step: int
+    task: Task
+    cfg: ModelConfig
+    model: HookedModel
+    grid: Grid
+    trained_ids: Any
+    """Position ids seen in training (sorted 1-d int array), or None where not recorded."""
+
+    def rng(self, *parts: object) -> np.random.Generator:
+        """A generator that is a pure function of the run's probe seed and ``parts``."""
+        ...
+
+    def batch(self, law: str, length: int) -> Batch:
+        """The evaluation batch that ``observe`` saw for this law and length."""
+        ...
+
+    def cache(
+        self, law: str, length: int, names: Sequence[str], untrained: bool = False
+    ) -> Mapping[str, Tensor] | None:
+        """A further forward pass (counted and reported) of this checkpoint, or of the run's step 0.
+
+        Returns None for ``untrained`` where the run has no step 0.
+        """
+        ...
+
+    def memo(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
+        """Keep what depends on the run and the grid but not on the step, e.g. the untrained control."""
+        ...
+
+
+@runtime_checkable
+class Measurement(Protocol):
+    """Observes forward passes, reduces them at once, and ends in rows.
+
+    A module that offers one names its class ``MEASUREMENT``; the class is built with its settings as
+    keywords, all of which have defaults. The engine makes a fresh instance per checkpoint, calls
+    ``observe`` once per law in ``spec.laws`` and length in the grid, and ``finish`` at the end.
+    """
+
+    @property
+    def spec(self) -> Spec: ...
+
+    def hooks(self, cfg: ModelConfig) -> list[str]:
+        """Names of the activations ``observe`` wants in ``cache`` (``logits`` is always there)."""
+        ...
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        """Reduce one batch. Position axis of every cached tensor = that of ``batch.tokens``."""
+        ...
+
+    def finish(self, study: Study) -> list[Row]:
+        """Rows made with ``schema.row``; the engine adds run, step, measurement and setting."""
+        ...
+
+
+@dataclass
+class MeasurementError(Exception):
+    """A measurement, setting or option that does not exist; the message names the nearest."""
+
+    message: str
+    near: tuple[str, ...] = field(default_factory=tuple)
+
+    def __str__(self) -> str:
+        hint = f"; did you mean {' or '.join(self.near)}?" if self.near else ""
+        return self.message + hint

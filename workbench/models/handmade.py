@@ -1,0 +1,124 @@
+"""Models built by hand, whose every quantity is known in closed form.
+
+They are the ground on which probes, circuits and verdicts are tested: an exact counter that is
+scale-robust by construction, its length-coupled twins, and heads whose attention is a formula.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from workbench.models.config import ModelConfig
+from workbench.models.transformer import HookedTransformer
+
+# Residual dimensions of the counter.
+ONE, BOS, REAL, ZERO_TOKEN, ONE_TOKEN, UNIT, MEAN, COARSE, CLEAN, LATE = range(10)
+
+
+def key_head(margin: float, n_ctx: int = 4096) -> HookedTransformer:
+    """One head that gives every key token (id 2) the score ``margin`` and all other keys 0.
+
+    Tokens: 0 BOS, 1 plain, 2 key. With k key tokens among K visible keys the mass on the key tokens is
+    k e^m / (k e^m + K - k), for every query; with margin 0 attention is uniform.
+    """
+    model = _blank(
+        ModelConfig(
+            d_vocab=3, n_layers=1, d_model=4, n_heads=1, d_head=2, n_ctx=n_ctx, d_vocab_out=2,
+            attn_only=True, normalization_type=None,
+        )
+    )  # fmt: skip
+    constant, key, seen = 0, 1, 2
+    attn = model.blocks[0].attn
+    with torch.no_grad():
+        model.embed.W_E[:, constant] = 1.0
+        model.embed.W_E[2, key] = 1.0
+        attn.W_Q[0, constant, 0] = 1.0
+        attn.W_K[0, key, 0] = margin * model.cfg.attn_scale
+        attn.W_V[0, key, 1] = 1.0
+        attn.W_O[0, 1, seen] = 1.0
+        model.unembed.W_U[seen, 1] = 1.0
+    return model
+
+
+def uniform_head(n_ctx: int = 4096) -> HookedTransformer:
+    """One head that attends equally to every visible key: a hardmax over all of them."""
+    return key_head(0.0, n_ctx)
+
+
+def key_tokens(
+    batch: int, length: int, keys: int, generator: torch.Generator
+) -> Int[Tensor, "batch 1+length"]:
+    """Strings for :func:`key_head`: BOS, then ``keys`` key tokens at random places among the first
+    ``length - 16``, so that each of the last 16 queries sees all of them."""
+    place = torch.rand(batch, length, generator=generator)
+    place[:, max(keys, length - 16) :] = 2.0
+    chosen = place.argsort(1)[:, :keys]
+    tokens = torch.ones(batch, length, dtype=torch.long).scatter(1, chosen, 2)
+    return torch.cat([torch.zeros(batch, 1, dtype=torch.long), tokens], 1)
+
+
+def majority(gain_length: int = 4096, window: int | None = None, n_ctx: int = 4096) -> HookedTransformer:
+    """An exact counter for the task majority (tokens BOS 0 1, answers 0 1), built without training.
+
+    A uniform head writes (#ones - #zeros) / K and 1 / K; an MLP compares them with gain
+    G = 4 (gain_length + 1) through S(y) = relu(y) - relu(y - 1); a second MLP cleans the bit. With d
+    the difference of counts and K = n + 1 keys the comparison is S(G (d - 1/2) / K): exact for every
+    n <= gain_length, and beyond it wrong exactly where d >= 1 and G (d - 1/2) / K <= 1/2.
+
+    Args:
+        gain_length: longest prefix at which the comparison is exact; a small one gives a length-coupled
+            twin with a blurred threshold.
+        window: if given, keys after this position are masked out by a score of -60 read from learned
+            positions: the length-coupled twin that sees only the first ``window`` tokens.
+        n_ctx: largest number of positions (binds only with ``window``).
+    """
+    model = _blank(
+        ModelConfig(
+            d_vocab=3, n_layers=2, d_model=10, n_heads=1, d_head=2, d_mlp=2, n_ctx=n_ctx, d_vocab_out=2,
+            positions="none" if window is None else "learned", act_fn="relu", normalization_type=None,
+        )
+    )  # fmt: skip
+    gain = 4.0 * (gain_length + 1)
+    with torch.no_grad():
+        embedding = model.embed.W_E
+        embedding[:, ONE] = 1.0
+        embedding[0, BOS] = 1.0
+        embedding[1:, REAL] = 1.0
+        embedding[1, ZERO_TOKEN] = 1.0
+        embedding[2, ONE_TOKEN] = 1.0
+        count = model.blocks[0].attn
+        count.W_V[0, BOS, 0] = 1.0
+        count.W_V[0, ONE_TOKEN, 1] = 1.0
+        count.W_V[0, ZERO_TOKEN, 1] = -1.0
+        count.W_O[0, 0, UNIT] = 1.0
+        count.W_O[0, 1, MEAN] = 1.0
+        if window is not None:
+            model.pos_embed.W_pos[window + 1 :, LATE] = 1.0
+            count.W_Q[0, ONE, 0] = 1.0
+            count.W_K[0, LATE, 0] = -60.0 * model.cfg.attn_scale
+        # G (d - 1/2) / K: at least 2 where ones lead, at most -2 elsewhere, and far below 0 at BOS.
+        _step(model.blocks[0].mlp, {MEAN: gain, UNIT: -gain / 2, BOS: -2 * gain}, COARSE)
+        _step(model.blocks[1].mlp, {COARSE: 2.0, ONE: -0.5}, CLEAN)
+        model.unembed.W_U[CLEAN, 1], model.unembed.W_U[CLEAN, 0] = 1.0, -1.0
+        model.unembed.W_U[ONE, 1], model.unembed.W_U[ONE, 0] = -0.5, 0.5
+    return model
+
+
+def _blank(cfg: ModelConfig) -> HookedTransformer:
+    """A model whose every weight is 0."""
+    model = HookedTransformer(cfg)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+    return model.eval()
+
+
+def _step(mlp: torch.nn.Module, reads: dict[int, float], writes: int) -> None:
+    """Write S(y) = relu(y) - relu(y - 1) with y the stated combination of dimensions."""
+    for unit, sign in ((0, 1.0), (1, -1.0)):
+        for dimension, weight in reads.items():
+            mlp.W_in[dimension, unit] = weight
+        mlp.W_out[unit, writes] = sign
+    mlp.W_in[ONE, 1] -= 1.0

@@ -1,0 +1,26 @@
+"""What every analysed model must offer, whoever wrote it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@runtime_checkable
+class HookedModel(Protocol):
+    """A model whose activations can be read and edited by TransformerLens's names."""
+
+    cfg: Any
+    hook_dict: dict[str, Any]
+
+    def __call__(self, tokens: Tensor, position_ids: Tensor | None = None) -> Tensor: ...
+
+    def run_with_cache(self, *args: Any, **kwargs: Any) -> Any: ...
+
+    def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any: ...
+
+    def score_hooks(self, layer: int) -> tuple[str, str]:
+        """Names of the two activations whose product, times the scale, is the attention score."""
+        ...

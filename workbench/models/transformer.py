@@ -1,0 +1,238 @@
+"""The model: a decoder-only transformer on TransformerLens's maintained base."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformer_lens import ActivationCache, HookedRootModule
+from transformer_lens.hook_points import HookPoint
+
+from workbench.models.attention import Attention, observed
+from workbench.models.config import ModelConfig
+from workbench.models.positions import PositionError, Rotary, Turn, turn
+
+
+class Embed(nn.Module):
+    """Token embedding ``W_E [d_vocab, d_model]``."""
+
+    def __init__(self, cfg: ModelConfig) -> None:
+        super().__init__()
+        self.W_E = nn.Parameter(torch.empty(cfg.d_vocab, cfg.d_model))
+
+    def forward(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
+        return F.embedding(tokens, self.W_E)
+
+
+class PosEmbed(nn.Module):
+    """Learned position embedding ``W_pos [n_ctx, d_model]``."""
+
+    def __init__(self, cfg: ModelConfig) -> None:
+        super().__init__()
+        self.W_pos = nn.Parameter(torch.empty(cfg.n_ctx, cfg.d_model))
+
+    def forward(self, ids: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
+        return F.embedding(ids, self.W_pos)
+
+
+class LayerNorm(nn.Module):
+    """LayerNorm with ``hook_scale`` and ``hook_normalized``; fused while neither is observed."""
+
+    def __init__(self, cfg: ModelConfig) -> None:
+        super().__init__()
+        self.eps = cfg.eps
+        self.w = nn.Parameter(torch.ones(cfg.d_model))
+        self.b = nn.Parameter(torch.zeros(cfg.d_model))
+        self.hook_scale, self.hook_normalized = HookPoint(), HookPoint()
+
+    def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_model"]:
+        if not observed(self.hook_scale, self.hook_normalized):
+            return F.layer_norm(x, x.shape[-1:], self.w, self.b, self.eps)
+        x = x - x.mean(-1, keepdim=True)
+        scale = self.hook_scale((x.pow(2).mean(-1, keepdim=True) + self.eps).sqrt())
+        return self.hook_normalized(x / scale) * self.w + self.b
+
+
+class MLP(nn.Module):
+    """Two-layer perceptron ``W_in [d_model, d_mlp]``, ``W_out [d_mlp, d_model]``."""
+
+    def __init__(self, cfg: ModelConfig, width: int) -> None:
+        super().__init__()
+        self.W_in = nn.Parameter(torch.empty(cfg.d_model, width))
+        self.b_in = nn.Parameter(torch.zeros(width))
+        self.W_out = nn.Parameter(torch.empty(width, cfg.d_model))
+        self.b_out = nn.Parameter(torch.zeros(cfg.d_model))
+        self.act = F.gelu if cfg.act_fn == "gelu" else F.relu
+        self.hook_pre, self.hook_post = HookPoint(), HookPoint()
+
+    def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_model"]:
+        pre = self.hook_pre(x @ self.W_in + self.b_in)
+        return self.hook_post(self.act(pre)) @ self.W_out + self.b_out
+
+
+class Block(nn.Module):
+    """Pre-norm attention, then pre-norm MLP, each added to the residual stream."""
+
+    def __init__(self, cfg: ModelConfig, layer: int) -> None:
+        super().__init__()
+        norm = (lambda: LayerNorm(cfg)) if cfg.normalization_type == "LN" else nn.Identity
+        self.ln1 = norm()
+        self.attn = Attention(cfg)
+        self.hook_resid_pre, self.hook_attn_out, self.hook_resid_post = (HookPoint() for _ in range(3))
+        self.attn_only = cfg.attn_only
+        if not cfg.attn_only:
+            self.ln2 = norm()
+            self.mlp = MLP(cfg, cfg.mlp_width(layer))
+            self.hook_resid_mid, self.hook_mlp_out = HookPoint(), HookPoint()
+
+    def forward(
+        self, x: Float[Tensor, "batch pos d_model"], by: Turn | None
+    ) -> Float[Tensor, "batch pos d_model"]:
+        x = self.hook_resid_pre(x)
+        x = x + self.hook_attn_out(self.attn(self.ln1(x), by))
+        if not self.attn_only:
+            x = self.hook_resid_mid(x)
+            x = x + self.hook_mlp_out(self.mlp(self.ln2(x)))
+        return self.hook_resid_post(x)
+
+
+class Unembed(nn.Module):
+    """Read-out ``W_U [d_model, d_vocab_out]``."""
+
+    def __init__(self, cfg: ModelConfig) -> None:
+        super().__init__()
+        self.W_U = nn.Parameter(torch.empty(cfg.d_model, cfg.d_vocab_out))
+        self.b_U = nn.Parameter(torch.zeros(cfg.d_vocab_out))
+
+    def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos out"]:
+        return x @ self.W_U + self.b_U
+
+
+class HookedTransformer(HookedRootModule):
+    """A causal transformer whose every activation has a hook and a TransformerLens name.
+
+    Args:
+        cfg: the architecture.
+        seed: seed of the initial weights, drawn without touching any global random state.
+    """
+
+    def __init__(self, cfg: ModelConfig, seed: int = 0) -> None:
+        super().__init__()
+        self.cfg = cfg
+        self.embed = Embed(cfg)
+        self.hook_embed = HookPoint()
+        if cfg.positions.name == "learned":
+            self.pos_embed = PosEmbed(cfg)
+            self.hook_pos_embed = HookPoint()
+        self.blocks = nn.ModuleList(Block(cfg, layer) for layer in range(cfg.n_layers))
+        self.ln_final = LayerNorm(cfg) if cfg.normalization_type == "LN" else nn.Identity()
+        self.unembed = Unembed(cfg)
+        self.setup()
+        self.initialize(seed)
+
+    def initialize(self, seed: int) -> None:
+        """Draw all weight matrices from N(0, initializer_range^2); biases 0, LayerNorm gains 1."""
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for name, weight in self.named_parameters():
+                if name.rsplit(".", 1)[-1].startswith("W_"):
+                    weight.normal_(0.0, self.cfg.initializer_range, generator=generator)
+
+    def forward(
+        self, tokens: Int[Tensor, "batch pos"], position_ids: Int[Tensor, "batch pos"] | None = None
+    ) -> Float[Tensor, "batch pos out"]:
+        """Logits (or real outputs) at every position.
+
+        Args:
+            tokens: token ids, BOS included where the task has one.
+            position_ids: ids per token; None = 0, 1, 2, ...
+
+        Raises:
+            PositionError: for an id that the position scheme cannot read.
+        """
+        ids = self.ids_for(tokens, position_ids)
+        x = self.hook_embed(self.embed(tokens))
+        if self.cfg.positions.name == "learned":
+            x = x + self.hook_pos_embed(self.pos_embed(ids).expand_as(x))
+        scheme = self.cfg.positions
+        by = turn(ids, self.cfg.d_head, scheme.base, x.dtype) if isinstance(scheme, Rotary) else None
+        for block in self.blocks:
+            x = block(x, by)
+        return self.unembed(self.ln_final(x))
+
+    def ids_for(self, tokens: Tensor, position_ids: Tensor | None) -> Int[Tensor, "batch pos"]:
+        """The ids this forward pass reads, checked against the scheme."""
+        if position_ids is None:
+            position_ids = torch.arange(tokens.shape[1], device=tokens.device)[None]
+        elif position_ids.shape[-1] != tokens.shape[1] or position_ids.ndim != 2:
+            raise PositionError(
+                f"position ids of shape {tuple(position_ids.shape)} do not fit tokens of shape {tuple(tokens.shape)}"
+            )
+        if self.cfg.positions.table:
+            self.cfg.positions.check(int(position_ids.max()), self.cfg.n_ctx)
+        return position_ids
+
+    def run_with_cache(
+        self, *args: Any, return_cache_object: bool = True, remove_batch_dim: bool = False, **kwargs: Any
+    ) -> tuple[Tensor, Any]:
+        """Logits and an ``ActivationCache``, as in TransformerLens, without keeping a graph.
+
+        Gradients are kept only with ``incl_bwd=True``.
+        """
+        with torch.set_grad_enabled(bool(kwargs.get("incl_bwd", False))):
+            out, cache = super().run_with_cache(*args, remove_batch_dim=remove_batch_dim, **kwargs)
+        if return_cache_object:
+            cache = ActivationCache(cache, self, has_batch_dim=not remove_batch_dim)
+        return out, cache
+
+    def score_hooks(self, layer: int) -> tuple[str, str]:
+        """Names of the activations q and k with score = q . k / sqrt(d_head) (rotated where rotary)."""
+        rot = "rot_" if isinstance(self.cfg.positions, Rotary) else ""
+        return f"blocks.{layer}.attn.hook_{rot}q", f"blocks.{layer}.attn.hook_{rot}k"
+
+    @property
+    def attn_score_scale(self) -> float:
+        """Factor from q . k to the score."""
+        return 1.0 / self.cfg.attn_scale
+
+    @property
+    def W_E(self) -> Float[Tensor, "d_vocab d_model"]:
+        return self.embed.W_E
+
+    @property
+    def W_pos(self) -> Float[Tensor, "n_ctx d_model"]:
+        return self.pos_embed.W_pos
+
+    @property
+    def W_U(self) -> Float[Tensor, "d_model out"]:
+        return self.unembed.W_U
+
+    def _stacked(self, module: str, name: str) -> Tensor:
+        return torch.stack([getattr(getattr(block, module), name) for block in self.blocks])
+
+    @property
+    def W_Q(self) -> Float[Tensor, "layer head d_model d_head"]:
+        return self._stacked("attn", "W_Q")
+
+    @property
+    def W_K(self) -> Float[Tensor, "layer head d_model d_head"]:
+        return self._stacked("attn", "W_K")
+
+    @property
+    def W_V(self) -> Float[Tensor, "layer head d_model d_head"]:
+        return self._stacked("attn", "W_V")
+
+    @property
+    def W_O(self) -> Float[Tensor, "layer head d_head d_model"]:
+        return self._stacked("attn", "W_O")
+
+    @property
+    def W_in(self) -> Float[Tensor, "layer d_model d_mlp"]:
+        return self._stacked("mlp", "W_in")
+
+    @property
+    def W_out(self) -> Float[Tensor, "layer d_mlp d_model"]:
+        return self._stacked("mlp", "W_out")

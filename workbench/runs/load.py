@@ -1,0 +1,60 @@
+"""Weights: read and written as safetensors, checked on the way in. No pickle is ever loaded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from pydantic import ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+
+from workbench.models.config import ModelConfig
+from workbench.models.transformer import HookedTransformer
+from workbench.runs.folder import RunError
+
+if TYPE_CHECKING:
+    from workbench.runs.folder import Run
+
+
+def load_model(run: Run, step: int) -> HookedTransformer:
+    """The verified model of ``run`` at ``step``; see :meth:`Run.load`."""
+    run.verify(step)
+    file = run.step_path(step) / "model.safetensors"
+    try:
+        weights = load_file(file)
+    except (SafetensorError, OSError) as error:
+        raise RunError(f"checkpoint {file} is damaged: {error}") from None
+    try:
+        model = HookedTransformer(ModelConfig(**run.config["model"]))
+    except ValidationError as error:
+        raise RunError(f"{run.path / 'run.json'} does not describe a model: {error.errors()[0]['msg']}") from None
+    fill(model, weights, str(file))
+    return model.eval()
+
+
+def fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], source: str) -> None:
+    """Copy weights into a model, refusing missing, foreign, misshapen and non-finite ones.
+
+    Raises:
+        RunError: naming ``source`` and the first offending tensor.
+    """
+    own = model.state_dict()
+    for name in own.keys() ^ weights.keys():
+        where = "is missing" if name in own else "is not part of this model"
+        raise RunError(f"checkpoint {source} is damaged or foreign: tensor {name} {where}")
+    for name, tensor in weights.items():
+        if tensor.shape != own[name].shape:
+            raise RunError(
+                f"checkpoint {source} is damaged or foreign: tensor {name} has shape {tuple(tensor.shape)}, "
+                f"the model wants {tuple(own[name].shape)}"
+            )
+        if not bool(tensor.isfinite().all()):
+            raise RunError(f"checkpoint {source} holds values that are not finite in tensor {name}")
+    model.load_state_dict(weights)
+
+
+def weights_bytes(model: torch.nn.Module) -> bytes:
+    """The model's weights as the bytes of a safetensors file."""
+    data: bytes = save({name: tensor.detach().contiguous() for name, tensor in model.state_dict().items()})
+    return data

@@ -1,0 +1,266 @@
+"""Which rows of a run count: its compacted table and its shards, brought together.
+
+For each (measurement, step) the newest sound shard counts whose checkpoint is still the one it was
+made from. The compacted table carries a manifest of every shard that was known when it was made, so
+that a shard known there and not touched since need not be opened again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from workbench.table.errors import TableError
+from workbench.table.files import ENCODED, read_file, read_header
+from workbench.table.layout import checkpoint_sha256, parse_shard, shard_path, shards_of, table_path
+
+
+@dataclass(frozen=True)
+class Part:
+    """A shard as one knows it without its rows.
+
+    Attributes:
+        measurement, step, key: as in the shard's path.
+        metadata: the shard's own metadata: spec (JSON), key, sha256, written (UTC, ISO 8601), rows ...
+        modified: modification time of the shard's file in ns, or None where there is no file any more.
+        rows: its rows (ENCODED), where the compacted table has them.
+    """
+
+    measurement: str
+    step: int
+    key: str
+    metadata: Mapping[str, str]
+    modified: int | None
+    rows: pa.Table | None = field(default=None, compare=False)
+
+    @property
+    def identity(self) -> tuple[str, int, str]:
+        """Measurement, step and key: what a shard's path tells."""
+        return self.measurement, self.step, self.key
+
+    @property
+    def age(self) -> tuple[str, str]:
+        """Sorts parts of one (measurement, step) from oldest to newest."""
+        return self.metadata["written"], self.key
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """The rows of a run that count.
+
+    Attributes:
+        rows: all of them, ordered by measurement and step, as ENCODED.
+        chosen: the parts they came from, in the same order.
+        others: parts that are known and do not count: superseded, or stale.
+        problems: one sentence for each thing that is wrong and left out.
+    """
+
+    rows: pa.Table
+    chosen: list[Part]
+    others: list[Part]
+    problems: list[str]
+
+
+def assemble(run_path: Path) -> Assembly:
+    """Bring together what counts of a run's table and shards; what is damaged is named, never used."""
+    problems: list[str] = []
+    parts = sorted(_known(run_path, problems).values(), key=lambda part: (part.identity[:2], part.age))
+    chosen: list[Part] = []
+    fresh = _Freshness(run_path, problems)
+    for _, group in groupby(parts, key=lambda part: part.identity[:2]):
+        part = _newest_sound(run_path, [part for part in group if fresh(part)], problems)
+        if part is not None:
+            chosen.append(part)
+            fresh.served(part)
+    problems += fresh.missing() + _mixed_versions(run_path, chosen)
+    taken = {part.identity for part in chosen}
+    return Assembly(
+        rows=pa.concat_tables([ENCODED.empty_table(), *(part.rows for part in chosen)]),
+        chosen=chosen,
+        others=[part for part in parts if part.identity not in taken],
+        problems=problems,
+    )
+
+
+def _known(run_path: Path, problems: list[str]) -> dict[tuple[str, int, str], Part]:
+    """Every part of a run, from the manifest where it is still right and else from the shard itself."""
+    recorded = {part.identity: part for part in _compacted(run_path, problems)}
+    parts = {
+        identity: replace(part, modified=None) for identity, part in recorded.items() if part.rows is not None
+    }
+    for shard in shards_of(run_path):
+        identity = shard[:3]
+        old = recorded.get(identity)
+        modified = shard.path.stat().st_mtime_ns
+        if old is not None and old.modified == modified:
+            parts[identity] = old
+            continue
+        try:
+            metadata = shard_header(shard.path)
+        except TableError as error:
+            problems.append(str(error))
+            continue
+        # A copied or cloned folder has new times and the same shards: their rows need no second reading.
+        rows = old.rows if old is not None and old.metadata == metadata else None
+        parts[identity] = Part(*identity, metadata, modified, rows)
+    return parts
+
+
+def shard_header(path: Path) -> dict[str, str]:
+    """A shard's metadata. Raises TableError if the file is damaged or does not agree with its name."""
+    metadata = read_header(path)
+    lacking = [name for name in ("spec", "key", "sha256", "written") if name not in metadata]
+    if lacking:
+        raise TableError(f"{path} has no {', '.join(lacking)} in its metadata: delete it and measure again")
+    if metadata["key"] != parse_shard(path).key:
+        raise TableError(f"{path} was made under another key, {metadata['key']}: rename it back or delete it")
+    if not is_json_object(metadata["spec"]):
+        raise TableError(f"{path} is damaged (its spec is not a JSON object): delete it and measure again")
+    return metadata
+
+
+def is_json_object(text: str) -> bool:
+    """Whether a text is JSON for an object."""
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
+def _newest_sound(run_path: Path, candidates: list[Part], problems: list[str]) -> Part | None:
+    """The newest candidate (they come oldest first) whose rows can be read, with its rows."""
+    for part in reversed(candidates):
+        if part.rows is not None:
+            return part
+        try:
+            rows, _ = read_file(shard_path(run_path, *part.identity))
+            return replace(part, rows=rows)
+        except TableError as error:
+            problems.append(str(error))
+    return None
+
+
+def newest_specs(parts: Iterable[Part]) -> dict[str, Any]:
+    """measurement -> spec, as its newest part has it."""
+    texts = {part.measurement: part.metadata["spec"] for part in sorted(parts, key=lambda part: part.age)}
+    return {measurement: json.loads(text) for measurement, text in sorted(texts.items())}
+
+
+class _Freshness:
+    """Tells whether a part was made from the checkpoint that is there now, and keeps account of the rest.
+
+    Where a checkpoint is not there (weights are large, and not always kept) nothing contradicts its
+    measurements, and they count.
+    """
+
+    def __init__(self, run_path: Path, problems: list[str]) -> None:
+        self.run_path = run_path
+        self.problems = problems
+        self.sha256: dict[int, str | None] = {}
+        self.stale: set[tuple[str, int]] = set()
+
+    def __call__(self, part: Part) -> bool:
+        if part.step not in self.sha256:
+            try:
+                self.sha256[part.step] = checkpoint_sha256(self.run_path, part.step)
+            except TableError as error:
+                self.problems.append(f"{error}; what was measured there is left out")
+                self.sha256[part.step] = ""
+        sha256 = self.sha256[part.step]
+        if sha256 is None or sha256 == part.metadata["sha256"]:
+            return True
+        if sha256:
+            self.stale.add((part.measurement, part.step))
+        return False
+
+    def served(self, part: Part) -> None:
+        """A sound part was found after all, so that nothing is missing."""
+        self.stale.discard((part.measurement, part.step))
+
+    def missing(self) -> list[str]:
+        """One sentence per measurement that is left out because its checkpoint has changed."""
+        return [
+            f"{measurement} of {self.run_path} at {_steps(group)} is of other weights than the checkpoint "
+            f"there now, and left out: `lengthlens measure {self.run_path}`"
+            for measurement, group in groupby(sorted(self.stale), key=lambda pair: pair[0])
+        ]
+
+
+def _steps(pairs: Iterator[tuple[str, int]]) -> str:
+    steps = [str(step) for _, step in pairs]
+    shown = ", ".join(steps[:5]) + (f" and {len(steps) - 5} more" if len(steps) > 5 else "")
+    return f"step{'s' if len(steps) > 1 else ''} {shown}"
+
+
+def _mixed_versions(run_path: Path, chosen: list[Part]) -> list[str]:
+    versions: dict[str, set[str]] = {}
+    for part in chosen:
+        spec = json.loads(part.metadata["spec"])
+        versions.setdefault(part.measurement, set()).add(str(spec.get("version")))
+    return [
+        f"{measurement} of {run_path} was made by versions {', '.join(sorted(found))} at different steps: "
+        f"`lengthlens measure {run_path}` makes them alike"
+        for measurement, found in versions.items()
+        if len(found) > 1
+    ]
+
+
+def _compacted(run_path: Path, problems: list[str]) -> list[Part]:
+    """The parts that the compacted table knows of; those it holds come with their rows."""
+    path = table_path(run_path)
+    if not path.is_file():
+        return []
+    try:
+        rows, metadata = read_file(path)
+        return from_manifest(metadata, rows)
+    except (TableError, ValueError, KeyError, TypeError) as error:
+        reason = str(error) if isinstance(error, TableError) else f"{path} is damaged ({error!r})"
+        problems.append(f"{reason}; only the shards of {run_path} are used")
+        return []
+
+
+def to_manifest(assembly: Assembly) -> dict[str, str]:
+    """Metadata of the compacted table: the specs by measurement, and all parts in the order of their rows.
+
+    A spec is long and shared by many parts, so that parts refer to a list of distinct ones.
+    """
+    texts = sorted({part.metadata["spec"] for part in (*assembly.chosen, *assembly.others)})
+
+    def entry(part: Part, held: bool) -> dict[str, Any]:
+        metadata = {**part.metadata, "spec": texts.index(part.metadata["spec"])}
+        return {
+            "measurement": part.measurement,
+            "step": part.step,
+            "key": part.key,
+            "held": held,
+            "modified": part.modified,
+            "metadata": metadata,
+        }
+
+    shards = [entry(part, True) for part in assembly.chosen]
+    shards += [entry(part, False) for part in assembly.others]
+    specs = newest_specs(assembly.chosen)
+    return {"specs": json.dumps(specs), "spec_texts": json.dumps(texts), "shards": json.dumps(shards)}
+
+
+def from_manifest(metadata: Mapping[str, str], rows: pa.Table) -> list[Part]:
+    """The parts that :func:`to_manifest` wrote down, each held one with its slice of ``rows``."""
+    texts = json.loads(metadata["spec_texts"])
+    parts = []
+    start = 0
+    for entry in json.loads(metadata["shards"]):
+        own = {**entry["metadata"], "spec": texts[entry["metadata"]["spec"]]}
+        held = None
+        if entry["held"]:
+            held = rows.slice(start, int(own["rows"]))
+            start += held.num_rows
+        parts.append(Part(entry["measurement"], entry["step"], entry["key"], own, entry["modified"], held))
+    if start != rows.num_rows:
+        raise ValueError("its manifest does not account for its rows")
+    return parts

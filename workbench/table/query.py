@@ -1,0 +1,270 @@
+"""The table of all measurements of all runs below some folders, held in memory and asked with SQL."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+
+from workbench.table.assembly import assemble, newest_specs
+from workbench.table.errors import TableError, nearest
+from workbench.table.files import ENCODED
+from workbench.table.layout import read_config, run_folders, table_path
+from workbench.table.runs import RUNS, describe, to_runs
+from workbench.table.schema import SCHEMA
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from workbench.table.assembly import Assembly, Part
+
+#: columns of the runs that rows have too, with other meanings, and what they are called in ``joined``
+RENAMED = {"low": "trained_low", "high": "trained_high"}
+#: columns of the view ``joined``
+JOINED = (*SCHEMA.names, *(RENAMED.get(name, name) for name in RUNS.names if name != "run"))
+
+_JOINED_VIEW = (
+    "CREATE TEMP VIEW joined AS SELECT * FROM rows JOIN (SELECT "
+    + ", ".join(f"{name} AS {RENAMED.get(name, name)}" for name in RUNS.names)
+    + " FROM runs) USING (run)"
+)
+
+#: A query reads the table and never the network; SQL names are views, never Python variables.
+_CONFIG: dict[str, Any] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+}
+
+
+class Table:
+    """Rows of measurements, and the runs they are about.
+
+    Made by :meth:`load`. A table is a snapshot: it does not change while it is used, and several
+    threads may ask it at once.
+
+    Attributes:
+        specs: measurement -> its spec (as :class:`workbench.measure.measurement.Spec`, but plain data).
+        problems: one sentence for each thing that was damaged, stale or unreadable, and left out.
+        stamp: the :meth:`signature` of the folders at the time of loading.
+    """
+
+    def __init__(
+        self,
+        rows: pa.Table,
+        runs: pa.Table,
+        *,
+        specs: Mapping[str, Any],
+        problems: Sequence[str],
+        stamp: str,
+    ) -> None:
+        self.specs = dict(specs)
+        self.problems = list(problems)
+        self.stamp = stamp
+        # Thousands of small pieces, each with its own dictionaries, would be slow to scan at every query.
+        self._rows = rows.unify_dictionaries().combine_chunks()
+        self._runs = runs
+        self._lock = threading.Lock()
+        self._connection = duckdb.connect(":memory:", config=_CONFIG)
+
+    @classmethod
+    def load(cls, *dirs: str | Path) -> Table:
+        """Read every run at or below the folders: its ``table.parquet`` and what is newer than that.
+
+        A run's name is its path below the folder given, whatever it was called when it was measured.
+
+        Raises:
+            TableError: for a folder that is missing or holds other things than runs, and for two
+                runs of one name. A folder that is still empty gives an empty table.
+        """
+        stamp = cls.signature(*dirs)
+        described: list[dict[str, Any]] = []
+        tables: list[pa.Table] = [ENCODED.empty_table()]
+        parts: list[Part] = []
+        problems: list[str] = []
+        for name, path in _named_runs(dirs):
+            try:
+                described.append(describe(name, path, read_config(path)))
+            except TableError as error:
+                problems.append(str(error))
+                continue
+            assembly = assemble(path)
+            tables.append(_renamed(assembly, name))
+            parts += assembly.chosen
+            problems += assembly.problems
+        return cls(
+            pa.concat_tables(tables),
+            to_runs(described),
+            specs=newest_specs(parts),
+            problems=problems,
+            stamp=stamp,
+        )
+
+    @staticmethod
+    def signature(*dirs: str | Path) -> str:
+        """A text that changes when a run, checkpoint or measurement below the folders comes or goes.
+
+        Looks only at names, sizes and times of files and folders: cheap enough to ask every second.
+        Raises as :meth:`load`.
+        """
+        parts: list[str] = []
+        for name, path in _named_runs(dirs):
+            folders = [path / "steps", *sorted((path / "measurements").glob("*"))]
+            parts += [name, *(_state(entry) for entry in (path / "run.json", table_path(path), *folders))]
+        return "\n".join(parts)
+
+    def sql(self, query: str, parameters: Sequence[Any] = ()) -> pd.DataFrame:
+        """Answer an SQL query over ``rows``, ``runs`` and ``joined`` (rows with their run's columns).
+
+        In ``joined`` the runs' ``low`` and ``high`` are called ``trained_low`` and ``trained_high``.
+        Values for ``?`` in the query come from ``parameters``. The query cannot change the table.
+        Integers come as int64, or as float64 with NaN where some are null.
+
+        Raises:
+            duckdb.Error: if the query is wrong; its message shows where.
+        """
+        # A cursor is a connection of its own: views of one query are not seen by any other.
+        with self._lock:
+            cursor = self._connection.cursor()
+        try:
+            cursor.register("rows", self._rows)
+            cursor.register("runs", self._runs)
+            cursor.execute(_JOINED_VIEW)
+            cursor.execute("BEGIN TRANSACTION READ ONLY")
+            answer = cursor.sql(query, params=list(parameters))
+            return _to_pandas(pa.table({}) if answer is None else answer.to_arrow_table())
+        finally:
+            cursor.close()
+
+    def frame(self, **equals: Any) -> pd.DataFrame:
+        """Rows whose columns equal the given values: a value, a list of values, or None for null.
+
+        Raises:
+            TableError: for a column that rows do not have, or a value that its type cannot hold.
+        """
+        return self._select("rows", SCHEMA.names, equals)
+
+    def joined(self, **equals: Any) -> pd.DataFrame:
+        """As :meth:`frame`, each row with the columns of its run (see :meth:`sql`), which filter too."""
+        return self._select("joined", JOINED, equals)
+
+    def runs(self) -> pd.DataFrame:
+        """One row per run, with the columns :data:`workbench.table.runs.RUNS`, sorted by name."""
+        return self.sql("SELECT * FROM runs ORDER BY run")
+
+    def xarray(
+        self, quantity: str, dims: Sequence[str] = ("run", "step", "length"), **equals: Any
+    ) -> xr.Dataset:
+        """One quantity as a Dataset over ``dims``: ``value``, ``low``, ``high``, ``n`` and ``status``.
+
+        ``equals`` chooses among rows as in :meth:`frame`, until one row is left for each place.
+        Places without a row hold NaN and the status "".
+
+        Raises:
+            TableError: if xarray is not installed, the quantity is not in the table, or a place has
+                several rows; the message names the columns to fix.
+        """
+        from workbench.table.cube import to_dataset
+
+        frame = self.frame(quantity=quantity, **equals)
+        if frame.empty:
+            known = self.sql("SELECT DISTINCT quantity FROM rows")["quantity"]
+            chosen = f" with {_shown(equals)}" if equals else ""
+            hint = "" if quantity in set(known) else f": {nearest(quantity, known)}"
+            raise TableError(f"the table has no rows of quantity {quantity!r}{chosen}{hint}")
+        return to_dataset(frame, quantity, list(dims), self.specs)
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return int(self._rows.num_rows)
+
+    def __repr__(self) -> str:
+        return f"Table({self._runs.num_rows} runs, {len(self)} rows, {len(self.problems)} problems)"
+
+    def _select(self, view: str, columns: Sequence[str], equals: Mapping[str, Any]) -> pd.DataFrame:
+        for name in equals:
+            if name not in columns:
+                raise TableError(f"there is no column {name!r} to select by: {nearest(name, columns)}")
+        conditions, parameters = [], []
+        for name, wanted in equals.items():
+            condition, values = _condition(name, wanted)
+            conditions.append(condition)
+            parameters += values
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        try:
+            return self.sql(f"SELECT * FROM {view}{where}", parameters)
+        except duckdb.Error as error:
+            reason = str(error).splitlines()[0]
+            raise TableError(f"no rows can be selected by {_shown(equals)}: {reason}") from error
+
+
+def _named_runs(dirs: Sequence[str | Path]) -> list[tuple[str, Path]]:
+    """(name, path) of the runs below all folders; a run found twice counts once."""
+    if not dirs:
+        raise TableError("name at least one folder of runs to load")
+    found: dict[str, Path] = {}
+    seen: set[Path] = set()
+    for root in dirs:
+        for name, path in run_folders(Path(root)):
+            if path.resolve() in seen:
+                continue
+            seen.add(path.resolve())
+            if name in found:
+                both = f"{found[name]} and {path}"
+                raise TableError(f"{both} would both be run {name!r}: load a folder above both instead")
+            found[name] = path
+    return list(found.items())
+
+
+def _renamed(assembly: Assembly, name: str) -> pa.Table:
+    rows = assembly.rows
+    codes = pa.repeat(pa.scalar(0, pa.int32()), rows.num_rows)
+    column = pa.DictionaryArray.from_arrays(codes, pa.array([name]))
+    return rows.set_column(ENCODED.get_field_index("run"), ENCODED.field("run"), column)
+
+
+def _state(path: Path) -> str:
+    """Size and time of a file or folder; a folder's time moves when something in it is replaced."""
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return f"{path.name} -"
+    # Times tick in milliseconds; the number of entries tells two changes within one tick apart.
+    size = sum(1 for _ in path.iterdir()) if path.is_dir() else stat.st_size
+    return f"{path.name} {size} {stat.st_mtime_ns}"
+
+
+def _condition(column: str, wanted: Any) -> tuple[str, list[Any]]:
+    """SQL that holds where a column equals a value, or one of several; with the values for its ``?``."""
+    if isinstance(wanted, str) or not hasattr(wanted, "__iter__"):
+        wanted = [wanted]
+    values = [value.item() if hasattr(value, "item") else value for value in wanted]
+    present = [value for value in values if value is not None]
+    options = [f'"{column}" IN ({", ".join("?" * len(present))})'] if present else []
+    options += [f'"{column}" IS NULL'] if len(present) < len(values) else []
+    return f"({' OR '.join(options) or 'false'})", present
+
+
+def _shown(equals: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in equals.items())
+
+
+def _to_pandas(table: pa.Table) -> pd.DataFrame:
+    """As pandas would read it itself: integers int64, or float64 where some are null; sums are floats.
+
+    The narrow integers of the schema would overflow in arithmetic, pandas' masked ones are objects to
+    numpy and plotly, and DuckDB's sums of integers are 128 bits wide, which are objects too.
+    """
+    for index, field in enumerate(table.schema):
+        column = table.column(index)
+        if pa.types.is_decimal(field.type) or (pa.types.is_integer(field.type) and column.null_count):
+            column = column.cast(pa.float64(), safe=False)
+        elif pa.types.is_integer(field.type) and field.type.bit_width < 64:
+            column = column.cast(pa.int64())
+        table = table.set_column(index, field.name, column)
+    return table.to_pandas()

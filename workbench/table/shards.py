@@ -1,0 +1,140 @@
+"""Write, read and compact shards: the rows of one measurement at one step of one run.
+
+A shard's name holds its key, the hash of all that its numbers depend on. Its metadata holds the
+measurement's ``spec`` (JSON), the ``key``, the ``sha256`` of the checkpoint, ``written`` (UTC),
+``schema_version`` and ``rows``. Of several shards for one measurement and step the newest counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from workbench.table.assembly import Part, assemble, is_json_object, shard_header, to_manifest
+from workbench.table.errors import TableError
+from workbench.table.files import read_file, read_header, write_file
+from workbench.table.layout import Shard, is_run, parse_shard, shard_path, shards_of, table_path
+from workbench.table.schema import SCHEMA, to_arrow
+
+__all__ = [
+    "Shard",
+    "compact",
+    "read_metadata",
+    "read_shard",
+    "renew",
+    "shard_path",
+    "shards_of",
+    "write_shard",
+]
+
+#: metadata that the caller gives
+GIVEN = ("spec", "key", "sha256")
+#: metadata that is made here
+MADE = ("written", "schema_version", "rows")
+
+
+def write_shard(path: Path, rows: Iterable[Mapping[str, Any]], metadata: Mapping[str, str]) -> None:
+    """Write one shard, atomically.
+
+    Args:
+        path: from :func:`shard_path`.
+        rows: rows as :func:`workbench.table.schema.row` makes them, of the path's measurement and step.
+        metadata: ``spec`` (JSON), ``key`` (that of the path) and ``sha256`` (of the checkpoint), and
+            anything else worth keeping; strings.
+
+    Raises:
+        TableError: if the metadata is not complete, or path, metadata and rows do not belong together.
+    """
+    shard = parse_shard(path)
+    _check_metadata(shard, metadata)
+    table = to_arrow(rows)
+    _check_rows(shard, table)
+    write_file(shard.path, table, {**metadata, "written": _now()})
+
+
+def _check_metadata(shard: Shard, metadata: Mapping[str, str]) -> None:
+    lacking = [name for name in GIVEN if name not in metadata]
+    if lacking:
+        raise TableError(f"the metadata of shard {shard.path} lacks {', '.join(lacking)}")
+    made = [name for name in MADE if name in metadata]
+    if made:
+        raise TableError(f"write_shard makes {', '.join(made)} itself: leave it out of the metadata")
+    if metadata["key"] != shard.key:
+        raise TableError(f"shard {shard.path} is named for another key than its metadata, {metadata['key']}")
+    if not is_json_object(metadata["spec"]):
+        raise TableError(f"the spec of shard {shard.path} is not a JSON object")
+
+
+def _check_rows(shard: Shard, table: pa.Table) -> None:
+    for column, own in (("measurement", shard.measurement), ("step", shard.step)):
+        strange = set(table[column].unique().to_pylist()) - {own}
+        if strange:
+            raise TableError(f"shard {shard.path} is given rows of {column} {strange.pop()!r}")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def read_shard(path: Path) -> pa.Table:
+    """The rows of one shard. Raises TableError if it is missing, damaged or of another row format."""
+    shard_header(path)
+    return read_file(path)[0].cast(SCHEMA)
+
+
+def read_metadata(path: Path) -> dict[str, str]:
+    """The metadata of a shard or of a ``table.parquet``, without its rows. Raises as :func:`read_shard`."""
+    return read_header(path)
+
+
+def renew(path: Path) -> None:
+    """Make an existing shard the newest of its measurement and step.
+
+    For a measurement asked for again whose shard is already there: its rows stand, and from now on
+    they are the ones that count.
+    """
+    rows, metadata = read_file(path)
+    write_file(path, rows, {**metadata, "written": _now()})
+
+
+def compact(run_path: Path) -> list[str]:
+    """Merge what counts of a run's shards into its ``table.parquet``; return what is wrong, a sentence each.
+
+    Shards stay where they are. Rows that only the table held and that no longer count are written
+    back as shards first, so that compaction loses nothing that was measured.
+
+    Raises:
+        TableError: if ``run_path`` is no run folder.
+    """
+    run_path = Path(run_path)
+    if not is_run(run_path):
+        raise TableError(f"{run_path} is no run folder: `lengthlens train ... --out {run_path}` makes one")
+    assembly = assemble(run_path)
+    others = [_kept(run_path, part) for part in assembly.others]
+    manifest = to_manifest(replace(assembly, others=others))
+    if not _is_current(table_path(run_path), manifest):
+        write_file(table_path(run_path), assembly.rows, manifest)
+    return assembly.problems
+
+
+def _is_current(path: Path, manifest: Mapping[str, str]) -> bool:
+    """Whether a sound table has this manifest already; readers then need not load it again."""
+    try:
+        metadata = read_header(path)
+    except TableError:
+        return False
+    return all(metadata.get(name) == text for name, text in manifest.items())
+
+
+def _kept(run_path: Path, part: Part) -> Part:
+    """A part that does not count, with a shard of its own on disk."""
+    if part.modified is not None or part.rows is None:
+        return part
+    path = shard_path(run_path, *part.identity)
+    write_file(path, part.rows, part.metadata)
+    return replace(part, modified=path.stat().st_mtime_ns)

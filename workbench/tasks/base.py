@@ -1,0 +1,392 @@
+"""What a task is: a scale-invariant sequence map together with the laws its strings are drawn from.
+
+A task states, once, everything that training, measuring and display share: how strings are drawn,
+what the right answer is at every prefix, which bounded summary of the prefix that answer needs,
+what a guess and what a shortcut would score. Nothing here knows about models.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
+
+import torch
+from jaxtyping import Bool, Float, Int, Shaped
+from pydantic import BaseModel, ConfigDict
+from torch import Tensor
+from torch.nn import functional as F
+
+Law = Literal["training", "matched", "challenge"]
+EVALUATION_LAWS: tuple[Law, ...] = ("matched", "challenge")
+BOS = "<bos>"
+ROUNDING = 1e-6
+"""Slack on a real task's tolerance, so that answers just on its edge count as right in float32."""
+
+
+class TaskError(ValueError):
+    """A task, law, parameter or length that cannot be had; the message says which and the way out."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sequences of one task, one law and one length (so nothing is padded).
+
+    With a BOS token in front, index ``i`` of the position axis is the query of prefix length ``i``
+    (index 0 is BOS, prefix length 0); without one, index ``i`` has prefix length ``i + 1``.
+
+    Attributes:
+        tokens: token ids, BOS included where the task has one.
+        targets: right answers; class ids ``[batch, pos]`` or real vectors ``[batch, pos, dim]``.
+        mask: True where a query is supervised (never at BOS).
+        output_summary: what the next output needs from the prefix; int64 = categorical, float = real.
+        update_summary: what can be carried on token by token, or None.
+        length: number of task tokens (BOS excluded).
+        bos: whether index 0 is BOS.
+        law: the law the strings were drawn from.
+        position_ids: ids coupled by the task, or None (then the run's id law decides).
+        meta: further facts per sequence, e.g. the position of the key of a retrieval.
+    """
+
+    tokens: Int[Tensor, "batch pos"]
+    targets: Shaped[Tensor, "batch pos *dim"]
+    mask: Bool[Tensor, "batch pos"]
+    output_summary: Shaped[Tensor, "batch pos"]
+    update_summary: Shaped[Tensor, "batch pos *k"] | None
+    length: int
+    bos: bool
+    law: str
+    position_ids: Int[Tensor, "batch pos"] | None = None
+    meta: dict[str, Tensor] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return self.tokens.shape[0]
+
+    @property
+    def categorical(self) -> bool:
+        """Whether the output summary is a class (int64) rather than a real number."""
+        return not self.output_summary.is_floating_point()
+
+    def index(self, length: int) -> int:
+        """Index on the position axis of the query whose prefix length is exactly ``length``."""
+        if not 1 <= length <= self.length:
+            raise TaskError(f"prefix length {length} is not in this batch, whose length is {self.length}")
+        return length if self.bos else length - 1
+
+    def prefix_lengths(self) -> Int[Tensor, " pos"]:
+        """Prefix length of every index of the position axis (0 at BOS)."""
+        start = 0 if self.bos else 1
+        return torch.arange(start, start + self.tokens.shape[1], device=self.tokens.device)
+
+    def prefix(self, length: int) -> Batch:
+        """The same sequences cut after ``length`` task tokens (for prefix-closed laws)."""
+        end = self.index(length) + 1
+        return self._map(lambda x: x[:, :end], length=length)
+
+    def rows(self, start: int, stop: int) -> Batch:
+        """The sequences ``start:stop``."""
+        cut = self._map(lambda x: x[start:stop])
+        return replace(cut, meta={k: v[start:stop] for k, v in self.meta.items()})
+
+    def to(self, device: torch.device | str) -> Batch:
+        """The same batch on another device."""
+        moved = self._map(lambda x: x.to(device))
+        return replace(moved, meta={k: v.to(device) for k, v in self.meta.items()})
+
+    def _map(self, f: Any, length: int | None = None) -> Batch:
+        def g(x: Tensor | None) -> Tensor | None:
+            return None if x is None else f(x)
+
+        return replace(
+            self,
+            tokens=f(self.tokens),
+            targets=f(self.targets),
+            mask=f(self.mask),
+            output_summary=f(self.output_summary),
+            update_summary=g(self.update_summary),
+            position_ids=g(self.position_ids),
+            length=self.length if length is None else length,
+        )
+
+
+class Task(BaseModel):
+    """A sequence map with its data laws. Subclasses are frozen pydantic models: fields = parameters.
+
+    A subclass states the class variables below and implements :meth:`_strings`, :meth:`_label`,
+    :meth:`reference`, :meth:`answer` and, where they differ from the defaults, :meth:`lengths`,
+    :meth:`prefix_closed`, :meth:`chance`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ClassVar[str]
+    question: ClassVar[str]
+    """What is asked at each query, as a short question a newcomer understands."""
+    kind: ClassVar[Literal["state", "average", "counter", "pointer"]]
+    summary: ClassVar[str]
+    """One phrase naming the output summary, e.g. "which symbol leads"."""
+    vocabulary: ClassVar[tuple[str, ...]]
+    """Token names; ids are their places in this tuple. BOS, where there is one, comes first."""
+    outputs: ClassVar[tuple[str, ...] | None] = None
+    """Names of the answer classes, or None for a real-valued task."""
+    output_dim: ClassVar[int] = 1
+    """Dimension of the answer of a real-valued task."""
+
+    # ---- what a model for this task must look like -------------------------------------------
+    @property
+    def tokens_names(self) -> tuple[str, ...]:
+        """Token names in the order of their ids (tasks whose alphabet is a parameter override it)."""
+        return self.vocabulary
+
+    @property
+    def output_names(self) -> tuple[str, ...] | None:
+        """Answer-class names, or None for a real-valued task."""
+        return self.outputs
+
+    @property
+    def bos(self) -> bool:
+        """Whether strings start with BOS."""
+        return self.tokens_names[0] == BOS
+
+    @property
+    def real(self) -> bool:
+        """Whether answers are real numbers rather than classes."""
+        return self.output_names is None
+
+    @property
+    def d_vocab(self) -> int:
+        """Number of token ids, BOS included."""
+        return len(self.tokens_names)
+
+    @property
+    def d_vocab_out(self) -> int:
+        """Number of answer classes, or the dimension of a real answer."""
+        names = self.output_names
+        return self.output_dim if names is None else len(names)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters as plain JSON data; ``make_task(task.name, **task.parameters)`` makes it again."""
+        return self.model_dump(mode="json")
+
+    # ---- lengths -----------------------------------------------------------------------------
+    def admissible(self, length: int) -> bool:
+        """Whether strings of exactly ``length`` task tokens exist for this task."""
+        return length >= 1
+
+    def lengths(self, low: int, high: int) -> list[int]:
+        """The admissible lengths in ``low..high``, both included.
+
+        Raises:
+            TaskError: if there is none.
+        """
+        found = [n for n in range(max(1, low), high + 1) if self.admissible(n)]
+        if not found:
+            raise TaskError(f"{self.name} has no admissible length between {low} and {high}")
+        return found
+
+    def next_length(self, length: int | float) -> int:
+        """The smallest admissible length that is at least ``length``."""
+        n = max(1, math.ceil(length))
+        for candidate in range(n, n + 4096):
+            if self.admissible(candidate):
+                return candidate
+        raise TaskError(f"{self.name} has no admissible length from {n} on")
+
+    # ---- drawing -----------------------------------------------------------------------------
+    def sample(
+        self,
+        batch: int,
+        length: int,
+        generator: torch.Generator,
+        law: Law = "training",
+        window: int | None = None,
+    ) -> Batch:
+        """Draw ``batch`` strings of exactly ``length`` task tokens, labelled at every prefix.
+
+        Args:
+            batch: number of sequences.
+            length: task tokens per sequence, BOS excluded; must be admissible.
+            generator: the only source of randomness.
+            law: ``training``, ``matched`` (the law of the summary is the same at every length) or
+                ``challenge`` (shortcuts score near chance).
+            window: the longest training length N, which challenge laws of automata need in order to
+                put the deciding event outside the first N and the last N tokens; None = ``length // 8``.
+
+        Raises:
+            TaskError: for a length or a law the task does not have.
+        """
+        if law not in ("training", "matched", "challenge"):
+            raise TaskError(f"unknown law {law!r}; the laws are training, matched and challenge")
+        if not self.admissible(length):
+            raise TaskError(
+                f"{self.name} has no strings of length {length}; "
+                f"the next admissible length is {self.next_length(length)}"
+            )
+        strings, meta = self._strings(batch, length, generator, law, window)
+        return self._batch(strings, law, meta)
+
+    def label(
+        self, strings: Int[Tensor, "batch length"], law: str = "given", meta: dict[str, Tensor] | None = None
+    ) -> Batch:
+        """Make a batch of given strings (token ids without BOS): targets, mask and summaries.
+
+        Raises:
+            TaskError: for an empty string, or a token id that is not in the vocabulary or is BOS.
+        """
+        first = 1 if self.bos else 0
+        if strings.shape[1] == 0:
+            raise TaskError(f"{self.name} cannot label empty strings")
+        wrong = strings[(strings < first) | (strings >= self.d_vocab)]
+        if len(wrong):
+            raise TaskError(
+                f"{self.name} takes token ids from {first} to {self.d_vocab - 1}, without BOS, "
+                f"not {int(wrong[0])}"
+            )
+        return self._batch(strings, law, meta or {})
+
+    def _batch(self, strings: Int[Tensor, "batch length"], law: str, meta: dict[str, Tensor]) -> Batch:
+        targets, mask, output_summary, update_summary = self._label(strings, meta)
+        if self.bos:
+            first = strings.new_full((strings.shape[0], 1), 0)
+            tokens = torch.cat([first, strings], 1)
+            targets, mask, output_summary = (
+                _pad_front(targets),
+                _pad_front(mask),
+                _pad_front(output_summary),
+            )
+            update_summary = None if update_summary is None else _pad_front(update_summary)
+        else:
+            tokens = strings
+        return Batch(
+            tokens=tokens,
+            targets=targets,
+            mask=mask,
+            output_summary=output_summary,
+            update_summary=update_summary,
+            length=strings.shape[1],
+            bos=self.bos,
+            law=law,
+            meta=meta,
+        )
+
+    @abstractmethod
+    def _strings(
+        self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
+        """Draw token ids without BOS, and meta."""
+
+    @abstractmethod
+    def _label(
+        self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
+    ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
+        """Targets, mask, output summary and update summary at each prefix, vectorised, without BOS."""
+
+    @abstractmethod
+    def reference(self, tokens: Sequence[int]) -> list[Any]:
+        """The exact online algorithm, in plain Python and sharing no code with the sampler: the oracle.
+
+        Args:
+            tokens: token ids of one string, without BOS.
+
+        Returns:
+            per prefix, the right answer (class id, or float), or None where nothing is asked.
+        """
+
+    def prefix_closed(self, law: Law) -> bool:
+        """Whether every prefix of a sample is a sample of the shorter length under ``law``."""
+        return False
+
+    # ---- floors ------------------------------------------------------------------------------
+    def chance(self, law: Law, length: int) -> float:
+        """Accuracy of the best constant answer at exact prefix length ``length`` under ``law``."""
+        names = self.output_names
+        if names is None:
+            raise NotImplementedError(f"{self.name} must state its chance level")
+        return 1.0 / len(names)
+
+    @abstractmethod
+    def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
+        """Best guess of the final answer from the visible tokens alone.
+
+        Class weights (ties share the weight, a uniform row is a plain guess), or real values.
+        Window shortcuts are this function applied to the first or last N tokens.
+        """
+
+    def shortcuts(self, batch: Batch, window: int) -> dict[str, Float[Tensor, " batch"]]:
+        """Expected correctness, per sequence, of the stated shortcut oracles at the last query.
+
+        The oracles: ``last_token`` (the best answer to each last token), ``position_only`` (the best
+        constant), and for lengths beyond ``window`` also ``last_window`` and ``first_window`` (the
+        task's own answer computed from those ``window`` tokens only; at ``length <= window`` they
+        would see everything and are left out).
+        """
+        start = 1 if batch.bos else 0
+        strings, target = batch.tokens[:, start:], batch.targets[:, -1]
+        found = {
+            "position_only": self._best_constant(target, torch.zeros_like(strings[:, -1])),
+            "last_token": self._best_constant(target, strings[:, -1]),
+        }
+        if batch.length > window:
+            found["last_window"] = self._expected_correct(self.answer(strings[:, -window:]), target)
+            found["first_window"] = self._expected_correct(self.answer(strings[:, :window]), target)
+        return found
+
+    def _best_constant(self, target: Tensor, group: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
+        """Correctness of the best constant within each group."""
+        correct = torch.zeros(len(group), dtype=torch.float64, device=group.device)
+        for g in group.unique():
+            rows = group == g
+            if self.real:
+                correct[rows] = self._in_best_reach(target[rows][:, 0]).double()
+            else:
+                correct[rows] = (target[rows] == target[rows].mode().values).double()
+        return correct
+
+    def _in_best_reach(self, values: Float[Tensor, " batch"]) -> Bool[Tensor, " batch"]:
+        """Which values lie in the interval of width twice the tolerance that holds most of them."""
+        low = values.sort().values
+        high = low + 2 * (self.tolerance_ + ROUNDING)
+        count = torch.searchsorted(low, high, right=True) - torch.arange(len(low), device=low.device)
+        best = count.argmax()
+        return (values >= low[best]) & (values <= high[best])
+
+    def _expected_correct(self, guess: Float[Tensor, "batch out"], target: Tensor) -> Float[Tensor, " batch"]:
+        if self.real:
+            return self._within(guess, target).double()
+        share = guess.double() / guess.double().sum(1, keepdim=True)
+        return share.gather(1, target[:, None])[:, 0]
+
+    @property
+    def tolerance_(self) -> float:
+        """Tolerance of ``correct`` for real-valued tasks (the parameter ``tolerance``)."""
+        return float(getattr(self, "tolerance", 0.0))
+
+    # ---- what training and measuring share ---------------------------------------------------
+    def loss(self, outputs: Float[Tensor, "batch pos out"], batch: Batch) -> Float[Tensor, ""]:
+        """Mean loss over supervised queries: cross-entropy in nats, or mean squared error."""
+        return self.losses(outputs, batch)[batch.mask].mean()
+
+    def losses(self, outputs: Float[Tensor, "batch pos out"], batch: Batch) -> Float[Tensor, "batch pos"]:
+        """Loss at every position (meaningful where ``batch.mask``)."""
+        if self.real:
+            return (outputs - batch.targets).pow(2).sum(-1)
+        flat = F.cross_entropy(outputs.flatten(0, 1), batch.targets.flatten(), reduction="none")
+        return flat.view(batch.targets.shape)
+
+    def correct(self, outputs: Float[Tensor, "batch pos out"], batch: Batch) -> Bool[Tensor, "batch pos"]:
+        """Whether each answer is right: argmax, or all components within ``tolerance``."""
+        if self.real:
+            return self._within(outputs, batch.targets)
+        return outputs.argmax(-1) == batch.targets
+
+    def _within(
+        self, guess: Float[Tensor, "*any dim"], target: Float[Tensor, "*any dim"]
+    ) -> Bool[Tensor, "*any"]:
+        return ((guess - target).abs() <= self.tolerance_ + ROUNDING).all(-1)
+
+
+def _pad_front(x: Tensor) -> Tensor:
+    return torch.cat([torch.zeros_like(x[:, :1]), x], 1)

@@ -1,0 +1,74 @@
+"""Tasks whose summary is a counter: majority."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from workbench.tasks.base import BOS, Law, Task
+from workbench.tasks.laws import positions, sorted_bits, uniform_count_bits
+
+__all__ = ["Majority"]
+
+
+class Majority(Task):
+    """Which of two symbols occurs more often?
+
+    Asked at odd prefix lengths only, where there are no ties; so the admissible lengths are odd.
+
+    Laws: *training* and *matched* draw the number of ones uniformly on 0..L and shuffle, so that the
+    share of ones has the same law at every length (under independent fair bits it would close in on
+    1/2 and the task would get harder with length). *challenge* sorts the tokens, a fair coin saying
+    which symbol comes first, so that neither end of the string gives the answer away.
+
+    The output summary is the sign of the lead: 0 or 1, and 2 for a tie, where nothing is asked. What
+    can be carried on token by token is the lead itself, the number of ones minus that of zeros.
+
+    Example: in ``0 1 1`` zero leads after one token and one leads after three.
+
+        >>> Majority().reference([1, 2, 2])
+        [0, None, 1]
+    """
+
+    name: ClassVar[str] = "majority"
+    question: ClassVar[str] = "Which symbol occurs more often?"
+    kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "counter"
+    summary: ClassVar[str] = "which symbol leads"
+    vocabulary: ClassVar[tuple[str, ...]] = (BOS, "0", "1")
+    outputs: ClassVar[tuple[str, ...] | None] = ("0", "1")
+
+    def admissible(self, length: int) -> bool:
+        return length >= 1 and length % 2 == 1
+
+    def prefix_closed(self, law: Law) -> bool:
+        return law != "challenge"
+
+    def _strings(
+        self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
+        draw = sorted_bits if law == "challenge" else uniform_count_bits
+        return 1 + draw(batch, length, generator).long(), {}
+
+    def _label(
+        self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
+    ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
+        lead = (2 * strings - 3).cumsum(1)
+        ones_lead = (lead > 0).long()
+        odd = (positions(strings) % 2 == 1).expand_as(strings)
+        return ones_lead, odd, torch.where(lead == 0, 2, ones_lead), lead
+
+    def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
+        lead = (2 * tokens - 3).sum(1).sign().double()
+        return torch.stack([1 - lead, 1 + lead], 1) / 2
+
+    def reference(self, tokens: Sequence[int]) -> list[Any]:
+        tally = {"0": 0, "1": 0}
+        answers: list[int | None] = []
+        for length, token in enumerate(tokens, start=1):
+            tally[self.vocabulary[token]] += 1
+            answers.append(int(tally["1"] > tally["0"]) if length % 2 else None)
+        return answers

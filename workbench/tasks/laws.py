@@ -1,0 +1,54 @@
+"""Draws that several tasks share. Each is vectorised and takes all its randomness from ``generator``."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Int, Shaped
+from torch import Tensor
+
+from workbench.tasks.base import TaskError
+
+
+def coins(shape: tuple[int, ...], probability: float, generator: torch.Generator) -> Tensor:
+    """Independent bits that are True with the given probability."""
+    return torch.rand(shape, generator=generator, device=generator.device) < probability
+
+
+def integers(high: int, shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
+    """Independent integers, uniform on ``0..high-1``."""
+    return torch.randint(high, shape, generator=generator, device=generator.device)
+
+
+def uniform_count_bits(batch: int, length: int, generator: torch.Generator) -> Bool[Tensor, "batch length"]:
+    """Bits whose number of ones is uniform on ``0..length``, in an order that is uniform given it.
+
+    Drawn as coins that share a bias which is itself uniform on [0, 1]: the same law as Polya's urn
+    started with one ball of each colour (de Finetti). So the law is prefix-closed exactly.
+    """
+    bias = torch.rand((batch, 1), generator=generator, device=generator.device)
+    return torch.rand((batch, length), generator=generator, device=generator.device) < bias
+
+
+def sorted_bits(batch: int, length: int, generator: torch.Generator) -> Bool[Tensor, "batch length"]:
+    """Bits whose number of ones is uniform on ``0..length``, sorted; a fair coin says which come first."""
+    first = coins((batch, 1), 0.5, generator)
+    number_of_first = integers(length + 1, (batch, 1), generator)
+    place = torch.arange(length, device=generator.device)
+    return (place < number_of_first) == first
+
+
+def outer_margin(length: int, window: int | None) -> int:
+    """How many tokens at either end the deciding event of a challenge string must stay clear of.
+
+    The longest training length N (``window``; ``length // 8`` where it is not given), so that neither
+    the first N nor the last N tokens show the event; at most 3/8 of the string, so that a quarter of
+    it is left to put the event in.
+    """
+    if window is not None and window < 1:
+        raise TaskError(f"window is the longest training length and must be at least 1, not {window}")
+    return min(length // 8 if window is None else window, 3 * length // 8)
+
+
+def positions(strings: Shaped[Tensor, "batch length"]) -> Int[Tensor, " length"]:
+    """1-based position of each token: the prefix length that ends there."""
+    return torch.arange(1, strings.shape[1] + 1, device=strings.device)

@@ -1,0 +1,33 @@
+"""AdamW and its learning rate, a pure function of the step."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import nn
+
+from workbench.training.config import TrainingConfig
+
+
+def learning_rate(config: TrainingConfig, step: int) -> float:
+    """Learning rate of update ``step`` (0-based); never 0 during warm-up."""
+    if step < config.warmup:
+        return config.learning_rate * (step + 1) / (config.warmup + 1)
+    done = (step - config.warmup) / max(1, config.steps - config.warmup)
+    if config.rate_law == "linear":
+        return config.learning_rate * (1 - done)
+    if config.rate_law == "cosine":
+        return config.learning_rate * 0.5 * (1 + math.cos(math.pi * done))
+    return config.learning_rate
+
+
+def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
+    """AdamW with weight decay on matrices only."""
+    matrices = [p for n, p in model.named_parameters() if n.rsplit(".", 1)[-1].startswith("W_")]
+    others = [p for n, p in model.named_parameters() if not n.rsplit(".", 1)[-1].startswith("W_")]
+    groups = [
+        {"params": matrices, "weight_decay": config.weight_decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=config.learning_rate, betas=config.betas, fused=True)

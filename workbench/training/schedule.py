@@ -1,0 +1,19 @@
+"""Which steps get a checkpoint."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def checkpoint_steps(steps: int, log: int, linear: int) -> list[int]:
+    """Step 0, ``log`` log-spaced and ``linear`` evenly spaced steps, and the last one, ascending.
+
+    Log-spaced because most of what happens, happens early; evenly spaced as well because the rest
+    happens late.
+    """
+    chosen = {0, steps}
+    if log:
+        chosen.update(np.unique(np.round(np.geomspace(1, steps, log)).astype(int)).tolist())
+    if linear:
+        chosen.update(np.round(np.linspace(0, steps, linear + 1)).astype(int).tolist())
+    return sorted(int(step) for step in chosen)
