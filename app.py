@@ -9,9 +9,17 @@ from pathlib import Path
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line and serve until Ctrl-C."""
     parser = argparse.ArgumentParser(description="Serve the LengthLens dashboard over folders of runs.")
-    parser.add_argument("folders", nargs="*", type=Path, default=[Path("checkpoints")], metavar="FOLDER",
-                        help="folders below which runs are found (default: checkpoints)")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
+    parser.add_argument(
+        "folders",
+        nargs="*",
+        type=Path,
+        default=[Path("checkpoints")],
+        metavar="FOLDER",
+        help="folders below which runs are found (default: checkpoints)",
+    )
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default: this machine only)"
+    )
     parser.add_argument("--port", type=int, default=8050)
     parser.add_argument("--open", action="store_true", help="open a browser")
     parser.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)

@@ -41,17 +41,17 @@ def leak_exponent(log_mass: ArrayLike, log_keys: ArrayLike) -> Floats:
     return _slope(-np.asarray(log_mass, dtype=np.float64), log_keys)
 
 
-def growth_exponent(size: float, earlier_size: float, length: float, earlier_length: float) -> float:
-    """Kappa: log of the growth of the tie set over log of the growth of the length.
+def growth_exponent(size: float, earlier_size: float, keys: float, earlier_keys: float) -> float:
+    """Kappa: log of the growth of the tie set over log of the growth of K.
 
-    0: bounded, 1: in proportion to the length. Between n/4 and n this is log(k*(n)/k*(n/4)) / log 4.
+    0: bounded, 1: in proportion to the length. Between K/4 and K this is log(k*(K)/k*(K/4)) / log 4.
 
     Raises:
-        ValueError: unless 0 < earlier_length < length.
+        ValueError: unless 0 < earlier_keys < keys.
     """
-    if not 0 < earlier_length < length:
-        raise ValueError(f"growth needs two ascending lengths; got {earlier_length} and {length}")
-    return math.log(size / earlier_size) / math.log(length / earlier_length)
+    if not 0 < earlier_keys < keys:
+        raise ValueError(f"growth needs two ascending numbers of keys; got {earlier_keys} and {keys}")
+    return math.log(size / earlier_size) / math.log(keys / earlier_keys)
 
 
 def critical_length(size: ArrayLike, margin: ArrayLike) -> Floats:

@@ -147,7 +147,7 @@ class Report:
             return _undefined(quantity, NOTHING_WITHIN)
         source = max((r for r in within if not np.isnan(r.tie_set.size[at])), key=_length, default=None)
         if source is None:
-            return self._infinite("the tie set is all keys at every length within training")
+            return self._infinite("the tie set is all keys for most queries at every length within training")
         growth = self._growth(source, at)
         if growth is not None and growth > PROPORTIONAL:
             return self._infinite(_grows(growth))
@@ -211,14 +211,18 @@ class Report:
         return [r for r in self.records if r.length <= limit]
 
     def _growth(self, record: LengthRecord, at: At) -> float | None:
-        """Kappa against n/4, or against the nearest measured length below it; None if there is none."""
+        """Kappa against n/4, or against the nearest measured length below it; None if there is none.
+
+        Both k* and K are geometric means over the same queries, so that it is 1 for uniform attention.
+        """
         quarter = max((r for r in self.records if 4 * r.length <= record.length), key=_length, default=None)
         if quarter is None:
             return None
         now, then = (self._estimates[r.length]("log_size", at) for r in (record, quarter))
         assert now is not None
         assert then is not None
-        return growth_exponent(math.exp(now.mean), math.exp(then.mean), record.length, quarter.length)
+        keys = math.exp(record.log_keys), math.exp(quarter.log_keys)
+        return growth_exponent(math.exp(now.mean), math.exp(then.mean), *keys)
 
 
 def nothing_supervised(
@@ -257,7 +261,7 @@ def _undefined(quantity: str, why: str) -> Row:
 
 
 def _grows(growth: float) -> str:
-    return f"the tie set grows like length to the power {growth:.2f}"
+    return f"the tie set grows like K to the power {growth:.2f}"
 
 
 def _length(record: LengthRecord) -> int:

@@ -104,7 +104,8 @@ def nearest_hardmax(rows: SortedRows) -> NearestHardmax:
     For the top k keys the distance is 1 - sum_{j<=k} min(p_(j), 1/k), here in the equal form
     (mass beyond k) + sum_{j<=k} max(p_(j) - 1/k, 0), exact to about 1e-15. Since 1/k falls
     with k, the ranks with p_(j) >= 1/k are a growing prefix: rank j joins it at k = ceil(1/p_(j)), so
-    one counting pass gives all k in O(K) after the sort.
+    one counting pass gives all k in O(K) after the sort. Ranks past the last visible key, which have no
+    weight, need no care: a set that reaches beyond all K keys is always further away than those K.
     """
     count, width = rows.scores.shape
     total = rows.total[:, None]
@@ -116,7 +117,6 @@ def nearest_hardmax(rows: SortedRows) -> NearestHardmax:
     sizes = np.arange(1, width + 1)
     mass_above = np.where(above > 0, np.take_along_axis(rows.inside, np.maximum(above - 1, 0), 1), 0.0)
     distance = np.maximum((rows.outside + mass_above) / total - above / sizes, 0.0)
-    distance[sizes > rows.keys[:, None]] = np.inf
     smallest = distance.min(axis=1)
     best = np.argmax(distance <= smallest[:, None] + TIE, axis=1)
     return NearestHardmax(smallest, best + 1, _at(distance, rows.keys))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -20,15 +19,12 @@ MODES = (TRANSFER, RECALIBRATED, REFIT)
 #: Fewest sequences that a probe is fitted or tested on.
 FEWEST = 8
 
+#: Makes the generator for a named purpose, always the same one for the same name.
+Rng = Callable[..., np.random.Generator]
+
 
 class ProbeError(ValueError):
     """A probe that cannot be had from what was given; the message says why and the way out."""
-
-
-class Rng(Protocol):
-    """Makes the generator for a named purpose, always the same one for the same name."""
-
-    def __call__(self, *parts: object) -> np.random.Generator: ...
 
 
 @dataclass(frozen=True)

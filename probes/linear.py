@@ -44,7 +44,7 @@ class Directions:
 
 def ridge(
     x: Float[Tensor, "site row d"],
-    targets: Sequence[Float[Tensor, "row target"]],
+    targets: Sequence[Float[Tensor, "row _"]],
     fold: Int[Tensor, "row"],
     strengths: Sequence[float] = RIDGES,
 ) -> list[Directions]:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from probes.decode import ProbeError
+from probes.decode import ProbeError, Rng
 from probes.measurement import ProbeMeasurement
 from probes.position import Position
 from probes.rows import Rows
 from probes.summary import Summary
+from workbench.measure.study import forward
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +57,7 @@ class ProbeResult:
 def probe(
     model: HookedModel,
     batches: Iterable[Batch],
-    target: Literal["summary", "position"] = "summary",
+    target: str = "summary",
     *,
     inside: Sequence[int] | None = None,
     untrained: HookedModel | None = None,
@@ -92,15 +93,14 @@ def probe(
 
     measurement = TARGETS[target](law=law, **settings)
     for length, batch in by_length.items():
-        measurement.observe(law, length, batch, _cache(model, batch, measurement))
+        measurement.observe(law, length, batch, forward(model, batch, measurement.hooks(model.cfg)))
 
     def step_0() -> dict[int, Rows] | None:
         if untrained is None:
             return None
         names = measurement.hooks(untrained.cfg)
         return {
-            n: measurement.reduce(b, n, _cache(untrained, b, measurement), names)
-            for n, b in by_length.items()
+            n: measurement.reduce(b, n, forward(untrained, b, names), names) for n, b in by_length.items()
         }
 
     made = measurement.decode(fitted, _generators(seed), step_0)
@@ -123,14 +123,7 @@ def _by_length(batches: Iterable[Batch]) -> dict[int, Batch]:
     return found
 
 
-def _cache(model: HookedModel, batch: Batch, measurement: ProbeMeasurement) -> Any:
-    ids = batch.position_ids
-    if ids is None:
-        ids = model.cfg.ids.evaluation(batch.tokens.shape[1])
-    return model.run_with_cache(batch.tokens, ids, names_filter=measurement.hooks(model.cfg))[1]
-
-
-def _generators(seed: int) -> Any:
+def _generators(seed: int) -> Rng:
     """Independent generators by name, all from one seed."""
 
     def rng(*parts: object) -> np.random.Generator:

@@ -86,7 +86,7 @@ def test_critical_length_is_where_the_mass_is_split_evenly() -> None:
 @pytest.mark.parametrize(("now", "kappa"), [(5.0, 0.0), (20.0, 1.0), (10.0, 0.5)])
 def test_growth_of_a_tie_set(now: float, kappa: float) -> None:
     assert growth_exponent(now, 5.0, 400, 100) == pytest.approx(kappa)
-    with pytest.raises(ValueError, match="ascending"):
+    with pytest.raises(ValueError, match="two ascending"):
         growth_exponent(1, 1, 100, 100)
 
 

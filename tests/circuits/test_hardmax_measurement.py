@@ -118,6 +118,7 @@ def test_a_uniform_head_is_a_hardmax_over_everything(keyed: Make) -> None:
         assert (critical.status, pd.isna(critical.value), critical.low) == ("censored", True, 401.0)
         assert critical.note.startswith("infinite: ")
         assert head(frame, "hardmax_kind", n).label == "uniform"
+    assert head(frame, "hardmax_kind", 400).note == "the tie set grows like K to the power 1.00"
     for n in GRID[1:]:
         assert head(frame, "dispersion_exponent", n).value == pytest.approx(1.0)
     for n in (100, 200, 400):
@@ -144,7 +145,7 @@ def test_a_class_grows_with_the_length_and_never_dissolves(keyed: Make) -> None:
         assert head(frame, "hardmax_kind", n).label == "class"
         critical = head(frame, "critical_length", n)
         assert (critical.status, critical.low) == ("censored", 385.0)
-        assert "power 1.00" in critical.note
+        assert "grows like K to the power 1.0" in critical.note
     for n in (192, 384):
         leak = head(frame, "leak_exponent", n)
         assert leak.value == pytest.approx(0.0, abs=0.02)
@@ -175,6 +176,20 @@ def test_a_sink_is_a_point_on_bos_only(keyed: Make, asked: Make) -> None:
         head(read(model, batches), "effective_support", 50).value
     )
     assert head(read(uniform_head(), batches), "hardmax_kind", 50).label == "uniform"
+
+
+def test_a_sink_counts_queries_not_sequences(asked: Make) -> None:
+    """35 sequences of 16 queries rest on BOS, 5 of one query on a key: 99 % of queries, 87 % of sequences."""
+    model = key_head(9.0)
+    with torch.no_grad():
+        model.embed.W_E[0, 1], model.embed.W_E[2, 1] = 1.0, 3.0
+    batches = []
+    for n in (12, 50):
+        tokens = torch.ones(40, n + 1, dtype=torch.long)
+        tokens[:, 0], tokens[:5, 1] = 0, 2
+        batches.append(asked(tokens))
+        batches[-1].mask[:5, :-1] = False
+    assert head(read(model, batches, window=16), "hardmax_kind", 50).label == "sink"
 
 
 def test_a_huge_margin_stays_finite(keyed: Make) -> None:

@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,22 +26,42 @@ SHA256 = "0" * 64
 
 
 def _spec(name: str, title: str, **quantities: str) -> dict[str, Any]:
-    listed = [{"name": key, "definition": text, "unit": "share", "low": 0.0, "high": 1.0, "about": ""}
-              for key, text in quantities.items()]  # fmt: skip
-    return {"name": name, "version": 1, "title": title, "settings": {}, "quantities": listed,
-            "laws": ["matched"], "sequences": N}  # fmt: skip
+    listed = [
+        {"name": key, "definition": text, "unit": "share", "low": 0.0, "high": 1.0, "about": ""}
+        for key, text in quantities.items()
+    ]
+    return {
+        "name": name,
+        "version": 1,
+        "title": title,
+        "settings": {},
+        "quantities": listed,
+        "laws": ["matched"],
+        "sequences": N,
+    }
 
 
 SPECS = {
-    "behaviour": _spec("behaviour", "Behaviour", accuracy="Share of sequences whose last answer is right.",
-                       failure_length="First length at which skill has fallen below 0.9 of its trained value."),
-    "probes.summary": _spec("probes.summary", "Summary probes",
-                            summary_decodability="Balanced accuracy of a linear probe for the output summary."),
-    "probes.position": _spec("probes.position", "Position probes",
-                             position_decodability="R2 of a linear probe for the position."),
-    "circuits.hardmax": _spec("circuits.hardmax", "Hardmax",
-                              hardmax_distance="Total variation to the nearest uniform distribution on a set."),
-}  # fmt: skip
+    "behaviour": _spec(
+        "behaviour",
+        "Behaviour",
+        accuracy="Share of sequences whose last answer is right.",
+        failure_length="First length at which skill has fallen below 0.9 of its trained value.",
+    ),
+    "probes.summary": _spec(
+        "probes.summary",
+        "Summary probes",
+        summary_decodability="Balanced accuracy of a linear probe for the output summary.",
+    ),
+    "probes.position": _spec(
+        "probes.position", "Position probes", position_decodability="R2 of a linear probe for the position."
+    ),
+    "circuits.hardmax": _spec(
+        "circuits.hardmax",
+        "Hardmax",
+        hardmax_distance="Total variation to the nearest uniform distribution on a set.",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -80,7 +101,9 @@ def undecided(step: int, length: int) -> float:
     return 0.5 + 0.5 * rise(step, 150) * (0.985 if length <= 100 else 0.945)
 
 
-def becomes(verdict: str, fitted: int, settled: int, meanwhile: str = "length-coupled") -> Callable[[int], str]:
+def becomes(
+    verdict: str, fitted: int, settled: int, meanwhile: str = "length-coupled"
+) -> Callable[[int], str]:
     def verdict_at(step: int) -> str:
         return "not fitted" if step < fitted else (meanwhile if step < settled else verdict)
 
@@ -89,26 +112,57 @@ def becomes(verdict: str, fitted: int, settled: int, meanwhile: str = "length-co
 
 MAJORITY = "Are there more 1s than 0s?"
 FAKES = (
-    Fake("majority-nope-s0", "majority", MAJORITY, "none", robust, "summary",
-         becomes("scale-robust", 300, 500)),
-    Fake("majority-nope-s1", "majority", MAJORITY, "none", undecided, "summary",
-         becomes("undecided", 500, 500), True),
-    Fake("flip_flop-rotary-s0", "flip_flop", "Which value was written last?", "rotary", coupled, "position",
-         becomes("length-coupled", 1500, 1500), True),
-    Fake("parity-nope-s0", "parity", "Is the number of 1s even?", "none", unfitted, "neither",
-         becomes("not fitted", 10**9, 10**9), True),
-)  # fmt: skip
-UNMEASURED = Fake("majority-learned-s0", "majority", MAJORITY, "learned", robust, "position",
-                  becomes("undecided", 0, 0))  # fmt: skip
+    Fake(
+        "majority-nope-s0", "majority", MAJORITY, "none", robust, "summary", becomes("scale-robust", 300, 500)
+    ),
+    Fake(
+        "majority-nope-s1",
+        "majority",
+        MAJORITY,
+        "none",
+        undecided,
+        "summary",
+        becomes("undecided", 500, 500),
+        True,
+    ),
+    Fake(
+        "flip_flop-rotary-s0",
+        "flip_flop",
+        "Which value was written last?",
+        "rotary",
+        coupled,
+        "position",
+        becomes("length-coupled", 1500, 1500),
+        True,
+    ),
+    Fake(
+        "parity-nope-s0",
+        "parity",
+        "Is the number of 1s even?",
+        "none",
+        unfitted,
+        "neither",
+        becomes("not fitted", 10**9, 10**9),
+        True,
+    ),
+)
+UNMEASURED = Fake(
+    "majority-learned-s0", "majority", MAJORITY, "learned", robust, "position", becomes("undecided", 0, 0)
+)
 
 
-def build(root: Path, fakes: tuple[Fake, ...] = FAKES, unmeasured: bool = True) -> Path:
+def build(
+    root: Path,
+    fakes: tuple[Fake, ...] = FAKES,
+    unmeasured: bool = True,
+    steps: tuple[int, ...] = STEPS,
+) -> Path:
     """Write the data root; returns it."""
     for fake in fakes:
-        path = write_run(root, fake)
-        write_rows(path, all_rows(fake))
+        path = write_run(root, fake, steps)
+        write_rows(path, all_rows(fake, steps))
     if unmeasured:
-        write_run(root, UNMEASURED)
+        write_run(root, UNMEASURED, steps)
     return root
 
 
@@ -123,7 +177,7 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
     compact(path)
 
 
-def write_run(root: Path, fake: Fake) -> Path:
+def write_run(root: Path, fake: Fake, steps: tuple[int, ...] = STEPS) -> Path:
     """The run folder without rows: configuration and dummy checkpoints."""
     path = root / fake.name
     config = {
@@ -131,18 +185,29 @@ def write_run(root: Path, fake: Fake) -> Path:
         "id": f"{abs(hash_text(fake.name)):08x}",
         "task": {"name": fake.task, "parameters": {}},
         "facts": {"question": fake.question, "kind": "state", "summary": "made up"},
-        "model": {"d_vocab": 3, "n_layers": LAYERS, "d_model": 64, "n_heads": HEADS, "n_ctx": 512,
-                  "positions": {"name": fake.positions}, "ids": {"name": "arange"}},
-        "training": {"steps": STEPS[-1], "batch_size": 64, "learning_rate": 1e-3,
-                     "trained_length": TRAINED,
-                     "curriculum": {"law": "uniform", "low": 1, "high": TRAINED}},
+        "model": {
+            "d_vocab": 3,
+            "n_layers": LAYERS,
+            "d_model": 64,
+            "n_heads": HEADS,
+            "n_ctx": 512,
+            "positions": {"name": fake.positions},
+            "ids": {"name": "arange"},
+        },
+        "training": {
+            "steps": STEPS[-1],
+            "batch_size": 64,
+            "learning_rate": 1e-3,
+            "trained_length": TRAINED,
+            "curriculum": {"law": "uniform", "low": 1, "high": TRAINED},
+        },
         "seeds": {"init": 0, "data": 0, "evaluation": 0, "probe": 0},
         "versions": {"lengthlens": "0.1.0"},
         "created": "2026-11-20T12:00:00+00:00",
-    }  # fmt: skip
+    }
     path.mkdir(parents=True, exist_ok=True)
     (path / "run.json").write_text(json.dumps(config, indent=1))
-    for step in STEPS:
+    for step in steps:
         folder = path / "steps" / f"{step:08d}"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "model.safetensors").write_bytes(b"made up")
@@ -156,18 +221,25 @@ def hash_text(text: str) -> int:
     return sum((i + 1) * ord(c) * 2654435761 for i, c in enumerate(text)) % 2**32
 
 
-def all_rows(fake: Fake) -> Iterator[Row]:
+def all_rows(fake: Fake, steps: tuple[int, ...]) -> Iterator[Row]:
     rng = np.random.default_rng(hash_text(fake.name))
-    for step in STEPS:
+    for step in steps:
         for made in (behaviour, summary, position, hardmax):
             yield from made(fake, step, rng)
 
 
-def _row(fake: Fake, step: int, measurement: str, value: float | None, width: float = 0.0, **fields: Any) -> Row:
+def _row(
+    fake: Fake, step: int, measurement: str, value: float | None, width: float = 0.0, **fields: Any
+) -> Row:
     low = None if value is None or not width else value - width
     high = None if value is None or not width else value + width
-    return row(run=fake.name, step=step, measurement=measurement, value=value,
-               **{"low": low, "high": high, "n": N, **fields})  # fmt: skip
+    return row(
+        run=fake.name,
+        step=step,
+        measurement=measurement,
+        value=value,
+        **{"low": low, "high": high, "n": N, **fields},
+    )
 
 
 def behaviour(fake: Fake, step: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -175,7 +247,10 @@ def behaviour(fake: Fake, step: int, rng: np.random.Generator) -> Iterator[Row]:
     for law in ("matched", "challenge"):
         skills = {}
         for length in LENGTHS:
-            p = min(1.0, max(0.0, fake.accuracy(step, length) - 0.01 * (law == "challenge") + rng.normal(0, 0.006)))
+            p = min(
+                1.0,
+                max(0.0, fake.accuracy(step, length) - 0.01 * (law == "challenge") + rng.normal(0, 0.006)),
+            )
             if p > 0.985:
                 p = 1.0
             width = 1.96 * math.sqrt(max(p * (1 - p), 1e-4) / N)
@@ -183,31 +258,82 @@ def behaviour(fake: Fake, step: int, rng: np.random.Generator) -> Iterator[Row]:
             low, high = max(0.0, p - width), min(1.0, p + width)
             skills[length] = (2 * p - 1, 2 * low - 1, 2 * high - 1)
             yield _row(fake, step, "behaviour", p, quantity="accuracy", **{**at, "low": low, "high": high})
-            yield _row(fake, step, "behaviour", 2 * p - 1, quantity="skill",
-                       **{**at, "low": 2 * low - 1, "high": 2 * high - 1})  # fmt: skip
+            yield _row(
+                fake,
+                step,
+                "behaviour",
+                2 * p - 1,
+                quantity="skill",
+                **{**at, "low": 2 * low - 1, "high": 2 * high - 1},
+            )
             yield _row(fake, step, "behaviour", 0.5, quantity="chance", **at)
             yield _row(fake, step, "behaviour", 1.4 * (1 - p) + 0.01, 0.01, quantity="loss", **at)
         inside = np.mean([skills[n][0] for n in LENGTHS if n <= TRAINED])
         outside = [n for n in LENGTHS if n > TRAINED]
-        failed = next((a for a, b in zip(outside, outside[1:], strict=False)
-                       if skills[a][2] < 0.9 * inside and skills[b][2] < 0.9 * inside), None)  # fmt: skip
+        failed = next(
+            (
+                a
+                for a, b in pairwise(outside)
+                if skills[a][2] < 0.9 * inside and skills[b][2] < 0.9 * inside
+            ),
+            None,
+        )
         if inside < 0.5:
-            yield _row(fake, step, "behaviour", None, quantity="failure_length", law=law, mode="teacher_forced",
-                       status="undefined", note="not fitted")  # fmt: skip
+            yield _row(
+                fake,
+                step,
+                "behaviour",
+                None,
+                quantity="failure_length",
+                law=law,
+                mode="teacher_forced",
+                status="undefined",
+                note="not fitted",
+            )
         elif failed is None:
-            yield _row(fake, step, "behaviour", None, quantity="failure_length", law=law, mode="teacher_forced",
-                       status="censored", low=float(LENGTHS[-1]), note="beyond the longest length tested")  # fmt: skip
+            yield _row(
+                fake,
+                step,
+                "behaviour",
+                None,
+                quantity="failure_length",
+                law=law,
+                mode="teacher_forced",
+                status="censored",
+                low=float(LENGTHS[-1]),
+                note="beyond the longest length tested",
+            )
         else:
             before = LENGTHS[LENGTHS.index(failed) - 1]
-            yield _row(fake, step, "behaviour", float(failed), quantity="failure_length", law=law,
-                       mode="teacher_forced", low=float(before), high=float(failed))  # fmt: skip
+            yield _row(
+                fake,
+                step,
+                "behaviour",
+                float(failed),
+                quantity="failure_length",
+                law=law,
+                mode="teacher_forced",
+                low=float(before),
+                high=float(failed),
+            )
     verdict = fake.verdict(step)
-    note = {"not fitted": "skill at trained lengths has a lower limit below 0.95",
-            "scale-robust": "skill stays above 0.9 up to 400 on both laws",
-            "length-coupled": "skill leaves 0.9 of its trained value",
-            "undecided": "an interval crosses the threshold"}[verdict]  # fmt: skip
-    yield _row(fake, step, "behaviour", None, quantity="verdict", label=verdict, length=LENGTHS[-1], note=note,
-               mode="teacher_forced")  # fmt: skip
+    note = {
+        "not fitted": "skill at trained lengths has a lower limit below 0.95",
+        "scale-robust": "skill stays above 0.9 up to 400 on both laws",
+        "length-coupled": "skill leaves 0.9 of its trained value",
+        "undecided": "an interval crosses the threshold",
+    }[verdict]
+    yield _row(
+        fake,
+        step,
+        "behaviour",
+        None,
+        quantity="verdict",
+        label=verdict,
+        length=LENGTHS[-1],
+        note=note,
+        mode="teacher_forced",
+    )
 
 
 def code(fake: Fake, concept: str, step: int, length: int, layer: int) -> float:
@@ -226,18 +352,42 @@ def summary(fake: Fake, step: int, rng: np.random.Generator) -> Iterator[Row]:
     for layer in range(-1, LAYERS):
         site = "blocks.0.hook_resid_pre" if layer < 0 else f"blocks.{layer}.hook_resid_post"
         for length in LENGTHS:
-            at: dict[str, Any] = {"law": "matched", "length": length, "layer": layer, "site": site,
-                                  "target": "output_summary"}  # fmt: skip
+            at: dict[str, Any] = {
+                "law": "matched",
+                "length": length,
+                "layer": layer,
+                "site": site,
+                "target": "output_summary",
+            }
             best = code(fake, "summary", step, length, layer)
             refit = min(1.0, best + 0.03)
             for mode, value in (("transfer", best), ("recalibrated", best + 0.01), ("refit", refit)):
                 value = min(1.0, value + rng.normal(0, 0.008))
-                yield _row(fake, step, "probes.summary", value, 0.015, quantity="summary_decodability",
-                           mode=mode, **at)  # fmt: skip
+                yield _row(
+                    fake,
+                    step,
+                    "probes.summary",
+                    value,
+                    0.015,
+                    quantity="summary_decodability",
+                    mode=mode,
+                    **at,
+                )
             for control, base in (("shuffled_labels", 0.5), ("untrained", 0.6), ("token_only", 0.56)):
-                yield _row(fake, step, "probes.summary", base + rng.normal(0, 0.006), 0.015, mode="refit",
-                           quantity="summary_decodability", control=control, **at)  # fmt: skip
-            yield _row(fake, step, "probes.summary", refit - 0.6, 0.02, quantity="selectivity", mode="refit", **at)
+                yield _row(
+                    fake,
+                    step,
+                    "probes.summary",
+                    base + rng.normal(0, 0.006),
+                    0.015,
+                    mode="refit",
+                    quantity="summary_decodability",
+                    control=control,
+                    **at,
+                )
+            yield _row(
+                fake, step, "probes.summary", refit - 0.6, 0.02, quantity="selectivity", mode="refit", **at
+            )
 
 
 def position(fake: Fake, step: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -245,16 +395,42 @@ def position(fake: Fake, step: int, rng: np.random.Generator) -> Iterator[Row]:
         site = "blocks.0.hook_resid_pre" if layer < 0 else f"blocks.{layer}.hook_resid_post"
         for length in LENGTHS:
             for target in ("log_i", "i"):
-                at: dict[str, Any] = {"law": "matched", "length": length, "layer": layer, "site": site,
-                                      "target": target}  # fmt: skip
+                at: dict[str, Any] = {
+                    "law": "matched",
+                    "length": length,
+                    "layer": layer,
+                    "site": site,
+                    "target": target,
+                }
                 best = code(fake, "position", step, length, layer) - 0.03 * (target == "i")
-                for mode, value in (("transfer", best), ("recalibrated", best + 0.03), ("refit", best + 0.08)):
+                for mode, value in (
+                    ("transfer", best),
+                    ("recalibrated", best + 0.03),
+                    ("refit", best + 0.08),
+                ):
                     value = min(1.0, value + rng.normal(0, 0.008))
-                    yield _row(fake, step, "probes.position", value, 0.02, quantity="position_decodability",
-                               mode=mode, **at)  # fmt: skip
+                    yield _row(
+                        fake,
+                        step,
+                        "probes.position",
+                        value,
+                        0.02,
+                        quantity="position_decodability",
+                        mode=mode,
+                        **at,
+                    )
                 for control, base in (("shuffled_labels", 0.0), ("untrained", 0.18), ("token_only", 0.02)):
-                    yield _row(fake, step, "probes.position", base + rng.normal(0, 0.006), 0.015, mode="refit",
-                               quantity="position_decodability", control=control, **at)  # fmt: skip
+                    yield _row(
+                        fake,
+                        step,
+                        "probes.position",
+                        base + rng.normal(0, 0.006),
+                        0.015,
+                        mode="refit",
+                        quantity="position_decodability",
+                        control=control,
+                        **at,
+                    )
 
 
 def hardmax(fake: Fake, step: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -269,13 +445,33 @@ def hardmax(fake: Fake, step: int, rng: np.random.Generator) -> Iterator[Row]:
                 value = float(np.clip(value + rng.normal(0, 0.008), 0, 1))
                 at: dict[str, Any] = {"law": "matched", "length": length, "layer": layer, "head": head}
                 yield _row(fake, step, "circuits.hardmax", value, 0.012, quantity="hardmax_distance", **at)
-                yield _row(fake, step, "circuits.hardmax", 1 - 0.8 * value, 0.012, quantity="argmax_mass", **at)
+                yield _row(
+                    fake, step, "circuits.hardmax", 1 - 0.8 * value, 0.012, quantity="argmax_mass", **at
+                )
                 yield _row(fake, step, "circuits.hardmax", 3 * (1 - value), 0.1, quantity="margin", **at)
             label = "hardmax" if start[layer, head] < 0.2 and step >= 700 else "soft"
-            yield _row(fake, step, "circuits.hardmax", None, quantity="hardmax_verdict", label=label, law="matched",
-                       layer=layer, head=head)  # fmt: skip
-            yield _row(fake, step, "circuits.hardmax", None, quantity="hardmax_kind", label="growing", law="matched",
-                       layer=layer, head=head)  # fmt: skip
+            yield _row(
+                fake,
+                step,
+                "circuits.hardmax",
+                None,
+                quantity="hardmax_verdict",
+                label=label,
+                law="matched",
+                layer=layer,
+                head=head,
+            )
+            yield _row(
+                fake,
+                step,
+                "circuits.hardmax",
+                None,
+                quantity="hardmax_kind",
+                label="growing",
+                law="matched",
+                layer=layer,
+                head=head,
+            )
 
 
 # ---- what the worker is asked in tests -----------------------------------------------------------

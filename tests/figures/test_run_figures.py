@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from workbench.figures.template import MARGINS, PLOT_HEIGHT, u_length, u_step
 from workbench.figures.tokens import TOKENS, TRAIN_ON_HEATMAP
 
 TRAINED, STEP, LENGTH = 50, 1000, 200
+Drawn = Callable[[str, str], go.Figure]
 
 #: name -> (column kind, arguments)
 BUILDERS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -41,6 +43,17 @@ def build(name: str, frame: pd.DataFrame, **changes: Any) -> go.Figure:
     return builder(frame, **(BUILDERS[name][1] | changes))
 
 
+@pytest.fixture(scope="module")
+def drawn(story_frame: pd.DataFrame) -> Drawn:
+    """The unchanged figure of a run, built once; treat as read-only."""
+
+    @cache
+    def default(name: str, run: str) -> go.Figure:
+        return build(name, story_frame[story_frame["run"] == run])
+
+    return default
+
+
 def data_of(name: str, frame: pd.DataFrame) -> pd.DataFrame:
     function: Callable[..., pd.DataFrame] = getattr(figures, f"{name}_data")
     takes = function.__annotations__
@@ -51,10 +64,10 @@ def traces(figure: go.Figure, name: str) -> list[Any]:
     return [trace for trace in figure.data if trace.name == name]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", BUILDERS)
-def test_every_figure_has_its_margins_meta_and_theme(name: str, theme: str, robust: pd.DataFrame) -> None:
+def test_every_figure_has_its_margins_meta_and_theme(name: str, robust: pd.DataFrame) -> None:
     column, _ = BUILDERS[name]
+    theme = "dark"
     figure = build(name, robust, theme=theme, size=12)
     margin = figure.layout.margin
     assert {k: margin[k] for k in "lrtb"} == MARGINS[column]
@@ -71,33 +84,35 @@ def test_every_figure_has_its_margins_meta_and_theme(name: str, theme: str, robu
 
 
 @pytest.mark.parametrize("name", BUILDERS)
-def test_axes_stay_while_the_cursor_moves(name: str, robust: pd.DataFrame) -> None:
+def test_axes_stay_while_the_cursor_moves(name: str, robust: pd.DataFrame, drawn: Drawn) -> None:
     arguments = BUILDERS[name][1]
     moved = {k: v for k, v in {"step": 10, "length": 16}.items() if k in arguments}
-    one, other = build(name, robust), build(name, robust, **moved)
+    one, other = drawn(name, "robust"), build(name, robust, **moved)
     assert one.layout.xaxis.range == other.layout.xaxis.range
     assert one.layout.xaxis.ticktext == other.layout.xaxis.ticktext
     if name != "failure_length":  # its rows depend on what applies at the step
         assert one.layout.yaxis.range == other.layout.yaxis.range
 
 
-def test_ranges(robust: pd.DataFrame) -> None:
-    assert build("accuracy_over_length", robust).layout.yaxis.range == (pytest.approx(0.44), 1.04)
-    heat = traces(build("accuracy_heatmap", robust), "cells")[0]
+def test_ranges(drawn: Drawn) -> None:
+    assert drawn("accuracy_over_length", "robust").layout.yaxis.range == (pytest.approx(0.44), 1.04)
+    heat = traces(drawn("accuracy_heatmap", "robust"), "cells")[0]
     assert (heat.zmin, heat.zmax) == (0.5, 1.0)
     for name in ("decodability_over_length", "head_over_length"):
-        assert build(name, robust).layout.yaxis.range == (pytest.approx(-0.05), pytest.approx(1.05))
+        assert drawn(name, "robust").layout.yaxis.range == (pytest.approx(-0.05), pytest.approx(1.05))
 
 
-def test_axes_align_down_a_column(robust: pd.DataFrame) -> None:
+def test_axes_align_down_a_column(drawn: Drawn) -> None:
     for kind in ("step", "length"):
-        ranges = {build(n, robust).layout.xaxis.range for n, (column, _) in BUILDERS.items() if column == kind}
+        ranges = {
+            drawn(n, "robust").layout.xaxis.range for n, (column, _) in BUILDERS.items() if column == kind
+        }
         assert len(ranges) == 1
 
 
 @pytest.mark.parametrize("name", OVER_LENGTH)
-def test_training_length_is_a_dashed_line_with_wash_and_name(name: str, robust: pd.DataFrame) -> None:
-    figure = build(name, robust)
+def test_training_length_is_a_dashed_line_with_wash_and_name(name: str, drawn: Drawn) -> None:
+    figure = drawn(name, "robust")
     (line,) = [s for s in figure.layout.shapes if s.name == "training length"]
     assert line.x0 == line.x1 == u_length(TRAINED)
     assert line.line.color == TOKENS["light"]["train"]
@@ -107,8 +122,8 @@ def test_training_length_is_a_dashed_line_with_wash_and_name(name: str, robust: 
     assert "trained ≤ 50" in [a.text for a in figure.layout.annotations]
 
 
-def test_training_line_on_the_heatmap_lies_after_the_last_trained_row(robust: pd.DataFrame) -> None:
-    figure = build("accuracy_heatmap", robust)
+def test_training_line_on_the_heatmap_lies_after_the_last_trained_row(drawn: Drawn) -> None:
+    figure = drawn("accuracy_heatmap", "robust")
     under, over = [s for s in figure.layout.shapes if s.name == "training length"]
     edge = (u_length(50) + u_length(100)) / 2
     assert under.y0 == over.y0 == pytest.approx(edge)
@@ -116,8 +131,8 @@ def test_training_line_on_the_heatmap_lies_after_the_last_trained_row(robust: pd
     assert (over.line.color, over.line.width) == (TRAIN_ON_HEATMAP, 1.5)
 
 
-def test_heatmap_cells_are_float32_between_edges(robust: pd.DataFrame, synthetic: Any) -> None:
-    heat = traces(build("accuracy_heatmap", robust), "cells")[0]
+def test_heatmap_cells_are_float32_between_edges(drawn: Drawn, synthetic: Any) -> None:
+    heat = traces(drawn("accuracy_heatmap", "robust"), "cells")[0]
     z = np.asarray(heat.z)
     assert z.dtype == np.float32
     assert z.shape == (len(synthetic.LENGTHS), len(synthetic.STEPS))
@@ -129,29 +144,29 @@ def test_heatmap_cells_are_float32_between_edges(robust: pd.DataFrame, synthetic
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_what_is_drawn_is_what_the_data_says(name: str, coupled: pd.DataFrame) -> None:
+def test_what_is_drawn_is_what_the_data_says(name: str, coupled: pd.DataFrame, drawn: Drawn) -> None:
     along = "step" if "training" in name else "length"
     place = u_step if along == "step" else u_length
-    figure, data = build(name, coupled), data_of(name, coupled)
+    figure, data = drawn(name, "coupled"), data_of(name, coupled)
     others = []
     for series, rows in data.groupby("series", sort=False):
         if series == "chance":
-            drawn = traces(figure, "level")[0]
+            line = traces(figure, "level")[0]
         elif str(series).startswith("L") and series != "L0 H0":
             others.append((rows, place, along))
             continue
         else:
-            (drawn,) = traces(figure, str(series))
-        assert list(drawn.x) == [place(v) for v in rows[along]]
-        assert list(drawn.y) == pytest.approx(list(rows["value"].clip(0, 1)))
+            (line,) = traces(figure, str(series))
+        assert list(line.x) == [place(v) for v in rows[along]]
+        assert list(line.y) == pytest.approx(list(rows["value"].clip(0, 1)))
     if others:
         (merged,) = traces(figure, "others")
         expected = [v for rows, _, _ in others for v in [*rows["value"], None]]
         assert [v if v is None else pytest.approx(v) for v in merged.y] == expected
 
 
-def test_heatmap_data_are_its_cells(robust: pd.DataFrame) -> None:
-    heat = traces(build("accuracy_heatmap", robust), "cells")[0]
+def test_heatmap_data_are_its_cells(robust: pd.DataFrame, drawn: Drawn) -> None:
+    heat = traces(drawn("accuracy_heatmap", "robust"), "cells")[0]
     data = data_of("accuracy_heatmap", robust)
     table = data.pivot(index="length", columns="step", values="value").to_numpy()
     np.testing.assert_allclose(np.asarray(heat.z), table, atol=1e-6)
@@ -216,26 +231,25 @@ def test_unseen_positions_are_drawn_and_said_in_the_tooltip(coupled: pd.DataFram
     assert "Unseen position" in build("failure_length", frame).layout.yaxis.ticktext
 
 
-def test_tooltips_carry_value_interval_and_n(robust: pd.DataFrame) -> None:
+def test_tooltips_carry_value_interval_and_n(drawn: Drawn) -> None:
     for name in LINES:
-        figure = build(name, robust)
+        figure = drawn(name, "robust")
         texts = [t for trace in figure.data if trace.hovertext is not None for t in trace.hovertext if t]
         assert texts
         assert all("n 512" in t or "n 128" in t or "chance" in t for t in texts)
         assert all("[" in t for t in texts)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("run", ["robust", "coupled"])
 @pytest.mark.parametrize("name", LINES)
-def test_line_end_labels_do_not_overlap(name: str, theme: str, story_frame: pd.DataFrame) -> None:
-    for _, frame in story_frame.groupby("run"):
-        figure = build(name, frame, theme=theme)
-        low, high = figure.layout.yaxis.range
-        heights = sorted(a.y for a in figure.layout.annotations if a.name == "end label")
-        assert len(heights) >= 2
-        assert (np.diff(heights) * PLOT_HEIGHT / (high - low) >= 12.9).all()
-        assert low < heights[0]
-        assert heights[-1] < high
+def test_line_end_labels_do_not_overlap(name: str, run: str, drawn: Drawn) -> None:
+    figure = drawn(name, run)
+    low, high = figure.layout.yaxis.range
+    heights = sorted(a.y for a in figure.layout.annotations if a.name == "end label")
+    assert len(heights) >= 2
+    assert (np.diff(heights) * PLOT_HEIGHT / (high - low) >= 12.9).all()
+    assert low < heights[0]
+    assert heights[-1] < high
 
 
 def test_labels_have_the_colour_of_their_line(robust: pd.DataFrame) -> None:
@@ -245,19 +259,23 @@ def test_labels_have_the_colour_of_their_line(robust: pd.DataFrame) -> None:
     assert colours["position"] == traces(figure, "position")[0].line.color == TOKENS["dark"]["position"]
 
 
-def test_controls_show_only_the_highest(robust: pd.DataFrame) -> None:
+def test_controls_show_only_the_highest(robust: pd.DataFrame, drawn: Drawn) -> None:
     data = data_of("decodability_over_length", robust)
     controls = data[data["series"] == "controls"]
     assert set(controls["control"]) == {"untrained"}
     assert list(controls["value"]) == pytest.approx([0.15] * len(controls))
-    (line,) = traces(build("decodability_over_length", robust), "controls")
+    (line,) = traces(drawn("decodability_over_length", "robust"), "controls")
     assert line.line.dash == "4px,3px"
     assert "untrained" in line.hovertext[0]
 
 
 def test_r2_below_zero_is_clipped_in_the_drawing_only(robust: pd.DataFrame) -> None:
     frame = robust.copy()
-    hit = (frame["quantity"] == "position_decodability") & (frame["length"] == 1024) & (frame["mode"] == "transfer")
+    hit = (
+        (frame["quantity"] == "position_decodability")
+        & (frame["length"] == 1024)
+        & (frame["mode"] == "transfer")
+    )
     frame.loc[hit, ["value", "low", "high"]] = [-3.0, -3.5, -2.5]
     (line,) = traces(build("decodability_over_length", frame), "position")
     assert line.y[-1] == 0
@@ -283,8 +301,20 @@ def test_no_failure_is_an_arrow_past_the_longest_length(robust: pd.DataFrame) ->
     assert "none up to 1,024" in figure.layout.meta["alt"]
 
 
+def test_before_a_run_fits_it_has_no_failure_length(robust: pd.DataFrame) -> None:
+    frame = robust.copy()
+    hit = (frame["quantity"] == "failure_length") & (frame["step"] == 10)
+    frame.loc[hit, ["value", "low", "high", "status"]] = [100.0, 50.0, 100.0, "ok"]
+    figure = build("failure_length", frame, step=10, layer=None, head=None)
+    assert len(figure.data) == 0
+    assert [a.text for a in figure.layout.annotations].count("not fitted") == 2
+
+
 def test_an_undefined_failure_length_has_a_word_and_no_dot(robust: pd.DataFrame) -> None:
-    figure = build("failure_length", robust, step=10, layer=None, head=None)
+    frame = robust.copy()
+    hit = (frame["quantity"] == "failure_length") & (frame["step"] == STEP)
+    frame.loc[hit, ["status", "note"]] = ["undefined", "skill_in not above noise"]
+    figure = build("failure_length", frame, layer=None, head=None)
     assert len(figure.data) == 0
     assert [a.text for a in figure.layout.annotations].count("undefined") == 2
 
@@ -297,12 +327,12 @@ def test_an_infinite_critical_length_is_said_not_drawn(coupled: pd.DataFrame) ->
     assert not traces(figure, "L0 H1 critical")
 
 
-@pytest.mark.parametrize("name", LINES)
-def test_cursor_is_a_line_at_u(name: str, robust: pd.DataFrame) -> None:
+@pytest.mark.parametrize("name", ["accuracy_over_length", "decodability_over_length", "head_over_training"])
+def test_cursor_is_a_line_at_u(name: str, robust: pd.DataFrame, drawn: Drawn) -> None:
     figure = build(name, robust, cursor={"step": STEP, "length": LENGTH})
     (line,) = [s for s in figure.layout.shapes if s.name == "cursor"]
     assert line.x0 == (u_step(STEP) if "training" in name else u_length(LENGTH))
-    assert not [s for s in build(name, robust).layout.shapes if s.name == "cursor"]
+    assert not [s for s in drawn(name, "robust").layout.shapes if s.name == "cursor"]
 
 
 def test_unbounded_quantities_get_a_fixed_axis_of_their_own(robust: pd.DataFrame) -> None:
@@ -327,7 +357,10 @@ def test_head_grid_holds_every_head_with_its_curve(robust: pd.DataFrame, synthet
         assert cell["lengths"] == list(synthetic.LENGTHS)
         expected = [story.hardmax(STEP, n, cell["layer"], cell["head"]) for n in synthetic.LENGTHS]
         assert cell["curve"] == pytest.approx(expected)
-    assert not any(math.isnan(v) for v in figures.head_grid(robust, quantity="critical_length", step=1, length=5)["share"])
+    assert not any(
+        math.isnan(v)
+        for v in figures.head_grid(robust, quantity="critical_length", step=1, length=5)["share"]
+    )
 
 
 MEASUREMENT_OF = {
@@ -363,7 +396,9 @@ def test_one_probe_is_enough(robust: pd.DataFrame) -> None:
             assert not traces(figure, gone)
 
 
-def test_rows_of_two_runs_or_two_settings_are_refused(story_frame: pd.DataFrame, robust: pd.DataFrame) -> None:
+def test_rows_of_two_runs_or_two_settings_are_refused(
+    story_frame: pd.DataFrame, robust: pd.DataFrame
+) -> None:
     with pytest.raises(ValueError, match="2 runs"):
         build("accuracy_heatmap", story_frame)
     twice = pd.concat([robust, robust.assign(setting='{"w":8}')])
@@ -378,14 +413,33 @@ def test_accuracies_without_chance_are_refused_by_name(robust: pd.DataFrame) -> 
         build("accuracy_heatmap", robust[robust["quantity"] != "chance"])
 
 
-def test_nullable_columns_are_read_like_plain_ones(robust: pd.DataFrame) -> None:
-    nullable = robust.convert_dtypes()
-    for name in BUILDERS:
-        assert build(name, nullable).to_json() == build(name, robust).to_json()
+@pytest.mark.parametrize("name", ["accuracy_over_length", "failure_length", "decodability_by_layer"])
+def test_nullable_columns_are_read_like_plain_ones(name: str, robust: pd.DataFrame, drawn: Drawn) -> None:
+    assert build(name, robust.convert_dtypes()).to_json() == drawn(name, "robust").to_json()
+
+
+def test_axes_span_all_rows_of_the_run_so_that_cursors_align(robust: pd.DataFrame, drawn: Drawn) -> None:
+    later = robust["measurement"].eq("circuits.hardmax") & robust["step"].lt(100)
+    figure = build("head_over_training", robust[~later])
+    assert figure.layout.xaxis.range == drawn("accuracy_heatmap", "robust").layout.xaxis.range
 
 
 def test_frames_are_not_changed(robust: pd.DataFrame) -> None:
     before = robust.copy()
-    for name in BUILDERS:
+    for name in ("accuracy_over_length", "failure_length", "decodability_by_layer", "head_over_length"):
         build(name, robust, cursor={"step": STEP, "length": LENGTH})
     pd.testing.assert_frame_equal(robust, before)
+
+
+def test_the_name_of_the_training_length_keeps_off_the_lines(synthetic: Any) -> None:
+    """A line that falls between two measured lengths passes through the name's usual places."""
+    rows = synthetic.Story("coupled", False).rows()
+    frame = synthetic.frame_of([r for r in rows if r["length"] is None or r["length"] in (5, 50, 1024)])
+    hit = (frame["quantity"] == "accuracy") & (frame["length"] == 50)
+    frame.loc[hit, ["value", "low", "high"]] = [0.6, 0.58, 0.62]
+    figure = build("accuracy_over_length", frame, step=3000)
+    (name,) = [a for a in figure.layout.annotations if a.name == "training label"]
+    (line,) = traces(figure, "matched")
+    left = name.x - 0.2 * (figure.layout.xaxis.range[1] - figure.layout.xaxis.range[0])
+    passed = np.interp(np.linspace(left, name.x, 50), line.x, line.y)
+    assert np.abs(passed - name.y).min() * PLOT_HEIGHT / 0.6 > 8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -90,7 +91,7 @@ def test_colour_maps_run_from_0_to_1_and_amount_melts_into_the_panel() -> None:
 
 def test_performance_grows_lighter_all_the_way() -> None:
     light = [tokens.luminance(tokens.colour_at(tokens.PERFORMANCE, i / 40)) for i in range(41)]
-    assert all(b > a for a, b in zip(light, light[1:], strict=False))
+    assert all(b > a for a, b in pairwise(light))
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -39,9 +39,8 @@ def summary_batch(summary: Tensor, length: int, tokens: Tensor | None = None) ->
 
 
 def stream(x: Tensor, length: int) -> dict[str, Tensor]:
-    """A cache of one block: ``x [batch, d]`` at every position, at both sites."""
-    everywhere = x[:, None, :].expand(len(x), length, x.shape[1])
-    return {"blocks.0.hook_resid_pre": everywhere, "blocks.0.hook_resid_post": everywhere}
+    """A cache of one site: ``x [batch, d]`` at every position."""
+    return {"blocks.0.hook_resid_pre": x[:, None, :].expand(len(x), length, x.shape[1])}
 
 
 @pytest.fixture
@@ -81,7 +80,7 @@ def read_code() -> Callable[..., list[dict[str, Any]]]:
         noise: float = 0.3,
     ) -> list[dict[str, Any]]:
         generator = torch.Generator().manual_seed(7)
-        measurement = Summary(resamples=100)
+        measurement = Summary(resamples=50)
         for length in lengths:
             summary = (
                 torch.randint(2, (batch,), generator=generator) if draw is None else draw(generator, batch)

@@ -100,7 +100,8 @@ def test_retrieval_is_prefix_closed_under_no_law():
 
 
 @pytest.mark.parametrize(
-    ("length", "window", "margin"), [(1, 50, 0), (2, 50, 0), (40, 50, 15), (200, 50, 50), (200, None, 25)]
+    ("length", "window", "margin"),
+    [(1, 50, 0), (2, 50, 0), (40, 50, 0), (100, 50, 0), (104, 50, 39), (200, 50, 50), (200, None, 25)],
 )
 def test_flip_flop_challenge_writes_last_outside_both_windows(length, window, margin, seeded, assert_law):
     batch = make_task("flip_flop").sample(MANY // 4, length, seeded(8), "challenge", window)
@@ -132,16 +133,17 @@ def test_retrieval_places_the_copy_uniformly(k, length, seeded, assert_law):
 
 
 @pytest.mark.parametrize(
-    ("k", "length", "window", "margin"), [(1, 200, 50, 50), (2, 200, 50, 50), (2, 40, 99, 15)]
+    ("k", "length", "window", "margin"), [(1, 200, 50, 50), (2, 200, 50, 50), (2, 210, 99, 78)]
 )
 def test_retrieval_challenge_hides_copy_and_answer_from_both_windows(
     k, length, window, margin, seeded, assert_law
 ):
     batch = make_task("kgram_retrieval", k=k).sample(4_000, length, seeded(10), "challenge", window)
     first, answer = batch.meta["key_position"] - k + 1, batch.meta["answer_position"]
+    last = length - max(margin, k)  # the answer lies before the key, however small the margin
     assert first.min() == margin + 1
-    assert answer.max() == length - margin
-    places = length - 2 * margin - k
+    assert answer.max() == last
+    places = last - margin - k
     assert_law(first - margin - 1, [1 / places] * places)
 
 

@@ -49,15 +49,18 @@ class Answers:
 
     # ---- pages -----------------------------------------------------------------------------------
     def page(self, path: str, search: str) -> tuple[list[Any], list[Any], dict[str, Any]]:
-        """Content, navigation, and what the browser is told (run, title, whether there is none)."""
+        """Content, navigation, and what the browser is told (run, title, whether it waits for data)."""
         runs = self.store.runs()
         asked = parse(search).get("run", "")
         if path == "/run" and asked in runs:
             run = runs[asked]
             cursor, notices = resolve(search, run)
             content = run_page.page(run, cursor, notices, list(runs))
-            return content, nav("run", asked), {
-                "run": asked, "title": f"{asked} \u00b7 LengthLens", "empty": False}
+            return (
+                content,
+                nav("run", asked),
+                {"run": asked, "title": f"{asked} \u00b7 LengthLens", "waits": not len(run.frame)},
+            )
         notices = self._astray(path, asked)
         filters, stale = read_filters(search if path == "/" else "")
         rows = [self.summary(view) for view in runs.values()]
@@ -65,17 +68,34 @@ class Answers:
             filters, [row["task"] for row in rows], [row["positions"] for row in rows]
         )
         content = runs_page.page(runs, filters, [*notices, *stale, *more], rows, self.store.roots)
-        return content, nav("runs", self._first(runs)), {
-            "run": "", "title": "Runs \u00b7 LengthLens", "empty": not rows}
+        return (
+            content,
+            nav("runs", self._first(runs)),
+            {"run": "", "title": "Runs \u00b7 LengthLens", "waits": not rows},
+        )
+
+    def arrived(self, here: dict[str, Any] | None) -> bool:
+        """Whether what a page was waiting for is now there: a first run, or a run's first rows."""
+        if not here or not here["waits"]:
+            return False
+        run = self.store.run(here["run"])
+        return bool(self.store.runs()) if not here["run"] else run is not None and len(run.frame) > 0
 
     def _astray(self, path: str, asked: str) -> list[Notice]:
         if path == "/":
             return []
         if path != "/run":
-            return [Notice(f"This link names the page {path}, which does not exist.", "Shown: all runs.", "Keep")]
+            return [
+                Notice(f"This link names the page {path}, which does not exist.", "Shown: all runs.", "Keep")
+            ]
         if asked:
-            return [Notice(f"This link names the run {asked}, which is not in this folder.",
-                           "Shown: all runs.", "Keep")]  # fmt: skip
+            return [
+                Notice(
+                    f"This link names the run {asked}, which is not in this folder.",
+                    "Shown: all runs.",
+                    "Keep",
+                )
+            ]
         return [Notice("This link names no run.", "Shown: all runs.", "Keep")]
 
     @staticmethod
@@ -86,10 +106,7 @@ class Answers:
 
     def summary(self, run: RunView) -> dict[str, Any]:
         """The run's line on the Runs page, made once per state of the run."""
-        cached = run.__dict__.get("_summary")
-        if cached is None:
-            cached = run.__dict__["_summary"] = summarise(run)
-        return dict(cached)
+        return dict(run.memo("summary", lambda: summarise(run)))
 
     def poll(self, known: str | None) -> tuple[Any, str, float]:
         """Version of all that is known (``no_update`` if the same), status line, time of reading."""
@@ -125,19 +142,32 @@ class Answers:
     def link(self, run: RunView, cursor: Cursor) -> dict[str, str]:
         return {"path": "/run", "run": run.name, "href": write(cursor, run)}
 
-    def panel(self, one: Panel, run: RunView, cursor: Cursor, look: dict[str, Any], mode: str) -> tuple[Any, ...]:
+    def panel(
+        self, one: Panel, run: RunView, cursor: Cursor, look: dict[str, Any], mode: str
+    ) -> tuple[Any, ...]:
         """Figure, table, state, slice, spoken description and class of a panel's body."""
         try:
             if mode == "table":
-                return no_update, panel.as_table(one.data(run, cursor), one.title), [], no_update, no_update, TABLE
-            figure = one.draw(run, cursor, look["theme"], look["size"])
+                return (
+                    no_update,
+                    panel.as_table(one.data(run, cursor), one.title),
+                    [],
+                    no_update,
+                    no_update,
+                    TABLE,
+                )
+            theme, size = look["theme"], look["size"]
+            key = (one.id, theme, size, *one.arguments(run, cursor).values())
+            figure = run.memo(key, lambda: one.draw(run, cursor, theme, size).to_plotly_json())
         except NotMeasured as missing:
             state = panel.not_measured(missing.measurement, missing.message, run.shown_path)
             return no_update, [], state, "", missing.message, STATE
-        said = figure.layout.meta
+        said = figure["layout"]["meta"]
         return figure, [], [], said["slice"], said["alt"], READY
 
-    def head_grid(self, one: Panel, run: RunView, cursor: Cursor, look: dict[str, Any], mode: str) -> tuple[Any, ...]:
+    def head_grid(
+        self, one: Panel, run: RunView, cursor: Cursor, look: dict[str, Any], mode: str
+    ) -> tuple[Any, ...]:
         """Cells, grid style, table, state, slice and class of the head grid."""
         try:
             if mode == "table":
@@ -154,22 +184,44 @@ class Answers:
         """Ask the worker for this cursor's pattern; returns the job's key."""
         return self.worker.submit(self.sample, attention.request(run, cursor), slot=session)
 
-    def attention(self, key: str | None, run: RunView, cursor: Cursor, look: dict[str, Any], mode: str) -> dict[str, Any]:
+    def attention(
+        self, key: str | None, run: RunView, cursor: Cursor, look: dict[str, Any], mode: str
+    ) -> dict[str, Any]:
         """All outputs of the attention panel for a job in whatever state it is."""
         job = self.worker.job(key) if key else None
-        made: dict[str, Any] = {"figure": no_update, "strip": [], "note": [], "table": [], "state": [],
-                                "slice": "", "alt": "", "class": STATE, "poll": True}  # fmt: skip
+        made: dict[str, Any] = {
+            "figure": no_update,
+            "strip": [],
+            "note": [],
+            "table": [],
+            "state": [],
+            "slice": "",
+            "alt": "",
+            "class": STATE,
+            "poll": True,
+        }
         if job is None:
             return made | {"class": "body first"}
         if job.pending:
-            return made | {"state": attention.waiting(job), "strip": no_update, "note": no_update,
-                           "slice": no_update, "alt": no_update, "poll": False}  # fmt: skip
+            return made | {
+                "state": attention.waiting(job),
+                "strip": no_update,
+                "note": no_update,
+                "slice": no_update,
+                "alt": no_update,
+                "poll": False,
+            }
         if job.state != "done":
             return made | {"state": attention.broken(job, run)}
         if mode == "table":
             table = panel.as_table(attention.data(job.result, cursor), "Attention")
-            return made | {"table": table, "class": TABLE, "slice": no_update, "alt": no_update,
-                           "note": no_update}  # fmt: skip
+            return made | {
+                "table": table,
+                "class": TABLE,
+                "slice": no_update,
+                "alt": no_update,
+                "note": no_update,
+            }
         figure = attention.draw(job.result, run, cursor, look["theme"], look["size"])
         said = figure.layout.meta
         return made | {
@@ -182,8 +234,9 @@ class Answers:
         }
 
 
-def cursor_of(run: str, step: int, length: int, head: str, view: str = "attention", sample: int = 0) -> Cursor:
+def cursor_of(
+    run: str, step: int, length: int, head: str, view: str = "attention", sample: int = 0
+) -> Cursor:
     """The cursor from the page's stores."""
     layer, _, which = head.partition(".")
     return Cursor(run, int(step), int(length), int(layer), int(which), view, int(sample))
-

@@ -37,10 +37,10 @@ VIEWS = [
 ]
 
 ABOUT = (
-    "One sequence of the matched law at the cursor's length. Rows are queries, columns are keys; keys after the "
-    "query are grey. \u00d7 length multiplies each weight by the number of keys the query sees, so 1 is uniform "
-    "attention. Score is what softmax is given, relative to the highest of its row. One sequence is an example, not "
-    "a measurement: the panels above hold the numbers.",
+    "One sequence of the matched law at the cursor's length. Rows are queries, columns are keys; keys after "
+    "the query are grey. \u00d7 length multiplies each weight by the number of keys the query sees, so 1 is "
+    "uniform attention. Score is what softmax is given, relative to the highest of its row. One sequence is "
+    "an example, not a measurement: the panels above hold the numbers.",
 )
 
 
@@ -48,18 +48,32 @@ def shell(run: RunView, cursor: Cursor) -> html.Section:
     """The panel, before anything is asked."""
     tools = [
         dmc.SegmentedControl(id="view", data=VIEWS, value=cursor.view, size="xs"),
-        html.Button([icon("dice"), "Sample"], id="resample", className="button", type="button",
-                    title="Draw another sequence"),
-    ]  # fmt: skip
+        html.Button(
+            [icon("dice"), "Sample"],
+            id="resample",
+            className="button",
+            type="button",
+            title="Draw another sequence",
+        ),
+    ]
     body = [
-        html.Figure(dcc.Graph(id="attention-graph", config=CONFIG, figure={}, className="graph", responsive=True),
-                    id="attention-figure", role="img"),
+        html.Figure(
+            dcc.Graph(id="attention-graph", config=CONFIG, figure={}, className="graph", responsive=True),
+            id="attention-figure",
+            role="img",
+        ),
         html.Div(id="attention-strip", className="strip"),
         dcc.Interval(id="attention-poll", interval=POLL_MS, disabled=True),
         dcc.Store(id="attention-job"),
-    ]  # fmt: skip
-    return frame("attention", "Attention pattern", [html.P(text) for text in ABOUT], body, tools,
-                 actions=("table", "csv", "png", "svg", "snippet"))  # fmt: skip
+    ]
+    return frame(
+        "attention",
+        "Attention pattern",
+        [html.P(text) for text in ABOUT],
+        body,
+        tools,
+        actions=("table", "csv", "png", "svg", "snippet"),
+    )
 
 
 def request(run: RunView, cursor: Cursor) -> dict[str, Any]:
@@ -115,11 +129,9 @@ def strip(result: dict[str, Any], theme: str) -> list[Any]:
                 title=f"position {i}: {tokens[i]}, attention {proportion(weight, 3)}",
             )
         )
-    before = f"last {STRIP} of {whole(len(tokens))}" if start else "tokens"
     return [
-        html.Span(before, className="caption"),
+        html.Span(f"last {STRIP} of {whole(len(tokens))}" if start else "tokens", className="caption"),
         html.Div(chips, className="tokens mono"),
-        html.Span("tint: attention of the last query", className="caption"),
     ]
 
 
@@ -132,25 +144,28 @@ def note(result: dict[str, Any], cursor: Cursor) -> list[Any]:
         shares[token] = shares.get(token, 0.0) + float(weight)
     top, share = max(shares.items(), key=lambda item: item[1])
     keys = tokens.count(top)
-    where = f"its {keys:,} keys" if keys > 1 else "one key"
-    return [
-        f"On this sequence the last query gives {proportion(share)} of the attention of ",
+    said: list[Any] = [
         html.Strong(head_name(cursor.layer, cursor.head), className="num"),
-        " to ",
+        f" gives {proportion(share)} of the last query's attention to ",
         html.Code(top),
-        f", {where} of {len(tokens):,}.",
+        f": {keys:,} of {len(tokens):,} keys, a share of {proportion(keys / len(tokens))}.",
     ]
+    answered = result.get("correct", [None])[-1]
+    if answered is not None:
+        said.append(f" The model's answer there is {'right' if answered else 'wrong'}.")
+    return [*said, " The tokens below the pattern are tinted by it."]
 
 
 def waiting(job: Job) -> list[Any]:
     """How far the worker is, with a way to stop it."""
     if job.total:
         share = f"{100 * job.done / job.total:.0f}%"
-        text = f"{job.doing or 'Computing'} \u00b7 {job.done:,} of {job.total:,}"
+        text = f"{job.doing or 'the attention pattern'} \u00b7 {job.done:,} of {job.total:,}"
         bar = html.Div(html.Div(style={"width": share}), className="bar")
     else:
         seconds = 0 if job.started is None else round(time.monotonic() - job.started)
-        text = "Waiting for the worker" if job.state == "queued" else f"Reading the checkpoint \u00b7 {seconds} s"
+        doing = "starting the worker, then reading the checkpoint" if job.cold else "reading the checkpoint"
+        text = "waiting for the worker" if job.state == "queued" else f"{doing} \u00b7 {seconds} s"
         bar = html.Div(html.Div(), className="bar running")
     return [
         html.P([html.Strong("Computing"), " ", html.Span(text, className="num")], className="head"),
@@ -162,8 +177,10 @@ def waiting(job: Job) -> list[Any]:
 def broken(job: Job, run: RunView) -> list[Any]:
     """Why there is no pattern, and the way out."""
     if job.state == "cancelled":
-        return [html.P([icon("info"), html.Strong("Cancelled")], className="head"),
-                html.P("Nothing was computed. Sample, or move the cursor, to ask again.")]  # fmt: skip
+        return [
+            html.P([icon("info"), html.Strong("Cancelled")], className="head"),
+            html.P("Nothing was computed. Sample, or move the cursor, to ask again."),
+        ]
     damaged = "damaged" in job.error
     title = "Damaged checkpoint" if damaged else "This could not be computed"
     hint = command(f"lengthlens check {run.shown_path}") if damaged else None
@@ -178,6 +195,6 @@ def snippet(run: RunView, cursor: Cursor) -> str:
         "from workbench.figures import attention_pattern\n\n"
         f'sample = attention_sample(run_path="{run.shown_path}", step={cursor.step}, law="{LAW}", '
         f"length={cursor.length}, layer={cursor.layer}, head={cursor.head}, seed={cursor.sample})\n"
-        f'attention_pattern(sample["{values}"], sample["tokens"], trained={run.trained}, layer={cursor.layer}, '
-        f'head={cursor.head}, view="{cursor.view}")\n'
+        f'attention_pattern(sample["{values}"], sample["tokens"], trained={run.trained}, '
+        f'layer={cursor.layer}, head={cursor.head}, view="{cursor.view}")\n'
     )

@@ -28,7 +28,9 @@ def create_app(root: Path | Sequence[Path], sample: str = attention.SAMPLE) -> D
     """
     roots = [Path(root)] if isinstance(root, str | Path) else [Path(one) for one in root]
     # The model context protocol serves every callback to local agents: nothing a reader's tool should open.
-    options: dict[str, Any] = {"enable_mcp": False} if "enable_mcp" in inspect.signature(Dash.__init__).parameters else {}
+    options: dict[str, Any] = (
+        {"enable_mcp": False} if "enable_mcp" in inspect.signature(Dash.__init__).parameters else {}
+    )
     app = Dash(
         "lengthlens",
         assets_folder=str(Path(__file__).parent / "assets"),
@@ -64,8 +66,11 @@ def serve(
         raise SystemExit(f"port {port} on {host} is taken; choose another: python app.py --port {port + 1}")
     app = create_app(roots)
     address = f"http://{host}:{port}/"
-    print(f"LengthLens reads {', '.join(shell.folder_text(r) for r in _listed(roots))} and serves {address} "
-          "(Ctrl-C ends it)", flush=True)  # fmt: skip
+    print(
+        f"LengthLens reads {', '.join(shell.folder_text(r) for r in _listed(roots))} and serves {address} "
+        "(Ctrl-C ends it)",
+        flush=True,
+    )
     if open_browser:
         threading.Timer(1.0, webbrowser.open, [address]).start()
     try:

@@ -106,8 +106,13 @@ def resolve(search: str | None, run: RunLike) -> tuple[Cursor, list[Notice]]:
     notices += notice
     view = asked.get("view", base.view)
     if view not in VIEWS:
-        notices.append(Notice(f"This link names the view \u201c{view}\u201d, which does not exist.",
-                              "Shown: attention.", "Keep attention"))
+        notices.append(
+            Notice(
+                f"This link names the view \u201c{view}\u201d, which does not exist.",
+                "Shown: attention.",
+                "Keep attention",
+            )
+        )
         view = base.view
     sample = _integer(asked.get("sample"))
     return Cursor(run.name, step, length, layer, head, view, max(sample or 0, 0)), notices
@@ -140,8 +145,13 @@ def read_filters(search: str | None) -> tuple[Filters, list[Notice]]:
     asked, notices = parse(search), []
     verdict = asked.get("verdict", "")
     if verdict and verdict not in VERDICTS:
-        notices.append(Notice(f"This link names the verdict \u201c{verdict}\u201d, which does not exist.",
-                              "Shown: all runs.", "Keep all"))
+        notices.append(
+            Notice(
+                f"This link names the verdict \u201c{verdict}\u201d, which does not exist.",
+                "Shown: all runs.",
+                "Keep all",
+            )
+        )
         verdict = ""
     filters = Filters(verdict, asked.get("task", ""), asked.get("positions", ""), asked.get("filter", ""))
     return filters, notices
@@ -153,20 +163,34 @@ def check_filters(
     """Drop a task or a position scheme that no run here has, saying so."""
     notices = []
     if filters.task and filters.task not in tasks:
-        notices.append(Notice(f"This link names the task {filters.task}, which no run here has.",
-                              "Shown: all tasks.", "Keep all"))
+        notices.append(
+            Notice(
+                f"This link names the task {filters.task}, which no run here has.",
+                "Shown: all tasks.",
+                "Keep all",
+            )
+        )
         filters = replace(filters, task="")
     if filters.positions and filters.positions not in positions:
-        notices.append(Notice(f"This link names positions \u201c{filters.positions}\u201d, which no run here has.",
-                              "Shown: all positions.", "Keep all"))
+        notices.append(
+            Notice(
+                f"This link names positions \u201c{filters.positions}\u201d, which no run here has.",
+                "Shown: all positions.",
+                "Keep all",
+            )
+        )
         filters = replace(filters, positions="")
     return filters, notices
 
 
 def write_filters(filters: Filters) -> str:
     """The canonical link of the Runs page."""
-    named = {"verdict": filters.verdict, "task": filters.task,
-             "positions": filters.positions, "filter": filters.text}
+    named = {
+        "verdict": filters.verdict,
+        "task": filters.task,
+        "positions": filters.positions,
+        "filter": filters.text,
+    }
     return "/" + _query({key: value for key, value in named.items() if value})
 
 

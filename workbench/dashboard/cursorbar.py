@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import dash_mantine_components as dmc
@@ -10,7 +11,7 @@ import numpy as np
 from dash import dcc, html
 
 from workbench.dashboard.cursor import Cursor
-from workbench.dashboard.shell import glyph, icon
+from workbench.dashboard.shell import chevron, glyph, icon
 from workbench.dashboard.store import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import head_name, short, whole
@@ -26,9 +27,15 @@ def bar(run: RunView, cursor: Cursor, names: Sequence[str]) -> list[Any]:
     """Children of the cursor bar."""
     lengths = run.lengths or (run.trained,)
     steps = run.steps or (0,)
-    scale = {"run": run.name, "steps": list(steps), "lengths": list(lengths), "trained": run.trained,
-             "layers": run.n_layers, "heads": run.n_heads,
-             "at": {"step": cursor.step, "length": cursor.length, "head": f"{cursor.layer}.{cursor.head}"}}  # fmt: skip
+    scale = {
+        "run": run.name,
+        "steps": list(steps),
+        "lengths": list(lengths),
+        "trained": run.trained,
+        "layers": run.n_layers,
+        "heads": run.n_heads,
+        "at": {"step": cursor.step, "length": cursor.length, "head": f"{cursor.layer}.{cursor.head}"},
+    }
     return [
         dcc.Store(id="scale", data=scale),
         html.Div(
@@ -39,6 +46,7 @@ def bar(run: RunView, cursor: Cursor, names: Sequence[str]) -> list[Any]:
                     data=[{"value": name, "label": name} for name in names],
                     value=run.name,
                     allowDeselect=False,
+                    rightSection=chevron(),
                     searchable=True,
                     size="sm",
                     leftSection=glyph(verdict_at(run, cursor.step)),
@@ -63,6 +71,7 @@ def bar(run: RunView, cursor: Cursor, names: Sequence[str]) -> list[Any]:
                     ],
                     value=f"{cursor.layer}.{cursor.head}",
                     allowDeselect=False,
+                    rightSection=chevron(),
                     size="sm",
                     maxDropdownHeight=360,
                 ),
@@ -81,15 +90,21 @@ def verdict_at(run: RunView, step: int) -> str:
 def _step_head() -> html.Div:
     return html.Div(
         [
-            html.Button(icon("play"), id="play", className="ib play", type="button", title="Play through training",
-                        **{"aria-label": "Play through training"}),
+            html.Button(
+                icon("play"),
+                id="play",
+                className="ib play",
+                type="button",
+                title="Play through training",
+                **{"aria-label": "Play through training"},
+            ),
             html.Span("Training step", className="caption"),
             html.Span(id="step-value", className="value num"),
             html.Span(id="step-where", className="where soft num"),
             html.Span(id="step-note", className="note num"),
         ],
         className="slider-head",
-    )  # fmt: skip
+    )
 
 
 def _length_head() -> html.Div:
@@ -124,7 +139,9 @@ def _length_slider(run: RunView, cursor: Cursor, lengths: Sequence[int]) -> html
             html.Div(className="trained", style={"width": f"{100 * trained:.3f}%"}),
             html.Div(id="length-scent", className="scent", style=scent_over_lengths(run, cursor.step)),
             html.Div(className="ribbon bare"),
-            _slider("length-slider", "Prefix length", lengths, u_length, cursor.length, 340, [run.trained], whole),
+            _slider(
+                "length-slider", "Prefix length", lengths, u_length, cursor.length, 340, [run.trained], whole
+            ),
         ],
         className="track",
     )
@@ -143,7 +160,8 @@ def _slider(
     low, high = _ends(values, where)
     labelled = _labelled(values, where, low, high, width, first)
     marks = [
-        {"value": where(v), "label": text(v)} if i in labelled else {"value": where(v)} for i, v in enumerate(values)
+        {"value": where(v), "label": text(v)} if i in labelled else {"value": where(v)}
+        for i, v in enumerate(values)
     ]
     return dmc.Slider(
         id=ident,
@@ -188,7 +206,7 @@ def _roundness(value: int) -> int:
     if value <= 0:
         return 9
     text = str(value).rstrip("0")
-    return (5 if text == "1" else 3 if value & (value - 1) == 0 else 2 if text in ("2", "5") else 0)
+    return 5 if text == "1" else 3 if value & (value - 1) == 0 else 2 if text in ("2", "5") else 0
 
 
 def scent_over_steps(run: RunView, length: int) -> dict[str, str]:
@@ -228,7 +246,7 @@ def ribbon(run: RunView, low: float, high: float) -> dict[str, str]:
     except NotMeasured:
         return {"background": "var(--line)"}
     places = [(u_step(step) - low) / (high - low) for step, _ in verdicts]
-    edges = [0.0, *((a + b) / 2 for a, b in zip(places, places[1:], strict=False)), 1.0]
+    edges = [0.0, *((a + b) / 2 for a, b in pairwise(places)), 1.0]
     stops = []
     for (_, label), left, right in zip(verdicts, edges, edges[1:], strict=False):
         colour = f"var(--{VERDICTS[label].ribbon.replace('_', '-')})"

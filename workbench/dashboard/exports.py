@@ -35,7 +35,9 @@ def connect(server: Flask, answers: Answers) -> None:
     @server.get("/data/<name>.<kind>")
     def data(name: str, kind: str) -> Response:
         try:
-            return answer(answers, name, kind, request.query_string.decode(), request.args.get("theme", "light"))
+            return answer(
+                answers, name, kind, request.query_string.decode(), request.args.get("theme", "light")
+            )
         except (Unknown, NotMeasured) as error:
             return Response(f"{error}\n", status=404, mimetype="text/plain")
 
@@ -58,8 +60,11 @@ def answer(answers: Answers, name: str, kind: str, search: str, theme: str = "li
     if kind == "csv":
         frame = _rows(answers, name, run, cursor)
         file = f"{run.name.replace('/', '-')}-{name}.csv"
-        return Response(frame.to_csv(index=False), mimetype="text/csv",
-                        headers={"Content-Disposition": f'attachment; filename="{file}"'})  # fmt: skip
+        return Response(
+            frame.to_csv(index=False),
+            mimetype="text/csv",
+            headers={"Content-Disposition": f'attachment; filename="{file}"'},
+        )
     if kind == "py":
         text = attention.snippet(run, cursor) if name == "attention" else BY_ID[name].snippet(run, cursor)
         return Response(text, mimetype="text/x-python")
@@ -70,7 +75,8 @@ def answer(answers: Answers, name: str, kind: str, search: str, theme: str = "li
 def picture(figure: go.Figure, name: str, run: RunView, cursor: Cursor) -> dict[str, Any]:
     """The figure with what a picture must say on its own: title, slice, run and cursor."""
     said = figure.layout.meta
-    where = f"{run.name} \u00b7 id {run.config['id']} \u00b7 step {whole(cursor.step)} \u00b7 length {whole(cursor.length)}"
+    at = (f"id {run.config['id']}", f"step {whole(cursor.step)}", f"length {whole(cursor.length)}")
+    where = " \u00b7 ".join((run.name, *at))
     width, height = SIZES.get(name, SIZE)
     return {
         "figure": json.loads(figure.to_json()),
@@ -98,6 +104,8 @@ def _figure(answers: Answers, name: str, run: RunView, cursor: Cursor, theme: st
 def _sampled(answers: Answers, run: RunView, cursor: Cursor) -> dict[str, Any]:
     job = answers.worker.wait(answers.ask(run, cursor, session="export"), ATTENTION_SECONDS)
     if job is None or job.state != "done":
-        raise Unknown(job.error if job is not None and job.error else "the pattern is not there yet; ask again")
+        raise Unknown(
+            job.error if job is not None and job.error else "the pattern is not there yet; ask again"
+        )
     result: dict[str, Any] = job.result
     return result

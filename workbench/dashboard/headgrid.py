@@ -13,7 +13,7 @@ from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.panel import definition, frame
 from workbench.dashboard.panels import Panel
 from workbench.dashboard.store import RunView
-from workbench.figures.labels import head_name, interval, sample_size, whole
+from workbench.figures.labels import head_name, interval, whole
 from workbench.figures.spark import spark_svg
 from workbench.figures.template import u_length
 from workbench.figures.tokens import cell_colours
@@ -43,11 +43,11 @@ def cells(run: RunView, cursor: Cursor, theme: str) -> tuple[list[Any], dict[str
             row = by_place.get((layer, head))
             chosen = (layer, head) == (cursor.layer, cursor.head)
             children.append(_cell(row, chosen, theme) if row is not None else html.Span())
-    style = {"gridTemplateColumns": f"max-content repeat({len(heads)}, minmax(0, 1fr))",
-             "gridTemplateRows": f"max-content repeat({len(layers)}, minmax(34px, 1fr))"}  # fmt: skip
-    n = grid["n"].dropna()
-    counted = sample_size(int(n.min())) if len(n) else ""
-    return children, style, f"line: length \u00b7 {counted}"
+    style = {
+        "gridTemplateColumns": f"max-content repeat({len(heads)}, minmax(0, 1fr))",
+        "gridTemplateRows": f"max-content repeat({len(layers)}, minmax(34px, 1fr))",
+    }
+    return children, style, "line: length"
 
 
 def _cell(row: dict[str, Any], chosen: bool, theme: str) -> html.Button:
@@ -63,9 +63,12 @@ def _cell(row: dict[str, Any], chosen: bool, theme: str) -> html.Button:
         title=f"{spoken}, n {whole(row['n'])}" if not pd.isna(row["n"]) else spoken,
         className="on" if chosen else "",
         style={"background": fill, "color": ink},
-        **{"aria-label": spoken, "aria-pressed": "true" if chosen else "false",
-           "data-pick-head": f"{int(row['layer'])}.{int(row['head'])}"},
-    )  # fmt: skip
+        **{
+            "aria-label": spoken,
+            "aria-pressed": "true" if chosen else "false",
+            "data-pick-head": f"{int(row['layer'])}.{int(row['head'])}",
+        },
+    )
 
 
 def _curve(row: dict[str, Any]) -> dict[str, str]:

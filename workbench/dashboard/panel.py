@@ -18,8 +18,23 @@ TABLE_ROWS = 400
 """Longest table drawn in a panel; the CSV holds every row."""
 
 _COUNTED = ("step", "length", "layer", "head", "n")
-_SHOWN = ("series", "step", "length", "layer", "head", "target", "mode", "control", "value", "low", "high", "n",
-          "label", "status", "note")  # fmt: skip
+_SHOWN = (
+    "series",
+    "step",
+    "length",
+    "layer",
+    "head",
+    "target",
+    "mode",
+    "control",
+    "value",
+    "low",
+    "high",
+    "n",
+    "label",
+    "status",
+    "note",
+)
 
 
 def shell(panel: Panel, specs: Mapping[str, Any]) -> html.Section:
@@ -34,8 +49,15 @@ def shell(panel: Panel, specs: Mapping[str, Any]) -> html.Section:
     return frame(panel.id, panel.title, definition(panel, specs), body)
 
 
-def frame(ident: str, title: str, about: Sequence[Any], body: list[Any], tools: Sequence[Any] = (), level: int = 3,
-          actions: Sequence[str] = ("table", "csv", "png", "svg", "snippet")) -> html.Section:  # fmt: skip
+def frame(
+    ident: str,
+    title: str,
+    about: Sequence[Any],
+    body: list[Any],
+    tools: Sequence[Any] = (),
+    level: int = 3,
+    actions: Sequence[str] = ("table", "csv", "png", "svg", "snippet"),
+) -> html.Section:
     """Header, body, and the places for table and state that every panel has."""
     heading = {2: html.H2, 3: html.H3}[level]
     return html.Section(
@@ -44,14 +66,25 @@ def frame(ident: str, title: str, about: Sequence[Any], body: list[Any], tools: 
                 [
                     heading(title, id=f"{ident}-title"),
                     html.Span(id=f"{ident}-slice", className="slice num"),
-                    html.Div([*tools, explain(title, about), menu(ident, title, actions),
-                              icon_button("expand", "Maximise panel",
-                                          **{"data-action": "max", "data-panel": ident})], className="buttons"),
+                    html.Div(
+                        [
+                            *tools,
+                            explain(title, about),
+                            menu(ident, title, actions),
+                            icon_button(
+                                "expand", "Maximise panel", **{"data-action": "max", "data-panel": ident}
+                            ),
+                        ],
+                        className="buttons",
+                    ),
                 ]
             ),
             html.Div(
-                [*body, html.Div(id=f"{ident}-table", className="table"),
-                 html.Div(id=f"{ident}-state", className="state")],
+                [
+                    *body,
+                    html.Div(id=f"{ident}-table", className="table"),
+                    html.Div(id=f"{ident}-state", className="state"),
+                ],
                 id=f"{ident}-body",
                 className="body first",
             ),
@@ -61,7 +94,7 @@ def frame(ident: str, title: str, about: Sequence[Any], body: list[Any], tools: 
         className="pan",
         tabIndex=-1,
         **{"aria-labelledby": f"{ident}-title"},
-    )  # fmt: skip
+    )
 
 
 def definition(panel: Panel, specs: Mapping[str, Any]) -> list[Any]:
@@ -71,7 +104,9 @@ def definition(panel: Panel, specs: Mapping[str, Any]) -> list[Any]:
     for name in panel.quantities:
         if name in known:
             quantity = known[name]
-            lines.append(html.P([html.Strong(name.replace("_", " ")), ": ", quantity["definition"], _range(quantity)]))
+            lines.append(
+                html.P([html.Strong(name.replace("_", " ")), ": ", quantity["definition"], _range(quantity)])
+            )
     return [*lines, html.P(panel.about)]
 
 
@@ -88,12 +123,17 @@ def explain(title: str, about: Sequence[Any]) -> dmc.Tooltip:
         icon("info"),
         label=html.Div(list(about), className="about"),
         multiline=True,
+        position="bottom",
         w=320,
         openDelay=150,
         events={"hover": True, "focus": True, "touch": True},
-        boxWrapperProps={"component": "button", "className": "ib", "type": "button",
-                         "aria-label": f"What {title} means"},
-    )  # fmt: skip
+        boxWrapperProps={
+            "component": "button",
+            "className": "ib",
+            "type": "button",
+            "aria-label": f"What {title} means",
+        },
+    )
 
 
 _ACTIONS = {
@@ -122,21 +162,27 @@ def menu(ident: str, title: str, actions: Sequence[str]) -> dmc.Menu:
             )
     return dmc.Menu(
         [
-            dmc.MenuTarget(icon("more"), boxWrapperProps={
-                "component": "button", "className": "ib menu-button", "type": "button",
-                "aria-label": f"Menu of {title}"}),
+            dmc.MenuTarget(
+                icon("more"),
+                boxWrapperProps={
+                    "component": "button",
+                    "className": "ib menu-button",
+                    "type": "button",
+                    "aria-label": f"Menu of {title}",
+                },
+            ),
             dmc.MenuDropdown(items),
         ],
         position="bottom-end",
         width=190,
         shadow="md",
-    )  # fmt: skip
+    )
 
 
 def not_measured(measurement: str, message: str, path: str) -> list[Any]:
     """What is missing, in which folder, and the command that makes it."""
     return [
-        html.P([icon("table"), html.Strong("Not measured yet")], className="head"),
+        html.P([icon("rows"), html.Strong("Not measured yet")], className="head"),
         html.P([message, " Folder: ", html.Code(f"{path}/measurements/"), "."]),
         command(f"lengthlens measure {path} --only {measurement}"),
     ]
@@ -157,7 +203,7 @@ def does_not_apply(reason: str) -> list[Any]:
 
 
 def as_table(data: pd.DataFrame, title: str) -> html.Table:
-    """The rows behind a figure as an HTML table; columns that hold one and the same empty value are left out."""
+    """The rows behind a figure as an HTML table; columns without any value are left out."""
     columns = [c for c in _SHOWN if c in data and data[c].replace("", pd.NA).notna().any()]
     if "status" in columns and (data["status"] == "ok").all():
         columns.remove("status")

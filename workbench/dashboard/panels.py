@@ -17,6 +17,9 @@ from workbench import figures
 from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.store import RunView
 
+BASE_SIZE = 11
+"""Type size the figures' margins are made for."""
+
 Row = Literal["behaviour", "representation", "mechanism"]
 Column = Literal["training", "length", "cursor"]
 
@@ -51,8 +54,13 @@ class Panel:
 
     def arguments(self, run: RunView, cursor: Cursor) -> dict[str, Any]:
         """Keywords of the figure function at this cursor."""
-        have = {"trained": run.trained, "step": cursor.step, "length": cursor.length, "layer": cursor.layer,
-                "head": cursor.head}  # fmt: skip
+        have = {
+            "trained": run.trained,
+            "step": cursor.step,
+            "length": cursor.length,
+            "layer": cursor.layer,
+            "head": cursor.head,
+        }
         return {name: have[name] for name in self.takes}
 
     def draw(self, run: RunView, cursor: Cursor, theme: str, size: int, line: bool = False) -> go.Figure:
@@ -66,8 +74,15 @@ class Panel:
             line: draw the cursor line into the figure, for pictures outside the dashboard.
         """
         function = getattr(figures, self.figure)
-        at = {"cursor": {"step": cursor.step, "length": cursor.length}} if line and _has(function, "cursor") else {}
-        return function(run.frame, **self.arguments(run, cursor), theme=theme, size=size, **at)
+        at = (
+            {"cursor": {"step": cursor.step, "length": cursor.length}}
+            if line and _has(function, "cursor")
+            else {}
+        )
+        figure = function(run.frame, **self.arguments(run, cursor), theme=theme, size=size, **at)
+        if size > BASE_SIZE and self.column != "cursor":  # line-end labels grow with the type
+            figure.update_layout(margin_r=round(figure.layout.margin.r * size / BASE_SIZE) + 2)
+        return figure
 
     def data(self, run: RunView, cursor: Cursor) -> pd.DataFrame:
         """Exactly the rows that the figure draws."""
@@ -94,40 +109,122 @@ def _has(function: Any, name: str) -> bool:
 
 
 _BAND = "Bands and whiskers are 95 % intervals; the sequence is the unit."
-_CODES = ("Solid: one probe fitted at trained lengths and then frozen. Dotted: refitted at each length. "
-          "Dashed grey: the highest control. ")  # fmt: skip
+_CODES = (
+    "Solid: one probe fitted at trained lengths and then frozen. Dotted: refitted at each length. "
+    "Dashed grey: the highest control. "
+)
 
 PANELS: tuple[Panel, ...] = (
-    Panel("accuracy-training", "behaviour", "training", "Accuracy", "accuracy_heatmap", ("trained",), (),
-          "behaviour", ("accuracy",),
-          "Every checkpoint and prefix length, coloured from chance to 1. Below the dashed line: trained lengths."),
-    Panel("accuracy-length", "behaviour", "length", "Accuracy", "accuracy_over_length", ("trained", "step"),
-          ("step",), "behaviour", ("accuracy",),
-          "Matched and challenge strings. The grey band is the accuracy a scale-robust run must keep. " + _BAND),
-    Panel("failure", "behaviour", "cursor", "Failure length", "failure_length",
-          ("trained", "step", "layer", "head"), ("step", "head"), "behaviour",
-          ("failure_length",),
-          "An arrow into the grey zone: no failure up to the longest length measured."),
-    Panel("decodability-training", "representation", "training", "Decodability", "decodability_over_training",
-          ("trained", "length"), ("length",), "probes.summary", ("summary_decodability", "position_decodability"),
-          _CODES + _BAND),
-    Panel("decodability-length", "representation", "length", "Decodability", "decodability_over_length",
-          ("trained", "step"), ("step",), "probes.summary", ("summary_decodability", "position_decodability"),
-          _CODES + _BAND),
-    Panel("layers", "representation", "cursor", "By layer", "decodability_by_layer", ("step", "length"),
-          ("step", "length"), "probes.summary", ("summary_decodability", "position_decodability"),
-          "The residual stream before the first block and after each. Dashed grey: the highest control."),
-    Panel("heads-training", "mechanism", "training", "Hardmax distance", "head_over_training",
-          ("trained", "length", "layer", "head"), ("length", "head"), "circuits.hardmax", ("hardmax_distance",),
-          "The chosen head in ink, the others grey. 0: attention is uniform on a set of keys and zero elsewhere. "
-          + _BAND),
-    Panel("heads-length", "mechanism", "length", "Hardmax distance", "head_over_length",
-          ("trained", "step", "layer", "head"), ("step", "head"), "circuits.hardmax", ("hardmax_distance",),
-          "The chosen head in ink, the others grey. " + _BAND),
-    Panel("head-grid", "mechanism", "cursor", "Hardmax distance by head", "head_grid_figure",
-          ("step", "length", "layer", "head"), ("step", "length", "head"), "circuits.hardmax", ("hardmax_distance",),
-          "One cell per head; the small line is the same quantity over prefix length. A click chooses the head."),
-)  # fmt: skip
+    Panel(
+        "accuracy-training",
+        "behaviour",
+        "training",
+        "Accuracy",
+        "accuracy_heatmap",
+        ("trained",),
+        (),
+        "behaviour",
+        ("accuracy",),
+        "Every checkpoint and prefix length, from chance to 1. Below the dashed line: trained lengths.",
+    ),
+    Panel(
+        "accuracy-length",
+        "behaviour",
+        "length",
+        "Accuracy",
+        "accuracy_over_length",
+        ("trained", "step"),
+        ("step",),
+        "behaviour",
+        ("accuracy",),
+        "Matched and challenge strings. The grey band is the accuracy a scale-robust run must keep. " + _BAND,
+    ),
+    Panel(
+        "failure",
+        "behaviour",
+        "cursor",
+        "Failure length",
+        "failure_length",
+        ("trained", "step", "layer", "head"),
+        ("step", "head"),
+        "behaviour",
+        ("failure_length",),
+        "An arrow into the grey zone: no failure up to the longest length measured.",
+    ),
+    Panel(
+        "decodability-training",
+        "representation",
+        "training",
+        "Decodability",
+        "decodability_over_training",
+        ("trained", "length"),
+        ("length",),
+        "probes.summary",
+        ("summary_decodability", "position_decodability"),
+        _CODES + _BAND,
+    ),
+    Panel(
+        "decodability-length",
+        "representation",
+        "length",
+        "Decodability",
+        "decodability_over_length",
+        ("trained", "step"),
+        ("step",),
+        "probes.summary",
+        ("summary_decodability", "position_decodability"),
+        _CODES + _BAND,
+    ),
+    Panel(
+        "layers",
+        "representation",
+        "cursor",
+        "By layer",
+        "decodability_by_layer",
+        ("step", "length"),
+        ("step", "length"),
+        "probes.summary",
+        ("summary_decodability", "position_decodability"),
+        "The residual stream before the first block and after each. Dashed grey: the highest control.",
+    ),
+    Panel(
+        "heads-training",
+        "mechanism",
+        "training",
+        "Hardmax distance",
+        "head_over_training",
+        ("trained", "length", "layer", "head"),
+        ("length", "head"),
+        "circuits.hardmax",
+        ("hardmax_distance",),
+        "The chosen head in ink, the others grey. 0: uniform on a set of keys and zero elsewhere. "
+        + _BAND,
+    ),
+    Panel(
+        "heads-length",
+        "mechanism",
+        "length",
+        "Hardmax distance",
+        "head_over_length",
+        ("trained", "step", "layer", "head"),
+        ("step", "head"),
+        "circuits.hardmax",
+        ("hardmax_distance",),
+        "The chosen head in ink, the others grey. " + _BAND,
+    ),
+    Panel(
+        "head-grid",
+        "mechanism",
+        "cursor",
+        "Hardmax distance by head",
+        "head_grid_figure",
+        ("step", "length", "layer", "head"),
+        ("step", "length", "head"),
+        "circuits.hardmax",
+        ("hardmax_distance",),
+        "One cell per head; the small line runs over prefix length. A click chooses the head.",
+    ),
+)
 
 BY_ID = {panel.id: panel for panel in PANELS}
 GRAPHS = tuple(panel for panel in PANELS if panel.id != "head-grid")

@@ -28,13 +28,25 @@ KEYS = (
 )
 
 MEANINGS = (
-    ("scale-robust", "Skill stays at or above 0.9 up to the horizon, at least eight times the trained length, "
-     "on matched and on challenge strings."),
-    ("length-coupled", "Skill falls below 0.9 of its trained value at some longer length, and at the next one too."),
-    ("not fitted", "The lower limit of skill at trained lengths is below 0.95; nothing can be said of longer ones."),
-    ("unseen position", "The model reads position ids that training never showed, so longer inputs test that instead."),
+    (
+        "scale-robust",
+        "Skill stays at or above 0.9 up to the horizon, at least eight times the trained length, "
+        "on matched and on challenge strings.",
+    ),
+    (
+        "length-coupled",
+        "Skill falls below 0.9 of its trained value at some longer length, and at the next one too.",
+    ),
+    (
+        "not fitted",
+        "The lower limit of skill at trained lengths is below 0.95; nothing can be said of longer ones.",
+    ),
+    (
+        "unseen position",
+        "The model reads position ids that training never showed, so longer inputs test that instead.",
+    ),
     ("undecided", "An interval crosses a threshold; more sequences would decide."),
-)  # fmt: skip
+)
 
 
 def icon(name: str) -> html.Span:
@@ -45,7 +57,14 @@ def icon(name: str) -> html.Span:
 def icon_button(name: str, label: str, ident: str | None = None, **props: object) -> html.Button:
     """A 22 px button with an accessible name."""
     extra = {"id": ident} if ident else {}
-    return html.Button(icon(name), className="ib", type="button", title=label, **{"aria-label": label}, **extra, **props)
+    return html.Button(
+        icon(name), className="ib", type="button", title=label, **{"aria-label": label}, **extra, **props
+    )
+
+
+def chevron() -> html.Span:
+    """What a select shows at its right end."""
+    return icon("chevron")
 
 
 def glyph(verdict: str) -> html.Span:
@@ -81,10 +100,18 @@ def banner(notices: Sequence[Notice]) -> list[html.Div]:
 def command(text: str) -> html.Div:
     """A command with a copy button."""
     return html.Div(
-        [html.Code(text), html.Button(icon("copy"), className="ib", type="button", title="Copy",
-                                      **{"data-copy": text, "aria-label": f"Copy: {text}"})],
+        [
+            html.Code(text),
+            html.Button(
+                icon("copy"),
+                className="ib",
+                type="button",
+                title="Copy",
+                **{"data-copy": text, "aria-label": f"Copy: {text}"},
+            ),
+        ],
         className="command",
-    )  # fmt: skip
+    )
 
 
 def layout(roots: Sequence[Path]) -> dmc.MantineProvider:
@@ -94,7 +121,6 @@ def layout(roots: Sequence[Path]) -> dmc.MantineProvider:
             dcc.Store(id="place"),
             dcc.Store(id="look"),
             dcc.Store(id="version"),
-            dcc.Store(id="link"),
             dcc.Store(id="here"),
             dcc.Store(id="read-at"),
             dcc.Interval(id="poll", interval=POLL_MS),
@@ -106,7 +132,9 @@ def layout(roots: Sequence[Path]) -> dmc.MantineProvider:
                     html.Div(
                         [
                             html.Span(id="dot", className="dot", title="Reading the folder every 2 s"),
-                            html.Span(", ".join(folder_text(root) for root in roots), className="mono folder"),
+                            html.Span(
+                                ", ".join(folder_text(root) for root in roots), className="mono folder"
+                            ),
                             html.Span(id="status", className="num"),
                             html.Span(id="age", className="num"),
                         ],
@@ -116,7 +144,7 @@ def layout(roots: Sequence[Path]) -> dmc.MantineProvider:
                         [
                             icon_button("link", "Copy the link to this view", "copy-link"),
                             icon_button("moon", "Dark theme", "theme-toggle"),
-                            icon_button("help", "Help", "help-open"),
+                            icon_button("ask", "Help", "help-open"),
                         ],
                         className="tools",
                     ),
@@ -138,10 +166,15 @@ def nav(page: str, run: str | None) -> list[html.A]:
     if run is not None:
         pages.append(("Run", link(run), "run"))
     return [
-        html.A(name, href=href, className="on" if page == at else "",
-               **({"aria-current": "page"} if page == at else {}), **{"data-nav": "1"})
+        html.A(
+            name,
+            href=href,
+            className="on" if page == at else "",
+            **({"aria-current": "page"} if page == at else {}),
+            **{"data-nav": "1"},
+        )
         for name, href, at in pages
-    ]  # fmt: skip
+    ]
 
 
 def folder_text(root: Path) -> str:
@@ -157,12 +190,22 @@ def _help() -> dmc.Drawer:
         [
             html.H3("Verdicts"),
             html.Dl(verdicts, className="help verdicts"),
-            html.P("A verdict comes from behaviour alone. Probes and attention explain it; they do not make it. "
-                   "All intervals are 95 %, and a sequence is the unit.", className="soft"),
+            html.P(
+                "A verdict comes from behaviour alone. Probes and attention explain it; they do not make it. "
+                "All intervals are 95 %, and a sequence is the unit.",
+                className="soft",
+            ),
             html.H3("Colours"),
-            html.P([html.Span("Blue", className="summary"), " does not depend on length; ",
-                    html.Span("orange", className="position"), " depends on position or length; ",
-                    html.Span("magenta", className="train strong"), " is the longest length seen in training."]),
+            html.P(
+                [
+                    html.Span("Blue", className="summary"),
+                    " does not depend on length; ",
+                    html.Span("orange", className="position"),
+                    " depends on position or length; ",
+                    html.Span("magenta", className="train strong"),
+                    " is the longest length seen in training.",
+                ]
+            ),
             html.H3("Keys"),
             html.Dl(keys, className="help keys"),
             dmc.Switch(id="letters", label="Single-letter keys", checked=True, size="sm", persistence=True),
@@ -172,4 +215,4 @@ def _help() -> dmc.Drawer:
         position="right",
         size=420,
         closeButtonProps={"aria-label": "Close help"},
-    )  # fmt: skip
+    )

@@ -10,16 +10,21 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
 from workbench.runs.folder import Run, RunError
 from workbench.table import Table, TableError
+
+T = TypeVar("T")
+
+KEPT = 1000
+"""Drawings kept per run; the oldest goes first."""
 
 LIVE_SECONDS = 15.0
 """A run whose ``live.jsonl`` is younger than this is shown as training."""
@@ -37,6 +42,17 @@ class RunView:
     specs: dict[str, Any]
     live: bool
     problems: tuple[str, ...] = ()
+
+    _made: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def memo(self, key: Any, make: Callable[[], T]) -> T:
+        """Keep what was made of these rows, as long as the rows stay: scrubbing back draws nothing anew."""
+        if key not in self._made:
+            if len(self._made) >= KEPT:
+                self._made.pop(next(iter(self._made)), None)
+            self._made[key] = make()
+        made: T = self._made[key]
+        return made
 
     @property
     def name(self) -> str:
@@ -149,7 +165,9 @@ class Store:
                     except (RunError, TableError, OSError) as error:
                         problems.append(str(error))
                         continue
-                    views.setdefault(view.name, view)
+                    first = views.setdefault(view.name, view)
+                    if first.path != view.path:
+                        problems.append(f"{first.path} and {view.path} are both the run {view.name}; shown: the first")
             self._views, self._problems = dict(sorted(views.items())), problems
             text = "\n".join([*(v.name + v.signature for v in self._views.values()), *problems])
             self._version = hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -187,7 +205,12 @@ class Store:
         table = Table.load(folder)
         frame = table.frame()
         frame["run"] = run.name
-        return RunView(run, root, sign, tuple(run.steps), frame, table.specs, live, tuple(table.problems))
+        view = RunView(run, root, sign, tuple(run.steps), frame, table.specs, live, tuple(table.problems))
+        try:
+            _ = (view.trained, view.n_layers, view.n_heads, view.task, view.encoding)
+        except (KeyError, TypeError) as error:
+            raise RunError(f"{folder / 'run.json'} is not complete: {error} is missing") from None
+        return view
 
 
 def run_folders(root: Path) -> Iterator[Path]:

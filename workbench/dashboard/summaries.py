@@ -52,7 +52,9 @@ def summarise(run: RunView) -> dict[str, Any]:
 
 
 def _accuracy(run: RunView, step: int) -> dict[str, Any]:
-    rows = run.rows(measurement="behaviour", quantity="accuracy", law="matched", mode="teacher_forced", step=step)
+    rows = run.rows(
+        measurement="behaviour", quantity="accuracy", law="matched", mode="teacher_forced", step=step
+    )
     rows = rows[rows["value"].notna()].sort_values("length")
     if rows.empty:
         return {}
@@ -69,13 +71,17 @@ def _accuracy(run: RunView, step: int) -> dict[str, Any]:
         "sparkChance": round((1 - (chance(run) - bottom) / (1.05 - bottom)) * SPARK[1], 2),
         **_cell("inside", inside),
         **_cell("longest", rows.iloc[-1]),
+        "shortestLength": lengths[0],
         "longestLength": lengths[-1],
     }
 
 
 def _cell(name: str, row: pd.Series) -> dict[str, Any]:
-    return {name: float(row["value"]), f"{name}Text": proportion(float(row["value"])),
-            f"{name}Interval": interval(row["low"], row["high"])}  # fmt: skip
+    return {
+        name: float(row["value"]),
+        f"{name}Text": proportion(float(row["value"])),
+        f"{name}Interval": interval(row["low"], row["high"]),
+    }
 
 
 def _failure(run: RunView, step: int, verdict: str) -> dict[str, Any]:

@@ -8,8 +8,30 @@ from urllib.parse import quote
 from workbench.figures.tokens import palette_css
 from workbench.figures.verdicts import VERDICTS, glyph_svg
 
-INK = ["#F5F6F8", "#ECEFF3", "#DDE1E7", "#C3CAD4", "#8A94A3", "#626C7B", "#47505E", "#2F3742", "#1D232C", "#14181F"]
-DARK = ["#E9EDF3", "#AEB8C6", "#8D98A8", "#6B7686", "#3A4350", "#2A313C", "#1F252E", "#161A21", "#11151B", "#0D1015"]
+INK = [
+    "#F5F6F8",
+    "#ECEFF3",
+    "#DDE1E7",
+    "#C3CAD4",
+    "#8A94A3",
+    "#626C7B",
+    "#47505E",
+    "#2F3742",
+    "#1D232C",
+    "#14181F",
+]
+DARK = [
+    "#E9EDF3",
+    "#AEB8C6",
+    "#8D98A8",
+    "#6B7686",
+    "#3A4350",
+    "#2A313C",
+    "#1F252E",
+    "#161A21",
+    "#11151B",
+    "#0D1015",
+]
 
 MANTINE: dict[str, Any] = {
     "fontFamily": "Inter, system-ui, sans-serif",

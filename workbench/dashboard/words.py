@@ -37,20 +37,34 @@ def _positions(run: RunView) -> str:
 def verdict(run: RunView, cursor: Cursor) -> list[Any]:
     """The verdict sentence at the cursor's step, or what is missing for one."""
     try:
-        return pieces(verdict_sentence(run.frame, step=cursor.step, trained=run.trained))
+        return pieces(
+            run.memo(
+                ("verdict", cursor.step),
+                lambda: verdict_sentence(run.frame, step=cursor.step, trained=run.trained),
+            )
+        )
     except NotMeasured:
-        return ["Not measured", html.Span(f" at step {whole(cursor.step)}: no verdict yet.", className="soft")]
+        return [
+            "Not measured",
+            html.Span(f" at step {whole(cursor.step)}: no verdict yet.", className="soft"),
+        ]
 
 
 def why(run: RunView, cursor: Cursor) -> list[Any]:
     """One line: since when, what it carries, what the chosen head does; or the command to find out."""
-    parts = why_sentence(run.frame, step=cursor.step, trained=run.trained, layer=cursor.layer, head=cursor.head)
-    if not parts:
+    at = (cursor.step, cursor.layer, cursor.head)
+    parts = run.memo(
+        ("why", *at),
+        lambda: why_sentence(
+            run.frame, step=cursor.step, trained=run.trained, layer=cursor.layer, head=cursor.head
+        ),
+    )
+    if not parts and len(run.frame):
         return [command(f"lengthlens measure {run.shown_path}")]
     return pieces(parts)
 
 
 def rail(run: RunView, row: Any, cursor: Cursor) -> list[Any]:
     """The answer in the rail of one row, yes or no first."""
-    parts = rail_text(run.frame, row, cursor.step, cursor.length, cursor.layer, cursor.head, trained=run.trained)
-    return pieces(parts)
+    at = (cursor.step, cursor.length, cursor.layer, cursor.head)
+    return pieces(run.memo(("rail", row, *at), lambda: rail_text(run.frame, row, *at, trained=run.trained)))

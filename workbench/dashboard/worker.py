@@ -44,6 +44,7 @@ class Job:
         error: one sentence, once failed.
         detail: the worker's traceback, once failed.
         started: ``time.monotonic()`` when the process took it, or None.
+        cold: whether the process had to be started for it.
     """
 
     state: str = "queued"
@@ -54,6 +55,7 @@ class Job:
     error: str = ""
     detail: str = ""
     started: float | None = None
+    cold: bool = False
 
     @property
     def pending(self) -> bool:
@@ -173,12 +175,20 @@ class Worker:
                 code = self._process.exitcode if self._process is not None else None
                 self._end()
                 if not self._closed:
-                    self._set(key, state="failed", detail=repr(error), error=(
-                        f"The worker process ended while it was computing this (exit code {code}). "
-                        "It starts again with the next request."))
+                    self._set(
+                        key,
+                        state="failed",
+                        detail=repr(error),
+                        error=(
+                            f"The worker process ended while it was computing this (exit code {code}). "
+                            "It starts again with the next request."
+                        ),
+                    )
 
     def _one(self, key: str, function: str, arguments: dict[str, Any]) -> None:
+        cold = self.pid is None
         pipe = self._start()
+        self._set(key, cold=cold)
         pipe.send((function, arguments))
         asked: float | None = None
         while True:
@@ -210,7 +220,9 @@ class Worker:
             self._end()
             context = multiprocessing.get_context("spawn")
             self._pipe, far = context.Pipe()
-            self._process = context.Process(target=serve_jobs, args=(far,), name="lengthlens-worker", daemon=True)
+            self._process = context.Process(
+                target=serve_jobs, args=(far,), name="lengthlens-worker", daemon=True
+            )
             self._process.start()
             far.close()
         return self._pipe
@@ -254,13 +266,19 @@ def serve_jobs(pipe: Connection) -> None:
             answer: tuple[Any, ...] = ("done", _call(function, arguments, pipe))
         except Cancelled:
             answer = ("cancelled",)
-        except Exception as error:
-            text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            answer = ("failed", text, traceback.format_exc())
+        except Exception as error:  # noqa: BLE001  whatever a job does wrong is its answer
+            answer = ("failed", _sentence(error), traceback.format_exc())
         try:
             pipe.send(answer)
         except (BrokenPipeError, OSError):
             return
+
+
+def _sentence(error: Exception) -> str:
+    """The message alone where it was written for readers, with the type where it comes from elsewhere."""
+    kind = type(error)
+    own = kind.__module__.split(".")[0] in ("workbench", "circuits", "probes")
+    return str(error) if own and str(error) else f"{kind.__name__}: {error}".rstrip(": ")
 
 
 def _call(name: str, arguments: Mapping[str, Any], pipe: Connection) -> Any:

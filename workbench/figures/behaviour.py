@@ -25,13 +25,14 @@ from workbench.figures.marks import (
     said,
     span_meta,
 )
-from workbench.figures.rows import pick, run_name, select, series_of, smallest_n, stack, tidy
+from workbench.figures.rows import cells, pick, run_name, select, series_of, smallest_n, stack, tidy
 from workbench.figures.template import (
     PLOT_HEIGHT,
     accuracy_axis,
     blank,
     cell_edges,
     length_axis,
+    run_axis,
     step_axis,
     u_length,
     u_step,
@@ -69,8 +70,8 @@ def accuracy_heatmap(
     data = accuracy_heatmap_data(frame, law=law)
     chance = _lowest_chance(frame, [law])
     steps, lengths = (sorted(data[c].astype(int).unique()) for c in ("step", "length"))
-    x_axis = step_axis(steps)
-    y_axis = length_axis(lengths, trained, theme, PLOT_HEIGHT, vertical=True)
+    x_axis = step_axis(cells(frame, "step"))
+    y_axis = length_axis(cells(frame, "length"), trained, theme, PLOT_HEIGHT, vertical=True)
     y_axis["title"] = {"text": "prefix length"}
     n = smallest_n(data)
     last = data[data["step"] == steps[-1]]
@@ -114,7 +115,7 @@ def accuracy_heatmap(
 def accuracy_heatmap_data(frame: pd.DataFrame, *, law: str = "matched") -> pd.DataFrame:
     """The rows of :func:`accuracy_heatmap`, one per step and length."""
     rows = select(frame, MEASUREMENT, quantity="accuracy", mode="teacher_forced", law=law)
-    return stack(tidy(part, "accuracy", "length") for _, part in rows.groupby("step"))
+    return tidy(rows, "accuracy", ["step", "length"])
 
 
 def accuracy_over_length(
@@ -199,9 +200,7 @@ def _accuracy_lines(
 ) -> go.Figure:
     """Both laws, chance and band, with line-end labels, over ``step`` or ``length``."""
     t = TOKENS[theme]
-    rows = select(frame, MEASUREMENT, quantity="accuracy", mode="teacher_forced")
-    places_found = rows[along].unique()
-    x_axis = step_axis(places_found) if along == "step" else length_axis(places_found, trained, theme)
+    x_axis = run_axis(along, cells(frame, along), trained, theme)
     y_axis = accuracy_axis(_lowest_chance(frame, _LAWS))
     figure = blank(
         theme,
@@ -245,7 +244,7 @@ def nearest(lengths: list[int], trained: float) -> int:
 
 def _lowest_chance(frame: pd.DataFrame, laws: Sequence[str]) -> float:
     """The lowest chance level over all lengths, which fixes the range of axes and colours."""
-    rows = pick(frame, measurement=MEASUREMENT, quantity="chance", law=list(laws))
-    if rows["value"].dropna().empty:
+    levels = cells(frame, "value", measurement=MEASUREMENT, quantity="chance", law=list(laws))
+    if not len(levels):
         raise NotMeasured(MEASUREMENT, f"{MEASUREMENT} has accuracies, but no chance levels to read them by.")
-    return float(rows["value"].min())
+    return float(levels.min())

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from workbench.figures.behaviour import accuracy_heatmap_data, nearest
 from workbench.figures.errors import NotMeasured
@@ -27,7 +28,7 @@ from workbench.figures.marks import (
 )
 from workbench.figures.mechanism import SHARES, scale_of
 from workbench.figures.representation import CONCEPTS, decodability_over_length_data
-from workbench.figures.rows import COLUMNS, run_name, series_of, smallest_n
+from workbench.figures.rows import COLUMNS, cells, run_name, series_of, smallest_n
 from workbench.figures.template import (
     PLOT_HEIGHT,
     blank,
@@ -77,8 +78,8 @@ def accuracy_difference(
     """
     data = accuracy_difference_data(frame_a, frame_b, law=law)
     steps, lengths = (sorted(data[c].astype(int).unique()) for c in ("step", "length"))
-    x_axis = step_axis(steps)
-    y_axis = length_axis(lengths, trained, theme, PLOT_HEIGHT, vertical=True) | {
+    x_axis = step_axis(_both(frame_a, frame_b, "step"))
+    y_axis = length_axis(_both(frame_a, frame_b, "length"), trained, theme, PLOT_HEIGHT, vertical=True) | {
         "title": {"text": "prefix length"}
     }
     top = max(0.1, math.ceil(10 * float(data["value"].abs().max())) / 10)
@@ -146,7 +147,7 @@ def decodability_difference(
     """
     t = TOKENS[theme]
     data = decodability_difference_data(frame_a, frame_b, step=step)
-    x_axis = length_axis(data["length"].unique(), trained, theme)
+    x_axis = length_axis(_both(frame_a, frame_b, "length"), trained, theme)
     y_range = (-1.08, 1.08)
     n = smallest_n(data)
     parts = dict(series_of(data))
@@ -252,6 +253,11 @@ def head_grid_difference(
             "curve_b": both["curve_b"],
         }
     )
+
+
+def _both(frame_a: pd.DataFrame, frame_b: pd.DataFrame, column: str) -> NDArray[np.float64]:
+    """Every step or length of either run, so that the axis is that of the two figures beside it."""
+    return np.concatenate([cells(frame_a, column), cells(frame_b, column)])
 
 
 def _shared(a: pd.DataFrame, b: pd.DataFrame, measurement: str) -> pd.DataFrame:

@@ -10,12 +10,13 @@ import plotly.graph_objects as go
 from workbench.figures.behaviour import MEASUREMENT, nearest
 from workbench.figures.labels import beyond, head_name, whole
 from workbench.figures.marks import Cursor, add_cursor, add_training, span_meta
-from workbench.figures.rows import COLUMNS, pick, run_name, select, smallest_n
+from workbench.figures.rows import COLUMNS, cells, pick, run_name, select, smallest_n
 from workbench.figures.template import blank, length_axis, u_length
 from workbench.figures.tokens import TOKENS, Theme
 
 #: The axis reaches this many times past the longest measured length, and starts this far below N.
 _PAST, _BEFORE = 5.0, 3.5
+NOT_FITTED = "not fitted"
 
 
 def failure_length(
@@ -41,7 +42,7 @@ def failure_length(
     """
     t = TOKENS[theme]
     data = failure_length_data(frame, trained=trained, step=step, layer=layer, head=head)
-    lengths = pick(frame, measurement=MEASUREMENT, quantity="accuracy")["length"].dropna().unique()
+    lengths = cells(frame, "length", measurement=MEASUREMENT, quantity="accuracy")
     longest = float(max(lengths, default=trained))
     x_axis = length_axis(lengths, trained, theme, 200, span=(trained / _BEFORE, longest * _PAST))
     names = list(data["series"])
@@ -78,8 +79,14 @@ def failure_length(
 def failure_length_data(
     frame: pd.DataFrame, *, trained: float, step: int, layer: int | None = None, head: int | None = None
 ) -> pd.DataFrame:
-    """The rows of :func:`failure_length`; column ``mode`` says ``observed`` or ``computed``."""
+    """The rows of :func:`failure_length`; column ``mode`` says ``observed`` or ``computed``.
+
+    At a step that does not fit, failure lengths are undefined: there is no skill yet that could be lost.
+    """
     observed = select(frame, MEASUREMENT, quantity="failure_length", step=step)
+    verdict = pick(frame, measurement=MEASUREMENT, quantity="verdict", step=step)
+    if (verdict["label"] == NOT_FITTED).any():
+        observed = observed.assign(value=None, low=None, high=None, status="undefined", note=NOT_FITTED)
     parts = [
         pick(observed, law=law).assign(series=f"{law} law", mode="observed")
         for law in ("matched", "challenge")
@@ -160,7 +167,7 @@ def _draw(figure: go.Figure, row: pd.Series, place: int, trained: float, theme: 
         _number(figure, end, place, beyond(float(row["low"])), t["ink"], size, side="above")
         return
     if math.isnan(value) or math.isinf(value):
-        text = "no bound" if math.isinf(value) else "undefined"
+        text = "no bound" if math.isinf(value) else NOT_FITTED if row["note"] == NOT_FITTED else "undefined"
         _number(figure, u_length(trained), place, text, t["ink3"], size, side="right", strong=False)
         return
     u = u_length(value)

@@ -35,10 +35,7 @@ def head_grid(
     here = select(frame, MEASUREMENT, quantity=quantity, law="matched", control="", step=step, length=length)
     scale = scale_of(frame, quantity)
     along = pick(frame, measurement=MEASUREMENT, quantity=quantity, law="matched", control="", step=step)
-    curves = {
-        (int(at[0]), int(at[1])): tidy(part, "curve", "length")
-        for at, part in along.groupby(["layer", "head"])
-    }
+    curves = dict(list(tidy(along, "curve", ["layer", "head", "length"]).groupby(["layer", "head"])))
     written = proportion if quantity in SHARES else magnitude
     made = []
     for _, row in here.sort_values(["layer", "head"]).iterrows():
@@ -61,8 +58,6 @@ def head_grid(
             }
         )
     grid = pd.DataFrame(made)
-    if grid.duplicated(["layer", "head"]).any():
-        raise ValueError(f"two rows of {quantity} for one head; filter the frame so that one remains")
     return grid
 
 

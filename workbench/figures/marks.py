@@ -243,17 +243,26 @@ def add_training(
 def _free_height(figure: go.Figure, span: tuple[float, float], avoid: Sequence[tuple[float, float]]) -> float:
     """Of a few heights inside the y range, the one furthest from what is drawn within ``span``."""
     low, high = (float(v) for v in figure.layout.yaxis.range)
-    pad = 0.5 * (span[1] - span[0])
+    pad = 0.1 * (span[1] - span[0])
     near = [y for x, y in avoid if span[0] - pad <= x <= span[1] + pad and np.isfinite(y)]
     heights = [low + share * (high - low) for share in (0.16, 0.3, 0.5, 0.7, 0.84)]
     # ties go to the first: low in the plot is where these figures have the least
     return max(heights, key=lambda h: round(min((abs(h - y) for y in near), default=1.0), 6))
 
 
-def drawn_points(data: pd.DataFrame, along: str) -> list[tuple[float, float]]:
-    """The finite points of ``data`` on the axes."""
-    y = data["value"].to_numpy(dtype=float)
-    return [(float(a), float(b)) for a, b in zip(places(data, along), y, strict=True) if np.isfinite(b)]
+def drawn_points(
+    data: pd.DataFrame, along: str, place: Callable[[float], float] = float, steps: int = 8
+) -> list[tuple[float, float]]:
+    """Points on the lines of ``data``, those between two rows included, in axis units."""
+    points: list[tuple[float, float]] = []
+    for _, rows in data.groupby("series", sort=False):
+        x, y = places(rows, along), np.array([place(float(v)) for v in rows["value"]])
+        for part in runs_of(np.isfinite(y)):
+            count = part.stop - part.start
+            fine = np.linspace(0, count - 1, (count - 1) * steps + 1)
+            at = np.arange(count)
+            points += zip(np.interp(fine, at, x[part]), np.interp(fine, at, y[part]), strict=True)
+    return points
 
 
 def add_level(

@@ -25,8 +25,8 @@ from workbench.figures.marks import (
     said,
     span_meta,
 )
-from workbench.figures.rows import DRAWN, pick, run_name, select, series_of, smallest_n, stack, tidy
-from workbench.figures.template import blank, length_axis, step_axis
+from workbench.figures.rows import DRAWN, cells, run_name, select, series_of, smallest_n, stack, tidy
+from workbench.figures.template import blank, run_axis
 from workbench.figures.tokens import TOKENS, Theme, rgba
 
 MEASUREMENT = "circuits.hardmax"
@@ -81,8 +81,7 @@ def scale_of(frame: pd.DataFrame, quantity: str) -> Scale:
     """The scale of a quantity: 0 to 1 for shares, else what all of the run's rows span."""
     if quantity in SHARES:
         return Scale(0.0, 1.0)
-    rows = pick(frame, measurement=MEASUREMENT, quantity=quantity)
-    values = rows.loc[rows["status"].isin(DRAWN), "value"].dropna().to_numpy(dtype=float)
+    values = cells(frame, "value", measurement=MEASUREMENT, quantity=quantity, status=DRAWN)
     values = values[np.isfinite(values)]
     if quantity in COUNTS:
         values = values[values > 0]
@@ -158,7 +157,7 @@ def head_over_length(
         + said(mine, "length", [nearest(lengths, trained), max(lengths)])
     )
     scale = scale_of(frame, quantity)
-    avoid = [(x, scale.place(y)) for x, y in drawn_points(data, "length")]
+    avoid = drawn_points(data, "length", scale.place)
     add_training(figure, trained, theme, size, avoid=avoid)
     return figure
 
@@ -177,12 +176,10 @@ def _lines_data(
     mine = select(
         frame, MEASUREMENT, quantity=quantity, law="matched", control="", layer=layer, head=head, **where
     )
-    others = [
-        tidy(part, head_name(int(at[0]), int(at[1])), along)
-        for at, part in rows.groupby(["layer", "head"])
-        if (int(at[0]), int(at[1])) != (layer, head)
-    ]
-    return stack([*others, tidy(mine, head_name(layer, head), along)])
+    other = rows[(rows["layer"] != layer) | (rows["head"] != head)]
+    names = [head_name(int(at), int(h)) for at, h in zip(other["layer"], other["head"], strict=True)]
+    others = tidy(other, names, ["layer", "head", along])
+    return stack([others, tidy(mine, head_name(layer, head), along)])
 
 
 def _lines(
@@ -197,8 +194,7 @@ def _lines(
 ) -> go.Figure:
     t = TOKENS[theme]
     scale = scale_of(frame, quantity)
-    everywhere = pick(frame, measurement=MEASUREMENT, quantity=quantity)[along].dropna().unique()
-    x_axis = step_axis(everywhere) if along == "step" else length_axis(everywhere, trained, theme)
+    x_axis = run_axis(along, cells(frame, along), trained, theme)
     y_axis = scale.axis()
     *others, (name, mine) = series_of(data)
     n = smallest_n(mine)

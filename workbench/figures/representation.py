@@ -7,6 +7,7 @@ are fitted anew at each length. R^2 is unbounded below: drawn clipped to 0..1, t
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -25,8 +26,8 @@ from workbench.figures.marks import (
     said,
     span_meta,
 )
-from workbench.figures.rows import highest, pick, run_name, select, series_of, smallest_n, stack, tidy
-from workbench.figures.template import DASH, blank, length_axis, step_axis, unit_axis
+from workbench.figures.rows import cells, highest, pick, run_name, select, series_of, smallest_n, stack, tidy
+from workbench.figures.template import DASH, blank, run_axis, unit_axis
 from workbench.figures.tokens import TOKENS, Theme
 
 #: concept -> (measurement, quantity, target, marker)
@@ -44,8 +45,13 @@ _MOST_LAYER_NAMES = 7
 
 def probe_rows(frame: pd.DataFrame, concept: str) -> pd.DataFrame:
     """All rows of one concept's decodability (``summary`` or ``position``); may be empty."""
+    return pick(frame, **_probe(concept))
+
+
+def _probe(concept: str) -> dict[str, str]:
+    """What picks the rows of one concept's decodability."""
     measurement, quantity, target, _ = CONCEPTS[concept]
-    return pick(frame, measurement=measurement, quantity=quantity, target=target, law="matched")
+    return {"measurement": measurement, "quantity": quantity, "target": target, "law": "matched"}
 
 
 def last_layer(frame: pd.DataFrame) -> int:
@@ -54,10 +60,10 @@ def last_layer(frame: pd.DataFrame) -> int:
     Raises:
         NotMeasured: without rows of either probe.
     """
-    layers = [rows["layer"].max() for rows in (probe_rows(frame, c) for c in CONCEPTS) if len(rows)]
-    if not layers:
+    layers = np.concatenate([cells(frame, "layer", **_probe(concept)) for concept in CONCEPTS])
+    if not len(layers):
         raise NotMeasured("probes.summary", "No rows of probes.summary or probes.position for this run.")
-    return int(max(layers))
+    return int(layers.max())
 
 
 def decodability_over_training(
@@ -112,7 +118,7 @@ def decodability_over_length(
     figure.layout.meta["alt"] = f"Decodability over prefix length at step {whole(step)}: " + _spoken(
         data, "length", [nearest(lengths, trained), max(lengths)]
     )
-    avoid = [(x, min(max(y, CLIP[0]), CLIP[1])) for x, y in drawn_points(data, "length")]
+    avoid = drawn_points(data, "length", lambda v: float(np.clip(v, *CLIP)))
     add_training(figure, trained, theme, size, avoid=avoid)
     return figure
 
@@ -209,7 +215,7 @@ def decodability_by_layer_data(frame: pd.DataFrame, *, step: int, length: int) -
     """The rows of :func:`decodability_by_layer`: series summary, position (transfer), controls (highest)."""
     found, controls = [], []
     for concept in CONCEPTS:
-        rows = pick(probe_rows(frame, concept), step=step, length=length)
+        rows = pick(frame, **_probe(concept), step=step, length=length)
         found.append(tidy(pick(rows, mode="transfer", control=""), concept, "layer"))
         controls.append(rows[rows["control"] != ""])
     if all(part.empty for part in found):
@@ -227,7 +233,7 @@ def _lines_data(frame: pd.DataFrame, along: str, layer: int | None, **where: int
     where = where | {"layer": last_layer(frame) if layer is None else layer}
     found, refit, controls = [], [], []
     for concept in CONCEPTS:
-        rows = pick(probe_rows(frame, concept), **where)
+        rows = pick(frame, **_probe(concept), **where)
         plain = pick(rows, control="")
         found.append(tidy(pick(plain, mode="transfer"), concept, along))
         refit.append(tidy(pick(plain, mode="refit"), f"{concept}, refit", along))
@@ -248,8 +254,7 @@ def _lines(
 ) -> go.Figure:
     """Transfer solid, refit dotted, highest control dashed, with line-end labels."""
     t = TOKENS[theme]
-    everywhere = pd.concat([probe_rows(frame, c) for c in CONCEPTS])[along].dropna().unique()
-    x_axis = step_axis(everywhere) if along == "step" else length_axis(everywhere, trained, theme)
+    x_axis = run_axis(along, cells(frame, along), trained, theme)
     y_axis = unit_axis()
     layer = int(data["layer"].iloc[0])
     n = smallest_n(data)

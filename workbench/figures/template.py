@@ -146,6 +146,11 @@ def length_axis(
     return _axis(wanted, low, high, "prefix length", pixels, vertical)
 
 
+def run_axis(along: str, places: Iterable[float], trained: float, theme: Theme) -> dict[str, Any]:
+    """The x axis ``along`` "step" or "length" over all places a run has rows for."""
+    return step_axis(places) if along == "step" else length_axis(places, trained, theme)
+
+
 def unit_axis(low: float = 0.0, high: float = 1.0) -> dict[str, Any]:
     """Axis for quantities between 0 and 1."""
     pad = 0.05 * (high - low)
@@ -243,13 +248,13 @@ def blank(
     uirevision: str,
 ) -> go.Figure:
     """An empty figure of one column kind, with its axes and what the panel around it wants to know."""
-    figure = go.Figure()
-    figure.update_layout(
-        template=template(theme, size),
-        margin=MARGINS[column] | {"pad": 0},
-        xaxis=dict(xaxis),
-        yaxis=dict(yaxis),
-        meta=dict(meta),
-        uirevision=uirevision,
+    return go.Figure(
+        layout={
+            "template": template(theme, size),
+            "margin": MARGINS[column] | {"pad": 0},
+            "xaxis": dict(xaxis),
+            "yaxis": dict(yaxis),
+            "meta": dict(meta),
+            "uirevision": uirevision,
+        }
     )
-    return figure

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch
 
 LAWS = ("matched", "challenge")
+HIGHEST_FLOOR = 0.95
+"""Above this floor skill is undefined."""
+
 QUANTITIES = (
     Quantity("accuracy", "share of queries at exact prefix length n answered right", "share", 0, 1),
     Quantity("exact_match", "share of sequences whose every supervised query up to n is right", "share", 0, 1),
@@ -95,12 +98,13 @@ class Behaviour:
             unseen = reads_unseen(study, n)
             status = "unseen_position" if unseen else "ok"
             skill = skill_of(seen, law, tests=2 * max(1, len(study.grid.outside)), unseen=unseen)
-            curves[law][n] = skill
+            if skill is not None:
+                curves[law][n] = skill
             rows += self._rows(study, law, n, seen, skill, status)
         verdict = decide(curves, study.grid)
         return rows + verdict_rows(verdict, len(next(iter(results.values())).correct))
 
-    def _rows(self, study: Study, law: str, n: int, seen: Observed, skill: Skill, status: str) -> list[Row]:
+    def _rows(self, study: Study, law: str, n: int, seen: Observed, skill: Skill | None, status: str) -> list[Row]:
         count = len(seen.correct)
         shared: dict[str, Any] = {"law": law, "length": n, "mode": "teacher_forced", "status": status, "n": count}
         low, high = wilson(int(seen.correct.sum()), count)
@@ -110,7 +114,7 @@ class Behaviour:
             row(quantity="accuracy", value=float(seen.correct.mean()), low=low, high=high, **shared),
             row(quantity="exact_match", value=float(seen.exact.mean()), low=exact_low, high=exact_high, **shared),
             row(quantity="loss", value=float(seen.loss.mean()), low=float(loss_low), high=float(loss_high), **shared),
-            row(quantity="skill", value=skill.value, low=skill.low, high=skill.high, **shared),
+            skill_row(skill, shared),
             row(quantity="chance", value=seen.chance, **shared),
         ]
         for oracle, value in seen.shortcuts.items():
@@ -139,10 +143,14 @@ def reduce_batch(study: Study, law: str, length: int, batch: Batch, logits: Tens
     )
 
 
-def skill_of(seen: Observed, law: str, *, tests: int, unseen: bool) -> Skill:
-    """Skill over the floor of the law, with 95 % limits and a lower limit Bonferroni over ``tests``."""
+def skill_of(seen: Observed, law: str, *, tests: int, unseen: bool) -> Skill | None:
+    """Skill over the floor of the law, with 95 % limits and a lower limit Bonferroni over ``tests``.
+
+    None where the floor is within 0.05 of 1: what a guess answers nearly always cannot show skill.
+    """
     floor = max([seen.chance, *seen.shortcuts.values()]) if law == "challenge" else seen.chance
-    floor = min(floor, 1.0 - 1e-9)
+    if floor > HIGHEST_FLOOR:
+        return None
     right, count = int(seen.correct.sum()), len(seen.correct)
 
     def above(accuracy: float) -> float:
@@ -151,6 +159,14 @@ def skill_of(seen: Observed, law: str, *, tests: int, unseen: bool) -> Skill:
     low, high = wilson(right, count)
     strict, _ = clopper_pearson(right, count, level=1.0 - 0.05 / tests)
     return Skill(above(right / count), above(low), above(high), above(strict), unseen)
+
+
+def skill_row(skill: Skill | None, shared: dict[str, Any]) -> Row:
+    """Skill as a row; undefined where the floor leaves no room above it."""
+    if skill is not None:
+        return row(quantity="skill", value=skill.value, low=skill.low, high=skill.high, **shared)
+    note = f"chance or a shortcut scores above {HIGHEST_FLOOR}"
+    return row(quantity="skill", **{**shared, "status": "undefined", "note": note})
 
 
 def reads_unseen(study: Study, length: int) -> bool:

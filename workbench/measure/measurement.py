@@ -80,6 +80,7 @@ class Grid:
     outside: tuple[int, ...]
 
 
+@runtime_checkable
 class Study(Protocol):
     """One checkpoint under study, as ``finish`` sees it."""
 

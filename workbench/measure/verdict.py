@@ -88,6 +88,10 @@ def decide(curves: Mapping[str, Mapping[int, Skill]], grid: Grid) -> Verdict:
     failures = {law: failure_length(curve, grid) for law, curve in seen.items()}
 
     matched = curves["matched"]
+    unknown = [n for n in grid.inside if n not in matched]
+    if unknown:
+        note = f"skill is undefined at trained length {unknown[0]}: a guess answers nearly always"
+        return Verdict("undecided", horizon, failures, note)
     worst = min(grid.inside, key=lambda n: matched[n].low)
     if matched[worst].low < FITTED:
         note = f"the lower limit of skill is {matched[worst].low:.2f} at trained length {worst}; fitted needs {FITTED}"

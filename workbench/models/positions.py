@@ -15,8 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
 
-class PositionError(ValueError):
-    """A position scheme that does not exist, or a length that the scheme cannot read."""
+class PositionError(Exception):
+    """A position scheme that does not exist, or a length that the scheme cannot read.
+
+    Not a ValueError: pydantic would wrap it, and the sentence would drown in a validation report.
+    """
 
 
 class Encoding(BaseModel):

@@ -5,20 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from workbench.table.errors import TableError
+from workbench.table.files import replacing
+from workbench.table.layout import checkpoint_steps, is_run, read_config, run_folders
 
 if TYPE_CHECKING:
     from workbench.models.transformer import HookedTransformer
     from workbench.tasks.base import Task
 
 FORMAT = 1
-_STEP = re.compile(r"\d{8,}")
 
 
 class RunError(ValueError):
@@ -43,27 +44,9 @@ def sha256_of(path: Path) -> str:
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file so that readers see the old or the new one, never a part (tmp + fsync + replace)."""
-    handle, tmp = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(tmp, path)
-    except BaseException:
-        Path(tmp).unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a rename in ``folder`` durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Write a file so that readers see the old or the new one, never a part."""
+    with replacing(path) as file:
+        file.write(data)
 
 
 @dataclass(frozen=True)
@@ -86,27 +69,22 @@ class Run:
 
         Args:
             path: the folder that holds ``run.json``.
-            root: the data root its name is relative to; None = the folder's parent.
+            root: the data root that its name is relative to; None = its name is the folder's.
 
         Raises:
             RunError: if the folder is missing, is no run, or was written by a newer format.
         """
-        folder = Path(path).resolve()
-        file = folder / "run.json"
+        folder = Path(path)
         if not folder.is_dir():
             raise RunError(f"there is no folder {path}")
-        if not file.is_file():
+        if not is_run(folder):
             raise RunError(f"{path} is not a run: it has no run.json (lengthlens train TASK --out {path} makes one)")
         try:
-            config = json.loads(file.read_text(encoding="utf-8"))
-            found = config["format"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise RunError(f"{file} is damaged: {error}") from None
-        if found != FORMAT:
-            raise RunError(f"{file} has format {found}; this version reads format {FORMAT}")
-        base = folder.parent if root is None else Path(root).resolve()
-        name = folder.name if base == folder else folder.relative_to(base).as_posix()
-        return cls(folder, name, config)
+            config = read_config(folder)
+        except TableError as error:
+            raise RunError(str(error)) from None
+        name = folder.resolve().name if root is None else folder.relative_to(root).as_posix()
+        return cls(folder.absolute(), name, config)
 
     @property
     def id(self) -> str:
@@ -115,10 +93,7 @@ class Run:
     @property
     def steps(self) -> list[int]:
         """Steps that have a checkpoint, ascending (complete ones only: a checkpoint is renamed in whole)."""
-        folder = self.path / "steps"
-        if not folder.is_dir():
-            return []
-        return sorted(int(p.name) for p in folder.iterdir() if _STEP.fullmatch(p.name))
+        return checkpoint_steps(self.path)
 
     @property
     def trained_length(self) -> int:
@@ -195,21 +170,13 @@ def find_runs(root: str | os.PathLike[str]) -> list[Run]:
     """All runs at or below ``root``, by name.
 
     Raises:
-        RunError: if the folder does not exist.
+        RunError: if the folder does not exist, or holds files but no run.
     """
-    base = Path(root).resolve()
-    if not base.is_dir():
-        raise RunError(f"there is no folder {root}")
-    return sorted((Run.open(path, base) for path in _run_folders(base)), key=lambda run: run.name)
-
-
-def _run_folders(folder: Path) -> Iterator[Path]:
-    if (folder / "run.json").is_file():
-        yield folder
-        return
-    for child in sorted(folder.iterdir()):
-        if child.is_dir() and not child.name.startswith("."):
-            yield from _run_folders(child)
+    try:
+        found = run_folders(Path(root))
+    except TableError as error:
+        raise RunError(str(error)) from None
+    return [replace(Run.open(path), name=name) for name, path in found]
 
 
 @contextmanager

@@ -28,8 +28,9 @@ class FlipFlop(Task):
 
     Laws: *training* and *matched* draw instructions independently, with fair bits. *challenge* puts
     the last write at a place uniform over the positions outside the first and the last N tokens (N =
-    the longest training length) and asks at the end only; what comes before that write is as in
-    training, and what comes after is the training law without writes.
+    the longest training length; anywhere up to length 2N, where there are none) and asks at the end
+    only; what comes before that write is as in training, and what comes after is the training law
+    without writes.
 
     Example: ``w1 i0 r w0 i1`` has the states 1 1 1 0 0.
 

@@ -42,11 +42,13 @@ def outer_margin(length: int, window: int | None) -> int:
 
     The longest training length N (``window``; ``length // 8`` where it is not given), so that neither
     the first N nor the last N tokens show the event; at most 3/8 of the string, so that a quarter of
-    it is left to put the event in.
+    it is left to put the event in. 0 up to length 2N, where no place lies outside both windows: there
+    the event may be anywhere, and each window shows it in its share of the strings.
     """
     if window is not None and window < 1:
         raise TaskError(f"window is the longest training length and must be at least 1, not {window}")
-    return min(length // 8 if window is None else window, 3 * length // 8)
+    margin = length // 8 if window is None else window
+    return 0 if length <= 2 * margin else min(margin, 3 * length // 8)
 
 
 def positions(strings: Shaped[Tensor, "batch length"]) -> Int[Tensor, " length"]:

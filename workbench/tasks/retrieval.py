@@ -29,7 +29,8 @@ class KGramRetrieval(Task):
     Laws: all three draw independent uniform symbols, put a copy of the key at a place uniform over the
     admissible ones, and redraw whatever makes the key occur once more. The copy and its answer lie
     before the key. *training* and *matched* admit every such place; *challenge* only those where the
-    copy and its answer lie outside the first and the last N tokens (N = the longest training length).
+    copy and its answer lie outside the first and the last N tokens (N = the longest training length;
+    up to length 2N, where there are none, every place).
 
     ``meta`` gives ``key_position``, the position of the copy's last token, and ``answer_position``, the
     next one; both count from 1, so they are places on the position axis of a batch with BOS.

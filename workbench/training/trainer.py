@@ -17,8 +17,9 @@ import pyarrow.parquet as pq
 import torch
 
 from workbench.models.transformer import HookedTransformer
-from workbench.runs.folder import Run, RunError, canonical, sha256_of, sync_folder, write_atomic, writer_lock
+from workbench.runs.folder import Run, RunError, canonical, sha256_of, write_atomic, writer_lock
 from workbench.runs.load import weights_bytes
+from workbench.table.files import sync_folder
 from workbench.tasks.base import Batch
 from workbench.training.config import RunConfig, versions
 from workbench.training.curriculum import generator

@@ -63,8 +63,7 @@
     requestAnimationFrame(function () { say("step-slider", lens.count(value) + ", " + where); lens.dots(); });
     lens.stepIndex = i;
     lens.send("step", value);
-    return [lens.count(value), where, "at step " + lens.count(value),
-            "line: accuracy at step " + lens.count(value)];
+    return [lens.count(value), where, "line: accuracy at step " + lens.count(value)];
   }
 
   function length(u, scale) {
@@ -78,9 +77,11 @@
     requestAnimationFrame(function () { say("length-slider", lens.count(value) + ", " + where); lens.dots(); });
     lens.lengthIndex = i;
     lens.send("length", value);
-    return [lens.count(value), where, inside ? "where soft" : "where train", "at length " + lens.count(value),
-            "line: accuracy at length " + lens.count(value)];
+    return [lens.count(value), where, inside ? "where soft" : "where train", "line: accuracy at length " + lens.count(value)];
   }
+
+  function atStep(value) { return ["at step " + lens.count(value), "step " + lens.count(value)]; }
+  function atLength(value) { return ["at length " + lens.count(value), "length " + lens.count(value)]; }
 
   lens.moveStep = function (by) {
     const s = lens.scale;
@@ -225,5 +226,5 @@
   }
   setInterval(age, 1000);
 
-  dc.lens = { step, length, head, drawn, clicked, openRun, write, start, arrived, changed, read };
+  dc.lens = { step, length, atStep, atLength, head, drawn, clicked, openRun, write, start, arrived, changed, read };
 })();

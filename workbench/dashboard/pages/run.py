@@ -8,11 +8,11 @@ from typing import Any
 from dash import dcc, html
 
 from workbench.dashboard import attention, panel, words
-from workbench.dashboard.cursor import Cursor, Notice
+from workbench.dashboard.cursor import Cursor, Notice, write
 from workbench.dashboard.cursorbar import bar
 from workbench.dashboard.headgrid import grid_shell
 from workbench.dashboard.panels import COLUMNS, PANELS, ROWS
-from workbench.dashboard.shell import banner
+from workbench.dashboard.shell import banner, command, icon
 from workbench.dashboard.store import RunView
 
 
@@ -20,8 +20,13 @@ def page(run: RunView, cursor: Cursor, notices: Sequence[Notice], names: Sequenc
     """Everything below the header, first without plots: each panel fills itself."""
     return [
         *stores(run, cursor),
-        html.Section(bar(run, cursor, names), id="cursorbar", className="cursorbar", role="region",
-                     **{"aria-label": "Cursor"}),
+        html.Section(
+            bar(run, cursor, names),
+            id="cursorbar",
+            className="cursorbar",
+            role="region",
+            **{"aria-label": "Cursor"},
+        ),
         html.Div(
             [
                 html.Div(banner(notices), id="banner"),
@@ -34,28 +39,69 @@ def page(run: RunView, cursor: Cursor, notices: Sequence[Notice], names: Sequenc
                     className="headline",
                     **{"aria-live": "polite"},
                 ),
-                matrix(run),
+                *(evidence(run) if len(run.frame) else [unmeasured(run)]),
                 html.Div(
                     [
-                        html.Div([html.H2("Attention"), html.P("Where does the chosen head look?", className="soft"),
-                                  html.P(id="attention-note")], className="rail"),
+                        html.Div(
+                            [
+                                html.H2("Attention"),
+                                html.P("Where does the chosen head look?", className="soft"),
+                                html.P(id="attention-note"),
+                            ],
+                            className="rail",
+                        ),
                         attention.shell(run, cursor),
                     ],
                     className="matrix attention-row",
                 ),
-                legend(),
             ],
             className="content run-page",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def stores(run: RunView, cursor: Cursor) -> list[dcc.Store]:
     """The cursor, one store per part, so that a move redraws only what depends on that part."""
-    data: dict[str, Any] = {"run": run.name, "step": cursor.step, "length": cursor.length,
-                            "head": f"{cursor.layer}.{cursor.head}", "sample": cursor.sample,
-                            "run-version": run.signature, "run-check": None, "keep-run": None, "attention-seen": False}  # fmt: skip
+    data: dict[str, Any] = {
+        "run": run.name,
+        "step": cursor.step,
+        "length": cursor.length,
+        "head": f"{cursor.layer}.{cursor.head}",
+        "sample": cursor.sample,
+        "run-version": run.signature,
+        "run-check": None,
+        "keep-run": None,
+        "link": {"path": "/run", "run": run.name, "href": write(cursor, run)},
+        "attention-seen": False,
+    }
     return [dcc.Store(id=name, data=value) for name, value in data.items()]
+
+
+def evidence(run: RunView) -> list[Any]:
+    """The matrix and its legend."""
+    return [matrix(run), legend()]
+
+
+def unmeasured(run: RunView) -> html.Div:
+    """One answer in place of nine empty panels: what is there, what is missing, what makes it."""
+    count = f"{len(run.steps):,} checkpoint{'' if len(run.steps) == 1 else 's'}"
+    return html.Div(
+        [
+            html.P([icon("rows"), html.Strong("Not measured yet")], className="head"),
+            html.P(
+                [
+                    f"This run has {count} and no rows in ",
+                    html.Code(f"{run.shown_path}/measurements/"),
+                    ". Measuring reads every checkpoint at every prefix length: behaviour and its verdict, "
+                    "what the residual stream carries, and the shape of every head's attention.",
+                ],
+                className="prose",
+            ),
+            command(f"lengthlens measure {run.shown_path}"),
+            html.P("This page looks again every two seconds.", className="soft"),
+        ],
+        className="empty",
+    )
 
 
 def matrix(run: RunView) -> html.Div:
@@ -66,10 +112,15 @@ def matrix(run: RunView) -> html.Div:
         at: list[Any] = []
         for ident in notes[column]:
             at += [", " if at else "", html.Span(id=ident, className="num")]
-        cells.append(html.P([html.Strong(title), html.Span(at, className="soft")], className=f"column {column}"))
+        cells.append(
+            html.P([html.Strong(title), html.Span(at, className="soft")], className=f"column {column}")
+        )
     for row, (name, question) in ROWS.items():
         cells.append(
-            html.Div([html.H2(name), html.P(question, className="soft"), html.P(id=f"rail-{row}")], className="rail")
+            html.Div(
+                [html.H2(name), html.P(question, className="soft"), html.P(id=f"rail-{row}")],
+                className="rail",
+            )
         )
         for one in PANELS:
             if one.row == row:

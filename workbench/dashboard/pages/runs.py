@@ -12,7 +12,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from workbench.dashboard.cursor import VERDICTS, Filters, Notice
-from workbench.dashboard.shell import banner, command, glyph, icon, slug
+from workbench.dashboard.shell import banner, chevron, command, glyph, icon, slug
 from workbench.dashboard.store import RunView, shown
 from workbench.figures.labels import whole
 
@@ -26,48 +26,73 @@ CHIPS = ("undecided", "unseen position", "not measured")
 _THEME = (
     "themeQuartz.withParams({fontFamily:'Inter, system-ui, sans-serif',fontSize:13,headerFontSize:12,"
     "headerFontWeight:500,headerTextColor:'var(--ink3)',headerBackgroundColor:'var(--surface)',"
-    "backgroundColor:'var(--surface)',foregroundColor:'var(--ink)',borderColor:'var(--line)',columnBorder:false,"
-    "wrapperBorder:false,rowHoverColor:'var(--sunken)',accentColor:'var(--ink)',cellHorizontalPadding:12,spacing:6})"
+    "backgroundColor:'var(--surface)',foregroundColor:'var(--ink)',borderColor:'var(--line)',"
+    "columnBorder:false,wrapperBorder:false,rowHoverColor:'var(--sunken)',accentColor:'var(--ink)',"
+    "cellHorizontalPadding:12,spacing:6})"
 )
 
 
-def page(runs: Mapping[str, RunView], filters: Filters, notices: Sequence[Notice], rows: Sequence[dict[str, Any]],
-         roots: Sequence[Path]) -> list[Any]:  # fmt: skip
+def page(
+    runs: Mapping[str, RunView],
+    filters: Filters,
+    notices: Sequence[Notice],
+    rows: Sequence[dict[str, Any]],
+    roots: Sequence[Path],
+) -> list[Any]:
     """Everything below the header."""
-    body: list[Any] = toolbar(rows, filters) + [grid(rows)] if rows else [empty(roots)]
+    body: list[Any] = [*toolbar(rows, filters), grid(rows)] if rows else [empty(roots)]
     return [
         dcc.Store(id="verdict", data=filters.verdict),
         dcc.Store(id="keep-runs"),
+        dcc.Store(id="link"),
         dcc.Store(id="rows-check"),
         html.Div(
             [
                 html.Div(banner(notices), id="banner"),
-                html.Div([_question(runs), html.Div(cards(rows, filters), id="cards", className="cards", role="group",
-                                                    **{"aria-label": "Filter by verdict"})], className="hero"),
+                html.Div(
+                    [
+                        _question(runs),
+                        html.Div(
+                            cards(rows, filters),
+                            id="cards",
+                            className="cards",
+                            role="group",
+                            **{"aria-label": "Filter by verdict"},
+                        ),
+                    ],
+                    className="hero",
+                ),
                 html.Div(id="problems"),
                 *body,
                 footer(),
             ],
             className="content runs-page",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _question(runs: Mapping[str, RunView]) -> html.Div:
     trained = sorted({run.trained for run in runs.values()})
     longest = max((run.lengths[-1] for run in runs.values() if run.lengths), default=None)
     if not trained:
-        text: list[Any] = ["Train a model on short prefixes, read it at long ones, and see whether its behaviour "
-                           "changes, what in the model makes it so, and when in training that happened."]  # fmt: skip
+        text: list[Any] = [
+            "Train a model on short prefixes, read it at long ones, and see whether its behaviour "
+            "changes, what in the model makes it so, and when in training that happened."
+        ]
     else:
         most = whole(trained[0]) if len(trained) == 1 else f"{whole(trained[0])} to {whole(trained[-1])}"
         read = f" and read at lengths up to {whole(longest)}" if longest else ""
-        text = ["Every run below was trained on prefixes of ",
-                html.Strong(f"at most {most} tokens", className="train"),
-                f"{read}. The verdict says what happens past that mark. Open a run to see what in the model makes it "
-                "so, and when."]  # fmt: skip
+        text = [
+            "Every run below was trained on prefixes of ",
+            html.Strong(f"at most {most} tokens", className="train"),
+            f"{read}. The verdict says what happens past that mark. Open a run to see what in the "
+            "model makes it so, and when.",
+        ]
     return html.Div(
-        [html.H1(["Does a model keep working on ", html.Br(), "inputs longer than it was trained on?"]), html.P(text)],
+        [
+            html.H1(["Does a model keep working on ", html.Br(), "inputs longer than it was trained on?"]),
+            html.P(text),
+        ],
         className="question",
     )
 
@@ -78,12 +103,23 @@ def cards(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
     return [
         html.Button(
             [
-                html.Span([html.Span(className="wash"), html.Span(className="chance"), html.Span(className="curve")],
-                          className=f"archetype {slug(verdict)}", **{"aria-hidden": "true"}),
                 html.Span(
                     [
-                        html.Span([html.Span(f"{counts[verdict]:,}", className="count num"),
-                                   html.Span(VERDICTS[verdict], className=f"name ink-{slug(verdict)}")]),
+                        html.Span(className="wash"),
+                        html.Span(className="chance"),
+                        html.Span(className="curve"),
+                    ],
+                    className=f"archetype {slug(verdict)}",
+                    **{"aria-hidden": "true"},
+                ),
+                html.Span(
+                    [
+                        html.Span(
+                            [
+                                html.Span(f"{counts[verdict]:,}", className="count num"),
+                                html.Span(VERDICTS[verdict], className=f"name ink-{slug(verdict)}"),
+                            ]
+                        ),
                         html.Span(line, className="says"),
                     ],
                     className="text",
@@ -94,7 +130,7 @@ def cards(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
             **{"aria-pressed": "true" if filters.verdict == verdict else "false", "data-verdict": verdict},
         )
         for verdict, line in CARDS.items()
-    ]  # fmt: skip
+    ]
 
 
 def chips(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
@@ -117,69 +153,138 @@ def toolbar(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
     return [
         html.Div(
             [
-                dmc.TextInput(id="filter", value=filters.text, placeholder="Filter runs", size="xs", w=190, debounce=150,
-                              leftSection=icon("search"), rightSection=html.Kbd("/"), attributes={
-                                  "input": {"aria-label": "Filter runs", "autoComplete": "off"}}),
+                dmc.TextInput(
+                    id="filter",
+                    value=filters.text,
+                    placeholder="Filter runs",
+                    size="xs",
+                    w=190,
+                    debounce=150,
+                    leftSection=icon("search"),
+                    rightSection=html.Kbd("/"),
+                    attributes={"input": {"aria-label": "Filter runs", "autoComplete": "off"}},
+                ),
                 _select("task", "Task", sorted({row["task"] for row in rows}), filters.task),
-                _select("positions", "Positions", sorted({row["positions"] for row in rows}), filters.positions),
+                _select(
+                    "positions", "Positions", sorted({row["positions"] for row in rows}), filters.positions
+                ),
                 html.Div(chips(rows, filters), id="chips", className="chips"),
                 html.Span(id="shown", className="soft num", role="status"),
             ],
             className="toolbar",
         )
-    ]  # fmt: skip
+    ]
 
 
 def _select(ident: str, name: str, values: Sequence[str], chosen: str) -> dmc.Select:
     options = [{"value": "", "label": f"{name}: all"}]
     options += [{"value": value, "label": f"{name}: {value.replace('_', ' ')}"} for value in values]
-    return dmc.Select(id=ident, data=options, value=chosen, allowDeselect=False, size="xs", w=172,
-                      attributes={"input": {"aria-label": name}})  # fmt: skip
+    return dmc.Select(
+        id=ident,
+        data=options,
+        value=chosen,
+        allowDeselect=False,
+        rightSection=chevron(),
+        size="xs",
+        w=172,
+        attributes={"input": {"aria-label": name}},
+    )
 
 
 def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
     """One line per run."""
-    lengths = {row["longestLength"] for row in rows if "longestLength" in row}
-    longest = f"At {whole(lengths.pop())}" if len(lengths) == 1 else "At longest"
+    spans = {(row["shortestLength"], row["longestLength"]) for row in rows if "longestLength" in row}
+    low, high = next(iter(spans)) if len(spans) == 1 else (None, None)
+    accuracy = (
+        "Accuracy over prefix length" if high is None else f"Accuracy, length {whole(low)} to {whole(high)}"
+    )
+    longest = "At longest" if high is None else f"At {whole(high)}"
     columns = [
         {"field": "name", "headerName": "Run", "cellRenderer": "RunName", "flex": 2, "minWidth": 190},
         {"field": "verdict", "headerName": "Verdict", "cellRenderer": "VerdictChip", "width": 152},
-        {"field": "spark", "headerName": "Accuracy over prefix length", "cellRenderer": "AccuracySpark", "flex": 2,
-         "minWidth": 170, "sortable": False},
+        {
+            "field": "spark",
+            "headerName": accuracy,
+            "cellRenderer": "AccuracySpark",
+            "flex": 2,
+            "minWidth": 184,
+            "sortable": False,
+        },
         _number("inside", "At trained", "Accuracy at the longest trained length, with its 95 % interval"),
         _number("longest", longest, "Accuracy at the longest measured length, with its 95 % interval"),
-        {"field": "fails", "headerName": "Fails at", "cellRenderer": "FailsAt", "width": 104, "type": "rightAligned",
-         "headerTooltip": "First length at which skill has fallen below 0.9 of its trained value, on either law"},
-        {"field": "summary", "headerName": "Summary, position", "cellRenderer": "DotPair", "width": 150,
-         "headerTooltip": "Decodability at the longest length in the last layer, 0 to 1: summary (circle), "
-                          "position (diamond)"},
-        {"field": "model", "headerName": "Model", "cellRenderer": "ModelCell", "width": 160},
-        {"field": "since", "headerName": "Since step", "cellRenderer": "Count", "width": 108, "type": "rightAligned",
-         "headerTooltip": "The verdict has held from this checkpoint on"},
-        {"field": "steps", "headerName": "Steps", "cellRenderer": "Steps", "width": 98, "type": "rightAligned"},
-    ]  # fmt: skip
+        {
+            "field": "fails",
+            "headerName": "Fails at",
+            "cellRenderer": "FailsAt",
+            "width": 98,
+            "type": "rightAligned",
+            "headerTooltip": "First length at which skill is below 0.9 of its trained value, on either law",
+        },
+        {
+            "field": "summary",
+            "headerName": "Summary, position",
+            "cellRenderer": "DotPair",
+            "width": 150,
+            "headerTooltip": "Decodability at the longest length in the last layer, 0 to 1: "
+            "summary (circle), position (diamond)",
+        },
+        {"field": "model", "headerName": "Model", "cellRenderer": "ModelCell", "width": 150},
+        {
+            "field": "since",
+            "headerName": "Since step",
+            "cellRenderer": "Count",
+            "width": 108,
+            "type": "rightAligned",
+            "headerTooltip": "The verdict has held from this checkpoint on",
+        },
+        {
+            "field": "steps",
+            "headerName": "Steps",
+            "cellRenderer": "Steps",
+            "width": 98,
+            "type": "rightAligned",
+        },
+    ]
     return html.Div(
         dag.AgGrid(
             id="grid",
             rowData=list(rows),
             columnDefs=columns,
-            defaultColDef={"sortable": True, "resizable": False, "suppressMovable": True, "cellDataType": False,
-                           "suppressHeaderMenuButton": True},
+            defaultColDef={
+                "sortable": True,
+                "resizable": False,
+                "suppressMovable": True,
+                "cellDataType": False,
+                "suppressHeaderMenuButton": True,
+            },
             getRowId="params.data.name",
-            dashGridOptions={"theme": {"function": _THEME}, "rowHeight": 46, "headerHeight": 34, "animateRows": False,
-                             "domLayout": "autoHeight", "tooltipShowDelay": 200, "suppressCellFocus": False,
-                             "localeText": {"noRowsToShow": "No run passes these filters."}},
+            dashGridOptions={
+                "theme": {"function": _THEME},
+                "rowHeight": 46,
+                "headerHeight": 34,
+                "animateRows": False,
+                "domLayout": "autoHeight",
+                "tooltipShowDelay": 200,
+                "suppressCellFocus": False,
+                "localeText": {"noRowsToShow": "No run passes these filters."},
+            },
             columnSize=None,
             className="runs-grid",
             style={"height": None},
         ),
         className="grid-frame",
-    )  # fmt: skip
+    )
 
 
 def _number(field: str, name: str, tooltip: str) -> dict[str, Any]:
-    return {"field": field, "headerName": name, "cellRenderer": "ValueCell", "width": 112, "type": "rightAligned",
-            "headerTooltip": tooltip}  # fmt: skip
+    return {
+        "field": field,
+        "headerName": name,
+        "cellRenderer": "ValueCell",
+        "width": 106,
+        "type": "rightAligned",
+        "headerTooltip": tooltip,
+    }
 
 
 def empty(roots: Sequence[Path]) -> html.Div:
@@ -187,32 +292,45 @@ def empty(roots: Sequence[Path]) -> html.Div:
     folder = shown(roots[0]) if roots else "checkpoints"
     return html.Div(
         [
-            html.P([icon("nodata"), html.Strong(["No runs in ", html.Code(folder + "/"), " yet"])], className="head"),
+            html.P(
+                [icon("nodata"), html.Strong(["No runs in ", html.Code(folder + "/"), " yet"])],
+                className="head",
+            ),
             html.Dl(
                 [
-                    html.Div([html.Dt("Train and measure small runs that show all three answers"),
-                              html.Dd(command("make demo"))]),
-                    html.Div([html.Dt("Train one of your own"),
-                              html.Dd(command(f"lengthlens train majority --out {folder}/majority-s0"))]),
+                    html.Div(
+                        [
+                            html.Dt("Train and measure small runs that show all three answers"),
+                            html.Dd(command("make demo")),
+                        ]
+                    ),
+                    html.Div(
+                        [
+                            html.Dt("Train one of your own"),
+                            html.Dd(command(f"lengthlens train majority --out {folder}/majority-s0")),
+                        ]
+                    ),
                     html.Div([html.Dt("Open another folder"), html.Dd(command("python app.py FOLDER"))]),
                 ]
             ),
             html.P("This page looks again every two seconds.", className="soft"),
         ],
         className="empty",
-    )  # fmt: skip
+    )
 
 
 def footer() -> html.P:
     """The thresholds behind the verdicts."""
     return html.P(
         "Verdicts come from behaviour alone. Fitted: lower limit of skill at trained lengths at least 0.95. "
-        "Scale-robust: lower limit of skill at least 0.9 at every length up to eight times the trained one or more, "
-        "on both laws. All intervals are 95 %.",
+        "Scale-robust: lower limit of skill at least 0.9 at every length up to eight times the trained one or "
+        "more, on both laws. All intervals are 95 %.",
         className="legend",
     )
 
 
 def problems(sentences: Sequence[str]) -> list[Any]:
     """Folders that could not be read."""
-    return [html.Div([icon("warn"), html.P(text)], className="banner error", role="status") for text in sentences]
+    return [
+        html.Div([icon("warn"), html.P(text)], className="banner error", role="status") for text in sentences
+    ]

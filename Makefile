@@ -1,0 +1,61 @@
+# Every target sets itself up on a fresh machine: `make demo` and `make test` are all there is to know.
+# make help lists the rest.
+
+PYTHON ?= $(firstword $(foreach v,3.11 3.12 3.13,$(shell command -v python$(v) 2>/dev/null)) python3)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+SERVE ?= 1
+PORT ?= 8050
+DIR ?= checkpoints
+# One thread per process: parallelism comes from processes, and results do not depend on the machine.
+export OMP_NUM_THREADS ?= 1
+export HF_HUB_OFFLINE = 1
+
+.PHONY: help setup demo app test test-unit test-all check browser pictures clean
+
+help: ## what there is
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(STAMP) ## the environment, with every extra
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
+		{ echo "LengthLens needs Python 3.11 to 3.13; say which: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+		{ echo "This Python has no venv module; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[cube,notebook,browser,test,check]'
+	@touch $@
+
+demo: setup ## train three models, measure them, open the dashboard (SERVE=0 stops before serving)
+	$(BIN)/lengthlens demo --out $(DIR)/demo --port $(PORT) $(if $(filter 0,$(SERVE)),--no-serve,--serve)
+
+app: setup ## the dashboard over DIR (default checkpoints)
+	$(BIN)/lengthlens app $(DIR) --port $(PORT)
+
+test: setup ## all tests, in tiers by cost
+	@sh tests/run.sh unit science e2e browser
+
+test-unit: setup ## the unit tier alone
+	@sh tests/run.sh unit
+
+test-all: test ## everything
+
+check: setup ## lint, types, import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+browser: ## a Chromium for the browser tests and the pictures
+	@command -v chromium chromium-browser google-chrome >/dev/null 2>&1 || \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
+		else echo "No Chromium found; install one, e.g.: sudo apt-get install chromium"; exit 1; fi
+
+pictures: setup browser ## the README's pictures, from the demo runs
+	$(BIN)/python -m workbench.dashboard.pictures $(DIR)/demo docs/pictures
+
+clean: ## remove the environment and caches; runs stay
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

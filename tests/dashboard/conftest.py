@@ -1,0 +1,34 @@
+"""A small made-up data root and an app's answers over it, shared by all tests of the dashboard."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# The worker process is handed this process's import path, and finds the stand-in functions by it.
+sys.path.insert(0, str(Path(__file__).parent))
+
+import fakes
+
+from workbench.dashboard.answers import Answers
+from workbench.dashboard.store import Store
+from workbench.dashboard.worker import Worker
+
+SMALL = (0, 100, 1000, 1500, 3000)
+
+
+@pytest.fixture(scope="session")
+def small_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two measured runs and one that is not, five checkpoints each; tests must not write into it."""
+    chosen = tuple(f for f in fakes.FAKES if f.name in ("majority-nope-s0", "flip_flop-rotary-s0"))
+    return fakes.build(tmp_path_factory.mktemp("runs"), chosen, steps=SMALL)
+
+
+@pytest.fixture(scope="session")
+def answers(small_root: Path) -> Iterator[Answers]:
+    made = Answers(Store([small_root]), Worker(), "fakes:attention")
+    yield made
+    made.worker.close()

@@ -1,0 +1,131 @@
+"""What a link means, what it says when it is stale, and how it is written back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.dashboard.cursor import (
+    Cursor,
+    Filters,
+    check_filters,
+    default_cursor,
+    link,
+    parse,
+    read_filters,
+    resolve,
+    write,
+    write_filters,
+)
+
+
+@dataclass(frozen=True)
+class Stub:
+    name: str = "majority-nope-s0"
+    trained: int = 50
+    n_layers: int = 2
+    n_heads: int = 4
+    steps: tuple[int, ...] = (0, 100, 1000, 1500, 3000)
+    lengths: tuple[int, ...] = (5, 50, 100, 200, 400)
+
+
+RUN = Stub()
+
+
+def test_a_bare_link_is_the_last_step_and_a_length_past_training() -> None:
+    assert resolve("?run=majority-nope-s0", RUN) == (Cursor("majority-nope-s0", 3000, 200), [])
+
+
+def test_the_default_length_is_the_longest_where_none_reaches_four_times_training() -> None:
+    assert default_cursor(Stub(lengths=(5, 50, 100))).length == 100
+
+
+def test_a_full_link_is_taken_at_its_word() -> None:
+    cursor, notices = resolve("?run=x&step=100&len=5&layer=1&head=3&view=score&sample=7", RUN)
+    assert cursor == Cursor("majority-nope-s0", 100, 5, 1, 3, "score", 7)
+    assert notices == []
+
+
+def test_a_step_that_is_missing_shows_the_nearest_earlier_one_and_says_so() -> None:
+    cursor, (notice,) = resolve("?step=1700", RUN)
+    assert cursor.step == 1500
+    assert notice.asked == "This link names step 1,700, which majority-nope-s0 does not have."
+    assert notice.shown == "Shown: 1,500, the nearest earlier checkpoint."
+    assert notice.keep == "Keep 1,500"
+
+
+def test_a_length_below_all_measured_ones_shows_the_first() -> None:
+    cursor, (notice,) = resolve("?len=2", RUN)
+    assert cursor.length == 5
+    assert notice.shown == "Shown: 5, the first there is."
+
+
+@pytest.mark.parametrize(
+    ("search", "said"),
+    [
+        ("?step=abc", "“abc”, which is not a whole number"),
+        ("?layer=2", "head L2 H0"),
+        ("?head=-1", "head L0 H-1"),
+        ("?layer=x&head=y", "“x, y”"),
+        ("?view=rainbow", "view “rainbow”"),
+    ],
+)
+def test_whatever_a_run_does_not_have_is_said(search: str, said: str) -> None:
+    cursor, notices = resolve(search, RUN)
+    assert cursor == default_cursor(RUN)
+    assert len(notices) == 1
+    assert said in notices[0].asked
+
+
+def test_every_stale_part_of_a_link_gets_its_own_notice() -> None:
+    _, notices = resolve("?step=1700&len=60&layer=9", RUN)
+    assert [n.keep for n in notices] == ["Keep 1,500", "Keep 50", "Keep L0 H0"]
+
+
+def test_a_run_without_any_measured_length_is_shown_at_its_training_length() -> None:
+    assert resolve("?len=60", Stub(lengths=()))[0].length == 50
+
+
+def test_defaults_are_left_out_when_a_link_is_written() -> None:
+    assert write(default_cursor(RUN), RUN) == "/run?run=majority-nope-s0"
+    assert write(Cursor(RUN.name, 100, 200, 1, 0), RUN) == "/run?run=majority-nope-s0&step=100&layer=1&head=0"
+
+
+def test_names_with_folders_and_blanks_survive() -> None:
+    run = Stub(name="sweep 1/majority-nope-s0")
+    assert link(run.name) == "/run?run=sweep%201/majority-nope-s0"
+    assert parse(link(run.name).partition("?")[2]) == {"run": run.name}
+
+
+@given(
+    st.sampled_from(RUN.steps),
+    st.sampled_from(RUN.lengths),
+    st.integers(0, 1),
+    st.integers(0, 3),
+    st.sampled_from(("attention", "times_length", "score")),
+    st.integers(0, 99),
+)
+def test_what_is_written_is_read_back(step: int, length: int, layer: int, head: int, view: str, sample: int) -> None:
+    cursor = Cursor(RUN.name, step, length, layer, head, view, sample)
+    assert resolve(write(cursor, RUN).partition("?")[2], RUN) == (cursor, [])
+
+
+@given(
+    st.sampled_from(("", "scale-robust", "length-coupled", "not fitted", "undecided", "unseen position")),
+    st.text(max_size=12),
+    st.text(max_size=12),
+    st.text(max_size=12),
+)
+def test_filters_are_read_back(verdict: str, task: str, positions: str, text: str) -> None:
+    filters = Filters(verdict, task, positions, text)
+    assert read_filters(write_filters(filters).partition("?")[2]) == (filters, [])
+
+
+def test_filters_that_match_nothing_here_are_dropped_and_said() -> None:
+    filters, notices = check_filters(Filters(task="sort", positions="ALiBi"), ["majority"], ["no positions"])
+    assert filters == Filters()
+    assert [n.shown for n in notices] == ["Shown: all tasks.", "Shown: all positions."]
+    assert read_filters("?verdict=good")[1][0].asked.startswith("This link names the verdict “good”")

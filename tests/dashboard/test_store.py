@@ -1,0 +1,133 @@
+"""The store re-reads what changed, keeps what did not, and names what it cannot read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import fakes
+import pytest
+
+from workbench.dashboard.store import Store
+
+
+@pytest.fixture
+def root(small_root: Path, tmp_path: Path) -> Path:
+    """A copy that a test may change."""
+    return Path(shutil.copytree(small_root, tmp_path / "runs"))
+
+
+def test_runs_are_read_as_data(root: Path) -> None:
+    run = Store([root]).runs()["majority-nope-s0"]
+    assert (run.task, run.question) == ("majority", "Are there more 1s than 0s?")
+    assert (run.trained, run.n_layers, run.n_heads) == (50, 2, 4)
+    assert run.steps == (0, 100, 1000, 1500, 3000)
+    assert run.lengths == fakes.LENGTHS
+    assert run.positions == "no positions"
+    assert run.measured == {"behaviour", "probes.summary", "probes.position", "circuits.hardmax"}
+    assert set(run.frame["run"]) == {"majority-nope-s0"}
+
+
+def test_a_run_without_rows_is_there_with_an_empty_frame(root: Path) -> None:
+    run = Store([root]).runs()["majority-learned-s0"]
+    assert len(run.frame) == 0
+    assert run.lengths == ()
+    assert "quantity" in run.frame
+
+
+def test_names_are_paths_below_the_root(root: Path, tmp_path: Path) -> None:
+    (root / "sweep").mkdir()
+    shutil.move(root / "majority-nope-s0", root / "sweep" / "majority-nope-s0")
+    assert "sweep/majority-nope-s0" in Store([root]).runs()
+
+
+def test_nothing_new_keeps_the_very_same_rows(root: Path) -> None:
+    store = Store([root], patience=0)
+    before, version = store.runs(), store.refresh()
+    assert store.refresh() == version
+    assert all(store.runs()[name] is view for name, view in before.items())
+
+
+def test_new_rows_change_that_run_and_no_other(root: Path) -> None:
+    store = Store([root], patience=0)
+    before, version = store.runs(), store.refresh()
+    fakes.write_rows(root / "majority-learned-s0", fakes.all_rows(fakes.UNMEASURED, (0, 3000)))
+    assert store.refresh() != version
+    after = store.runs()
+    assert after["majority-learned-s0"].measured
+    assert after["majority-nope-s0"] is before["majority-nope-s0"]
+
+
+def test_a_new_checkpoint_is_seen(root: Path) -> None:
+    store = Store([root], patience=0)
+    version = store.version("majority-nope-s0")
+    shutil.copytree(root / "majority-nope-s0/steps/00003000", root / "majority-nope-s0/steps/00004000")
+    assert store.version("majority-nope-s0") != version
+    assert store.runs()["majority-nope-s0"].steps[-1] == 4000
+
+
+def test_runs_come_and_go(root: Path) -> None:
+    store = Store([root], patience=0)
+    shutil.rmtree(root / "flip_flop-rotary-s0")
+    assert "flip_flop-rotary-s0" not in store.runs()
+    assert store.run("flip_flop-rotary-s0") is None
+    assert store.version("flip_flop-rotary-s0") == ""
+
+
+def test_a_training_run_is_live_for_some_seconds(root: Path) -> None:
+    store = Store([root], patience=0)
+    assert not store.runs()["majority-nope-s0"].live
+    (root / "majority-nope-s0" / "live.jsonl").write_text("{}\n")
+    assert store.runs()["majority-nope-s0"].live
+
+
+def test_a_damaged_run_is_named_and_hides_no_other(root: Path) -> None:
+    (root / "flip_flop-rotary-s0" / "run.json").write_text("{")
+    store = Store([root])
+    assert "majority-nope-s0" in store.runs()
+    assert len(store.problems) == 1
+    assert "flip_flop-rotary-s0" in store.problems[0]
+
+
+def test_a_run_whose_configuration_lacks_a_field_is_named(root: Path) -> None:
+    file = root / "flip_flop-rotary-s0" / "run.json"
+    config = json.loads(file.read_text())
+    del config["training"]["trained_length"]
+    file.write_text(json.dumps(config))
+    store = Store([root])
+    assert "majority-nope-s0" in store.runs()
+    assert "trained_length" in store.problems[0]
+
+
+def test_a_missing_folder_is_empty_until_it_appears(tmp_path: Path) -> None:
+    store = Store([tmp_path / "later"], patience=0)
+    assert store.runs() == {}
+    fakes.write_run(tmp_path / "later", fakes.UNMEASURED, (0,))
+    assert list(store.runs()) == ["majority-learned-s0"]
+
+
+def test_memo_makes_once_per_state_of_the_run(root: Path) -> None:
+    store = Store([root], patience=0)
+    made: list[int] = []
+    for _ in range(2):
+        store.runs()["majority-nope-s0"].memo("key", lambda: made.append(1))
+    assert len(made) == 1
+    time.sleep(0.01)
+    (root / "majority-nope-s0" / "run.json").touch()
+    store.runs()["majority-nope-s0"].memo("key", lambda: made.append(1))
+    assert len(made) == 2
+
+
+def test_many_threads_see_one_state(root: Path) -> None:
+    store = Store([root], patience=0)
+    seen: list[tuple[str, ...]] = []
+    threads = [threading.Thread(target=lambda: seen.append(tuple(store.runs()))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(seen)) == 1
+    assert len(seen) == 8

@@ -1,0 +1,26 @@
+"""The package: lazy names, no torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from workbench import figures
+
+
+def test_every_name_resolves_and_unknown_ones_do_not() -> None:
+    assert {"accuracy_heatmap", "NotMeasured", "palette_css", "verdict_sentence"} <= set(dir(figures))
+    for name in figures.__all__:
+        assert callable(getattr(figures, name))
+    with pytest.raises(AttributeError, match="pie_chart"):
+        _ = figures.pie_chart
+
+
+def test_drawing_imports_no_torch() -> None:
+    code = (
+        "import sys; import workbench.figures as f; [getattr(f, n) for n in f.__all__]; "
+        "sys.exit(int(any(m in sys.modules for m in ('torch', 'transformer_lens', 'dash'))))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,36 @@
+#!/bin/sh
+# Runs the named tiers and says in its last lines what did not run.
+# A tier is a pytest marker; unit is whatever has none.
+cd "$(dirname "$0")/.." || exit 1
+python=.venv/bin/python
+missing=""
+failed=""
+
+tier() {
+	name=$1
+	shift
+	echo "== $name =="
+	"$python" -m pytest -q "$@" || failed="$failed $name"
+}
+
+has_browser() {
+	command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 ||
+		command -v google-chrome >/dev/null 2>&1 || [ -x "${CHROMIUM:-}" ]
+}
+
+for name in "$@"; do
+	case $name in
+	unit) tier unit -n 2 -m "not science and not e2e and not browser" ;;
+	browser)
+		if ! has_browser && [ -n "${CI:-}" ]; then make -s browser; fi
+		if has_browser; then tier browser -m browser; else missing="$missing browser"; fi
+		;;
+	*) tier "$name" -m "$name" ;;
+	esac
+done
+
+[ -z "$missing" ] || echo "NOT RUN:$missing (no Chromium found; \`make browser\` installs one)"
+if [ -n "$failed" ]; then
+	echo "FAILED:$failed"
+	exit 1
+fi

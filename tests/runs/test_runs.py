@@ -1,0 +1,149 @@
+"""Run folders: what is found, what is refused, and that damage is always named."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from workbench.models.handmade import majority
+from workbench.runs import Run, RunError, find_runs
+from workbench.runs.folder import run_id, sha256_of, writer_lock
+from workbench.tasks import make_task
+
+
+@pytest.fixture
+def run(make_run):
+    return make_run(majority(), make_task("majority"), trained=9, steps=(0, 100))
+
+
+def weights(run: Run, step: int):
+    return run.step_path(step) / "model.safetensors"
+
+
+def resign(run: Run, step: int) -> None:
+    """Make meta.json agree with the weights, so that only what is inside them can give them away."""
+    meta = run.meta(step)
+    meta["sha256"] = sha256_of(weights(run, step))
+    (run.step_path(step) / "meta.json").write_text(json.dumps(meta))
+
+
+def test_a_run_opens_with_its_task_steps_and_weights(run) -> None:
+    assert (run.name, run.steps, run.trained_length) == ("handmade", [0, 100], 9)
+    assert run.task == make_task("majority")
+    loaded = run.load(100)
+    assert all(torch.equal(a, b) for a, b in zip(loaded.parameters(), majority().parameters(), strict=True))
+    assert not loaded.training
+
+
+def test_runs_are_named_by_their_path_below_the_root(run, tmp_path) -> None:
+    inner = tmp_path / "sweep" / "a"
+    inner.mkdir(parents=True)
+    (inner / "run.json").write_text((run.path / "run.json").read_text())
+    assert [r.name for r in find_runs(tmp_path)] == ["handmade", "sweep/a"]
+    assert [r.name for r in find_runs(run.path)] == ["handmade"]
+
+
+def test_the_id_covers_what_makes_a_run_and_nothing_else(run) -> None:
+    config = json.loads((run.path / "run.json").read_text())
+    assert run_id(config) == run.id == run_id({**config, "created": "later", "versions": {}})
+    changed = {**config, "seeds": {**config["seeds"], "data": 1}}
+    assert run_id(changed) != run.id
+
+
+@pytest.mark.parametrize(("make", "sentence"), [
+    (lambda p: p / "none", "there is no folder"),
+    (lambda p: p, "is not a run: it has no run.json"),
+])  # fmt: skip
+def test_what_is_no_run_is_said(make, sentence, tmp_path) -> None:
+    with pytest.raises(RunError, match=sentence):
+        Run.open(make(tmp_path))
+
+
+def test_a_foreign_format_is_refused(run) -> None:
+    config = json.loads((run.path / "run.json").read_text())
+    (run.path / "run.json").write_text(json.dumps({**config, "format": 2}))
+    with pytest.raises(RunError, match="format 2"):
+        Run.open(run.path)
+
+
+def test_a_missing_step_names_those_there_are(run) -> None:
+    with pytest.raises(RunError, match="no checkpoint at step 7; it has 2: 0, 100"):
+        run.load(7)
+
+
+@pytest.mark.parametrize("offset", [0, 5, 100, -1])
+def test_every_flipped_bit_is_found(run, offset) -> None:
+    data = bytearray(weights(run, 100).read_bytes())
+    data[offset] ^= 1
+    weights(run, 100).write_bytes(bytes(data))
+    with pytest.raises(RunError, match="sha256 differs"):
+        run.load(100)
+    assert run.load(0) is not None, "the other checkpoint is untouched"
+
+
+def test_truncated_missing_and_swapped_checkpoints_are_named(run) -> None:
+    whole = weights(run, 100).read_bytes()
+    weights(run, 100).write_bytes(whole[:-10])
+    resign(run, 100)
+    with pytest.raises(RunError, match=r"00000100.*damaged"):
+        run.load(100)
+    weights(run, 100).unlink()
+    with pytest.raises(RunError, match="is missing"):
+        run.load(100)
+    weights(run, 100).write_bytes(whole)
+    (run.step_path(100) / "meta.json").write_text((run.step_path(0) / "meta.json").read_text())
+    with pytest.raises(RunError, match="says step 0"):
+        run.load(100)
+    (run.step_path(100) / "meta.json").write_text("{")
+    with pytest.raises(RunError, match=r"meta\.json"):
+        run.load(100)
+
+
+@pytest.mark.parametrize(("change", "sentence"), [
+    (lambda w: {**w, "embed.W_E": w["embed.W_E"] * float("nan")}, "not finite in tensor embed.W_E"),
+    (lambda w: {**w, "embed.W_E": w["embed.W_E"][:2]}, r"embed.W_E has shape \(2, 10\)"),
+    (lambda w: {k: v for k, v in w.items() if k != "unembed.b_U"}, "unembed.b_U is missing"),
+    (lambda w: {**w, "blocks.7.attn.W_Q": w["embed.W_E"]}, "blocks.7.attn.W_Q is not part of this model"),
+])  # fmt: skip
+def test_foreign_weights_are_refused_by_name(run, change, sentence) -> None:
+    changed = {k: v.contiguous().clone() for k, v in change(load_file(weights(run, 100))).items()}
+    save_file(changed, weights(run, 100))
+    resign(run, 100)
+    with pytest.raises(RunError, match=sentence):
+        run.load(100)
+
+
+def test_equal_weights_at_two_steps_are_reported(run) -> None:
+    assert run.equal_steps() == [(0, 100)]
+
+
+def test_a_second_writer_is_refused_and_a_stale_lock_taken_over(tmp_path) -> None:
+    with (
+        writer_lock(tmp_path),
+        pytest.raises(RunError, match=f"being written by process {os.getpid()}"),
+        writer_lock(tmp_path),
+    ):
+        pass
+    assert not (tmp_path / "lock").exists()
+    dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
+    (tmp_path / "lock").write_text(f"{dead.stdout.strip()} 1\n")
+    with writer_lock(tmp_path):
+        assert (tmp_path / "lock").exists()
+    (tmp_path / "lock").write_text(f"{os.getpid()} 12345\n")  # this pid, but started at another time
+    with writer_lock(tmp_path):
+        pass
+
+
+def test_reading_a_run_as_data_needs_no_torch(run) -> None:
+    code = (
+        "import sys; from workbench.runs import Run, find_runs; "
+        f"r = Run.open({str(run.path)!r}); r.steps, r.meta(100), r.verify(100), r.trained_length; "
+        "sys.exit(any(m.split('.')[0] in ('torch', 'transformer_lens') for m in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

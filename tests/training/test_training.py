@@ -1,0 +1,189 @@
+"""Training: schedules, laws of length, and continuation to the same bits."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+from workbench.models import ModelConfig
+from workbench.runs import Run, RunError
+from workbench.tasks import make_task
+from workbench.training.config import RunConfig, Seeds, TrainingConfig
+from workbench.training.curriculum import generator
+from workbench.training.optimizer import learning_rate
+from workbench.training.schedule import checkpoint_steps
+from workbench.training.state import NAME, State
+from workbench.training.trainer import Stopped, Trainer
+
+
+def config(steps: int = 12, positions: str = "none", ids: str = "arange", high: int = 9, **training) -> RunConfig:
+    task = make_task("majority")
+    model = ModelConfig(
+        d_vocab=task.d_vocab, d_vocab_out=task.d_vocab_out, n_layers=1, d_model=8, n_heads=2, n_ctx=16,
+        positions=positions, ids=ids,
+    )  # fmt: skip
+    law = TrainingConfig(
+        steps=steps, batch_size=4, curriculum={"law": "uniform", "low": 1, "high": high},
+        checkpoints={"log": 3, "linear": 2}, **training,
+    )  # fmt: skip
+    return RunConfig(task=task, model=model, training=law, seeds=Seeds(init=1, data=2))
+
+
+def hashes(run: Run) -> dict[int, str]:
+    return {step: run.meta(step)["sha256"] for step in run.steps}
+
+
+def stop_at(trainer: Trainer, step: int):
+    def watch(done: int, scores: dict) -> None:
+        trainer.stopping |= done >= step
+
+    trainer.watcher = watch
+    return trainer
+
+
+@pytest.mark.parametrize(("steps", "log", "linear", "expected"), [
+    (1000, 4, 2, [0, 1, 10, 100, 500, 1000]),
+    (100, 0, 4, [0, 25, 50, 75, 100]),
+    (1, 5, 5, [0, 1]),
+    (7, 0, 0, [0, 7]),
+])  # fmt: skip
+def test_checkpoints_are_log_and_evenly_spaced_from_step_0(steps, log, linear, expected) -> None:
+    assert checkpoint_steps(steps, log, linear) == expected
+
+
+def test_learning_rate_laws() -> None:
+    def at(step: int, **law) -> float:
+        return learning_rate(TrainingConfig(steps=110, warmup=10, learning_rate=1.0, **law), step)
+
+    assert at(0) == pytest.approx(1 / 11), "warm-up does not waste its first step at 0"
+    assert at(10, rate_law="cosine") == at(10, rate_law="linear") == at(50, rate_law="constant") == 1.0
+    assert at(60, rate_law="cosine") == at(60, rate_law="linear") == pytest.approx(0.5)
+    assert at(109, rate_law="linear") == pytest.approx(0.01)
+
+
+def test_generators_are_pure_functions_of_their_parts() -> None:
+    def draw(*parts: object) -> float:
+        return float(torch.rand((), generator=generator(*parts)))
+
+    assert draw("data", 0, 1) == draw("data", 0, 1)
+    assert len({draw("data", seed, step) for seed in range(5) for step in range(20)}) == 100
+    assert draw("data", 1, 2) != draw("data", 12, ""), "parts are separated"
+
+
+def test_a_run_leaves_what_it_should(tmp_path) -> None:
+    run = Trainer(config(), tmp_path / "run").run()
+    assert run.steps == [0, 1, 3, 6, 12]
+    assert run.meta(0)["trained_ids"] == []
+    assert run.meta(12)["trained_ids"] == [[0, 9]]
+    assert len(set(hashes(run).values())) == 5, "every checkpoint has weights of its own"
+    assert not (run.path / NAME).exists()
+    assert not (run.path / "lock").exists()
+    log = pq.read_table(run.step_path(6) / "log.parquet").to_pydict()
+    assert log["step"] == [3, 4, 5, 6], "each log starts where the last one ended"
+    assert all(isinstance(x, float) for x in log["loss"])
+
+
+def test_step_0_is_the_initial_model(tmp_path) -> None:
+    from workbench.models import HookedTransformer
+
+    run = Trainer(config(), tmp_path / "run").run()
+    fresh = HookedTransformer(config().model, seed=1).state_dict()
+    assert all(torch.equal(fresh[k], v) for k, v in run.load(0).state_dict().items())
+
+
+@pytest.mark.parametrize("stops", [[1], [2, 5], [6], [3, 4, 7, 11]])
+def test_stopped_anywhere_it_continues_to_the_same_bits(tmp_path, stops) -> None:
+    whole = Trainer(config(), tmp_path / "whole").run()
+    for step in stops:
+        with pytest.raises(Stopped, match=f"stopped at step {step} of 12"):
+            stop_at(Trainer(config(), tmp_path / "cut"), step).run()
+        assert (tmp_path / "cut" / NAME).exists()
+    cut = Trainer(config(), tmp_path / "cut").run()
+    assert hashes(cut) == hashes(whole)
+    for step in whole.steps:
+        assert whole.meta(step)["trained_ids"] == cut.meta(step)["trained_ids"]
+        logs = [pq.read_table(r.step_path(step) / "log.parquet").to_pydict()["step"] for r in (whole, cut)]
+        assert logs[0] == logs[1]
+
+
+def test_without_a_resume_file_it_starts_over_and_checks_what_is_there(tmp_path) -> None:
+    whole = Trainer(config(), tmp_path / "whole").run()
+    with pytest.raises(Stopped):
+        stop_at(Trainer(config(), tmp_path / "cut"), 8).run()
+    (tmp_path / "cut" / NAME).unlink()
+    assert hashes(Trainer(config(), tmp_path / "cut").run()) == hashes(whole)
+
+
+def test_a_checkpoint_with_other_bits_is_noticed(tmp_path) -> None:
+    with pytest.raises(Stopped):
+        stop_at(Trainer(config(), tmp_path / "run"), 8).run()
+    (tmp_path / "run" / NAME).unlink()
+    meta = tmp_path / "run" / "steps" / "00000003" / "meta.json"
+    meta.write_text(json.dumps({**json.loads(meta.read_text()), "sha256": "0" * 64}))
+    with pytest.raises(RunError, match="other weights than this training gives at step 3"):
+        Trainer(config(), tmp_path / "run").run()
+
+
+def test_a_finished_run_is_not_touched(tmp_path) -> None:
+    run = Trainer(config(), tmp_path / "run").run()
+    before = {p: p.stat().st_mtime_ns for p in run.path.rglob("*")}
+    Trainer(config(), tmp_path / "run").run()
+    assert {p: p.stat().st_mtime_ns for p in run.path.rglob("*") if p.is_file()} == {
+        p: t for p, t in before.items() if p.is_file()
+    }
+
+
+def test_another_run_in_the_folder_is_refused(tmp_path) -> None:
+    Trainer(config(), tmp_path / "run").run()
+    with pytest.raises(RunError, match="holds another run .its training differ"):
+        Trainer(config(steps=13), tmp_path / "run").run()
+
+
+def test_a_foreign_or_damaged_resume_file_is_refused(tmp_path) -> None:
+    with pytest.raises(Stopped):
+        stop_at(Trainer(config(), tmp_path / "a"), 5).run()
+    with pytest.raises(Stopped):
+        stop_at(Trainer(config(steps=13), tmp_path / "b"), 5).run()
+    saved = (tmp_path / "b" / NAME).read_bytes()
+    (tmp_path / "a" / NAME).write_bytes(saved)
+    with pytest.raises(RunError, match="belongs to another run"):
+        Trainer(config(), tmp_path / "a").run()
+    (tmp_path / "a" / NAME).write_bytes(saved[:100])
+    with pytest.raises(RunError, match="damaged"):
+        Trainer(config(), tmp_path / "a").run()
+
+
+def test_a_loss_that_is_not_finite_ends_the_run_with_a_sentence(tmp_path) -> None:
+    with pytest.raises(RunError, match="no longer finite at step"):
+        Trainer(config(learning_rate=1e30, warmup=0, clip=0), tmp_path / "run").run()
+
+
+def test_random_offsets_record_all_ids_they_trained(tmp_path) -> None:
+    run = Trainer(config(steps=40, positions="learned", ids="random_offset"), tmp_path / "run").run()
+    assert run.meta(40)["trained_ids"] == [[0, 15]], "every id of the table, with 160 offsets drawn"
+
+
+def test_seen_ids_merge_into_intervals() -> None:
+    state = State()
+    for start, width in ((5, 3), (0, 2), (20, 1), (2, 3)):
+        state.see(torch.arange(start, start + width)[None])
+    assert state.seen == [[0, 7], [20, 20]]
+
+
+def test_lengths_that_positions_cannot_read_are_refused_before_training() -> None:
+    from workbench.models.positions import PositionError
+
+    with pytest.raises(PositionError, match="n_ctx of at least 22"):
+        config(positions="learned", high=21)
+    with pytest.raises(PositionError, match="random_offset needs n_ctx of at least 22"):
+        config(ids="random_offset", high=21)
+
+
+def test_training_learns(tmp_path) -> None:
+    run = Trainer(config(steps=150, learning_rate=1e-2, high=5), tmp_path / "run").run()
+    last = pq.read_table(run.step_path(150) / "log.parquet").to_pydict()
+    first = pq.read_table(run.step_path(1) / "log.parquet").to_pydict()
+    assert last["loss"][-1] < 0.5 * first["loss"][-1]
