@@ -27,7 +27,14 @@ def one_thread() -> None:
 def make_run(tmp_path: Path) -> Callable[..., Any]:
     """``make_run(model, task, trained, name=..., steps=...)``: a run folder that holds the given model."""
 
-    def make(model: Any, task: Any, trained: int, name: str = "handmade", steps: tuple[int, ...] = (100,)) -> Any:
+    def make(
+        model: Any,
+        task: Any,
+        trained: int,
+        name: str = "handmade",
+        steps: tuple[int, ...] = (100,),
+        top_id: int | None = None,
+    ) -> Any:
         from workbench.runs import Run
         from workbench.runs.folder import sha256_of
         from workbench.runs.load import weights_bytes
@@ -40,7 +47,7 @@ def make_run(tmp_path: Path) -> Callable[..., Any]:
             place = folder / "steps" / f"{step:08d}"
             place.mkdir(parents=True)
             (place / "model.safetensors").write_bytes(weights_bytes(model))
-            meta = {"step": step, "sha256": sha256_of(place / "model.safetensors"), "trained_ids": [[0, trained]]}
+            meta = {"step": step, "sha256": sha256_of(place / "model.safetensors"), "trained_ids": [[0, trained if top_id is None else top_id]]}
             (place / "meta.json").write_text(json.dumps(meta))
         (folder / "run.json").write_text(json.dumps(config.as_json()))
         return Run.open(folder)

@@ -271,11 +271,7 @@ def behaviour(fake: Fake, step: int, rng: np.random.Generator) -> Iterator[Row]:
         inside = np.mean([skills[n][0] for n in LENGTHS if n <= TRAINED])
         outside = [n for n in LENGTHS if n > TRAINED]
         failed = next(
-            (
-                a
-                for a, b in pairwise(outside)
-                if skills[a][2] < 0.9 * inside and skills[b][2] < 0.9 * inside
-            ),
+            (a for a, b in pairwise(outside) if skills[a][2] < 0.9 * inside and skills[b][2] < 0.9 * inside),
             None,
         )
         if inside < 0.5:

@@ -284,49 +284,6 @@ def test_r2_below_zero_is_clipped_in_the_drawing_only(robust: pd.DataFrame) -> N
     assert data[(data["series"] == "position") & (data["length"] == 1024)]["value"].item() == -3.0
 
 
-def test_failure_length_is_filled_where_observed_hollow_where_computed(coupled: pd.DataFrame) -> None:
-    figure = build("failure_length", coupled)
-    symbols = {t.name: t.marker.symbol for t in figure.data}
-    assert symbols == {"matched law": "circle", "challenge law": "circle", "L0 H1 critical": "circle-open"}
-    assert [t.x[0] for t in figure.data] == [u_length(100), u_length(100), u_length(120)]
-    assert "100" in [a.text for a in figure.layout.annotations]
-
-
-def test_no_failure_is_an_arrow_past_the_longest_length(robust: pd.DataFrame) -> None:
-    figure = build("failure_length", robust)
-    arrow = traces(figure, "matched law")[0]
-    assert arrow.marker.symbol == "triangle-right"
-    assert arrow.x[0] > u_length(1024)
-    assert "> 1,024" in [a.text for a in figure.layout.annotations]
-    assert "none up to 1,024" in figure.layout.meta["alt"]
-
-
-def test_before_a_run_fits_it_has_no_failure_length(robust: pd.DataFrame) -> None:
-    frame = robust.copy()
-    hit = (frame["quantity"] == "failure_length") & (frame["step"] == 10)
-    frame.loc[hit, ["value", "low", "high", "status"]] = [100.0, 50.0, 100.0, "ok"]
-    figure = build("failure_length", frame, step=10, layer=None, head=None)
-    assert len(figure.data) == 0
-    assert [a.text for a in figure.layout.annotations].count("not fitted") == 2
-
-
-def test_an_undefined_failure_length_has_a_word_and_no_dot(robust: pd.DataFrame) -> None:
-    frame = robust.copy()
-    hit = (frame["quantity"] == "failure_length") & (frame["step"] == STEP)
-    frame.loc[hit, ["status", "note"]] = ["undefined", "skill_in not above noise"]
-    figure = build("failure_length", frame, layer=None, head=None)
-    assert len(figure.data) == 0
-    assert [a.text for a in figure.layout.annotations].count("undefined") == 2
-
-
-def test_an_infinite_critical_length_is_said_not_drawn(coupled: pd.DataFrame) -> None:
-    frame = coupled.copy()
-    frame.loc[frame["quantity"] == "critical_length", "value"] = math.inf
-    figure = build("failure_length", frame)
-    assert "no bound" in [a.text for a in figure.layout.annotations]
-    assert not traces(figure, "L0 H1 critical")
-
-
 @pytest.mark.parametrize("name", ["accuracy_over_length", "decodability_over_length", "head_over_training"])
 def test_cursor_is_a_line_at_u(name: str, robust: pd.DataFrame, drawn: Drawn) -> None:
     figure = build(name, robust, cursor={"step": STEP, "length": LENGTH})

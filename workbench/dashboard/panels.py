@@ -197,8 +197,7 @@ PANELS: tuple[Panel, ...] = (
         ("length", "head"),
         "circuits.hardmax",
         ("hardmax_distance",),
-        "The chosen head in ink, the others grey. 0: uniform on a set of keys and zero elsewhere. "
-        + _BAND,
+        "The chosen head in ink, the others grey. 0: uniform on a set of keys and zero elsewhere. " + _BAND,
     ),
     Panel(
         "heads-length",

@@ -35,6 +35,7 @@ _HOMES = {
     "compare": (
         "accuracy_difference",
         "accuracy_difference_data",
+        "compare_sentence",
         "decodability_difference",
         "decodability_difference_data",
         "head_grid_difference",
@@ -43,7 +44,7 @@ _HOMES = {
     "spark": ("spark_path", "spark_svg"),
     "tokens": ("palette_css",),
     "verdicts": ("glyph_svg", "since_step", "verdict_ribbon"),
-    "sentences": ("compare_sentence", "rail_text", "verdict_sentence", "why_sentence"),
+    "sentences": ("rail_text", "verdict_sentence", "why_sentence"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -13,7 +13,7 @@ from workbench.figures.behaviour import accuracy_heatmap_data, nearest
 from workbench.figures.errors import NotMeasured
 from workbench.figures.headgrid import head_grid
 from workbench.figures.heatmap import add_heatmap, add_heatmap_cursor, add_training_edge, grid_of
-from workbench.figures.labels import sample_size, signed, whole
+from workbench.figures.labels import Piece, interval, proportion, sample_size, signed, whole
 from workbench.figures.marks import (
     Cursor,
     add_cursor,
@@ -253,6 +253,37 @@ def head_grid_difference(
             "curve_b": both["curve_b"],
         }
     )
+
+
+def compare_sentence(difference: pd.DataFrame) -> list[Piece]:
+    """Up to where two runs are equal, and which is higher from where on.
+
+    Args:
+        difference: series of A - B over prefix length at one step: columns length, value, low, high
+            (equal = the interval holds 0).
+    """
+    rows = difference[difference["value"].notna()].sort_values("length")
+    if rows.empty:
+        return [("No length was measured in both.", "plain")]
+    equal = ((rows["low"] <= 0) & (rows["high"] >= 0)).to_list()
+    lengths = [int(n) for n in rows["length"]]
+    if all(equal):
+        return [(f"Equal at every length up to {whole(lengths[-1])}.", "plain")]
+    last = rows.iloc[-1] if not equal[-1] else rows.iloc[len(equal) - 1 - equal[::-1].index(False)]
+    start = len(equal) - 1 - equal[::-1].index(False)
+    while start > 0 and not equal[start - 1] and rows["value"].iloc[start - 1] * last["value"] > 0:
+        start -= 1
+    higher = "A" if last["value"] > 0 else "B"
+    sign = 1 if last["value"] > 0 else -1
+    low, high = sorted((sign * float(last["low"]), sign * float(last["high"])))
+    where = "on" if last["length"] == lengths[-1] else f"to {whole(float(last['length']))}"
+    lead = f"Equal up to length {whole(lengths[start - 1])}; from" if start and all(equal[:start]) else "From"
+    return [
+        (f"{lead} length {whole(lengths[start])} {where} {higher} is higher by ", "plain"),
+        (proportion(abs(float(last["value"]))), "plain"),
+        (f" {interval(low, high)}", "muted"),
+        (f" at {whole(float(last['length']))}.", "plain"),
+    ]
 
 
 def _both(frame_a: pd.DataFrame, frame_b: pd.DataFrame, column: str) -> NDArray[np.float64]:

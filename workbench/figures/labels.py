@@ -8,6 +8,9 @@ from collections.abc import Sequence
 MINUS = "\u2212"
 MISSING = "\u2013"
 
+#: Part of a sentence: its text, and its role (plain, summary, position, or muted for intervals).
+Piece = tuple[str, str]
+
 
 def _missing(x: float | None) -> bool:
     return x is None or math.isnan(x)

@@ -241,13 +241,14 @@ def add_training(
 
 
 def _free_height(figure: go.Figure, span: tuple[float, float], avoid: Sequence[tuple[float, float]]) -> float:
-    """Of a few heights inside the y range, the one furthest from what is drawn within ``span``."""
+    """The lowest height inside the y range that keeps off what is drawn within ``span``, or the furthest."""
     low, high = (float(v) for v in figure.layout.yaxis.range)
     pad = 0.1 * (span[1] - span[0])
     near = [y for x, y in avoid if span[0] - pad <= x <= span[1] + pad and np.isfinite(y)]
-    heights = [low + share * (high - low) for share in (0.16, 0.3, 0.5, 0.7, 0.84)]
-    # ties go to the first: low in the plot is where these figures have the least
-    return max(heights, key=lambda h: round(min((abs(h - y) for y in near), default=1.0), 6))
+    heights = [low + (0.12 + 0.04 * i) * (high - low) for i in range(20)]
+    enough = LABEL_SEPARATION * 1.3 * (high - low) / PLOT_HEIGHT
+    # the lowest height with room enough, because low in the plot is where these figures have the least
+    return max(heights, key=lambda h: round(min(*(abs(h - y) for y in near), enough, enough), 6))
 
 
 def drawn_points(

@@ -14,7 +14,7 @@ import pandas as pd
 
 from workbench.figures.behaviour import KEPT_SKILL, MEASUREMENT, nearest
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import beyond, head_name, interval, proportion, whole
+from workbench.figures.labels import Piece, beyond, head_name, interval, proportion, whole
 from workbench.figures.mechanism import MEASUREMENT as HARDMAX
 from workbench.figures.representation import last_layer, probe_rows
 from workbench.figures.rows import DRAWN, pick
@@ -22,7 +22,6 @@ from workbench.figures.verdicts import since_step, verdict_ribbon, verdict_style
 
 __all__ = [
     "Piece",
-    "compare_sentence",
     "rail_text",
     "since_step",
     "verdict_ribbon",
@@ -30,7 +29,6 @@ __all__ = [
     "why_sentence",
 ]
 
-Piece = tuple[str, str]
 RailRow = Literal["behaviour", "representation", "mechanism"]
 
 #: Lower limit of skill that fitting needs at every trained length of the grid.
@@ -137,37 +135,6 @@ def rail_text(
             return [(f"Attention is not measured at step {whole(step)}.", "plain")]
         return [("Yes. " if kept else "No. ", "plain"), *shape, (".", "plain")]
     raise ValueError(f"unknown row {row!r}; the rows are behaviour, representation and mechanism")
-
-
-def compare_sentence(difference: pd.DataFrame) -> list[Piece]:
-    """Up to where two runs are equal, and which is higher from where on.
-
-    Args:
-        difference: series of A - B over prefix length at one step: columns length, value, low, high
-            (equal = the interval holds 0).
-    """
-    rows = difference[difference["value"].notna()].sort_values("length")
-    if rows.empty:
-        return [("No length was measured in both.", "plain")]
-    equal = ((rows["low"] <= 0) & (rows["high"] >= 0)).to_list()
-    lengths = [int(n) for n in rows["length"]]
-    if all(equal):
-        return [(f"Equal at every length up to {whole(lengths[-1])}.", "plain")]
-    last = rows.iloc[-1] if not equal[-1] else rows.iloc[len(equal) - 1 - equal[::-1].index(False)]
-    start = len(equal) - 1 - equal[::-1].index(False)
-    while start > 0 and not equal[start - 1] and rows["value"].iloc[start - 1] * last["value"] > 0:
-        start -= 1
-    higher = "A" if last["value"] > 0 else "B"
-    sign = 1 if last["value"] > 0 else -1
-    low, high = sorted((sign * float(last["low"]), sign * float(last["high"])))
-    where = "on" if last["length"] == lengths[-1] else f"to {whole(float(last['length']))}"
-    lead = f"Equal up to length {whole(lengths[start - 1])}; from" if start and all(equal[:start]) else "From"
-    return [
-        (f"{lead} length {whole(lengths[start])} {where} {higher} is higher by ", "plain"),
-        (proportion(abs(float(last["value"]))), "plain"),
-        (f" {interval(low, high)}", "muted"),
-        (f" at {whole(float(last['length']))}.", "plain"),
-    ]
 
 
 # ---- behaviour --------------------------------------------------------------------------------------

@@ -1,0 +1,289 @@
+"""What the server answers, asked directly: pages, rows, panels, words, attention."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+from dash import no_update
+
+from workbench.dashboard import words
+from workbench.dashboard.answers import READY, STATE, TABLE, Answers, cursor_of
+from workbench.dashboard.cursor import Cursor, Filters
+from workbench.dashboard.cursorbar import bar, ribbon, verdict_at
+from workbench.dashboard.panels import BY_ID, GRAPHS, PANELS
+from workbench.dashboard.store import RunView, Store
+from workbench.dashboard.summaries import matches
+from workbench.dashboard.worker import Worker
+
+LIGHT = {"theme": "light", "size": 11}
+
+
+def texts(component: Any) -> str:
+    """All text of a component tree."""
+    if component is None or component is no_update:
+        return ""
+    if isinstance(component, str):
+        return component
+    if isinstance(component, (list, tuple)):
+        return " ".join(texts(child) for child in component)
+    return texts(getattr(component, "children", None))
+
+
+def ids(component: Any) -> list[str]:
+    """All component ids of a tree, in order."""
+    if isinstance(component, (list, tuple)):
+        return [i for child in component for i in ids(child)]
+    own = [component.id] if getattr(component, "id", None) else []
+    return own + ids(getattr(component, "children", None) or [])
+
+
+@pytest.fixture
+def robust(answers: Answers) -> RunView:
+    run = answers.store.run("majority-nope-s0")
+    assert run is not None
+    return run
+
+
+@pytest.fixture
+def cursor(robust: RunView) -> Cursor:
+    return Cursor(robust.name, 1000, 200, 0, 1)
+
+
+# ---- pages ---------------------------------------------------------------------------------------
+def test_the_run_page_has_every_panel_once(answers: Answers) -> None:
+    content, nav, here = answers.page("/run", "?run=majority-nope-s0&step=1000")
+    found = ids(content)
+    assert len(found) == len(set(found))
+    assert {f"{panel.id}-panel" for panel in PANELS} | {"attention-panel", "cursorbar"} <= set(found)
+    assert [link.children for link in nav] == ["Runs", "Run"]
+    assert here == {"run": "majority-nope-s0", "title": "majority-nope-s0 · LengthLens", "waits": False}
+
+
+def test_a_stale_link_is_said_on_the_page(answers: Answers) -> None:
+    content, _, _ = answers.page("/run", "?run=majority-nope-s0&step=1700")
+    assert "This link names step 1,700, which majority-nope-s0 does not have." in texts(content)
+
+
+@pytest.mark.parametrize(
+    ("path", "search", "said"),
+    [
+        ("/run", "?run=nothing", "names the run nothing"),
+        ("/run", "", "names no run"),
+        ("/compare", "", "names the page /compare"),
+    ],
+)
+def test_a_link_to_nowhere_shows_all_runs_and_says_so(
+    answers: Answers, path: str, search: str, said: str
+) -> None:
+    content, _, here = answers.page(path, search)
+    assert said in texts(content)
+    assert "grid" in ids(content)
+    assert here["run"] == ""
+
+
+def test_an_unmeasured_run_says_what_would_measure_it(answers: Answers) -> None:
+    content, _, here = answers.page("/run", "?run=majority-learned-s0")
+    assert "lengthlens measure" in texts(content)
+    assert not {f"{panel.id}-panel" for panel in PANELS} & set(ids(content))
+    assert here["waits"]
+    assert not answers.arrived(here)
+
+
+def test_an_empty_folder_shows_the_commands_and_only_one_page(tmp_path: Path) -> None:
+    answers = Answers(Store([tmp_path]), Worker())
+    content, nav, here = answers.page("/", "")
+    assert "make demo" in texts(content)
+    assert "lengthlens train majority --out" in texts(content)
+    assert "python app.py FOLDER" in texts(content)
+    assert "Does a model keep working on" in texts(content)
+    assert [link.children for link in nav] == ["Runs"]
+    assert here["waits"]
+
+
+def test_polling_says_nothing_new_until_something_is(answers: Answers) -> None:
+    version, status, _ = answers.poll(None)
+    assert status == "3 runs · "
+    assert answers.poll(version)[0] is no_update
+    signature = answers.store.version("majority-nope-s0")
+    assert answers.run_version("majority-nope-s0", signature) is no_update
+    assert answers.run_version("majority-nope-s0", "old") == signature
+
+
+# ---- Runs ----------------------------------------------------------------------------------------
+def test_lines_hold_the_last_verdict_and_its_evidence(answers: Answers) -> None:
+    rows = {row["name"]: row for row in answers.rows(Filters())["rows"]}
+    robust, coupled, bare = (
+        rows[n] for n in ("majority-nope-s0", "flip_flop-rotary-s0", "majority-learned-s0")
+    )
+    assert (robust["verdict"], robust["failsText"], robust["since"]) == ("scale-robust", "> 400", 1000)
+    assert (coupled["verdict"], coupled["failed"]) == ("length-coupled", True)
+    assert coupled["longest"] < 0.6 < 0.9 < coupled["inside"]
+    assert robust["longestText"] == "1.00"
+    assert robust["summary"] > 0.9 > 0.3 > robust["position"]
+    assert (bare["verdict"], "spark" in bare) == ("not measured", False)
+    assert bare["command"].startswith("lengthlens measure ")
+
+
+def test_filters_keep_what_they_name(answers: Answers) -> None:
+    def names(**chosen: str) -> set[str]:
+        return {row["name"] for row in answers.rows(Filters(**chosen))["rows"]}
+
+    assert names(verdict="length-coupled") == {"flip_flop-rotary-s0"}
+    assert names(task="majority") == {"majority-nope-s0", "majority-learned-s0"}
+    assert names(positions="rotary") == {"flip_flop-rotary-s0"}
+    assert names(text="MORE 1s no") == {"majority-nope-s0", "majority-learned-s0"}
+    assert names(text="more no positions") == {"majority-nope-s0"}
+    assert names(text="nothing of the kind") == set()
+
+
+def test_cards_count_under_the_other_filters(answers: Answers) -> None:
+    made = answers.rows(Filters(verdict="scale-robust", task="flip_flop"))
+    assert made["rows"] == []
+    counts = {card.to_plotly_json()["props"]["data-verdict"]: texts(card) for card in made["cards"]}
+    assert counts["length-coupled"].split()[0] == "1"
+    assert counts["scale-robust"].split()[0] == "0"
+    assert made["shown"] == "0 of 3 runs"
+    assert made["link"]["href"] == "/?verdict=scale-robust&task=flip_flop"
+
+
+def test_counts_ignore_the_verdict_filter_only() -> None:
+    row = {"name": "a", "question": "", "task": "t", "verdict": "undecided", "positions": "p"}
+    assert matches(row, Filters(verdict="not fitted"), verdict=False)
+    assert not matches(row, Filters(verdict="not fitted"))
+
+
+# ---- Run -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("panel", GRAPHS, ids=lambda p: p.id)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_panel_draws(answers: Answers, robust: RunView, cursor: Cursor, panel: Any, theme: str) -> None:
+    figure, table, state, said, alt, body = answers.panel(
+        panel, robust, cursor, {"theme": theme, "size": 12}, "figure"
+    )
+    assert isinstance(go.Figure(figure), go.Figure)
+    assert (table, state, body) == ([], [], READY)
+    assert said
+    assert len(alt) > 20
+
+
+@pytest.mark.parametrize("panel", PANELS, ids=lambda p: p.id)
+def test_every_panel_has_a_table(answers: Answers, robust: RunView, cursor: Cursor, panel: Any) -> None:
+    made = (answers.head_grid if panel.id == "head-grid" else answers.panel)(
+        panel, robust, cursor, LIGHT, "table"
+    )
+    assert TABLE in made
+    assert f"{len(panel.data(robust, cursor)):,} rows" in texts(made[2 if panel.id == "head-grid" else 1])
+
+
+@pytest.mark.parametrize("panel", PANELS, ids=lambda p: p.id)
+def test_a_snippet_draws_the_same_figure(robust: RunView, cursor: Cursor, panel: Any) -> None:
+    scope: dict[str, Any] = {}
+    *lines, last = panel.snippet(robust, cursor).strip().splitlines()
+    exec("\n".join([*lines, f"made = {last}"]), scope)
+    drawn = panel.draw(robust, cursor, "light", 11, line=True)
+    # a run opened on its own is called by its folder, inside a root by its path below it: here the same
+    assert json.loads(scope["made"].to_json())["data"] == json.loads(drawn.to_json())["data"]
+
+
+def test_a_panel_without_rows_names_the_folder_and_the_command(answers: Answers, cursor: Cursor) -> None:
+    bare = answers.store.run("majority-learned-s0")
+    assert bare is not None
+    _, _, state, _, _, body = answers.panel(BY_ID["accuracy-training"], bare, cursor, LIGHT, "figure")
+    assert body == STATE
+    assert "measurements/" in texts(state)
+    assert "--only behaviour" in texts(state)
+
+
+def test_a_panel_is_drawn_once_per_place(answers: Answers, robust: RunView, cursor: Cursor) -> None:
+    panel = BY_ID["accuracy-length"]
+    first = answers.panel(panel, robust, cursor, LIGHT, "figure")[0]
+    moved = Cursor(cursor.run, cursor.step, 5, 1, 2)
+    assert answers.panel(panel, robust, moved, LIGHT, "figure")[0] is first
+    assert answers.panel(panel, robust, Cursor(cursor.run, 3000, 5), LIGHT, "figure")[0] is not first
+
+
+def test_a_step_move_leaves_the_first_column_alone() -> None:
+    assert all("step" not in panel.needs for panel in PANELS if panel.column == "training")
+    assert all("length" not in panel.needs for panel in PANELS if panel.column == "length")
+    assert all("step" in panel.needs for panel in PANELS if panel.column == "cursor")
+
+
+def test_the_head_grid_marks_the_chosen_head(answers: Answers, robust: RunView, cursor: Cursor) -> None:
+    cells, style, _, _, said, body = answers.head_grid(BY_ID["head-grid"], robust, cursor, LIGHT, "figure")
+    buttons = [c.to_plotly_json()["props"] for c in cells if type(c).__name__ == "Button"]
+    assert [b["data-pick-head"] for b in buttons if b["aria-pressed"] == "true"] == ["0.1"]
+    assert len(buttons) == 8
+    assert "repeat(4," in style["gridTemplateColumns"]
+    assert (said, body) == ("line: length", READY)
+
+
+def test_the_sentence_speaks_of_the_cursor(robust: RunView) -> None:
+    at = Cursor(robust.name, 3000, 200)
+    assert texts(words.verdict(robust, at)).startswith("Scale-robust  at step 3,000")
+    assert texts(words.verdict(robust, Cursor(robust.name, 0, 200))).startswith("Not fitted")
+    assert "transformer 2 layers, 4 heads, no positions" in texts(words.meta(robust))
+    assert words.rail(robust, "mechanism", at) != words.rail(robust, "mechanism", Cursor(robust.name, 0, 200))
+
+
+def test_the_ribbon_changes_where_the_verdict_does(robust: RunView) -> None:
+    gradient = ribbon(robust, 0.0, 11.55)["background"]
+    assert gradient.index("--ribbon-unfitted") < gradient.index("--summary")
+    assert verdict_at(robust, 0) == "not fitted"
+    assert verdict_at(robust, 12345) == "not measured"
+
+
+def test_the_bar_offers_every_head_and_marks_every_checkpoint(robust: RunView, cursor: Cursor) -> None:
+    parts = {c.id: c for c in _walk(bar(robust, cursor, ["majority-nope-s0"])) if getattr(c, "id", None)}
+    assert [option["value"] for option in parts["head-select"].data][-1] == "1.3"
+    assert len(parts["step-slider"].marks) == len(robust.steps)
+    assert parts["scale"].data["at"] == {"step": 1000, "length": 200, "head": "0.1"}
+    trained = [mark for mark in parts["length-slider"].marks if mark.get("label") == "50"]
+    assert len(trained) == 1
+
+
+def _walk(component: Any) -> Any:
+    if isinstance(component, (list, tuple)):
+        for child in component:
+            yield from _walk(child)
+    elif component is not None and not isinstance(component, str):
+        yield component
+        yield from _walk(getattr(component, "children", None))
+
+
+def test_stores_become_a_cursor() -> None:
+    assert cursor_of("r", 100, 50, "1.3", "score", 2) == Cursor("r", 100, 50, 1, 3, "score", 2)
+
+
+# ---- attention -----------------------------------------------------------------------------------
+def test_attention_comes_from_the_worker(answers: Answers, robust: RunView) -> None:
+    at = Cursor(robust.name, 1000, 50, 0, 1, sample=4)
+    key = answers.ask(robust, at)
+    answers.worker.wait(key, 60)
+    made = answers.attention(key, robust, at, LIGHT, "figure")
+    assert (made["class"], made["poll"]) == (READY, True)
+    assert "length 50" in made["slice"]
+    assert len(made["strip"][1].children) == 51
+    assert "L0 H1" in texts(made["note"])
+    score = answers.attention(key, robust, Cursor(robust.name, 1000, 50, 0, 1, "score", 4), LIGHT, "figure")
+    assert score["figure"].layout.meta["title"] == "Attention score"
+    assert answers.attention(key, robust, at, LIGHT, "table")["class"] == TABLE
+
+
+def test_an_attention_error_stands_in_its_place(small_root: Path, robust: RunView) -> None:
+    answers = Answers(Store([small_root]), Worker(), "fakes:nothing")
+    at = Cursor(robust.name, 1000, 50)
+    key = answers.ask(robust, at)
+    answers.worker.wait(key, 60)
+    made = answers.attention(key, robust, at, LIGHT, "figure")
+    answers.worker.close()
+    assert made["class"] == STATE
+    assert "This could not be computed" in texts(made["state"])
+
+
+def test_before_anything_is_asked_the_place_is_held(
+    answers: Answers, robust: RunView, cursor: Cursor
+) -> None:
+    assert answers.attention(None, robust, cursor, LIGHT, "figure")["class"] == "body first"

@@ -1,0 +1,207 @@
+"""The whole road by its commands: train, stop, continue, measure, show; and what bad input gets."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+SMALL = ["--lengths", "1-9", "--layers", "1", "--d-model", "8", "--heads", "2", "--batch-size", "8"]
+
+
+def command(*words: object) -> list[str]:
+    return [sys.executable, "-m", "workbench.cli.main", *map(str, words)]
+
+
+def lengthlens(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(*words), capture_output=True, text=True, cwd=cwd, timeout=300)
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    return {p.parent.name: json.loads(p.read_text())["sha256"] for p in sorted(folder.glob("steps/*/meta.json"))}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("road") / "majority"
+    done = lengthlens("train", "majority", "--out", folder, "--steps", 400, *SMALL)
+    assert done.returncode == 0, done.stderr
+    assert "Next: lengthlens measure" in done.stdout
+    assert "400/400 steps" in done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def measured(trained: Path) -> Path:
+    done = lengthlens("measure", trained, "--steps", "0,400", "--sequences", 64)
+    assert done.returncode == 0, done.stderr
+    assert "2 of 2 checkpoints measured in 1 runs" in done.stdout
+    return trained
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_run_ended_by_a_signal_continues_to_the_same_bits(trained: Path, tmp_path: Path, how: signal.Signals) -> None:
+    folder = tmp_path / "cut"
+    words = ("train", "majority", "--out", folder, "--steps", 400, *SMALL)
+    process = subprocess.Popen(command(*words), stderr=subprocess.PIPE, text=True)
+    while not (folder / "steps" / "00000006").exists():
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.01)
+    process.send_signal(how)
+    _, said = process.communicate(timeout=60)
+    assert not (folder / "steps" / "00000400").exists(), "it was to be ended before its end"
+    if how is not signal.SIGKILL:
+        assert process.returncode == 130
+        assert "the same command continues" in said
+        assert (folder / "resume.safetensors").exists()
+    done = lengthlens(*words)
+    assert done.returncode == 0, done.stderr
+    assert hashes(folder) == hashes(trained)
+
+
+def test_every_measurement_leaves_rows_of_both_checkpoints(measured: Path) -> None:
+    from workbench.table import Table
+
+    table = Table.load(measured)
+    assert table.problems == []
+    found = table.sql("select distinct measurement, step from rows order by all")
+    assert set(map(tuple, found.to_numpy())) == {
+        (m, s) for m in ("behaviour", "circuits.hardmax", "probes.position", "probes.summary") for s in (0, 400)
+    }
+    for spec in table.specs.values():
+        defined = {q["name"] for q in spec["quantities"]}
+        rows = table.frame(measurement=spec["name"])
+        assert set(rows["quantity"]) <= defined, "every quantity in the table has a definition"
+    bad = table.sql("select * from rows where status = 'ok' and value is null and label = ''")
+    assert bad.empty, bad
+
+
+def test_measuring_again_finds_everything_there(measured: Path) -> None:
+    again = lengthlens("measure", measured, "--steps", "0,400", "--sequences", 64)
+    assert "0 of 0 checkpoints measured" in again.stdout
+    assert "8 measurements were already there" in again.stdout
+
+
+def test_serial_and_parallel_measuring_agree(measured: Path, tmp_path: Path) -> None:
+    import shutil
+
+    from workbench.table import Table
+
+    other = tmp_path / "majority"
+    shutil.copytree(measured, other, ignore=shutil.ignore_patterns("measurements", "table.parquet"))
+    done = lengthlens("measure", other, "--steps", "0,400", "--sequences", 64, "--executor", "serial")
+    assert done.returncode == 0, done.stderr
+    keys = ["measurement", "step", "law", "length", "layer", "head", "quantity", "target", "mode", "control"]
+    frames = [Table.load(f).frame().sort_values(keys).reset_index(drop=True) for f in (measured, other)]
+    assert frames[0].equals(frames[1])
+
+
+def test_families_have_their_own_command(trained: Path, tmp_path: Path) -> None:
+    for package in ("probes", "circuits"):
+        words = [sys.executable, "-m", package, str(trained), "--steps", "1", "--sequences", "64"]
+        done = subprocess.run(words, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        folders = {p.parent.name for p in trained.glob("measurements/*/00000001-*") if package in p.parent.name}
+        assert folders
+    assert not list(trained.glob("measurements/behaviour/00000001-*"))
+
+
+def test_show_tells_the_verdict_without_torch(measured: Path) -> None:
+    shown = lengthlens("show", measured)
+    assert shown.returncode == 0, shown.stderr
+    assert "majority" in shown.stdout
+    assert "at step 400" in shown.stdout
+    assert "challenge" in shown.stdout
+    code = "import sys; sys.argv = ['x', 'show', sys.argv[1]]\nfrom workbench.cli.main import main\ntry: main()\nexcept SystemExit: pass\nassert 'torch' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code, str(measured)], capture_output=True).returncode == 0
+
+
+def test_tasks_are_listed_one_a_line() -> None:
+    lines = lengthlens("tasks").stdout.strip().splitlines()
+    assert [line.split()[0] for line in lines] == ["flip_flop", "parity", "majority", "mod_p_mean", "kgram_retrieval"]
+
+
+MY_TASK = '''
+from workbench.tasks.counting import Majority
+
+class MyTask(Majority):
+    """Majority under another name."""
+    name = "mine"
+'''
+
+
+def test_a_task_from_a_file_trains_and_is_measured(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MY_TASK)
+    done = lengthlens("train", "mine.py:MyTask", "--out", "run", "--steps", 3, *SMALL, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    done = lengthlens("measure", "run", "--only", "behaviour", "--sequences", 16, "--steps", "3", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("words", "sentence"), [
+    (["train", "majorty"], "did you mean majority"),
+    (["train", "majority", "--positions", "rotry"], "did you mean rotary"),
+    (["train", "majority", "--ids", "offset"], "did you mean random_offset"),
+    (["train", "majority", "--stpes", "3"], "--steps"),
+    (["train", "majority", "--lengths", "50-1"], "the shortest length exceeds the longest"),
+    (["train", "majority", "--lengths", "many"], "LOW-HIGH"),
+    (["train", "majority", "--lengths", "2-2"], "no admissible length between 2 and 2"),
+    (["train", "majority", "--positions", "learned", "--lengths", "1-600"], "train with n_ctx of at least 600"),
+    (["train", "majority", "--heads", "3"], "d_model 64 is not a multiple of n_heads 3"),
+    (["train", "majority", "--set", "training.weight_decy=1"], "did you mean weight_decay"),
+    (["train", "majority", "--set", "trainng.steps=1"], "settings start with task., model., training., seeds."),
+    (["train", "flip_flop", "--set", "task.write_probability=2"], "write_probability"),
+    (["train", "nothing.py:MyTask"], "nothing.py"),
+    (["measure", "nowhere"], "there is no folder nowhere"),
+    (["measure", "."], "holds no run"),
+    (["measure", ".", "--executor", "procesess"], "did you mean processes"),
+    (["show", "."], "is not a run"),
+    (["mesure", "."], "measure"),
+])  # fmt: skip
+def test_bad_input_gets_one_sentence_and_a_non_zero_exit(tmp_path: Path, words: list[str], sentence: str) -> None:
+    (tmp_path / "notes.txt").write_text("not a run")
+    done = lengthlens(*words, cwd=tmp_path)
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    assert sentence in " ".join(done.stderr.replace("│", " ").split()), done.stderr
+    assert not list(tmp_path.rglob("run.json")), "nothing is begun"
+
+
+def test_bad_measure_options_on_a_real_run(measured: Path) -> None:
+    for words, sentence in (
+        (["--only", "hardmax"], "did you mean circuits.hardmax"),
+        (["--lengths", "10"], "the next admissible length is 11"),
+        (["--steps", "7"], "no checkpoint at step 7"),
+        (["--set", "behaviour.x=1"], "behaviour has no setting 'x'"),
+    ):
+        done = lengthlens("measure", measured, *words)
+        assert done.returncode == 2, done.stderr
+        assert sentence in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_damaged_checkpoint_makes_the_exit_status_1(measured: Path, tmp_path: Path) -> None:
+    import shutil
+
+    run = tmp_path / "run"
+    shutil.copytree(measured, run, ignore=shutil.ignore_patterns("measurements", "table.parquet"))
+    weights = run / "steps" / "00000000" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1])
+    done = lengthlens("measure", run, "--steps", "0,400", "--only", "behaviour", "--sequences", 16)
+    assert done.returncode == 1
+    assert "1 of 2 checkpoints measured" in done.stdout
+    assert "00000000" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_answers_without_torch() -> None:
+    code = "import sys; sys.argv = ['lengthlens', '--help']\nfrom workbench.cli.main import main\ntry: main()\nexcept SystemExit: pass\nassert 'torch' not in sys.modules and 'pandas' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, env=os.environ).returncode == 0

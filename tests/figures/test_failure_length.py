@@ -1,0 +1,65 @@
+"""Failure lengths: observed, computed, beyond measurement, undefined."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from workbench.figures import failure_length
+from workbench.figures.template import u_length
+
+STEP = 1000
+
+
+def build(frame: pd.DataFrame, **changes: Any) -> go.Figure:
+    return failure_length(frame, **({"trained": 50, "step": STEP, "layer": 0, "head": 1} | changes))
+
+
+def traces(figure: go.Figure, name: str) -> list[Any]:
+    return [trace for trace in figure.data if trace.name == name]
+
+
+def test_failure_length_is_filled_where_observed_hollow_where_computed(coupled: pd.DataFrame) -> None:
+    figure = build(coupled)
+    symbols = {t.name: t.marker.symbol for t in figure.data}
+    assert symbols == {"matched law": "circle", "challenge law": "circle", "L0 H1 critical": "circle-open"}
+    assert [t.x[0] for t in figure.data] == [u_length(100), u_length(100), u_length(120)]
+    assert "100" in [a.text for a in figure.layout.annotations]
+
+
+def test_no_failure_is_an_arrow_past_the_longest_length(robust: pd.DataFrame) -> None:
+    figure = build(robust)
+    arrow = traces(figure, "matched law")[0]
+    assert arrow.marker.symbol == "triangle-right"
+    assert arrow.x[0] > u_length(1024)
+    assert "> 1,024" in [a.text for a in figure.layout.annotations]
+    assert "none up to 1,024" in figure.layout.meta["alt"]
+
+
+def test_before_a_run_fits_it_has_no_failure_length(robust: pd.DataFrame) -> None:
+    frame = robust.copy()
+    hit = (frame["quantity"] == "failure_length") & (frame["step"] == 10)
+    frame.loc[hit, ["value", "low", "high", "status"]] = [100.0, 50.0, 100.0, "ok"]
+    figure = build(frame, step=10, layer=None, head=None)
+    assert len(figure.data) == 0
+    assert [a.text for a in figure.layout.annotations].count("not fitted") == 2
+
+
+def test_an_undefined_failure_length_has_a_word_and_no_dot(robust: pd.DataFrame) -> None:
+    frame = robust.copy()
+    hit = (frame["quantity"] == "failure_length") & (frame["step"] == STEP)
+    frame.loc[hit, ["status", "note"]] = ["undefined", "skill_in not above noise"]
+    figure = build(frame, layer=None, head=None)
+    assert len(figure.data) == 0
+    assert [a.text for a in figure.layout.annotations].count("undefined") == 2
+
+
+def test_an_infinite_critical_length_is_said_not_drawn(coupled: pd.DataFrame) -> None:
+    frame = coupled.copy()
+    frame.loc[frame["quantity"] == "critical_length", "value"] = math.inf
+    figure = build(frame)
+    assert "no bound" in [a.text for a in figure.layout.annotations]
+    assert not traces(figure, "L0 H1 critical")
