@@ -37,8 +37,10 @@ def ids(component: Any) -> list[str]:
     """All component ids of a tree, in order."""
     if isinstance(component, (list, tuple)):
         return [i for child in component for i in ids(child)]
+    if component is None or isinstance(component, str):
+        return []
     own = [component.id] if getattr(component, "id", None) else []
-    return own + ids(getattr(component, "children", None) or [])
+    return own + ids(getattr(component, "children", None))
 
 
 @pytest.fixture

@@ -183,7 +183,7 @@ def test_chunked_forwards_equal_whole_ones(monkeypatch) -> None:
     monkeypatch.setattr("workbench.measure.study.CHUNK_TOKENS", 60)
     parts = forward(majority(), batch, ["blocks.0.hook_resid_post"])
     assert all(torch.allclose(whole[k], parts[k], atol=1e-6) for k in whole)
-    with pytest.raises(KeyError, match="no hook 'blocks.9.hook'"):
+    with pytest.raises(KeyError, match=r"no hook 'blocks\.9\.hook'"):
         forward(majority(), batch, ["blocks.9.hook"])
 
 

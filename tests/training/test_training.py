@@ -11,8 +11,8 @@ import torch
 from workbench.models import ModelConfig
 from workbench.runs import Run, RunError
 from workbench.tasks import make_task
+from workbench.tasks.seeds import generator
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
-from workbench.training.curriculum import generator
 from workbench.training.optimizer import learning_rate
 from workbench.training.schedule import checkpoint_steps
 from workbench.training.state import NAME, State
@@ -138,7 +138,7 @@ def test_a_finished_run_is_not_touched(tmp_path) -> None:
 
 def test_another_run_in_the_folder_is_refused(tmp_path) -> None:
     Trainer(config(), tmp_path / "run").run()
-    with pytest.raises(RunError, match="holds another run .its training differ"):
+    with pytest.raises(RunError, match=r"holds another run \(its training differ"):
         Trainer(config(steps=13), tmp_path / "run").run()
 
 

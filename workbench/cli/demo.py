@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import threading
@@ -95,10 +96,9 @@ def _watch(bar: Bar, items: list[tuple[str, str]], ended: threading.Event) -> No
 
 def _steps_done(folder: Path) -> int:
     reached = [int(p.name) for p in folder.glob("steps/[0-9]*")]
-    try:
+    # Between a checkpoint and the next line there is no tail to read.
+    with contextlib.suppress(OSError, ValueError, KeyError):
         reached += [json.loads(line)["step"] for line in (folder / "live.jsonl").read_text().splitlines()[-1:]]
-    except (OSError, ValueError, KeyError):
-        pass  # between a checkpoint and the next line there is no tail to read
     return max(reached, default=0)
 
 

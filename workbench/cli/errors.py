@@ -7,6 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 INTERRUPTED = 130
+MENDABLE = {
+    "ExecutorError", "MeasurementError", "PositionError", "RunError", "TableError", "TaskError", "UsageError",
+}  # fmt: skip
 
 
 def guarded(command: Callable[..., Any]) -> int:
@@ -39,9 +42,8 @@ def say(error: BaseException) -> str | None:
     if isinstance(error, OSError):
         return f"{error.filename or ''}: {error.strerror or error}".removeprefix(": ")
     # By name: importing the classes would import torch for every error of the torch-free commands.
-    mendable = {"TaskError", "PositionError", "RunError", "MeasurementError", "TableError", "ExecutorError", "UsageError"}
     names = {cls.__name__ for cls in type(error).__mro__}
-    return str(error) if names & mendable else None
+    return str(error) if names & MENDABLE else None
 
 
 class UsageError(ValueError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -30,7 +30,7 @@ and look at the result in a browser:
 def train(
     task: Annotated[str, typer.Argument(help="A task's name (see `lengthlens tasks`), or `file.py:MyTask`.")],
     out: Annotated[
-        Optional[Path], typer.Option(help="The run's folder. Default: checkpoints/TASK-POSITIONS-sSEED.")
+        Path | None, typer.Option(help="The run's folder. Default: checkpoints/TASK-POSITIONS-sSEED.")
     ] = None,
     positions: Annotated[str, typer.Option(help="Position encoding: none, learned, rotary.")] = "none",
     ids: Annotated[str, typer.Option(help="Position ids in training: arange, random_offset.")] = "arange",
@@ -44,7 +44,7 @@ def train(
     batch_size: Annotated[int, typer.Option(min=1, help="Sequences per step.")] = 64,
     seed: Annotated[int, typer.Option(min=0, help="Seed of weights and data; --set seeds.init=.. sets one.")] = 0,
     set_: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Option(
             "--set",
             metavar="PATH=VALUE",
@@ -79,22 +79,22 @@ def train(
 def measure(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Runs, or folders of runs.")],
     only: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Option(help="A measurement (behaviour, circuits.hardmax, ...) or family (`probes.`). Repeatable."),
     ] = None,
-    steps: Annotated[Optional[str], typer.Option(help="Checkpoints, e.g. 0,100,2000; default all; `last`.")] = None,
+    steps: Annotated[str | None, typer.Option(help="Checkpoints, e.g. 0,100,2000; default all; `last`.")] = None,
     lengths: Annotated[
-        Optional[str], typer.Option(help="Prefix lengths, e.g. 100,200,400; default up to 8 x the trained one.")
+        str | None, typer.Option(help="Prefix lengths, e.g. 100,200,400; default up to 8 x the trained one.")
     ] = None,
     sequences: Annotated[
-        Optional[int], typer.Option(min=2, help="Sequences per law and length; default what each measurement wants.")
+        int | None, typer.Option(min=2, help="Sequences per law and length; default what each measurement wants.")
     ] = None,
     set_: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Option("--set", metavar="MEASUREMENT.SETTING=VALUE", help="A measurement's setting. Repeatable."),
     ] = None,
     executor: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
-    workers: Annotated[Optional[int], typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
 ) -> None:
     """Measure checkpoints: whatever is missing, in parallel; what is there stays.
 
@@ -109,7 +109,7 @@ def measure(
 @app.command("app")
 def app_command(
     folders: Annotated[
-        Optional[list[Path]], typer.Argument(metavar="[DIR]...", help="Folders of runs; default checkpoints/.")
+        list[Path] | None, typer.Argument(metavar="[DIR]...", help="Folders of runs; default checkpoints/.")
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8050,
@@ -132,7 +132,7 @@ def tasks() -> None:
 @app.command()
 def show(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")],
-    step: Annotated[Optional[int], typer.Option(min=0, help="Checkpoint; default the last measured.")] = None,
+    step: Annotated[int | None, typer.Option(min=0, help="Checkpoint; default the last measured.")] = None,
 ) -> None:
     """Show a run in the terminal: its verdict, its behaviour over prefix length, and its steps."""
     from workbench.cli.show import show_command

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -102,14 +102,14 @@ def run_for_package(package: str) -> None:
 
     def command(
         folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Runs, or folders of runs.")],
-        steps: Annotated[Optional[str], typer.Option(help="Checkpoints, e.g. 0,100,2000; default all.")] = None,
-        lengths: Annotated[Optional[str], typer.Option(help="Prefix lengths, e.g. 100,200,400.")] = None,
-        sequences: Annotated[Optional[int], typer.Option(min=2, help="Sequences per law and length.")] = None,
+        steps: Annotated[str | None, typer.Option(help="Checkpoints, e.g. 0,100,2000; default all.")] = None,
+        lengths: Annotated[str | None, typer.Option(help="Prefix lengths, e.g. 100,200,400.")] = None,
+        sequences: Annotated[int | None, typer.Option(min=2, help="Sequences per law and length.")] = None,
         set_: Annotated[
-            Optional[list[str]], typer.Option("--set", metavar="MEASUREMENT.SETTING=VALUE", help="Repeatable.")
+            list[str] | None, typer.Option("--set", metavar="MEASUREMENT.SETTING=VALUE", help="Repeatable.")
         ] = None,
         executor: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
-        workers: Annotated[Optional[int], typer.Option(min=1, help="Worker processes.")] = None,
+        workers: Annotated[int | None, typer.Option(min=1, help="Worker processes.")] = None,
     ) -> None:
         measure_command(folders, [f"{package}."], steps, lengths, sequences, set_ or [], executor, workers)
 

@@ -121,7 +121,8 @@ class Measurement(Protocol):
 
     A module that offers one names its class ``MEASUREMENT``; the class is built with its settings as
     keywords, all of which have defaults. The engine makes a fresh instance per checkpoint, calls
-    ``observe`` once per law in ``spec.laws`` and length in the grid, and ``finish`` at the end.
+    ``observe`` once per law in ``spec.laws`` and length in the grid, lengths ascending, and ``finish`` at
+    the end.
     """
 
     @property

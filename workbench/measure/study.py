@@ -14,7 +14,7 @@ from workbench.measure.measurement import Grid
 from workbench.models.protocol import HookedModel
 from workbench.runs.folder import Run, RunError
 from workbench.tasks.base import Batch, Task
-from workbench.training.curriculum import generator
+from workbench.tasks.seeds import generator
 
 T = TypeVar("T")
 

@@ -51,7 +51,7 @@ class Attention(nn.Module):
         if by is not None:
             q, k = self.hook_rot_q(rotate(q, by)), self.hook_rot_k(rotate(k, by))
         attend = self.explicit if observed(self.hook_attn_scores, self.hook_pattern) else self.fused
-        z = self.hook_z(attend(q, k, v))
+        z: Tensor = self.hook_z(attend(q, k, v))
         out = rearrange(z, "b p h e -> b p (h e)") @ rearrange(self.W_O, "h e d -> (h e) d")
         return out + self.b_O
 

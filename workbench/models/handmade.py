@@ -30,15 +30,16 @@ def key_head(margin: float, n_ctx: int = 4096) -> HookedTransformer:
         )
     )  # fmt: skip
     constant, key, seen = 0, 1, 2
-    attn = model.blocks[0].attn
+    weights = dict(model.named_parameters())
+    attn = "blocks.0.attn"
     with torch.no_grad():
-        model.embed.W_E[:, constant] = 1.0
-        model.embed.W_E[2, key] = 1.0
-        attn.W_Q[0, constant, 0] = 1.0
-        attn.W_K[0, key, 0] = margin * model.cfg.attn_scale
-        attn.W_V[0, key, 1] = 1.0
-        attn.W_O[0, 1, seen] = 1.0
-        model.unembed.W_U[seen, 1] = 1.0
+        weights["embed.W_E"][:, constant] = 1.0
+        weights["embed.W_E"][2, key] = 1.0
+        weights[f"{attn}.W_Q"][0, constant, 0] = 1.0
+        weights[f"{attn}.W_K"][0, key, 0] = margin * model.cfg.attn_scale
+        weights[f"{attn}.W_V"][0, key, 1] = 1.0
+        weights[f"{attn}.W_O"][0, 1, seen] = 1.0
+        weights["unembed.W_U"][seen, 1] = 1.0
     return model
 
 
@@ -81,28 +82,29 @@ def majority(gain_length: int = 4096, window: int | None = None, n_ctx: int = 40
         )
     )  # fmt: skip
     gain = 4.0 * (gain_length + 1)
+    weights = dict(model.named_parameters())
+    query, key, value, out = (weights[f"blocks.0.attn.W_{part}"] for part in "QKVO")
     with torch.no_grad():
-        embedding = model.embed.W_E
+        embedding, unembedding = weights["embed.W_E"], weights["unembed.W_U"]
         embedding[:, ONE] = 1.0
         embedding[0, BOS] = 1.0
         embedding[1:, REAL] = 1.0
         embedding[1, ZERO_TOKEN] = 1.0
         embedding[2, ONE_TOKEN] = 1.0
-        count = model.blocks[0].attn
-        count.W_V[0, BOS, 0] = 1.0
-        count.W_V[0, ONE_TOKEN, 1] = 1.0
-        count.W_V[0, ZERO_TOKEN, 1] = -1.0
-        count.W_O[0, 0, UNIT] = 1.0
-        count.W_O[0, 1, MEAN] = 1.0
+        value[0, BOS, 0] = 1.0
+        value[0, ONE_TOKEN, 1] = 1.0
+        value[0, ZERO_TOKEN, 1] = -1.0
+        out[0, 0, UNIT] = 1.0
+        out[0, 1, MEAN] = 1.0
         if window is not None:
-            model.pos_embed.W_pos[window + 1 :, LATE] = 1.0
-            count.W_Q[0, ONE, 0] = 1.0
-            count.W_K[0, LATE, 0] = -60.0 * model.cfg.attn_scale
+            weights["pos_embed.W_pos"][window + 1 :, LATE] = 1.0
+            query[0, ONE, 0] = 1.0
+            key[0, LATE, 0] = -60.0 * model.cfg.attn_scale
         # G (d - 1/2) / K: at least 2 where ones lead, at most -2 elsewhere, and far below 0 at BOS.
-        _step(model.blocks[0].mlp, {MEAN: gain, UNIT: -gain / 2, BOS: -2 * gain}, COARSE)
-        _step(model.blocks[1].mlp, {COARSE: 2.0, ONE: -0.5}, CLEAN)
-        model.unembed.W_U[CLEAN, 1], model.unembed.W_U[CLEAN, 0] = 1.0, -1.0
-        model.unembed.W_U[ONE, 1], model.unembed.W_U[ONE, 0] = -0.5, 0.5
+        _step(weights, 0, {MEAN: gain, UNIT: -gain / 2, BOS: -2 * gain}, COARSE)
+        _step(weights, 1, {COARSE: 2.0, ONE: -0.5}, CLEAN)
+        unembedding[CLEAN, 1], unembedding[CLEAN, 0] = 1.0, -1.0
+        unembedding[ONE, 1], unembedding[ONE, 0] = -0.5, 0.5
     return model
 
 
@@ -112,13 +114,15 @@ def _blank(cfg: ModelConfig) -> HookedTransformer:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.zero_()
-    return model.eval()
+    model.eval()
+    return model
 
 
-def _step(mlp: torch.nn.Module, reads: dict[int, float], writes: int) -> None:
-    """Write S(y) = relu(y) - relu(y - 1) with y the stated combination of dimensions."""
+def _step(weights: dict[str, torch.nn.Parameter], layer: int, reads: dict[int, float], writes: int) -> None:
+    """Let an MLP write S(y) = relu(y) - relu(y - 1), with y the stated combination of dimensions."""
+    inner, outer = weights[f"blocks.{layer}.mlp.W_in"], weights[f"blocks.{layer}.mlp.W_out"]
     for unit, sign in ((0, 1.0), (1, -1.0)):
         for dimension, weight in reads.items():
-            mlp.W_in[dimension, unit] = weight
-        mlp.W_out[unit, writes] = sign
-    mlp.W_in[ONE, 1] -= 1.0
+            inner[dimension, unit] = weight
+        outer[unit, writes] = sign
+    inner[ONE, 1] -= 1.0

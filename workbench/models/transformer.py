@@ -53,7 +53,8 @@ class LayerNorm(nn.Module):
             return F.layer_norm(x, x.shape[-1:], self.w, self.b, self.eps)
         x = x - x.mean(-1, keepdim=True)
         scale = self.hook_scale((x.pow(2).mean(-1, keepdim=True) + self.eps).sqrt())
-        return self.hook_normalized(x / scale) * self.w + self.b
+        normalized: Tensor = self.hook_normalized(x / scale)
+        return normalized * self.w + self.b
 
 
 class MLP(nn.Module):
@@ -69,8 +70,8 @@ class MLP(nn.Module):
         self.hook_pre, self.hook_post = HookPoint(), HookPoint()
 
     def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_model"]:
-        pre = self.hook_pre(x @ self.W_in + self.b_in)
-        return self.hook_post(self.act(pre)) @ self.W_out + self.b_out
+        post: Tensor = self.hook_post(self.act(self.hook_pre(x @ self.W_in + self.b_in)))
+        return post @ self.W_out + self.b_out
 
 
 class Block(nn.Module):
@@ -96,7 +97,8 @@ class Block(nn.Module):
         if not self.attn_only:
             x = self.hook_resid_mid(x)
             x = x + self.hook_mlp_out(self.mlp(self.ln2(x)))
-        return self.hook_resid_post(x)
+        x = self.hook_resid_post(x)
+        return x
 
 
 class Unembed(nn.Module):
@@ -111,7 +113,7 @@ class Unembed(nn.Module):
         return x @ self.W_U + self.b_U
 
 
-class HookedTransformer(HookedRootModule):
+class HookedTransformer(HookedRootModule):  # type: ignore[misc]  # the base ships no usable types
     """A causal transformer whose every activation has a hook and a TransformerLens name.
 
     Args:
@@ -161,7 +163,8 @@ class HookedTransformer(HookedRootModule):
         by = turn(ids, self.cfg.d_head, scheme.base, x.dtype) if isinstance(scheme, Rotary) else None
         for block in self.blocks:
             x = block(x, by)
-        return self.unembed(self.ln_final(x))
+        logits: Tensor = self.unembed(self.ln_final(x))
+        return logits
 
     def ids_for(self, tokens: Tensor, position_ids: Tensor | None) -> Int[Tensor, "batch pos"]:
         """The ids this forward pass reads, checked against the scheme."""

@@ -116,7 +116,7 @@ class Run:
             raise RunError(f"run {self.name} has no checkpoint at step {step}; {have}")
         try:
             meta: dict[str, Any] = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
-            meta["sha256"], meta["step"]  # noqa: B018
+            meta["sha256"], meta["step"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise RunError(f"checkpoint {folder} is damaged: meta.json: {error}") from None
         return meta

@@ -30,7 +30,8 @@ def load_model(run: Run, step: int) -> HookedTransformer:
     except ValidationError as error:
         raise RunError(f"{run.path / 'run.json'} does not describe a model: {error.errors()[0]['msg']}") from None
     fill(model, weights, str(file))
-    return model.eval()
+    model.eval()
+    return model
 
 
 def fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], source: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from difflib import get_close_matches
 from typing import Any, Literal
 
@@ -10,12 +9,6 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from workbench.tasks.base import Task, TaskError
-
-
-def generator(*parts: object) -> torch.Generator:
-    """A random generator that is a pure function of ``parts``: nothing of it needs saving."""
-    digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
-    return torch.Generator().manual_seed(int.from_bytes(digest[:8], "big") >> 1)
 
 
 class Curriculum(BaseModel):

@@ -21,18 +21,15 @@ from workbench.runs.folder import Run, RunError, canonical, sha256_of, write_ato
 from workbench.runs.load import weights_bytes
 from workbench.table.files import sync_folder
 from workbench.tasks.base import Batch
+from workbench.tasks.seeds import generator
 from workbench.training.config import RunConfig, versions
-from workbench.training.curriculum import generator
 from workbench.training.optimizer import learning_rate, make_optimizer
 from workbench.training.schedule import checkpoint_steps
 from workbench.training.state import NAME, State, load_state, save_state
 
 RESUME_EVERY_S = 30.0
 SCORED_SEQUENCES = 128
-LOG = pa.schema(
-    [("step", pa.int64()), ("loss", pa.float64()), ("lr", pa.float64())]
-    + [("accuracy_in", pa.float64()), ("accuracy_out", pa.float64())]
-)
+LOG = pa.schema([("step", pa.int64()), *((k, pa.float64()) for k in ("loss", "lr", "accuracy_in", "accuracy_out"))])
 
 
 class Stopped(Exception):
@@ -92,7 +89,8 @@ class Trainer:
             write_atomic(file, (json.dumps(wanted, indent=1) + "\n").encode())
         run = Run.open(self.folder)
         if run.id != wanted["id"]:
-            differing = [k for k in ("task", "model", "training", "seeds") if canonical(run.config[k]) != canonical(wanted[k])]
+            parts = ("task", "model", "training", "seeds")
+            differing = [k for k in parts if canonical(run.config[k]) != canonical(wanted[k])]
             raise RunError(
                 f"{self.folder} holds another run (its {' and '.join(differing)} differ); choose another --out"
             )

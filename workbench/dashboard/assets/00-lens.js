@@ -198,7 +198,7 @@
     lens.go("/run?" + parts.join("&"));
   }
   function write(link) {  // the canonical link, made on the server; never one of a page already left
-    if (!link || location.pathname !== link.path) return;
+    if (!link || !document.querySelector(link.run ? ".run-page" : ".runs-page")) return;
     if (link.run && lens.run !== link.run) return;
     if (location.pathname + location.search !== link.href) history.replaceState({}, "", link.href);
   }

@@ -1,0 +1,334 @@
+"""Journeys through both pages in a real browser: what a reader does, with an empty console and no foreign request."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import fakes
+import pytest
+
+from workbench.dashboard.pictures import ARGUMENTS, find_browser, served
+
+playwright_api = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: pip install playwright"
+)
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(find_browser() is None, reason="no Chromium found; name one in the variable CHROMIUM"),
+]
+TIMEOUT = 60_000
+
+
+@pytest.fixture(scope="module")
+def address(small_root: Path) -> Iterator[str]:
+    with served(small_root, "fakes:attention") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright_api.sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=find_browser(), args=ARGUMENTS)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A fresh page; after the test its console must be empty and every request must have stayed here."""
+    context = browser.new_context(
+        viewport={"width": 1440, "height": 900},
+        color_scheme="light",
+        permissions=["clipboard-read", "clipboard-write"],
+        accept_downloads=True,
+    )
+    made = context.new_page()
+    made.set_default_timeout(TIMEOUT)
+    said: list[str] = []
+    foreign: list[str] = []
+    made.on(
+        "console", lambda m: said.append(f"{m.type}: {m.text}") if m.type in ("error", "warning") else None
+    )
+    made.on("pageerror", lambda error: said.append(str(error)))
+    local = re.compile(r"^(http://127\.0\.0\.1[:/]|data:|blob:)")
+    made.on("request", lambda request: None if local.match(request.url) else foreign.append(request.url))
+    yield made
+    context.close()
+    assert said == []
+    assert foreign == []
+
+
+@pytest.fixture
+def run_page(page: Any, address: str) -> Any:
+    """The Run page of the robust run, everything drawn."""
+    page.goto(f"{address}/run?run=majority-nope-s0")
+    drawn(page)
+    return page
+
+
+def drawn(page: Any, panels: int = 9) -> None:
+    page.wait_for_function(
+        f"document.querySelectorAll('.matrix .body.ready').length >= {panels}", timeout=TIMEOUT
+    )
+
+
+def settled(page: Any, condition: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + TIMEOUT / 1000
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        page.wait_for_timeout(50)
+
+
+def points(page: Any, panel: str) -> str:
+    """The numbers that a panel's plot shows, as text."""
+    drawn_values = page.evaluate(
+        f"JSON.stringify([...document.querySelectorAll('#{panel}-graph path.js-line')].map(p => p.getAttribute('d')))"
+    )
+    return str(drawn_values)
+
+
+def test_all_runs_then_one_verdict_then_its_run(page: Any, address: str) -> None:
+    page.goto(f"{address}/")
+    page.wait_for_selector(".ag-row")
+    assert page.locator(".ag-row").count() == 3
+    assert "Does a model keep working" in page.inner_text("h1")
+
+    page.click("button.card[data-verdict=length-coupled]")
+    settled(page, lambda: page.locator(".ag-row").count() == 1)
+    settled(page, lambda: page.url.endswith("/?verdict=length-coupled"))
+    assert page.get_attribute("button.card[data-verdict=length-coupled]", "aria-pressed") == "true"
+    assert page.inner_text("#shown") == "1 of 3 runs"
+
+    page.keyboard.press("/")
+    page.keyboard.type("nothing like this")
+    settled(page, lambda: "No run passes these filters." in page.inner_text("#grid"))
+    page.fill("#filter", "")
+    settled(page, lambda: page.locator(".ag-row").count() == 1)
+
+    page.click(".ag-row .chip")
+    page.wait_for_selector("#cursorbar")
+    settled(page, lambda: page.url.endswith("/run?run=flip_flop-rotary-s0"))
+    drawn(page)
+    assert page.inner_text("#verdict-line").startswith("Length-coupled at step 3,000")
+    assert page.title() == "flip_flop-rotary-s0 · LengthLens"
+
+    page.go_back()
+    page.wait_for_selector("#grid")
+    settled(page, lambda: page.locator(".ag-row").count() == 1)
+
+
+def test_enter_on_a_row_opens_its_run(page: Any, address: str) -> None:
+    page.goto(f"{address}/")
+    page.wait_for_selector(".ag-row")
+    page.click(".ag-header-cell[col-id=verdict]")
+    page.focus(".ag-row[row-id=majority-nope-s0] [col-id=verdict]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#cursorbar")
+    assert "run=majority-nope-s0" in page.url
+
+
+def test_sliders_move_by_keyboard_and_redraw_only_what_depends_on_them(run_page: Any) -> None:
+    page = run_page
+    training, length = points(page, "decodability-training"), points(page, "decodability-length")
+
+    thumb = page.get_by_role("slider", name="Training step")
+    assert thumb.get_attribute("aria-valuetext") == "3,000, checkpoint 5 of 5"
+    thumb.focus()
+    page.keyboard.press("ArrowLeft")
+    settled(page, lambda: "step=1500" in page.url)
+    assert page.inner_text("#step-value") == "1,500"
+    assert thumb.get_attribute("aria-valuetext") == "1,500, checkpoint 4 of 5"
+    settled(page, lambda: points(page, "decodability-length") != length)
+    assert points(page, "decodability-training") == training
+    settled(page, lambda: "at step 1,500" in page.inner_text("#verdict-line"))
+
+    length = points(page, "decodability-length")
+    page.get_by_role("slider", name="Prefix length").focus()
+    page.keyboard.press("Home")
+    settled(page, lambda: "len=5" in page.url)
+    assert page.inner_text("#length-where") == "inside training"
+    settled(page, lambda: points(page, "decodability-training") != training)
+    assert points(page, "decodability-length") == length
+
+
+def test_arrows_anywhere_move_the_cursor_and_its_lines(run_page: Any) -> None:
+    page = run_page
+    page.locator("body").click(position={"x": 5, "y": 880})
+    before = page.evaluate(
+        "document.querySelector('#decodability-training-body .line-x').getBoundingClientRect().x"
+    )
+    page.keyboard.press("Shift+ArrowLeft")
+    settled(page, lambda: page.inner_text("#step-value") == "0")
+    after = page.evaluate(
+        "document.querySelector('#decodability-training-body .line-x').getBoundingClientRect().x"
+    )
+    assert after < before - 100
+    page.keyboard.press("ArrowUp")
+    settled(page, lambda: page.inner_text("#length-value") == "300")
+
+
+def test_the_cursor_line_stands_on_its_tick(run_page: Any) -> None:
+    """The line is placed by CSS from margins and ranges, the tick by Plotly: they must agree."""
+    page = run_page
+    line = page.evaluate(
+        "document.querySelector('#decodability-training-body .line-x').getBoundingClientRect()"
+    )
+    tick = page.evaluate(
+        "[...document.querySelectorAll('#decodability-training-graph .xtick text')].find(t => t.textContent === '3k')"
+        ".getBoundingClientRect()"
+    )
+    assert abs((line["x"] + line["width"] / 2) - (tick["x"] + tick["width"] / 2)) < 1.5
+
+
+def test_a_click_in_a_plot_sets_the_cursor(run_page: Any) -> None:
+    page = run_page
+    box = page.locator("#accuracy-training-graph").bounding_box()
+    page.mouse.click(box["x"] + 60, box["y"] + box["height"] - 44)
+    settled(page, lambda: page.inner_text("#step-value") == "0" and page.inner_text("#length-value") == "5")
+
+
+def test_a_head_is_chosen_in_the_grid_and_everywhere_else(run_page: Any) -> None:
+    page = run_page
+    page.get_by_role("button", name="L1 H2:").click()
+    settled(page, lambda: "layer=1&head=2" in page.url)
+    settled(page, lambda: page.input_value("#head-select").replace(" · ", " ") == "L1 H2")
+    settled(page, lambda: "L1 H2" in page.inner_text("#rail-mechanism"))
+    settled(page, lambda: "L1 H2" in page.inner_text("#heads-length-graph"))
+    page.keyboard.press("Escape")
+    page.locator("body").click(position={"x": 5, "y": 880})
+    page.keyboard.press("]")
+    settled(page, lambda: "layer=1&head=3" in page.url)
+
+
+def test_attention_is_sampled_when_it_comes_into_view(run_page: Any, address: str) -> None:
+    page = run_page
+    page.locator("#attention-panel").scroll_into_view_if_needed()
+    page.wait_for_selector("#attention-body.ready")
+    assert page.locator("#attention-strip .tokens span").count() == 64
+    assert "one sequence, length 200" in page.inner_text("#attention-slice")
+    first = page.inner_text("#attention-strip")
+    page.click("#resample")
+    settled(page, lambda: "sample=1" in page.url)
+    settled(page, lambda: page.inner_text("#attention-strip") not in ("", first))
+    page.get_by_text("Score", exact=True).click()
+    settled(page, lambda: "view=score" in page.url)
+    settled(page, lambda: "nats" in page.inner_text("#attention-slice"))
+
+
+def test_a_deep_link_restores_the_view(page: Any, address: str) -> None:
+    page.goto(
+        f"{address}/run?run=flip_flop-rotary-s0&step=1000&len=100&layer=1&head=3&view=times_length&sample=2"
+    )
+    drawn(page)
+    assert page.inner_text("#step-value") == "1,000"
+    assert page.inner_text("#length-value") == "100"
+    assert page.inner_text("#length-where") == "2 × trained"
+    assert page.input_value("#head-select") == "L1 · H3"
+    assert page.get_attribute(".heads button.on", "data-pick-head") == "1.3"
+    assert page.locator("#banner .banner").count() == 0
+
+
+def test_a_stale_link_says_what_it_asked_and_what_is_shown(page: Any, address: str) -> None:
+    page.goto(f"{address}/run?run=majority-nope-s0&step=1700")
+    drawn(page)
+    page.wait_for_timeout(500)
+    banner = page.inner_text("#banner")
+    assert "This link names step 1,700, which majority-nope-s0 does not have." in banner
+    assert "Shown: 1,500, the nearest earlier checkpoint." in banner
+    page.click("text=Keep 1,500")
+    settled(page, lambda: page.locator("#banner .banner").count() == 0)
+    settled(page, lambda: "step=1500" in page.url)
+
+
+def test_another_run_is_another_page_and_back_leads_back(run_page: Any) -> None:
+    page = run_page
+    page.get_by_role("slider", name="Training step").focus()
+    page.keyboard.press("ArrowLeft")
+    settled(page, lambda: "step=1500" in page.url)
+    page.click("#run-select")
+    page.get_by_role("option", name="flip_flop-rotary-s0").click()
+    settled(page, lambda: page.inner_text(".meta .mono") == "flip_flop-rotary-s0")
+    drawn(page)
+    assert page.inner_text("#step-value") == "1,500"
+    page.go_back()
+    settled(page, lambda: page.inner_text(".meta .mono") == "majority-nope-s0")
+    assert page.inner_text("#step-value") == "1,500"
+
+
+def test_themes_redraw_figures_and_are_remembered(run_page: Any) -> None:
+    page = run_page
+    colour = "document.querySelector('#decodability-length-graph .ytick text').style.fill"
+    light = page.evaluate(colour)
+    page.keyboard.press("d")
+    settled(page, lambda: page.evaluate("document.documentElement.dataset.mantineColorScheme") == "dark")
+    settled(page, lambda: page.evaluate(colour) != light)
+    page.reload()
+    drawn(page)
+    assert page.evaluate("document.documentElement.dataset.mantineColorScheme") == "dark"
+
+
+def test_what_a_panel_shows_can_be_taken_away(run_page: Any) -> None:
+    page = run_page
+
+    def choose(text: str) -> None:
+        page.click("#accuracy-length-panel .menu-button")
+        page.get_by_role("menuitem", name=text).click()
+
+    with page.expect_download() as taken:
+        choose("CSV")
+    rows = Path(taken.value.path()).read_text().splitlines()
+    assert taken.value.suggested_filename == "majority-nope-s0-accuracy-length.csv"
+    assert len(rows) == 1 + 3 * len(fakes.LENGTHS)
+
+    with page.expect_download() as taken:
+        choose("SVG")
+    svg = Path(taken.value.path()).read_text()
+    assert "font/woff2;base64" in svg
+    assert "majority-nope-s0" in svg
+    with page.expect_download() as taken:
+        choose("PNG")
+    assert Path(taken.value.path()).read_bytes()[:4] == b"\x89PNG"
+
+    choose("Python snippet")
+    settled(page, lambda: "accuracy_over_length(frame" in page.evaluate("navigator.clipboard.readText()"))
+    page.click("#copy-link")
+    settled(page, lambda: page.evaluate("navigator.clipboard.readText()") == page.url)
+
+
+def test_a_panel_by_keyboard_as_table_and_maximised(run_page: Any) -> None:
+    page = run_page
+    page.keyboard.press("2")
+    page.keyboard.press("t")
+    page.wait_for_selector("#accuracy-length-body.tabled table")
+    assert page.locator("#accuracy-length-table tbody tr").count() == 3 * len(fakes.LENGTHS)
+    page.keyboard.press("t")
+    page.wait_for_selector("#accuracy-length-body.ready")
+    page.keyboard.press("m")
+    assert page.locator("#accuracy-length-panel").bounding_box()["width"] > 1300
+    page.keyboard.press("Escape")
+    assert page.locator("#accuracy-length-panel").bounding_box()["width"] < 700
+
+
+def test_an_empty_folder_shows_commands_until_a_run_appears(page: Any, tmp_path: Path) -> None:
+    with served(tmp_path, "fakes:attention") as address:
+        page.goto(f"{address}/")
+        page.wait_for_selector(".empty")
+        assert "make demo" in page.inner_text(".empty")
+        assert page.locator(".nav a").count() == 1
+        fakes.build(tmp_path, fakes.FAKES[:1], unmeasured=False, steps=(0, 3000))
+        page.wait_for_selector(".ag-row")
+        page.goto("about:blank")
+
+
+def test_help_opens_and_closes(run_page: Any) -> None:
+    page = run_page
+    page.keyboard.press("?")
+    page.wait_for_selector("text=focus a panel")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("text=focus a panel", state="hidden")

@@ -1,0 +1,93 @@
+"""The house: what may import what, at run time; that specs are plain; that every door is thin."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.mark.parametrize("module", [
+    "workbench.table", "workbench.table.query", "workbench.figures", "workbench.figures.mechanism",
+    "workbench.jobs.executors", "workbench.runs", "workbench.cli.main", "workbench.cli.show",
+    "workbench.dashboard.create", "app", "probes", "circuits", "workbench.models", "workbench.tasks",
+])  # fmt: skip
+def test_what_needs_no_torch_does_not_import_it(module: str) -> None:
+    code = f"import sys, {module}\nbad = {{'torch', 'transformer_lens'}} & set(sys.modules)\nsys.exit(str(bad) if bad else 0)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_dashboards_door_imports_only_the_dashboard() -> None:
+    tree = ast.parse((ROOT / "app.py").read_text())
+    names = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+    names |= {str(n.module) for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+    ours = {n for n in names if n.split(".")[0] in ("workbench", "probes", "circuits")}
+    assert ours
+    assert all(n.startswith("workbench.dashboard") for n in ours)
+    assert not names & {"torch", "transformer_lens"}
+
+
+def test_every_built_in_measurement_is_found_and_describes_itself() -> None:
+    from workbench.measure.engine import spec_json
+    from workbench.measure.measurement import Measurement
+    from workbench.measure.registry import measurements
+
+    found = measurements()
+    assert set(found) == {"behaviour", "probes.summary", "probes.position", "circuits.hardmax"}
+    for name, cls in found.items():
+        made = cls()
+        assert isinstance(made, Measurement)
+        assert cls.__module__.endswith(name)
+        spec = json.loads(spec_json(made.spec))
+        assert spec["quantities"]
+        assert all(q["definition"] and q["unit"] for q in spec["quantities"])
+        assert dict(cls(**made.spec.settings).spec.settings) == dict(made.spec.settings)
+
+
+def test_no_pickle_is_ever_loaded() -> None:
+    forbidden = ("pickle.load", "torch.load(", "joblib.load", "allow_pickle=True", "weights_only=False")
+    for package in ("workbench", "probes", "circuits"):
+        for file in (ROOT / package).rglob("*.py"):
+            text = file.read_text()
+            assert not any(word in text for word in forbidden), file
+
+
+def test_files_hold_one_idea() -> None:
+    for package in ("workbench", "probes", "circuits"):
+        for file in (ROOT / package).rglob("*.py"):
+            assert len(file.read_text().splitlines()) <= 420, f"{file} holds two ideas"
+
+
+def test_the_public_names_that_others_rely_on() -> None:
+    from circuits import hardmax_statistics
+    from probes import probe
+    from workbench.models import HookedTransformer, ModelConfig
+    from workbench.runs import Run
+    from workbench.table import Table
+    from workbench.tasks import make_task
+
+    assert all(callable(f) for f in (hardmax_statistics, probe, HookedTransformer, ModelConfig, make_task))
+    assert callable(Run.open)
+    assert callable(Table.load)
+
+
+def test_constraints_pin_every_direct_dependency() -> None:
+    import re
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *(d for extra in project["optional-dependencies"].values() for d in extra)]
+
+    def norm(text: str) -> str:
+        return re.split(r"[<>=\[; ]", text)[0].lower().replace("_", "-")
+
+    pinned = {norm(line) for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line}
+    assert {norm(w) for w in wanted} <= pinned
+    assert "+cpu" not in (ROOT / "constraints.txt").read_text()
