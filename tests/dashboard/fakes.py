@@ -101,9 +101,7 @@ def undecided(step: int, length: int) -> float:
     return 0.5 + 0.5 * rise(step, 150) * (0.985 if length <= 100 else 0.945)
 
 
-def becomes(
-    verdict: str, fitted: int, settled: int, meanwhile: str = "length-coupled"
-) -> Callable[[int], str]:
+def becomes(verdict: str, fitted: int, settled: int, meanwhile: str = "length-coupled") -> Callable[[int], str]:
     def verdict_at(step: int) -> str:
         return "not fitted" if step < fitted else (meanwhile if step < settled else verdict)
 
@@ -112,9 +110,7 @@ def becomes(
 
 MAJORITY = "Are there more 1s than 0s?"
 FAKES = (
-    Fake(
-        "majority-nope-s0", "majority", MAJORITY, "none", robust, "summary", becomes("scale-robust", 300, 500)
-    ),
+    Fake("majority-nope-s0", "majority", MAJORITY, "none", robust, "summary", becomes("scale-robust", 300, 500)),
     Fake(
         "majority-nope-s1",
         "majority",
@@ -228,9 +224,7 @@ def all_rows(fake: Fake, steps: tuple[int, ...]) -> Iterator[Row]:
             yield from made(fake, step, rng)
 
 
-def _row(
-    fake: Fake, step: int, measurement: str, value: float | None, width: float = 0.0, **fields: Any
-) -> Row:
+def _row(fake: Fake, step: int, measurement: str, value: float | None, width: float = 0.0, **fields: Any) -> Row:
     low = None if value is None or not width else value - width
     high = None if value is None or not width else value + width
     return row(
@@ -381,9 +375,7 @@ def summary(fake: Fake, step: int, rng: np.random.Generator) -> Iterator[Row]:
                     control=control,
                     **at,
                 )
-            yield _row(
-                fake, step, "probes.summary", refit - 0.6, 0.02, quantity="selectivity", mode="refit", **at
-            )
+            yield _row(fake, step, "probes.summary", refit - 0.6, 0.02, quantity="selectivity", mode="refit", **at)
 
 
 def position(fake: Fake, step: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -441,9 +433,7 @@ def hardmax(fake: Fake, step: int, rng: np.random.Generator) -> Iterator[Row]:
                 value = float(np.clip(value + rng.normal(0, 0.008), 0, 1))
                 at: dict[str, Any] = {"law": "matched", "length": length, "layer": layer, "head": head}
                 yield _row(fake, step, "circuits.hardmax", value, 0.012, quantity="hardmax_distance", **at)
-                yield _row(
-                    fake, step, "circuits.hardmax", 1 - 0.8 * value, 0.012, quantity="argmax_mass", **at
-                )
+                yield _row(fake, step, "circuits.hardmax", 1 - 0.8 * value, 0.012, quantity="argmax_mass", **at)
                 yield _row(fake, step, "circuits.hardmax", 3 * (1 - value), 0.1, quantity="margin", **at)
             label = "hardmax" if start[layer, head] < 0.2 and step >= 700 else "soft"
             yield _row(
@@ -471,9 +461,7 @@ def hardmax(fake: Fake, step: int, rng: np.random.Generator) -> Iterator[Row]:
 
 
 # ---- what the worker is asked in tests -----------------------------------------------------------
-def attention(
-    run_path: str, step: int, law: str, length: int, layer: int, head: int, seed: int
-) -> dict[str, Any]:
+def attention(run_path: str, step: int, law: str, length: int, layer: int, head: int, seed: int) -> dict[str, Any]:
     """Stands in for ``circuits.scores:attention_sample``: a made-up pattern, no model."""
     rng = np.random.default_rng(seed + 7 * head + layer)
     bits = rng.integers(0, 2, length)

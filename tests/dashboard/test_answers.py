@@ -78,9 +78,7 @@ def test_a_stale_link_is_said_on_the_page(answers: Answers) -> None:
         ("/compare", "", "names the page /compare"),
     ],
 )
-def test_a_link_to_nowhere_shows_all_runs_and_says_so(
-    answers: Answers, path: str, search: str, said: str
-) -> None:
+def test_a_link_to_nowhere_shows_all_runs_and_says_so(answers: Answers, path: str, search: str, said: str) -> None:
     content, _, here = answers.page(path, search)
     assert said in texts(content)
     assert "grid" in ids(content)
@@ -118,9 +116,7 @@ def test_polling_says_nothing_new_until_something_is(answers: Answers) -> None:
 # ---- Runs ----------------------------------------------------------------------------------------
 def test_lines_hold_the_last_verdict_and_its_evidence(answers: Answers) -> None:
     rows = {row["name"]: row for row in answers.rows(Filters())["rows"]}
-    robust, coupled, bare = (
-        rows[n] for n in ("majority-nope-s0", "flip_flop-rotary-s0", "majority-learned-s0")
-    )
+    robust, coupled, bare = (rows[n] for n in ("majority-nope-s0", "flip_flop-rotary-s0", "majority-learned-s0"))
     assert (robust["verdict"], robust["failsText"], robust["since"]) == ("scale-robust", "> 400", 1000)
     assert (coupled["verdict"], coupled["failed"]) == ("length-coupled", True)
     assert coupled["longest"] < 0.6 < 0.9 < coupled["inside"]
@@ -162,9 +158,7 @@ def test_counts_ignore_the_verdict_filter_only() -> None:
 @pytest.mark.parametrize("panel", GRAPHS, ids=lambda p: p.id)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_panel_draws(answers: Answers, robust: RunView, cursor: Cursor, panel: Any, theme: str) -> None:
-    figure, table, state, said, alt, body = answers.panel(
-        panel, robust, cursor, {"theme": theme, "size": 12}, "figure"
-    )
+    figure, table, state, said, alt, body = answers.panel(panel, robust, cursor, {"theme": theme, "size": 12}, "figure")
     assert isinstance(go.Figure(figure), go.Figure)
     assert (table, state, body) == ([], [], READY)
     assert said
@@ -173,9 +167,7 @@ def test_every_panel_draws(answers: Answers, robust: RunView, cursor: Cursor, pa
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda p: p.id)
 def test_every_panel_has_a_table(answers: Answers, robust: RunView, cursor: Cursor, panel: Any) -> None:
-    made = (answers.head_grid if panel.id == "head-grid" else answers.panel)(
-        panel, robust, cursor, LIGHT, "table"
-    )
+    made = (answers.head_grid if panel.id == "head-grid" else answers.panel)(panel, robust, cursor, LIGHT, "table")
     assert TABLE in made
     assert f"{len(panel.data(robust, cursor)):,} rows" in texts(made[2 if panel.id == "head-grid" else 1])
 
@@ -285,7 +277,5 @@ def test_an_attention_error_stands_in_its_place(small_root: Path, robust: RunVie
     assert "This could not be computed" in texts(made["state"])
 
 
-def test_before_anything_is_asked_the_place_is_held(
-    answers: Answers, robust: RunView, cursor: Cursor
-) -> None:
+def test_before_anything_is_asked_the_place_is_held(answers: Answers, robust: RunView, cursor: Cursor) -> None:
     assert answers.attention(None, robust, cursor, LIGHT, "figure")["class"] == "body first"

@@ -108,9 +108,7 @@ def test_names_with_folders_and_blanks_survive() -> None:
     st.sampled_from(("attention", "times_length", "score")),
     st.integers(0, 99),
 )
-def test_what_is_written_is_read_back(
-    step: int, length: int, layer: int, head: int, view: str, sample: int
-) -> None:
+def test_what_is_written_is_read_back(step: int, length: int, layer: int, head: int, view: str, sample: int) -> None:
     cursor = Cursor(RUN.name, step, length, layer, head, view, sample)
     assert resolve(write(cursor, RUN).partition("?")[2], RUN) == (cursor, [])
 

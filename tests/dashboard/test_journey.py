@@ -51,9 +51,7 @@ def page(browser: Any) -> Iterator[Any]:
     made.set_default_timeout(TIMEOUT)
     said: list[str] = []
     foreign: list[str] = []
-    made.on(
-        "console", lambda m: said.append(f"{m.type}: {m.text}") if m.type in ("error", "warning") else None
-    )
+    made.on("console", lambda m: said.append(f"{m.type}: {m.text}") if m.type in ("error", "warning") else None)
     made.on("pageerror", lambda error: said.append(str(error)))
     local = re.compile(r"^(http://127\.0\.0\.1[:/]|data:|blob:)")
     made.on("request", lambda request: None if local.match(request.url) else foreign.append(request.url))
@@ -72,9 +70,7 @@ def run_page(page: Any, address: str) -> Any:
 
 
 def drawn(page: Any, panels: int = 9) -> None:
-    page.wait_for_function(
-        f"document.querySelectorAll('.matrix .body.ready').length >= {panels}", timeout=TIMEOUT
-    )
+    page.wait_for_function(f"document.querySelectorAll('.matrix .body.ready').length >= {panels}", timeout=TIMEOUT)
 
 
 def settled(page: Any, condition: Callable[[], bool]) -> None:
@@ -160,14 +156,10 @@ def test_sliders_move_by_keyboard_and_redraw_only_what_depends_on_them(run_page:
 def test_arrows_anywhere_move_the_cursor_and_its_lines(run_page: Any) -> None:
     page = run_page
     page.locator("body").click(position={"x": 5, "y": 880})
-    before = page.evaluate(
-        "document.querySelector('#decodability-training-body .line-x').getBoundingClientRect().x"
-    )
+    before = page.evaluate("document.querySelector('#decodability-training-body .line-x').getBoundingClientRect().x")
     page.keyboard.press("Shift+ArrowLeft")
     settled(page, lambda: page.inner_text("#step-value") == "0")
-    after = page.evaluate(
-        "document.querySelector('#decodability-training-body .line-x').getBoundingClientRect().x"
-    )
+    after = page.evaluate("document.querySelector('#decodability-training-body .line-x').getBoundingClientRect().x")
     assert after < before - 100
     page.keyboard.press("ArrowUp")
     settled(page, lambda: page.inner_text("#length-value") == "300")
@@ -176,9 +168,7 @@ def test_arrows_anywhere_move_the_cursor_and_its_lines(run_page: Any) -> None:
 def test_the_cursor_line_stands_on_its_tick(run_page: Any) -> None:
     """The line is placed by CSS from margins and ranges, the tick by Plotly: they must agree."""
     page = run_page
-    line = page.evaluate(
-        "document.querySelector('#decodability-training-body .line-x').getBoundingClientRect()"
-    )
+    line = page.evaluate("document.querySelector('#decodability-training-body .line-x').getBoundingClientRect()")
     tick = page.evaluate(
         "[...document.querySelectorAll('#decodability-training-graph .xtick text')].find(t => t.textContent === '3k')"
         ".getBoundingClientRect()"
@@ -222,9 +212,7 @@ def test_attention_is_sampled_when_it_comes_into_view(run_page: Any, address: st
 
 
 def test_a_deep_link_restores_the_view(page: Any, address: str) -> None:
-    page.goto(
-        f"{address}/run?run=flip_flop-rotary-s0&step=1000&len=100&layer=1&head=3&view=times_length&sample=2"
-    )
+    page.goto(f"{address}/run?run=flip_flop-rotary-s0&step=1000&len=100&layer=1&head=3&view=times_length&sample=2")
     drawn(page)
     assert page.inner_text("#step-value") == "1,000"
     assert page.inner_text("#length-value") == "100"

@@ -198,6 +198,11 @@ def test_a_damaged_checkpoint_makes_the_exit_status_1(measured: Path, tmp_path: 
     done = lengthlens("measure", run, "--steps", "0,400", "--only", "behaviour", "--sequences", 16)
     assert done.returncode == 1
     assert "1 of 2 checkpoints measured" in done.stdout
+    checked = lengthlens("check", run)
+    assert checked.returncode == 1
+    assert "1 problem" in checked.stdout
+    assert "sha256 differs from meta.json" in checked.stdout
+    assert lengthlens("check", measured).returncode == 0
     assert "00000000" in done.stderr
     assert "Traceback" not in done.stderr
 

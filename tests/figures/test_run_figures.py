@@ -274,7 +274,8 @@ def test_r2_below_zero_is_clipped_in_the_drawing_only(robust: pd.DataFrame) -> N
     hit = (
         (frame["quantity"] == "position_decodability")
         & (frame["length"] == 1024)
-        & (frame["mode"] == "transfer")
+        & (frame["mode"] == "refit")
+        & (frame["control"] == "")
     )
     frame.loc[hit, ["value", "low", "high"]] = [-3.0, -3.5, -2.5]
     (line,) = traces(build("decodability_over_length", frame), "position")

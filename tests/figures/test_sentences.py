@@ -177,12 +177,12 @@ def test_why(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
     pieces = why_sentence(robust, step=3000, trained=50, layer=0, head=0)
     assert said(pieces) == (
         "Since step 200. It carries the summary in one code at every length (0.97 at 1,024) and little position "
-        "(0.07); head L0 H0 stays within 0.10 of hardmax up to length 1,024."
+        "(0.10); head L0 H0 stays within 0.10 of hardmax up to length 1,024."
     )
     assert ("summary", "summary") in pieces
     assert ("position", "position") in pieces
     text = said(why_sentence(coupled, step=3000, trained=50, layer=0, head=1))
-    assert "in a code that moves (0.12 at 1,024, refitted 0.40); position stays readable (0.83)" in text
+    assert "in a code that moves (0.12 at 1,024, refitted 0.40); position stays readable (1.00)" in text
     assert text.endswith("head L0 H1 moves away from hardmax (0.24 at length 50, 0.50 at 1,024).")
 
 
@@ -195,7 +195,7 @@ def test_why_leaves_out_what_is_not_measured(robust: pd.DataFrame) -> None:
     )
     position = robust[robust["measurement"] == "probes.position"]
     assert (
-        said(why_sentence(position, step=3000, trained=50)) == "Little position is readable (0.07 at 1,024)."
+        said(why_sentence(position, step=3000, trained=50)) == "Little position is readable (0.10 at 1,024)."
     )
     assert why_sentence(robust.iloc[:0], step=3000, trained=50) == []
 
@@ -208,9 +208,9 @@ def test_rail(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
     assert rail(coupled, "behaviour") == "No. Failure length 100; 50 was still kept."
     assert rail(robust, "behaviour", step=1).startswith("No. It does not yet")
     assert rail(robust, "representation") == (
-        "Summary 0.97 [0.95, 0.99] at length 100, in the code of trained lengths; position 0.07 [0.05, 0.09]."
+        "Summary 0.97 [0.95, 0.99] at length 100, in the code of trained lengths; position 0.10 [0.08, 0.12]."
     )
-    assert ", refitted 0.42; position 0.92" in rail(coupled, "representation")
+    assert ", refitted 0.42; position 1.00" in rail(coupled, "representation")
     assert rail(robust, "mechanism").startswith("Yes. L0 H0 stays within 0.10")
     assert rail(robust, "mechanism", head=2).startswith("Yes. L0 H2 keeps its distance")
     assert rail(coupled, "mechanism", head=2).startswith("No. L0 H2 moves away from hardmax")

@@ -40,6 +40,16 @@ def test_verdict(matched, challenge, label) -> None:
     assert decide({"matched": matched, "challenge": challenge}, GRID).label == label
 
 
+def test_the_challenge_law_is_no_challenge_below_twice_the_training_length() -> None:
+    grid = Grid(50, (13, 25, 50, 75, 100, 200, 400), (13, 25, 50), (75, 100, 200, 400))
+    low = GOOD | {75: Skill(1, 0.93, 1, 0.85)}
+    assert decide({"matched": GOOD | {75: GOOD[100]}, "challenge": low}, grid).label == "scale-robust"
+    assert decide({"matched": low, "challenge": GOOD | {75: GOOD[100]}}, grid).label == "undecided"
+    missing = {n: s for n, s in GOOD.items() if n != 200}
+    verdict = decide({"matched": GOOD | {75: GOOD[100]}, "challenge": missing}, grid)
+    assert (verdict.label, verdict.note) == ("undecided", "skill is undefined at length 200 under the challenge law")
+
+
 def test_robust_needs_eight_times_the_training_length() -> None:
     short = Grid(50, (13, 25, 50, 100, 200), (13, 25, 50), (100, 200))
     cut = {n: s for n, s in GOOD.items() if n <= 200}

@@ -141,6 +141,16 @@ def show(
 
 
 @app.command()
+def check(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Runs, or folders of runs.")],
+) -> None:
+    """Check that checkpoints are whole and are what they say; the exit status is 1 if one is not."""
+    from workbench.cli.check import check_command
+
+    check_command(folders)
+
+
+@app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Where the three demo runs go.")] = Path("checkpoints/demo"),
     serve: Annotated[bool, typer.Option(help="Open the dashboard at the end.")] = True,

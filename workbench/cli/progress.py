@@ -34,6 +34,7 @@ class Bar:
         self.live = self.console.is_terminal
         self.start = self.said = time.monotonic()
         self.first: int | None = None
+        self.ended = False
         columns = (
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
@@ -66,8 +67,9 @@ class Bar:
             self.progress.update(self.task, completed=done, note=note)
             return
         now = time.monotonic()
-        if done >= self.total or now - self.said >= LINE_EVERY_S:
-            self.said = now
+        ended = done >= self.total and not self.ended
+        if ended or (not self.ended and now - self.said >= LINE_EVERY_S):
+            self.said, self.ended = now, ended
             rate = (done - self.first) / max(now - self.start, 1e-9)
             left = f", {(self.total - done) / rate:,.0f} s left" if rate and done < self.total else ""
             print(f"{self.title}: {done:,}/{self.total:,} {self.unit}s{left}  {note}", file=sys.stderr, flush=True)

@@ -23,7 +23,7 @@ from workbench.dashboard.cursor import (
 from workbench.dashboard.pages import run as run_page
 from workbench.dashboard.pages import runs as runs_page
 from workbench.dashboard.panels import Panel
-from workbench.dashboard.shell import nav
+from workbench.dashboard.shell import nav, problems
 from workbench.dashboard.store import RunView, Store
 from workbench.dashboard.summaries import matches, summarise
 from workbench.dashboard.worker import Worker
@@ -64,10 +64,8 @@ class Answers:
         notices = self._astray(path, asked)
         filters, stale = read_filters(search if path == "/" else "")
         rows = [self.summary(view) for view in runs.values()]
-        filters, more = check_filters(
-            filters, [row["task"] for row in rows], [row["positions"] for row in rows]
-        )
-        content = runs_page.page(runs, filters, [*notices, *stale, *more], rows, self.store.roots)
+        filters, more = check_filters(filters, [row["task"] for row in rows], [row["positions"] for row in rows])
+        content = runs_page.page(runs, filters, [*notices, *stale, *more], rows, self.store.roots, self.store.problems)
         return (
             content,
             nav("runs", self._first(runs)),
@@ -85,9 +83,7 @@ class Answers:
         if path == "/":
             return []
         if path != "/run":
-            return [
-                Notice(f"This link names the page {path}, which does not exist.", "Shown: all runs.", "Keep")
-            ]
+            return [Notice(f"This link names the page {path}, which does not exist.", "Shown: all runs.", "Keep")]
         if asked:
             return [
                 Notice(
@@ -134,7 +130,7 @@ class Answers:
             "cards": runs_page.cards(counted, filters),
             "chips": runs_page.chips(counted, filters),
             "shown": text,
-            "problems": runs_page.problems(self.store.problems),
+            "problems": problems(self.store.problems),
             "link": {"path": "/", "run": "", "href": write_filters(filters)},
         }
 
@@ -142,9 +138,7 @@ class Answers:
     def link(self, run: RunView, cursor: Cursor) -> dict[str, str]:
         return {"path": "/run", "run": run.name, "href": write(cursor, run)}
 
-    def panel(
-        self, one: Panel, run: RunView, cursor: Cursor, look: dict[str, Any], mode: str
-    ) -> tuple[Any, ...]:
+    def panel(self, one: Panel, run: RunView, cursor: Cursor, look: dict[str, Any], mode: str) -> tuple[Any, ...]:
         """Figure, table, state, slice, spoken description and class of a panel's body."""
         try:
             if mode == "table":
@@ -165,9 +159,7 @@ class Answers:
         said = figure["layout"]["meta"]
         return figure, [], [], said["slice"], said["alt"], READY
 
-    def head_grid(
-        self, one: Panel, run: RunView, cursor: Cursor, look: dict[str, Any], mode: str
-    ) -> tuple[Any, ...]:
+    def head_grid(self, one: Panel, run: RunView, cursor: Cursor, look: dict[str, Any], mode: str) -> tuple[Any, ...]:
         """Cells, grid style, table, state, slice and class of the head grid."""
         try:
             if mode == "table":
@@ -234,9 +226,7 @@ class Answers:
         }
 
 
-def cursor_of(
-    run: str, step: int, length: int, head: str, view: str = "attention", sample: int = 0
-) -> Cursor:
+def cursor_of(run: str, step: int, length: int, head: str, view: str = "attention", sample: int = 0) -> Cursor:
     """The cursor from the page's stores."""
     layer, _, which = head.partition(".")
     return Cursor(run, int(step), int(length), int(layer), int(which), view, int(sample))

@@ -72,7 +72,6 @@ def shell(run: RunView, cursor: Cursor) -> html.Section:
         [html.P(text) for text in ABOUT],
         body,
         tools,
-        actions=("table", "csv", "png", "svg", "snippet"),
     )
 
 

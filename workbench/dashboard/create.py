@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import logging
 import socket
 import threading
 import webbrowser
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dash import Dash
+from werkzeug.serving import BaseWSGIServer, make_server
 
 from workbench.dashboard import attention, exports, shell, theme, wiring
 from workbench.dashboard.answers import Answers
@@ -74,9 +76,20 @@ def serve(
     if open_browser:
         threading.Timer(1.0, webbrowser.open, [address]).start()
     try:
-        app.run(host=host, port=port, debug=debug, use_reloader=False, dev_tools_ui=debug)
+        if debug:
+            app.run(host=host, port=port, debug=True, use_reloader=False)
+        else:
+            quiet_server(app, host, port).serve_forever()
+    except KeyboardInterrupt:
+        pass
     finally:
         app.server.extensions["lengthlens"].worker.close()
+
+
+def quiet_server(app: Dash, host: str, port: int) -> BaseWSGIServer:
+    """A threaded server for the app that logs no request (errors are logged)."""
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)
+    return make_server(host, port, app.server, threaded=True)
 
 
 def _listed(roots: Path | Sequence[Path]) -> list[Path]:

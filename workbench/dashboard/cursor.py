@@ -98,9 +98,7 @@ def resolve(search: str | None, run: RunLike) -> tuple[Cursor, list[Notice]]:
     base = default_cursor(run)
     step, notice = _nearest(asked.get("step"), run.steps, base.step, "step", run.name, "earlier checkpoint")
     notices += notice
-    length, notice = _nearest(
-        asked.get("len"), run.lengths, base.length, "length", run.name, "shorter measured length"
-    )
+    length, notice = _nearest(asked.get("len"), run.lengths, base.length, "length", run.name, "shorter measured length")
     notices += notice
     layer, head, notice = _head(asked.get("layer"), asked.get("head"), run)
     notices += notice
@@ -157,9 +155,7 @@ def read_filters(search: str | None) -> tuple[Filters, list[Notice]]:
     return filters, notices
 
 
-def check_filters(
-    filters: Filters, tasks: Sequence[str], positions: Sequence[str]
-) -> tuple[Filters, list[Notice]]:
+def check_filters(filters: Filters, tasks: Sequence[str], positions: Sequence[str]) -> tuple[Filters, list[Notice]]:
     """Drop a task or a position scheme that no run here has, saying so."""
     notices = []
     if filters.task and filters.task not in tasks:

@@ -139,9 +139,7 @@ def _length_slider(run: RunView, cursor: Cursor, lengths: Sequence[int]) -> html
             html.Div(className="trained", style={"width": f"{100 * trained:.3f}%"}),
             html.Div(id="length-scent", className="scent", style=scent_over_lengths(run, cursor.step)),
             html.Div(className="ribbon bare"),
-            _slider(
-                "length-slider", "Prefix length", lengths, u_length, cursor.length, 340, [run.trained], whole
-            ),
+            _slider("length-slider", "Prefix length", lengths, u_length, cursor.length, 340, [run.trained], whole),
         ],
         className="track",
     )
@@ -160,8 +158,7 @@ def _slider(
     low, high = _ends(values, where)
     labelled = _labelled(values, where, low, high, width, first)
     marks = [
-        {"value": where(v), "label": text(v)} if i in labelled else {"value": where(v)}
-        for i, v in enumerate(values)
+        {"value": where(v), "label": text(v)} if i in labelled else {"value": where(v)} for i, v in enumerate(values)
     ]
     return dmc.Slider(
         id=ident,

@@ -35,9 +35,7 @@ def connect(server: Flask, answers: Answers) -> None:
     @server.get("/data/<name>.<kind>")
     def data(name: str, kind: str) -> Response:
         try:
-            return answer(
-                answers, name, kind, request.query_string.decode(), request.args.get("theme", "light")
-            )
+            return answer(answers, name, kind, request.query_string.decode(), request.args.get("theme", "light"))
         except (Unknown, NotMeasured) as error:
             return Response(f"{error}\n", status=404, mimetype="text/plain")
 
@@ -104,8 +102,6 @@ def _figure(answers: Answers, name: str, run: RunView, cursor: Cursor, theme: st
 def _sampled(answers: Answers, run: RunView, cursor: Cursor) -> dict[str, Any]:
     job = answers.worker.wait(answers.ask(run, cursor, session="export"), ATTENTION_SECONDS)
     if job is None or job.state != "done":
-        raise Unknown(
-            job.error if job is not None and job.error else "the pattern is not there yet; ask again"
-        )
+        raise Unknown(job.error if job is not None and job.error else "the pattern is not there yet; ask again")
     result: dict[str, Any] = job.result
     return result

@@ -10,7 +10,7 @@ from dash import html
 
 from workbench import figures
 from workbench.dashboard.cursor import Cursor
-from workbench.dashboard.panel import definition, frame
+from workbench.dashboard.panel import definition, frame, spoken
 from workbench.dashboard.panels import Panel
 from workbench.dashboard.store import RunView
 from workbench.figures.labels import head_name, interval, whole
@@ -22,7 +22,7 @@ from workbench.figures.tokens import cell_colours
 def grid_shell(panel: Panel, run: RunView) -> html.Section:
     """The panel, before anything is drawn."""
     body = [html.Div(id=f"{panel.id}-grid", className="heads", role="group", **{"aria-label": panel.title})]
-    return frame(panel.id, panel.title, definition(panel, run.specs), body)
+    return frame(panel.id, panel.title, definition(panel, run.specs), body, name=spoken(panel))
 
 
 def cells(run: RunView, cursor: Cursor, theme: str) -> tuple[list[Any], dict[str, str], str]:

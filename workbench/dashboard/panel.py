@@ -9,7 +9,7 @@ import dash_mantine_components as dmc
 import pandas as pd
 from dash import dcc, html
 
-from workbench.dashboard.panels import Panel
+from workbench.dashboard.panels import COLUMNS, Panel
 from workbench.dashboard.shell import command, icon, icon_button
 from workbench.figures.labels import MISSING, proportion, whole
 
@@ -46,7 +46,7 @@ def shell(panel: Panel, specs: Mapping[str, Any]) -> html.Section:
         html.Div(className="line line-y"),
         html.Div(id=f"{panel.id}-dots", className="dots"),
     ]
-    return frame(panel.id, panel.title, definition(panel, specs), body)
+    return frame(panel.id, panel.title, definition(panel, specs), body, name=spoken(panel))
 
 
 def frame(
@@ -55,25 +55,30 @@ def frame(
     about: Sequence[Any],
     body: list[Any],
     tools: Sequence[Any] = (),
-    level: int = 3,
-    actions: Sequence[str] = ("table", "csv", "png", "svg", "snippet"),
+    name: str = "",
 ) -> html.Section:
-    """Header, body, and the places for table and state that every panel has."""
-    heading = {2: html.H2, 3: html.H3}[level]
+    """Header, body, and the places for table and state that every panel has.
+
+    Args:
+        ident: prefix of its component ids.
+        title: as on screen.
+        about: what the (i) button says.
+        body: what shows the data.
+        tools: further controls in the header.
+        name: accessible name, where the title alone is not unique on the page.
+    """
     return html.Section(
         [
             html.Header(
                 [
-                    heading(title, id=f"{ident}-title"),
+                    html.H3(title, id=f"{ident}-title"),
                     html.Span(id=f"{ident}-slice", className="slice num"),
                     html.Div(
                         [
                             *tools,
-                            explain(title, about),
-                            menu(ident, title, actions),
-                            icon_button(
-                                "expand", "Maximise panel", **{"data-action": "max", "data-panel": ident}
-                            ),
+                            explain(name or title, about),
+                            menu(ident, name or title),
+                            icon_button("expand", "Maximise panel", **{"data-action": "max", "data-panel": ident}),
                         ],
                         className="buttons",
                     ),
@@ -93,8 +98,13 @@ def frame(
         id=f"{ident}-panel",
         className="pan",
         tabIndex=-1,
-        **{"aria-labelledby": f"{ident}-title"},
+        **{"aria-label": name or title},
     )
+
+
+def spoken(panel: Panel) -> str:
+    """A panel's name with its column, which tells panels of one title apart."""
+    return f"{panel.title}, {COLUMNS[panel.column].lower()}"
 
 
 def definition(panel: Panel, specs: Mapping[str, Any]) -> list[Any]:
@@ -104,9 +114,7 @@ def definition(panel: Panel, specs: Mapping[str, Any]) -> list[Any]:
     for name in panel.quantities:
         if name in known:
             quantity = known[name]
-            lines.append(
-                html.P([html.Strong(name.replace("_", " ")), ": ", quantity["definition"], _range(quantity)])
-            )
+            lines.append(html.P([html.Strong(name.replace("_", " ")), ": ", quantity["definition"], _range(quantity)]))
     return [*lines, html.P(panel.about)]
 
 
@@ -145,14 +153,12 @@ _ACTIONS = {
 }
 
 
-def menu(ident: str, title: str, actions: Sequence[str]) -> dmc.Menu:
+def menu(ident: str, title: str) -> dmc.Menu:
     """The menu of a panel. What an item does is found by its ``data-action`` (assets/actions.js)."""
     items: list[Any] = []
     for group, names in (("Data", ("table", "csv")), ("Picture", ("png", "svg")), ("Notebook", ("snippet",))):
-        here = [name for name in names if name in actions]
-        if here:
-            items.append(dmc.MenuLabel(group))
-        for name in here:
+        items.append(dmc.MenuLabel(group))
+        for name in names:
             text, key = _ACTIONS[name]
             items.append(
                 dmc.MenuItem(

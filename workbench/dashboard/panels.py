@@ -74,11 +74,7 @@ class Panel:
             line: draw the cursor line into the figure, for pictures outside the dashboard.
         """
         function = getattr(figures, self.figure)
-        at = (
-            {"cursor": {"step": cursor.step, "length": cursor.length}}
-            if line and _has(function, "cursor")
-            else {}
-        )
+        at = {"cursor": {"step": cursor.step, "length": cursor.length}} if line and _has(function, "cursor") else {}
         figure = function(run.frame, **self.arguments(run, cursor), theme=theme, size=size, **at)
         if size > BASE_SIZE and self.column != "cursor":  # line-end labels grow with the type
             figure.update_layout(margin_r=round(figure.layout.margin.r * size / BASE_SIZE) + 2)

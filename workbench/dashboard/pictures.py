@@ -13,10 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from werkzeug.serving import make_server
-
 from workbench.dashboard import attention
-from workbench.dashboard.create import create_app
+from workbench.dashboard.create import create_app, quiet_server
 from workbench.dashboard.cursor import link
 from workbench.dashboard.store import Store
 
@@ -41,7 +39,7 @@ def find_browser() -> str | None:
 def served(root: Path, sample: str = attention.SAMPLE) -> Iterator[str]:
     """The dashboard on a free port of this machine, as long as the block runs; gives its address."""
     app = create_app(root, sample=sample)
-    server = make_server("127.0.0.1", 0, app.server, threaded=True)
+    server = quiet_server(app, "127.0.0.1", 0)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -95,6 +93,7 @@ def take(root: Path, out: Path, run: str | None = None, sample: str = attention.
                 page.wait_for_timeout(600)
                 page.locator("#attention-panel").screenshot(path=out / "attention-light.png")
                 taken.append(out / "attention-light.png")
+            page.context.close()
         browser.close()
     return taken
 

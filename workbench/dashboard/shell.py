@@ -81,20 +81,34 @@ def slug(verdict: str) -> str:
     return verdict.replace(" ", "-")
 
 
-def banner(notices: Sequence[Notice]) -> list[html.Div]:
-    """What a stale link asked for and what is shown, with a button that accepts it."""
+def banner(notices: Sequence[Notice], href: str | None = None) -> list[html.Div]:
+    """What a stale link asked for and what is shown, with what accepts it: a link, or else a button."""
+
+    def accept(text: str) -> html.A | html.Button:
+        if href is not None:
+            return html.A(text, href=href, className="button", **{"data-nav": "replace"})
+        return html.Button(text, className="button", type="button", **{"data-keep": "1"})
+
     return [
         html.Div(
             [
                 icon("warn"),
                 html.P([html.Strong(notice.asked), " ", notice.shown]),
-                html.Button(notice.keep, className="button", type="button", **{"data-keep": "1"}),
+                accept(notice.keep),
             ],
             className="banner",
             role="status",
         )
         for notice in notices
     ]
+
+
+def problems(sentences: Sequence[str], most: int = 4) -> list[html.Div]:
+    """What could not be read, and is left out."""
+    shown_here = list(sentences[:most])
+    if len(sentences) > most:
+        shown_here.append(f"\u2026 and {len(sentences) - most:,} more.")
+    return [html.Div([icon("warn"), html.P(text)], className="banner error", role="status") for text in shown_here]
 
 
 def command(text: str) -> html.Div:
@@ -132,9 +146,7 @@ def layout(roots: Sequence[Path]) -> dmc.MantineProvider:
                     html.Div(
                         [
                             html.Span(id="dot", className="dot", title="Reading the folder every 2 s"),
-                            html.Span(
-                                ", ".join(folder_text(root) for root in roots), className="mono folder"
-                            ),
+                            html.Span(", ".join(folder_text(root) for root in roots), className="mono folder"),
                             html.Span(id="status", className="num"),
                             html.Span(id="age", className="num"),
                         ],

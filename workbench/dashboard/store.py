@@ -167,9 +167,7 @@ class Store:
                         continue
                     first = views.setdefault(view.name, view)
                     if first.path != view.path:
-                        problems.append(
-                            f"{first.path} and {view.path} are both the run {view.name}; shown: the first"
-                        )
+                        problems.append(f"{first.path} and {view.path} are both the run {view.name}; shown: the first")
             self._views, self._problems = dict(sorted(views.items())), problems
             text = "\n".join([*(v.name + v.signature for v in self._views.values()), *problems])
             self._version = hashlib.sha256(text.encode()).hexdigest()[:12]

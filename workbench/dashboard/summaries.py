@@ -52,9 +52,7 @@ def summarise(run: RunView) -> dict[str, Any]:
 
 
 def _accuracy(run: RunView, step: int) -> dict[str, Any]:
-    rows = run.rows(
-        measurement="behaviour", quantity="accuracy", law="matched", mode="teacher_forced", step=step
-    )
+    rows = run.rows(measurement="behaviour", quantity="accuracy", law="matched", mode="teacher_forced", step=step)
     rows = rows[rows["value"].notna()].sort_values("length")
     if rows.empty:
         return {}

@@ -35,9 +35,7 @@ def connect(app: Dash, answers: Answers) -> None:
     _attention(app, answers)
 
 
-def _place(
-    answers: Answers, run: str, step: int, length: int, head: str, *rest: Any
-) -> tuple[RunView, Cursor]:
+def _place(answers: Answers, run: str, step: int, length: int, head: str, *rest: Any) -> tuple[RunView, Cursor]:
     view = answers.store.run(run)
     if view is None or step is None or length is None or head is None:
         raise PreventUpdate
@@ -90,13 +88,12 @@ def _runs(app: Dash, answers: Answers) -> None:
         Input("positions", "value"),
         Input("filter", "value"),
         Input("rows-check", "data"),
-        Input("keep-runs", "data"),
         prevent_initial_call="initial_duplicate",
     )
-    def rows(verdict: str, task: str, positions: str, text: str, _: Any, keep: Any) -> Any:
+    def rows(verdict: str, task: str, positions: str, text: str, _: Any) -> Any:
         made = answers.rows(Filters(verdict or "", task or "", positions or "", text or ""))
         mine = {t.rpartition(".")[0] for t in ctx.triggered_prop_ids}
-        moved = bool(mine & {"verdict", "task", "positions", "filter", "keep-runs"}) and len(mine) == 1
+        moved = bool(mine & {"verdict", "task", "positions", "filter"}) and len(mine) == 1
         return (
             made["rows"],
             made["cards"],
@@ -175,9 +172,7 @@ def _run(app: Dash, answers: Answers) -> None:
         State("link", "data"),
         prevent_initial_call=True,
     )
-    def link(
-        step: int, length: int, head: str, view_name: str, sample: int, keep: Any, run: str, known: Any
-    ) -> Any:
+    def link(step: int, length: int, head: str, view_name: str, sample: int, keep: Any, run: str, known: Any) -> Any:
         view, cursor = _place(answers, run, step, length, head, view_name, sample)
         made = answers.link(view, cursor) | {"kept": keep}
         if made["href"] == known["href"] and not keep:  # nothing moved: a stale link keeps its banner
@@ -287,9 +282,7 @@ def _attention(app: Dash, answers: Answers) -> None:
         view, cursor = _place(answers, run, step, length, head, "attention", sample)
         return answers.ask(view, cursor)
 
-    @app.callback(
-        Input("attention-cancel", "n_clicks"), State("attention-job", "data"), prevent_initial_call=True
-    )
+    @app.callback(Input("attention-cancel", "n_clicks"), State("attention-job", "data"), prevent_initial_call=True)
     def cancel(clicks: int, key: str | None) -> None:
         if clicks and key:
             answers.worker.cancel(key)

@@ -55,9 +55,7 @@ def why(run: RunView, cursor: Cursor) -> list[Any]:
     at = (cursor.step, cursor.layer, cursor.head)
     parts = run.memo(
         ("why", *at),
-        lambda: why_sentence(
-            run.frame, step=cursor.step, trained=run.trained, layer=cursor.layer, head=cursor.head
-        ),
+        lambda: why_sentence(run.frame, step=cursor.step, trained=run.trained, layer=cursor.layer, head=cursor.head),
     )
     if not parts and len(run.frame):
         return [command(f"lengthlens measure {run.shown_path}")]

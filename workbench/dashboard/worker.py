@@ -172,8 +172,7 @@ class Worker:
             try:
                 self._one(key, function, arguments)
             except (EOFError, OSError) as error:
-                code = self._process.exitcode if self._process is not None else None
-                self._end()
+                code = self._end()
                 if not self._closed:
                     self._set(
                         key,
@@ -220,22 +219,24 @@ class Worker:
             self._end()
             context = multiprocessing.get_context("spawn")
             self._pipe, far = context.Pipe()
-            self._process = context.Process(
-                target=serve_jobs, args=(far,), name="lengthlens-worker", daemon=True
-            )
+            self._process = context.Process(target=serve_jobs, args=(far,), name="lengthlens-worker", daemon=True)
             self._process.start()
             far.close()
         return self._pipe
 
-    def _end(self) -> None:
+    def _end(self) -> int | None:
+        """End the process if it lives; returns its exit code."""
         pipe, process = self._pipe, self._process
         self._pipe = self._process = None
         if pipe is not None:
-            pipe.close()
-        if process is not None:
-            if process.is_alive():
-                process.terminate()
+            pipe.close()  # a living process reads this as the end of its work
+        if process is None:
+            return None
+        process.join(timeout=0.5)
+        if process.is_alive():
+            process.terminate()
             process.join(timeout=5)
+        return process.exitcode
 
     def _set(self, key: str, **changes: Any) -> None:
         with self._wake:

@@ -2,7 +2,9 @@
 
 Summary: balanced accuracy of a linear probe, or R^2 where the summary is a real number; position: R^2 for
 the logarithm of the position. ``transfer`` probes are fitted at trained lengths and frozen, ``refit`` ones
-are fitted anew at each length. R^2 is unbounded below: drawn clipped to 0..1, tooltips keep the value.
+are fitted anew at each length. The question to the summary is whether one code serves all lengths: transfer.
+Positions past training lie outside everything a frozen probe was fitted on, so the question to position is
+whether it can be read at all: refit. R^2 is unbounded below: drawn clipped to 0..1, tooltips keep the value.
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ CONCEPTS: dict[str, tuple[str, str, str, str]] = {
     "summary": ("probes.summary", "summary_decodability", "output_summary", "circle"),
     "position": ("probes.position", "position_decodability", "log_i", "diamond"),
 }
+#: concept -> the mode that answers its question
+MODE = {"summary": "transfer", "position": "refit"}
 CLIP = (0.0, 1.0)
 DOTS = "1.2px,2.4px"
 #: Markers further apart than this leave room for both names side by side.
@@ -128,7 +132,7 @@ def decodability_over_length_data(
 ) -> pd.DataFrame:
     """The rows of :func:`decodability_over_length`.
 
-    Series: ``summary`` and ``position`` (transfer), the same with ``, refit``, and ``controls``, at each
+    Series: ``summary`` (transfer), ``summary, refit``, ``position`` (refit), and ``controls``, at each
     place the highest of all controls of both concepts.
     """
     return _lines_data(frame, "length", layer, step=step)
@@ -212,11 +216,11 @@ def decodability_by_layer(
 
 
 def decodability_by_layer_data(frame: pd.DataFrame, *, step: int, length: int) -> pd.DataFrame:
-    """The rows of :func:`decodability_by_layer`: series summary, position (transfer), controls (highest)."""
+    """The rows of :func:`decodability_by_layer`: series summary (transfer), position (refit), controls (highest)."""
     found, controls = [], []
     for concept in CONCEPTS:
         rows = pick(frame, **_probe(concept), step=step, length=length)
-        found.append(tidy(pick(rows, mode="transfer", control=""), concept, "layer"))
+        found.append(tidy(pick(rows, mode=MODE[concept], control=""), concept, "layer"))
         controls.append(rows[rows["control"] != ""])
     if all(part.empty for part in found):
         return _missing(frame, step=step, length=length)
@@ -235,8 +239,9 @@ def _lines_data(frame: pd.DataFrame, along: str, layer: int | None, **where: int
     for concept in CONCEPTS:
         rows = pick(frame, **_probe(concept), **where)
         plain = pick(rows, control="")
-        found.append(tidy(pick(plain, mode="transfer"), concept, along))
-        refit.append(tidy(pick(plain, mode="refit"), f"{concept}, refit", along))
+        found.append(tidy(pick(plain, mode=MODE[concept]), concept, along))
+        if MODE[concept] != "refit":
+            refit.append(tidy(pick(plain, mode="refit"), f"{concept}, refit", along))
         controls.append(rows[rows["control"] != ""])
     if all(part.empty for part in found):
         return _missing(frame, **where)
@@ -252,7 +257,7 @@ def _lines(
     size: int,
     cursor: Cursor | None,
 ) -> go.Figure:
-    """Transfer solid, refit dotted, highest control dashed, with line-end labels."""
+    """The mode of each concept solid, the summary refitted dotted, highest control dashed; labels at line ends."""
     t = TOKENS[theme]
     x_axis = run_axis(along, cells(frame, along), trained, theme)
     y_axis = unit_axis()

@@ -16,7 +16,7 @@ from workbench.figures.behaviour import KEPT_SKILL, MEASUREMENT, nearest
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import Piece, beyond, head_name, interval, proportion, whole
 from workbench.figures.mechanism import MEASUREMENT as HARDMAX
-from workbench.figures.representation import last_layer, probe_rows
+from workbench.figures.representation import CLIP, MODE, last_layer, probe_rows
 from workbench.figures.rows import DRAWN, pick
 from workbench.figures.verdicts import since_step, verdict_ribbon, verdict_style
 
@@ -254,12 +254,12 @@ def _rail_behaviour(frame: pd.DataFrame, step: int) -> list[Piece]:
 
 
 # ---- representation ---------------------------------------------------------------------------------
-def _probe(frame: pd.DataFrame, concept: str, step: int, mode: str = "transfer") -> pd.DataFrame:
-    """Rows of the last layer over length, ascending."""
+def _probe(frame: pd.DataFrame, concept: str, step: int, mode: str | None = None) -> pd.DataFrame:
+    """Rows of the last layer over length, ascending; in the mode that answers the concept's question."""
     rows = probe_rows(frame, concept)
     if rows.empty:
         return rows
-    rows = pick(rows, step=step, mode=mode, control="", layer=last_layer(frame))
+    rows = pick(rows, step=step, mode=mode or MODE[concept], control="", layer=last_layer(frame))
     return rows[rows["status"].isin(DRAWN) & rows["value"].notna()].sort_values("length")
 
 
@@ -312,7 +312,7 @@ def _carried(frame: pd.DataFrame, step: int, trained: float) -> list[Piece]:
 
 def _position_clause(row: pd.Series, before: list[Piece]) -> list[Piece]:
     """How much of position is readable, continuing the clause about the summary."""
-    value = float(row["value"])
+    value = max(CLIP[0], float(row["value"]))  # below 0 a probe does worse than a constant: nothing is readable
     shown = f" ({proportion(value)})" if before else f" ({proportion(value)} at {whole(row['length'])})"
     word: Piece = ("position" if before else "Position", "position")
     if value < LITTLE:
@@ -333,7 +333,9 @@ def _rail_representation(frame: pd.DataFrame, step: int, length: int) -> list[Pi
             continue
         name = concept if pieces else concept.capitalize()
         pieces += [("; ", "plain")] if pieces else []
-        pieces += [(name, concept), (" ", "plain"), *_with_interval(here.iloc[0])]
+        # R^2 below 0 says no more than 0: a constant would have read better.
+        shown = here[["value", "low", "high"]].astype(float).clip(lower=CLIP[0]).iloc[0]
+        pieces += [(name, concept), (" ", "plain"), *_with_interval(shown)]
         if concept == "summary":
             refit = _probe(frame, concept, step, "refit")
             refit = refit[refit["length"] == length]

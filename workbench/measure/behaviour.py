@@ -97,7 +97,7 @@ class Behaviour:
         for (law, n), seen in sorted(results.items()):
             unseen = reads_unseen(study, n)
             status = "unseen_position" if unseen else "ok"
-            skill = skill_of(seen, law, tests=2 * max(1, len(study.grid.outside)), unseen=unseen)
+            skill = skill_of(seen, law, tests=max(1, 2 * len(study.grid.outside)), unseen=unseen)
             if skill is not None:
                 curves[law][n] = skill
             rows += self._rows(study, law, n, seen, skill, status)

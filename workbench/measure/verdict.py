@@ -110,7 +110,13 @@ def decide(curves: Mapping[str, Mapping[int, Skill]], grid: Grid) -> Verdict:
 
     if not grid.outside:
         return Verdict("undecided", horizon, failures, f"no length beyond the {grid.trained} trained ones was measured")
-    low, law, n = min((curve[n].low_grid, law, n) for law, curve in curves.items() for n in grid.outside)
+    # Below 2N no place of a string lies outside both the first and the last N tokens: the challenge law is none there.
+    judged = [(law, n) for law in curves for n in grid.outside if law == "matched" or n >= 2 * grid.trained]
+    undefined = [(law, n) for law, n in judged if n not in curves[law]]
+    if undefined:
+        law, n = undefined[0]
+        return Verdict("undecided", horizon, failures, f"skill is undefined at length {n} under the {law} law")
+    low, law, n = min((curves[law][n].low_grid, law, n) for law, n in judged)
     if low >= ROBUST and horizon >= HORIZON * grid.trained:
         note = f"the lower limit of skill stays at or above {low:.2f} on both laws up to length {horizon}"
         return Verdict("scale-robust", horizon, failures, note)

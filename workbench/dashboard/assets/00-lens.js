@@ -14,8 +14,9 @@
   /* ---- pages ------------------------------------------------------------------------------ */
   let ticks = 0;
   lens.here = function () { return { path: location.pathname, search: location.search, tick: ++ticks }; };
-  lens.go = function (href) {
-    if (location.pathname + location.search !== href) history.pushState({}, "", href);
+  lens.go = function (href, replace) {
+    if (replace) history.replaceState({}, "", href);
+    else if (location.pathname + location.search !== href) history.pushState({}, "", href);
     lens.set("place", { data: lens.here() });
     window.scrollTo(0, 0);
   };
@@ -213,7 +214,7 @@
   }
   function changed(version) {  // a page that is not drawn yet will be drawn from the new state anyway
     if (document.querySelector(".run-page")) lens.set("run-check", { data: version });
-    else if (document.querySelector(".runs-page")) lens.set("rows-check", { data: version });
+    else if (document.getElementById("grid")) lens.set("rows-check", { data: version });
   }
   let readAt = 0;
   function read() { readAt = Date.now(); age(); }

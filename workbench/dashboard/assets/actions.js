@@ -72,7 +72,7 @@
     const anchor = t.closest("a[data-nav]");
     if (anchor && !e.metaKey && !e.ctrlKey && !e.shiftKey && e.button === 0) {
       e.preventDefault();
-      return lens.go(anchor.getAttribute("href"));
+      return lens.go(anchor.getAttribute("href"), anchor.dataset.nav === "replace");
     }
     const item = t.closest(".mantine-Menu-item")?.querySelector("[data-action]") || t.closest("[data-action]");
     if (item) return lens.act(item.dataset.action, item.dataset.panel);
@@ -81,7 +81,7 @@
     const cell = t.closest("[data-pick-head]");
     if (cell) return lens.set("head-select", { value: cell.dataset.pickHead });
     const keep = t.closest("[data-keep]");
-    if (keep) { lens.set(lens.run ? "keep-run" : "keep-runs", { data: Date.now() }); return; }
+    if (keep) { lens.set("keep-run", { data: Date.now() }); return; }
     const card = t.closest("[data-verdict]");
     if (card) {
       const on = card.getAttribute("aria-pressed") === "true";
@@ -143,6 +143,11 @@
   }, { rootMargin: "0px 0px -60px 0px" });
   let watched = null;
   new MutationObserver(function () {
+    // Mantine's menus open on an unnamed placeholder: give it the menu's own name and role.
+    for (const node of document.querySelectorAll("[role=menu] > div[tabindex]:not([role])")) {
+      node.setAttribute("role", "menuitem");
+      node.setAttribute("aria-label", "Arrow down for the first item");
+    }
     const panel = at("attention-panel");
     if (panel && panel !== watched) { watched = panel; seen.observe(panel); }
   }).observe(document.body, { childList: true, subtree: true });

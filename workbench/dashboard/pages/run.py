@@ -12,7 +12,7 @@ from workbench.dashboard.cursor import Cursor, Notice, write
 from workbench.dashboard.cursorbar import bar
 from workbench.dashboard.headgrid import grid_shell
 from workbench.dashboard.panels import COLUMNS, PANELS, ROWS
-from workbench.dashboard.shell import banner, command, icon
+from workbench.dashboard.shell import banner, command, icon, problems
 from workbench.dashboard.store import RunView
 
 
@@ -30,6 +30,7 @@ def page(run: RunView, cursor: Cursor, notices: Sequence[Notice], names: Sequenc
         html.Div(
             [
                 html.Div(banner(notices), id="banner"),
+                html.Div(problems(run.problems), id="problems"),
                 html.Div(
                     [
                         html.P(words.meta(run), className="meta"),
@@ -112,9 +113,7 @@ def matrix(run: RunView) -> html.Div:
         at: list[Any] = []
         for ident in notes[column]:
             at += [", " if at else "", html.Span(id=ident, className="num")]
-        cells.append(
-            html.P([html.Strong(title), html.Span(at, className="soft")], className=f"column {column}")
-        )
+        cells.append(html.P([html.Strong(title), html.Span(at, className="soft")], className=f"column {column}"))
     for row, (name, question) in ROWS.items():
         cells.append(
             html.Div(

@@ -11,8 +11,8 @@ import dash_ag_grid as dag
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from workbench.dashboard.cursor import VERDICTS, Filters, Notice
-from workbench.dashboard.shell import banner, chevron, command, glyph, icon, slug
+from workbench.dashboard.cursor import VERDICTS, Filters, Notice, write_filters
+from workbench.dashboard.shell import banner, chevron, command, glyph, icon, problems, slug
 from workbench.dashboard.store import RunView, shown
 from workbench.figures.labels import whole
 
@@ -38,22 +38,20 @@ def page(
     notices: Sequence[Notice],
     rows: Sequence[dict[str, Any]],
     roots: Sequence[Path],
+    troubles: Sequence[str] = (),
 ) -> list[Any]:
     """Everything below the header."""
-    body: list[Any] = [*toolbar(rows, filters), grid(rows)] if rows else [empty(roots)]
+    stores = [dcc.Store(id="verdict", data=filters.verdict), dcc.Store(id="link"), dcc.Store(id="rows-check")]
+    body: list[Any] = [*toolbar(rows, filters), grid(rows), *stores] if rows else [empty(roots)]
     return [
-        dcc.Store(id="verdict", data=filters.verdict),
-        dcc.Store(id="keep-runs"),
-        dcc.Store(id="link"),
-        dcc.Store(id="rows-check"),
         html.Div(
             [
-                html.Div(banner(notices), id="banner"),
+                html.Div(banner(notices, write_filters(filters)), id="banner"),
                 html.Div(
                     [
                         _question(runs),
                         html.Div(
-                            cards(rows, filters),
+                            cards(rows, filters, live=bool(rows)),
                             id="cards",
                             className="cards",
                             role="group",
@@ -62,7 +60,7 @@ def page(
                     ],
                     className="hero",
                 ),
-                html.Div(id="problems"),
+                html.Div(problems(troubles), id="problems"),
                 *body,
                 footer(),
             ],
@@ -97,40 +95,38 @@ def _question(runs: Mapping[str, RunView]) -> html.Div:
     )
 
 
-def cards(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
-    """The three verdicts as buttons: count, name, one line, and the curve that stands for it."""
+def cards(rows: Sequence[dict[str, Any]], filters: Filters, live: bool = True) -> list[Any]:
+    """The three verdicts as buttons (``live``) or pictures: count, name, one line, and the curve that stands for it."""
     counts = Counter(row["verdict"] for row in rows)
-    return [
-        html.Button(
-            [
-                html.Span(
-                    [
-                        html.Span(className="wash"),
-                        html.Span(className="chance"),
-                        html.Span(className="curve"),
-                    ],
-                    className=f"archetype {slug(verdict)}",
-                    **{"aria-hidden": "true"},
-                ),
-                html.Span(
-                    [
-                        html.Span(
-                            [
-                                html.Span(f"{counts[verdict]:,}", className="count num"),
-                                html.Span(VERDICTS[verdict], className=f"name ink-{slug(verdict)}"),
-                            ]
-                        ),
-                        html.Span(line, className="says"),
-                    ],
-                    className="text",
-                ),
-            ],
-            type="button",
-            className="card",
-            **{"aria-pressed": "true" if filters.verdict == verdict else "false", "data-verdict": verdict},
-        )
-        for verdict, line in CARDS.items()
-    ]
+    made: list[Any] = []
+    for verdict, line in CARDS.items():
+        parts = [
+            html.Span(
+                [html.Span(className="wash"), html.Span(className="chance"), html.Span(className="curve")],
+                className=f"archetype {slug(verdict)}",
+                **{"aria-hidden": "true"},
+            ),
+            html.Span(
+                [
+                    html.Span(
+                        [
+                            html.Span(f"{counts[verdict]:,}", className="count num"),
+                            html.Span(VERDICTS[verdict], className=f"name ink-{slug(verdict)}"),
+                        ]
+                    ),
+                    html.Span(line, className="says"),
+                ],
+                className="text",
+            ),
+        ]
+        pressed = {"aria-pressed": "true" if filters.verdict == verdict else "false", "data-verdict": verdict}
+        made.append(html.Button(parts, type="button", className="card", **pressed) if live else _still(parts))
+    return made
+
+
+def _still(parts: Sequence[Any]) -> html.Div:
+    """A card where there is nothing to filter."""
+    return html.Div(parts, className="card still")
 
 
 def chips(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
@@ -165,9 +161,7 @@ def toolbar(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
                     attributes={"input": {"aria-label": "Filter runs", "autoComplete": "off"}},
                 ),
                 _select("task", "Task", sorted({row["task"] for row in rows}), filters.task),
-                _select(
-                    "positions", "Positions", sorted({row["positions"] for row in rows}), filters.positions
-                ),
+                _select("positions", "Positions", sorted({row["positions"] for row in rows}), filters.positions),
                 html.Div(chips(rows, filters), id="chips", className="chips"),
                 html.Span(id="shown", className="soft num", role="status"),
             ],
@@ -195,9 +189,7 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
     """One line per run."""
     spans = {(row["shortestLength"], row["longestLength"]) for row in rows if "longestLength" in row}
     low, high = next(iter(spans)) if len(spans) == 1 else (None, None)
-    accuracy = (
-        "Accuracy over prefix length" if high is None else f"Accuracy, length {whole(low)} to {whole(high)}"
-    )
+    accuracy = "Accuracy over prefix length" if high is None else f"Accuracy, length {whole(low)} to {whole(high)}"
     longest = "At longest" if high is None else f"At {whole(high)}"
     columns = [
         {"field": "name", "headerName": "Run", "cellRenderer": "RunName", "flex": 2, "minWidth": 190},
@@ -323,14 +315,7 @@ def footer() -> html.P:
     """The thresholds behind the verdicts."""
     return html.P(
         "Verdicts come from behaviour alone. Fitted: lower limit of skill at trained lengths at least 0.95. "
-        "Scale-robust: lower limit of skill at least 0.9 at every length up to eight times the trained one or "
-        "more, on both laws. All intervals are 95 %.",
+        "Scale-robust: lower limit of skill at least 0.9 at every length up to eight times the trained one "
+        "or more, on both laws. All intervals are 95 %.",
         className="legend",
     )
-
-
-def problems(sentences: Sequence[str]) -> list[Any]:
-    """Folders that could not be read."""
-    return [
-        html.Div([icon("warn"), html.P(text)], className="banner error", role="status") for text in sentences
-    ]

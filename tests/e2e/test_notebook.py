@@ -1,0 +1,27 @@
+"""The notebook runs from top to bottom on a small run of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "hardmax_over_training.py"
+
+
+def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nbclient, jupytext = pytest.importorskip("nbclient"), pytest.importorskip("jupytext")
+    words = "train majority --lengths 1-9 --layers 1 --d-model 8 --heads 2 --steps 4 --out".split()
+    done = subprocess.run([sys.executable, "-m", "workbench.cli.main", *words, str(tmp_path / "runs" / "majority")])
+    assert done.returncode == 0
+    monkeypatch.setenv("LENGTHLENS_RUNS", str(tmp_path / "runs"))
+    notebook = jupytext.read(NOTEBOOK)
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(NOTEBOOK.parent)}}).execute()
+    outputs = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs]
+    kinds = {kind for o in outputs for kind in o.get("data", {})}
+    assert "application/vnd.plotly.v1+json" in kinds, "the figures are shown"
+    assert not [o for o in outputs if o.output_type == "error"]
