@@ -4,7 +4,8 @@
 PYTHON ?= $(firstword $(foreach v,3.11 3.12 3.13,$(shell command -v python$(v) 2>/dev/null)) python3)
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+CORE := $(VENV)/.installed
+ALL := $(VENV)/.installed-all
 SERVE ?= 1
 PORT ?= 8050
 DIR ?= checkpoints
@@ -17,21 +18,28 @@ export HF_HUB_OFFLINE = 1
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-setup: $(STAMP) ## the environment, with every extra
+setup: $(ALL) ## the environment, with every extra
 
-$(STAMP): pyproject.toml constraints.txt
+# Not compiled ahead: most modules of the big packages are never imported, and compiling them takes a minute.
+INSTALL = $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e
+
+$(CORE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
 		{ echo "LengthLens needs Python 3.11 to 3.13; say which: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
 		{ echo "This Python has no venv module; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[cube,notebook,browser,test,check]'
+	$(INSTALL) .
 	@touch $@
 
-demo: setup ## train three models, measure them, open the dashboard (SERVE=0 stops before serving)
+$(ALL): $(CORE)
+	$(INSTALL) '.[cube,notebook,browser,test,check]'
+	@touch $@
+
+demo: $(CORE) ## train three models, measure them, open the dashboard (SERVE=0 stops before serving)
 	$(BIN)/lengthlens demo --out $(DIR)/demo --port $(PORT) $(if $(filter 0,$(SERVE)),--no-serve,--serve)
 
-app: setup ## the dashboard over DIR (default checkpoints)
+app: $(CORE) ## the dashboard over DIR (default checkpoints)
 	$(BIN)/lengthlens app $(DIR) --port $(PORT)
 
 test: setup ## all tests, in tiers by cost

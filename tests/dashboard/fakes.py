@@ -473,6 +473,12 @@ def attention(run_path: str, step: int, law: str, length: int, layer: int, head:
     return {"tokens": tokens, "pattern": pattern.astype(np.float32), "scores": scores.astype(np.float32)}
 
 
+def slow_attention(progress: Callable[[int, int, str], None], **cursor: Any) -> dict[str, Any]:
+    """The same, reporting for many seconds before it answers."""
+    slow(progress)
+    return attention(**cursor)
+
+
 def echo(value: Any) -> Any:
     return value
 

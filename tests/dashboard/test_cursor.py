@@ -30,6 +30,7 @@ class Stub:
     n_heads: int = 4
     steps: tuple[int, ...] = (0, 100, 1000, 1500, 3000)
     lengths: tuple[int, ...] = (5, 50, 100, 200, 400)
+    measured_steps: tuple[int, ...] = (0, 100, 1000, 1500, 3000)
 
 
 RUN = Stub()
@@ -41,6 +42,12 @@ def test_a_bare_link_is_the_last_step_and_a_length_past_training() -> None:
 
 def test_the_default_length_is_the_longest_where_none_reaches_four_times_training() -> None:
     assert default_cursor(Stub(lengths=(5, 50, 100))).length == 100
+
+
+def test_while_a_run_trains_the_default_is_the_last_measured_step() -> None:
+    assert default_cursor(Stub(measured_steps=(0, 100, 1000))).step == 1000
+    assert default_cursor(Stub(measured_steps=())).step == 3000
+    assert default_cursor(Stub(steps=(), measured_steps=())).step == 0
 
 
 def test_a_full_link_is_taken_at_its_word() -> None:

@@ -314,6 +314,34 @@ def test_an_empty_folder_shows_commands_until_a_run_appears(page: Any, tmp_path:
         page.goto("about:blank")
 
 
+def test_a_checkpoint_that_appears_while_one_looks_is_there(page: Any, tmp_path: Path) -> None:
+    fakes.build(tmp_path, fakes.FAKES[:1], unmeasured=False, steps=(0, 1000))
+    with served(tmp_path, "fakes:attention") as address:
+        page.goto(f"{address}/run?run=majority-nope-s0")
+        drawn(page)
+        assert page.inner_text("#step-where") == "checkpoint 2 of 2"
+        fakes.write_run(tmp_path, fakes.FAKES[0], (0, 1000, 3000))
+        settled(page, lambda: page.inner_text("#step-where") == "checkpoint 2 of 3")
+        page.get_by_role("slider", name="Training step").focus()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_selector("#accuracy-length-body.stated")
+        assert "--only behaviour" in page.inner_text("#accuracy-length-state")
+        fakes.write_rows(tmp_path / "majority-nope-s0", fakes.all_rows(fakes.FAKES[0], (3000,)))
+        page.wait_for_selector("#accuracy-length-body.ready")
+        settled(page, lambda: page.inner_text("#verdict-line").startswith("Scale-robust at step 3,000"))
+        page.goto("about:blank")
+
+
+def test_long_work_shows_progress_and_can_be_cancelled(page: Any, small_root: Path) -> None:
+    with served(small_root, "fakes:slow_attention") as address:
+        page.goto(f"{address}/run?run=majority-learned-s0")
+        page.wait_for_selector("#attention-state .bar")
+        settled(page, lambda: "of 400" in page.inner_text("#attention-state"))
+        page.get_by_role("button", name="Cancel").click()
+        settled(page, lambda: "Cancelled" in page.inner_text("#attention-state"))
+        page.goto("about:blank")
+
+
 def test_help_opens_and_closes(run_page: Any) -> None:
     page = run_page
     page.keyboard.press("?")

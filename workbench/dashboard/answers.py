@@ -48,8 +48,14 @@ class Answers:
     sample: str = attention.SAMPLE
 
     # ---- pages -----------------------------------------------------------------------------------
-    def page(self, path: str, search: str) -> tuple[list[Any], list[Any], dict[str, Any]]:
-        """Content, navigation, and what the browser is told (run, title, whether it waits for data)."""
+    def page(self, path: str, search: str, last: str = "") -> tuple[list[Any], list[Any], dict[str, Any]]:
+        """Content, navigation, and what the browser is told (run, title, whether it waits for data).
+
+        Args:
+            path: ``/`` or ``/run``.
+            search: the query string.
+            last: the run seen last, which *Run* in the navigation leads back to.
+        """
         runs = self.store.runs()
         asked = parse(search).get("run", "")
         if path == "/run" and asked in runs:
@@ -68,7 +74,7 @@ class Answers:
         content = runs_page.page(runs, filters, [*notices, *stale, *more], rows, self.store.roots, self.store.problems)
         return (
             content,
-            nav("runs", self._first(runs)),
+            nav("runs", last if last in runs else self._first(runs)),
             {"run": "", "title": "Runs \u00b7 LengthLens", "waits": not rows},
         )
 

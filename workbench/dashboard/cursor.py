@@ -39,6 +39,9 @@ class RunLike(Protocol):
     @property
     def lengths(self) -> Sequence[int]: ...
 
+    @property
+    def measured_steps(self) -> Sequence[int]: ...
+
 
 @dataclass(frozen=True)
 class Cursor:
@@ -73,8 +76,9 @@ class Notice:
 
 
 def default_step(run: RunLike) -> int:
-    """The last checkpoint (0 for a run that has none yet)."""
-    return run.steps[-1] if run.steps else 0
+    """The last measured checkpoint, else the last one (0 for a run that has none yet)."""
+    measured = [step for step in run.measured_steps if step in run.steps]
+    return measured[-1] if measured else (run.steps[-1] if run.steps else 0)
 
 
 def default_length(run: RunLike) -> int:

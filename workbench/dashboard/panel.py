@@ -187,10 +187,11 @@ def menu(ident: str, title: str) -> dmc.Menu:
 
 def not_measured(measurement: str, message: str, path: str) -> list[Any]:
     """What is missing, in which folder, and the command that makes it."""
+    family = "probes." if measurement.startswith("probes.") else measurement  # the panels show both probes
     return [
         html.P([icon("rows"), html.Strong("Not measured yet")], className="head"),
         html.P([message, " Folder: ", html.Code(f"{path}/measurements/"), "."]),
-        command(f"lengthlens measure {path} --only {measurement}"),
+        command(f"lengthlens measure {path} --only {family}"),
     ]
 
 

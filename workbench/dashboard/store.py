@@ -112,6 +112,13 @@ class RunView:
         return tuple(sorted(int(n) for n in rows["length"].dropna().unique()))
 
     @cached_property
+    def measured_steps(self) -> tuple[int, ...]:
+        """Steps that have a verdict, or else any rows, ascending."""
+        verdicts = self.frame[self.frame["quantity"] == "verdict"]
+        rows = verdicts if len(verdicts) else self.frame
+        return tuple(sorted(int(step) for step in rows["step"].unique()))
+
+    @cached_property
     def measured(self) -> frozenset[str]:
         """Names of the measurements this run has rows of."""
         return frozenset(self.frame["measurement"].unique())

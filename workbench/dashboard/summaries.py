@@ -47,7 +47,7 @@ def summarise(run: RunView) -> dict[str, Any]:
     if step is None:
         return row
     verdict = verdict_at(run, step)
-    row |= {"verdict": verdict, "slug": slug(verdict), "since": _since(run)}
+    row |= {"verdict": verdict, "slug": slug(verdict), "since": None if verdict == "not fitted" else _since(run)}
     return row | _accuracy(run, step) | _failure(run, step, verdict) | _pair(run, step)
 
 

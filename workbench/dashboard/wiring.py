@@ -61,7 +61,7 @@ def _frame(app: Dash, answers: Answers) -> None:
     def page(place: dict[str, Any] | None, _: Any, here: dict[str, Any] | None) -> Any:
         if place is None or (ctx.triggered_id == "version" and not answers.arrived(here)):
             raise PreventUpdate
-        return answers.page(place["path"], place["search"])
+        return answers.page(place["path"], place["search"], place["last"])
 
     @app.callback(
         Output("version", "data"),

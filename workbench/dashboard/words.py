@@ -25,9 +25,13 @@ def pieces(parts: Sequence[Piece]) -> list[Any]:
 def meta(run: RunView) -> list[Any]:
     """What the run is: id, task as a question, model, training lengths."""
     question = f"{run.task}: {run.question[:1].lower()}{run.question[1:]}" if run.question else run.task
-    model = f"transformer {run.n_layers} layers, {run.n_heads} heads, {_positions(run)}"
+    model = f"transformer {_count(run.n_layers, 'layer')}, {_count(run.n_heads, 'head')}, {_positions(run)}"
     lengths = f"trained on lengths {whole(run.shortest)} to {whole(run.trained)}"
     return [html.Span(run.name, className="mono"), f" \u00b7 {question} \u00b7 {model} \u00b7 {lengths}"]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{whole(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def _positions(run: RunView) -> str:

@@ -13,7 +13,9 @@
 
   /* ---- pages ------------------------------------------------------------------------------ */
   let ticks = 0;
-  lens.here = function () { return { path: location.pathname, search: location.search, tick: ++ticks }; };
+  lens.here = function () {
+    return { path: location.pathname, search: location.search, last: lens.run || lens.last || "", tick: ++ticks };
+  };
   lens.go = function (href, replace) {
     if (replace) history.replaceState({}, "", href);
     else if (location.pathname + location.search !== href) history.pushState({}, "", href);
@@ -50,6 +52,9 @@
 
   function adopt(scale) {  // a new page or a grown run: what the server already knows is not sent back
     if (lens.scale === scale) return;
+    if (!lens.scale || lens.scale.run !== scale.run) {
+      for (const one of Object.values(waiting)) { clearTimeout(one.timer); one.timer = 0; }
+    }
     lens.scale = scale;
     lens.known = Object.assign({}, scale.at);
     lens.head = scale.at.head;
@@ -208,6 +213,7 @@
   }
   function arrived(here) {
     if (!here) return;
+    lens.last = here.run || lens.last;
     lens.run = here.run;
     lens.stop();
     document.title = here.title;

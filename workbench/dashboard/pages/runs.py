@@ -78,11 +78,10 @@ def _question(runs: Mapping[str, RunView]) -> html.Div:
             "changes, what in the model makes it so, and when in training that happened."
         ]
     else:
-        most = whole(trained[0]) if len(trained) == 1 else f"{whole(trained[0])} to {whole(trained[-1])}"
         read = f" and read at lengths up to {whole(longest)}" if longest else ""
         text = [
             "Every run below was trained on prefixes of ",
-            html.Strong(f"at most {most} tokens", className="train"),
+            html.Strong(f"at most {whole(trained[-1])} tokens", className="train"),
             f"{read}. The verdict says what happens past that mark. Open a run to see what in the "
             "model makes it so, and when.",
         ]
