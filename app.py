@@ -17,9 +17,7 @@ def main(arguments: list[str] | None = None) -> None:
         metavar="FOLDER",
         help="folders below which runs are found (default: checkpoints)",
     )
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on (default: this machine only)"
-    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     parser.add_argument("--port", type=int, default=8050)
     parser.add_argument("--open", action="store_true", help="open a browser")
     parser.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)

@@ -461,7 +461,9 @@ def hardmax(fake: Fake, step: int, rng: np.random.Generator) -> Iterator[Row]:
 
 
 # ---- what the worker is asked in tests -----------------------------------------------------------
-def attention(run_path: str, step: int, law: str, length: int, layer: int, head: int, seed: int) -> dict[str, Any]:
+def attention(
+    run_path: str, step: int, law: str, length: int, layer: int, head: int, seed: int, cells: int = 512
+) -> dict[str, Any]:
     """Stands in for ``circuits.scores:attention_sample``: a made-up pattern, no model."""
     rng = np.random.default_rng(seed + 7 * head + layer)
     bits = rng.integers(0, 2, length)

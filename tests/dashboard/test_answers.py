@@ -277,5 +277,20 @@ def test_an_attention_error_stands_in_its_place(small_root: Path, robust: RunVie
     assert "This could not be computed" in texts(made["state"])
 
 
+def test_a_sequence_too_long_to_draw_says_so(answers: Answers, robust: RunView) -> None:
+    made = answers.attention("key", robust, Cursor(robust.name, 1000, 4096), LIGHT, "figure")
+    assert made["class"] == STATE
+    assert "at most 2,048 positions" in texts(made["state"])
+
+
+def test_a_pattern_beyond_512_positions_is_drawn_pooled(answers: Answers, robust: RunView) -> None:
+    at = Cursor(robust.name, 1000, 700)
+    key = answers.ask(robust, at)
+    answers.worker.wait(key, 60)
+    made = answers.attention(key, robust, at, LIGHT, "figure")
+    assert made["class"] == READY
+    assert "2 × 2 positions" in made["slice"]
+
+
 def test_before_anything_is_asked_the_place_is_held(answers: Answers, robust: RunView, cursor: Cursor) -> None:
     assert answers.attention(None, robust, cursor, LIGHT, "figure")["class"] == "body first"

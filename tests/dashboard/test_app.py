@@ -31,6 +31,7 @@ def client(small_root: Path) -> Iterator[FlaskClient]:
     app.server.extensions["lengthlens"].worker.close()
 
 
+@pytest.mark.science  # a process of its own
 def test_the_process_of_the_dashboard_has_no_torch(small_root: Path) -> None:
     code = (
         "import sys, app\n"

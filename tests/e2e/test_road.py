@@ -14,6 +14,7 @@ import pytest
 
 pytestmark = pytest.mark.e2e
 
+LAST = 1000
 SMALL = ["--lengths", "1-9", "--layers", "1", "--d-model", "8", "--heads", "2", "--batch-size", "8"]
 
 
@@ -32,16 +33,16 @@ def hashes(folder: Path) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("road") / "majority"
-    done = lengthlens("train", "majority", "--out", folder, "--steps", 400, *SMALL)
+    done = lengthlens("train", "majority", "--out", folder, "--steps", LAST, *SMALL)
     assert done.returncode == 0, done.stderr
     assert "Next: lengthlens measure" in done.stdout
-    assert "400/400 steps" in done.stderr
+    assert f"{LAST:,}/{LAST:,} steps" in done.stderr
     return folder
 
 
 @pytest.fixture(scope="module")
 def measured(trained: Path) -> Path:
-    done = lengthlens("measure", trained, "--steps", "0,400", "--sequences", 64)
+    done = lengthlens("measure", trained, "--steps", f"0,{LAST}", "--sequences", 64)
     assert done.returncode == 0, done.stderr
     assert "2 of 2 checkpoints measured in 1 runs" in done.stdout
     return trained
@@ -50,14 +51,14 @@ def measured(trained: Path) -> Path:
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_a_run_ended_by_a_signal_continues_to_the_same_bits(trained: Path, tmp_path: Path, how: signal.Signals) -> None:
     folder = tmp_path / "cut"
-    words = ("train", "majority", "--out", folder, "--steps", 400, *SMALL)
+    words = ("train", "majority", "--out", folder, "--steps", LAST, *SMALL)
     process = subprocess.Popen(command(*words), stderr=subprocess.PIPE, text=True)
-    while not (folder / "steps" / "00000006").exists():
+    while not list(folder.glob("steps/0000000[4-9]")):
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.01)
     process.send_signal(how)
     _, said = process.communicate(timeout=60)
-    assert not (folder / "steps" / "00000400").exists(), "it was to be ended before its end"
+    assert not (folder / "steps" / f"{LAST:08d}").exists(), "it was to be ended before its end"
     if how is not signal.SIGKILL:
         assert process.returncode == 130
         assert "the same command continues" in said
@@ -74,7 +75,7 @@ def test_every_measurement_leaves_rows_of_both_checkpoints(measured: Path) -> No
     assert table.problems == []
     found = table.sql("select distinct measurement, step from rows order by all")
     assert set(map(tuple, found.to_numpy())) == {
-        (m, s) for m in ("behaviour", "circuits.hardmax", "probes.position", "probes.summary") for s in (0, 400)
+        (m, s) for m in ("behaviour", "circuits.hardmax", "probes.position", "probes.summary") for s in (0, LAST)
     }
     for spec in table.specs.values():
         defined = {q["name"] for q in spec["quantities"]}
@@ -85,7 +86,7 @@ def test_every_measurement_leaves_rows_of_both_checkpoints(measured: Path) -> No
 
 
 def test_measuring_again_finds_everything_there(measured: Path) -> None:
-    again = lengthlens("measure", measured, "--steps", "0,400", "--sequences", 64)
+    again = lengthlens("measure", measured, "--steps", f"0,{LAST}", "--sequences", 64)
     assert "0 of 0 checkpoints measured" in again.stdout
     assert "8 measurements were already there" in again.stdout
 
@@ -97,7 +98,7 @@ def test_serial_and_parallel_measuring_agree(measured: Path, tmp_path: Path) -> 
 
     other = tmp_path / "majority"
     shutil.copytree(measured, other, ignore=shutil.ignore_patterns("measurements", "table.parquet"))
-    done = lengthlens("measure", other, "--steps", "0,400", "--sequences", 64, "--executor", "serial")
+    done = lengthlens("measure", other, "--steps", f"0,{LAST}", "--sequences", 64, "--executor", "serial")
     assert done.returncode == 0, done.stderr
     keys = ["measurement", "step", "law", "length", "layer", "head", "quantity", "target", "mode", "control"]
     frames = [Table.load(f).frame().sort_values(keys).reset_index(drop=True) for f in (measured, other)]
@@ -118,7 +119,7 @@ def test_show_tells_the_verdict_without_torch(measured: Path) -> None:
     shown = lengthlens("show", measured)
     assert shown.returncode == 0, shown.stderr
     assert "majority" in shown.stdout
-    assert "at step 400" in shown.stdout
+    assert f"at step {LAST:,}" in shown.stdout
     assert "challenge" in shown.stdout
     code = "import sys; sys.argv = ['x', 'show', sys.argv[1]]\nfrom workbench.cli.main import main\ntry: main()\nexcept SystemExit: pass\nassert 'torch' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", code, str(measured)], capture_output=True).returncode == 0
@@ -195,7 +196,7 @@ def test_a_damaged_checkpoint_makes_the_exit_status_1(measured: Path, tmp_path: 
     shutil.copytree(measured, run, ignore=shutil.ignore_patterns("measurements", "table.parquet"))
     weights = run / "steps" / "00000000" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1])
-    done = lengthlens("measure", run, "--steps", "0,400", "--only", "behaviour", "--sequences", 16)
+    done = lengthlens("measure", run, "--steps", f"0,{LAST}", "--only", "behaviour", "--sequences", 16)
     assert done.returncode == 1
     assert "1 of 2 checkpoints measured" in done.stdout
     checked = lengthlens("check", run)

@@ -18,6 +18,7 @@ def test_every_name_resolves_and_unknown_ones_do_not() -> None:
         _ = figures.pie_chart
 
 
+@pytest.mark.science  # a process of its own
 def test_drawing_imports_no_torch() -> None:
     code = (
         "import sys; import workbench.figures as f; [getattr(f, n) for n in f.__all__]; "

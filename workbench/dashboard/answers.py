@@ -186,7 +186,7 @@ class Answers:
         self, key: str | None, run: RunView, cursor: Cursor, look: dict[str, Any], mode: str
     ) -> dict[str, Any]:
         """All outputs of the attention panel for a job in whatever state it is."""
-        job = self.worker.job(key) if key else None
+        job = self.worker.job(key) if key and not attention.too_long(cursor) else None
         made: dict[str, Any] = {
             "figure": no_update,
             "strip": [],
@@ -198,6 +198,8 @@ class Answers:
             "class": STATE,
             "poll": True,
         }
+        if attention.too_long(cursor):
+            return made | {"state": attention.unfit()}
         if job is None:
             return made | {"class": "body first"}
         if job.pending:

@@ -15,7 +15,7 @@ from dash import dcc, html
 
 from workbench import figures
 from workbench.dashboard.cursor import Cursor
-from workbench.dashboard.panel import CONFIG, failed, frame
+from workbench.dashboard.panel import CONFIG, does_not_apply, failed, frame
 from workbench.dashboard.shell import command, icon
 from workbench.dashboard.store import RunView
 from workbench.dashboard.worker import Job
@@ -25,6 +25,8 @@ from workbench.figures.tokens import AMOUNT, colour_at, text_on
 SAMPLE = "circuits.scores:attention_sample"
 LAW = "matched"
 POLL_MS = 250
+LONGEST = 2048
+"""Most positions of a sequence that is drawn; the figure pools them to 512 cells a side."""
 STRIP = 64
 """Tokens shown at once in the strip below the pattern."""
 TOP = 0.25
@@ -85,7 +87,21 @@ def request(run: RunView, cursor: Cursor) -> dict[str, Any]:
         "layer": cursor.layer,
         "head": cursor.head,
         "seed": cursor.sample,
+        "cells": LONGEST,
     }
+
+
+def too_long(cursor: Cursor) -> bool:
+    """Whether the sequence at the cursor has too many positions for a pattern (BOS counts)."""
+    return cursor.length + 1 > LONGEST
+
+
+def unfit() -> list[Any]:
+    """Why no pattern is drawn at a very long prefix."""
+    return does_not_apply(
+        f"A pattern is drawn for at most {whole(LONGEST)} positions. Choose a shorter prefix length; the panels "
+        "above hold the measured ones."
+    )
 
 
 def draw(result: dict[str, Any], run: RunView, cursor: Cursor, theme: str, size: int) -> Any:
@@ -189,11 +205,12 @@ def broken(job: Job, run: RunView) -> list[Any]:
 def snippet(run: RunView, cursor: Cursor) -> str:
     """Python that computes and draws the same pattern in a notebook."""
     values = "scores" if cursor.view == "score" else "pattern"
+    cells = f", cells={LONGEST}" if cursor.length + 1 > 512 else ""  # else the sample comes pooled
     return (
         "from circuits.scores import attention_sample\n"
         "from workbench.figures import attention_pattern\n\n"
         f'sample = attention_sample(run_path="{run.shown_path}", step={cursor.step}, law="{LAW}", '
-        f"length={cursor.length}, layer={cursor.layer}, head={cursor.head}, seed={cursor.sample})\n"
+        f"length={cursor.length}, layer={cursor.layer}, head={cursor.head}, seed={cursor.sample}{cells})\n"
         f'attention_pattern(sample["{values}"], sample["tokens"], trained={run.trained}, '
         f'layer={cursor.layer}, head={cursor.head}, view="{cursor.view}")\n'
     )

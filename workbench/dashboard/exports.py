@@ -100,6 +100,8 @@ def _figure(answers: Answers, name: str, run: RunView, cursor: Cursor, theme: st
 
 
 def _sampled(answers: Answers, run: RunView, cursor: Cursor) -> dict[str, Any]:
+    if attention.too_long(cursor):
+        raise Unknown(f"a pattern has at most {attention.LONGEST} positions; choose a shorter prefix length")
     job = answers.worker.wait(answers.ask(run, cursor, session="export"), ATTENTION_SECONDS)
     if job is None or job.state != "done":
         raise Unknown(job.error if job is not None and job.error else "the pattern is not there yet; ask again")

@@ -106,8 +106,9 @@ def _has(function: Any, name: str) -> bool:
 
 _BAND = "Bands and whiskers are 95 % intervals; the sequence is the unit."
 _CODES = (
-    "Solid: one probe fitted at trained lengths and then frozen. Dotted: refitted at each length. "
-    "Dashed grey: the highest control. "
+    "Summary solid: one probe fitted at trained lengths and then frozen, so that it asks for one code at every "
+    "length; dotted: refitted at each length. Position: refitted at each length, so that it asks whether position "
+    "can be read at all. Dashed grey: the highest control. "
 )
 
 PANELS: tuple[Panel, ...] = (

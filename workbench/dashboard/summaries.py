@@ -13,7 +13,7 @@ from workbench.dashboard.store import RunView
 from workbench.figures.behaviour import nearest
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import MISSING, beyond, interval, proportion, whole
-from workbench.figures.representation import last_layer, probe_rows
+from workbench.figures.representation import MODE, last_layer, probe_rows
 from workbench.figures.spark import spark_path
 from workbench.figures.template import u_length
 from workbench.figures.verdicts import since_step
@@ -106,7 +106,7 @@ def _pair(run: RunView, step: int) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for concept in ("summary", "position"):
         rows = probe_rows(run.frame, concept)
-        rows = rows[(rows["step"] == step) & (rows["layer"] == layer) & (rows["mode"] == "transfer")]
+        rows = rows[(rows["step"] == step) & (rows["layer"] == layer) & (rows["mode"] == MODE[concept])]
         rows = rows[(rows["control"] == "") & rows["value"].notna()]
         if len(rows):
             made[concept] = float(rows.loc[rows["length"].idxmax(), "value"])

@@ -7,7 +7,7 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, State, ctx, no_update
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard import words
+from workbench.dashboard import attention, words
 from workbench.dashboard.answers import Answers, cursor_of
 from workbench.dashboard.cursor import Cursor, Filters
 from workbench.dashboard.cursorbar import bar, scent_over_lengths, scent_over_steps, verdict_at
@@ -280,7 +280,7 @@ def _attention(app: Dash, answers: Answers) -> None:
         if not seen:
             return no_update
         view, cursor = _place(answers, run, step, length, head, "attention", sample)
-        return answers.ask(view, cursor)
+        return no_update if attention.too_long(cursor) else answers.ask(view, cursor)
 
     @app.callback(Input("attention-cancel", "n_clicks"), State("attention-job", "data"), prevent_initial_call=True)
     def cancel(clicks: int, key: str | None) -> None:

@@ -191,21 +191,7 @@ class Worker:
         pipe.send((function, arguments))
         asked: float | None = None
         while True:
-            if pipe.poll(0.05):
-                kind, *rest = pipe.recv()
-                if kind == "progress":
-                    done, total, doing = rest
-                    self._set(key, done=done, total=total, doing=doing)
-                    continue
-                if kind == "done":
-                    self._set(key, state="done", result=rest[0])
-                elif kind == "cancelled":
-                    self._set(key, state="cancelled")
-                else:
-                    self._set(key, state="failed", error=rest[0], detail=rest[1])
-                return
-            if self._process is None or not self._process.is_alive():
-                raise EOFError("the process is gone")
+            # A job that reports often must not keep a cancel waiting: it is looked at every round.
             if key in self._cancel and asked is None:
                 pipe.send("cancel")
                 asked = time.monotonic()
@@ -213,6 +199,22 @@ class Worker:
                 self._end()
                 self._set(key, state="cancelled")
                 return
+            if not pipe.poll(0.05):
+                if self._process is None or not self._process.is_alive():
+                    raise EOFError("the process is gone")
+                continue
+            kind, *rest = pipe.recv()
+            if kind == "progress":
+                done, total, doing = rest
+                self._set(key, done=done, total=total, doing=doing)
+                continue
+            if kind == "done":
+                self._set(key, state="done", result=rest[0])
+            elif kind == "cancelled":
+                self._set(key, state="cancelled")
+            else:
+                self._set(key, state="failed", error=rest[0], detail=rest[1])
+            return
 
     def _start(self) -> Connection:
         if self._process is None or not self._process.is_alive() or self._pipe is None:

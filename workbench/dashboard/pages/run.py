@@ -131,11 +131,12 @@ def legend() -> html.P:
     """What the line styles mean, once for the page."""
     return html.P(
         [
-            html.Span([html.I(className="key solid"), "fitted at trained lengths (transfer)"]),
-            html.Span([html.I(className="key dotted"), "refitted at each length"]),
+            html.Span([html.I(className="key solid summary"), "summary, fitted at trained lengths (transfer)"]),
+            html.Span([html.I(className="key dotted"), "summary, refitted at each length"]),
+            html.Span([html.I(className="key solid position"), "position, refitted at each length"]),
             html.Span([html.I(className="key dashed"), "highest control"]),
             html.Span([html.I(className="key trained"), "longest trained length"]),
-            html.Span("Bands and whiskers are 95 % intervals; n counts sequences."),
+            html.Span("Bands and whiskers are 95\u00a0% intervals; n counts sequences."),
         ],
         className="legend",
     )

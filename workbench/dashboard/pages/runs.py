@@ -315,6 +315,6 @@ def footer() -> html.P:
     return html.P(
         "Verdicts come from behaviour alone. Fitted: lower limit of skill at trained lengths at least 0.95. "
         "Scale-robust: lower limit of skill at least 0.9 at every length up to eight times the trained one "
-        "or more, on both laws. All intervals are 95 %.",
+        "or more, on both laws. All intervals are 95\u00a0%.",
         className="legend",
     )
