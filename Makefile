@@ -43,7 +43,7 @@ app: $(CORE) ## the dashboard over DIR (default checkpoints)
 	$(BIN)/lengthlens app $(DIR) --port $(PORT)
 
 test: setup ## all tests, in tiers by cost
-	@sh tests/run.sh unit science e2e browser
+	@sh tests/run.sh unit shapes science e2e browser
 
 test-unit: setup ## the unit tier alone
 	@sh tests/run.sh unit

@@ -62,7 +62,7 @@ def critical_length(size: ArrayLike, margin: ArrayLike) -> Floats:
     fail: that depends on what the other keys say.
     """
     with np.errstate(over="ignore"):
-        return np.exp(log_critical_length(size, margin))
+        return np.asarray(np.exp(log_critical_length(size, margin)))
 
 
 def log_critical_length(size: ArrayLike, margin: ArrayLike) -> Floats:
@@ -92,9 +92,7 @@ def p_bit_length(bits: float, gamma: float) -> float:
     return math.pow(2.0, bits / gamma)
 
 
-def hardmax_length(
-    gamma: float, epsilon: float = 0.1, size: float | None = None, share: float | None = None
-) -> float:
+def hardmax_length(gamma: float, epsilon: float = 0.1, size: float | None = None, share: float | None = None) -> float:
     """Number of keys from which a log-scaled head holds mass 1 - epsilon on its tie set.
 
     Weights outside are K^-gamma of those inside. For a bounded tie set of ``size`` keys:

@@ -116,9 +116,7 @@ def reduce_part(
             rows = slice(start, start + step)
             found = _chunk(q[rows], k[rows], queries, used[rows], batch.bos, delta, layer, tie_sets)
             layers.append((layer, found))
-    per_layer = [
-        _concatenate([found for at, found in layers if at == layer], axis=0) for layer in range(len(inputs))
-    ]
+    per_layer = [_concatenate([found for at, found in layers if at == layer], axis=0) for layer in range(len(inputs))]
     stacked = {name: np.stack([x[name] for x in per_layer], axis=1) for name in per_layer[0]}
     carried: dict[int, dict[str, Floats]] = {length: {} for length in tie_sets}
     for name in [n for n in stacked if "@" in n]:

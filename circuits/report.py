@@ -225,9 +225,7 @@ class Report:
         return growth_exponent(math.exp(now.mean), math.exp(then.mean), *keys)
 
 
-def nothing_supervised(
-    length: int, law: str, layers: int, heads: int, window: int, names: Sequence[str]
-) -> list[Row]:
+def nothing_supervised(length: int, law: str, layers: int, heads: int, window: int, names: Sequence[str]) -> list[Row]:
     """Rows of a length at which no query of the window is supervised."""
     note = f"no query among the last {window} prefix lengths is supervised"
     return [

@@ -8,7 +8,7 @@ fused attention.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,13 +50,15 @@ def score_hooks(cfg: Any) -> list[tuple[str, str]]:
         )
     turned = "rot_" if positions == "rotary" else ""
     return [
-        (f"blocks.{layer}.attn.hook_{turned}q", f"blocks.{layer}.attn.hook_{turned}k")
-        for layer in range(cfg.n_layers)
+        (f"blocks.{layer}.attn.hook_{turned}q", f"blocks.{layer}.attn.hook_{turned}k") for layer in range(cfg.n_layers)
     ]
 
 
-def cached_inputs(cache: Mapping[str, Tensor]) -> list[Inputs]:
+def cached_inputs(cache: Any) -> list[Inputs]:
     """Per layer, the q and k in a cache that holds the activations named by :func:`score_hooks`.
+
+    Args:
+        cache: a dict of tensors by hook name, or TransformerLens's ``ActivationCache``.
 
     Raises:
         KeyError: if the cache holds them for no layer.
@@ -81,10 +83,10 @@ def score_inputs(model: HookedModel, batch: Batch) -> list[Inputs]:
 
 def scores_at(
     q: Float[Tensor, "batch pos head d_head"],
-    k: Float[Tensor, "batch pos head d_head"],
+    k: Float[Tensor, "batch key head d_head"],
     queries: Int[Tensor, " query"] | Sequence[int],
     scale: float | None = None,
-) -> Float[Tensor, "batch head query pos"]:
+) -> Float[Tensor, "batch head query key"]:
     """Attention scores of the chosen queries over all keys, -inf at keys after the query.
 
     Args:
@@ -193,8 +195,7 @@ def pool_attention(
     pool = math.ceil(size / cells)
     side = math.ceil(size / pool)
     pooled = {
-        name: np.full((side, side), np.nan, np.float32)
-        for name in ("pattern", "pattern_max", "scores", "scores_max")
+        name: np.full((side, side), np.nan, np.float32) for name in ("pattern", "pattern_max", "scores", "scores_max")
     }
     for queries, scores in stream_scores(q, k, block=pool * math.ceil(256 / pool)):
         rows = slice(queries.start // pool, math.ceil(queries.stop / pool))
@@ -217,9 +218,7 @@ def _visible(queries: range, width: int) -> NDArray[np.bool_]:
     return np.arange(width) <= np.array(queries)[:, None]
 
 
-def _pool(
-    values: NDArray[np.float32], visible: NDArray[np.bool_], pool: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _pool(values: NDArray[np.float32], visible: NDArray[np.bool_], pool: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Mean and maximum over the visible entries of cells of ``pool`` x ``pool``; NaN where there are none."""
     rows, width = visible.shape
     height = math.ceil(rows / pool)

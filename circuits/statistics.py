@@ -128,9 +128,7 @@ def log_mass(rows: SortedRows, size: Ints) -> Floats:
     total = rows.total
     # log1p keeps the digits when nearly everything is inside, the plain ratio when little is.
     with np.errstate(divide="ignore"):
-        return np.where(
-            2 * outside < total, np.log1p(-outside / total), np.log(_at(rows.inside, size) / total)
-        )
+        return np.where(2 * outside < total, np.log1p(-outside / total), np.log(_at(rows.inside, size) / total))
 
 
 def margin(rows: SortedRows, size: Ints) -> Floats:

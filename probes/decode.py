@@ -164,9 +164,7 @@ class Decoder:
                 )
         return made
 
-    def _labels(
-        self, length: int, target: Target, label_controls: Sequence[str]
-    ) -> dict[str, tuple[Tensor, Tensor]]:
+    def _labels(self, length: int, target: Target, label_controls: Sequence[str]) -> dict[str, tuple[Tensor, Tensor]]:
         """Labels of the (fit, test) rows: the target's own under "", and those of each label control."""
         fit, test = self.fit[length], self.test[length]
         pairs = {"": (target.of(fit), target.of(test))}

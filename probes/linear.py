@@ -151,9 +151,7 @@ def gain_offset(scores: Float[Tensor, "site row 1"], y: Float[Tensor, "row"]) ->
     return GainOffset(gain, y.mean() - gain * s.mean(1, keepdim=True))
 
 
-def discriminant(
-    scores: Float[Tensor, "site row target"], y: Int[Tensor, "row"], classes: int
-) -> Discriminant:
+def discriminant(scores: Float[Tensor, "site row target"], y: Int[Tensor, "row"], classes: int) -> Discriminant:
     """Fit linear discriminant analysis with equal priors; a class without rows is never answered."""
     member = torch.nn.functional.one_hot(y, classes).double()
     size = member.sum(0)

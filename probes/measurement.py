@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from torch import Tensor
 
@@ -15,7 +15,7 @@ from probes.metrics import Resamples
 from probes.report import Cell, Names
 from probes.rows import Rows, after_block, halves, sites_in
 from workbench.measure.measurement import Quantity, Spec, Study
-from workbench.tasks.base import Batch, Law
+from workbench.tasks.base import Batch
 
 if TYPE_CHECKING:
     from workbench.models.config import ModelConfig
@@ -142,7 +142,7 @@ class ProbeMeasurement(ABC):
 
     def _untrained(self, study: Study) -> dict[int, Rows] | None:
         """The rows that ``observe`` kept, taken from the run's step 0."""
-        names, closed = self.hooks(study.cfg), study.task.prefix_closed(cast(Law, self.law))
+        names, closed = self.hooks(study.cfg), study.task.prefix_closed(self.law)
         made: dict[int, Rows] = {}
         cache: Mapping[str, Tensor] | None = None
         for length in sorted(self.rows, reverse=True):

@@ -35,9 +35,7 @@ class Resamples:
         n = len(members)
         counts = rng.multinomial(n, np.full(n, 1 / n), size=resamples) if n else np.zeros((resamples, 0))
         drawn = torch.from_numpy(counts).double()
-        return Resamples(
-            torch.cat([torch.ones_like(drawn[:1]), drawn]), torch.searchsorted(members, sequence)
-        )
+        return Resamples(torch.cat([torch.ones_like(drawn[:1]), drawn]), torch.searchsorted(members, sequence))
 
     def __len__(self) -> int:
         """Number of sequences."""

@@ -49,9 +49,7 @@ class ProbeResult:
         """Decodability over prefix length at one layer (None = the last)."""
         from workbench.figures.representation import decodability_over_length
 
-        return decodability_over_length(
-            self.frame(), trained=max(self.inside), step=0, layer=layer, theme=theme
-        )
+        return decodability_over_length(self.frame(), trained=max(self.inside), step=0, layer=layer, theme=theme)
 
 
 def probe(
@@ -99,9 +97,7 @@ def probe(
         if untrained is None:
             return None
         names = measurement.hooks(untrained.cfg)
-        return {
-            n: measurement.reduce(b, n, forward(untrained, b, names), names) for n, b in by_length.items()
-        }
+        return {n: measurement.reduce(b, n, forward(untrained, b, names), names) for n, b in by_length.items()}
 
     made = measurement.decode(fitted, _generators(seed), step_0)
     setting = json.dumps(measurement.settings, sort_keys=True)

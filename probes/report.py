@@ -111,15 +111,11 @@ class Cell:
     def _rows(self, quantity: str, arm: Arm, found: Sequence[Estimate]) -> list[Row]:
         reverses = arm.reversed or (False,) * len(self.sites)
         return [
-            self._row(
-                quantity, site, arm.mode, found[site % len(found)], arm.control, REVERSED * reverses[site]
-            )
+            self._row(quantity, site, arm.mode, found[site % len(found)], arm.control, REVERSED * reverses[site])
             for site in range(len(self.sites))
         ]
 
-    def _row(
-        self, quantity: str, site: int, mode: str, at: Estimate, control: str = "", note: str = ""
-    ) -> Row:
+    def _row(self, quantity: str, site: int, mode: str, at: Estimate, control: str = "", note: str = "") -> Row:
         return row(
             **self._place(site),
             quantity=quantity,
@@ -135,8 +131,7 @@ class Cell:
     def _undefined(self, quantity: str, arm: Undefined) -> list[Row]:
         kind = {"quantity": quantity, "mode": arm.mode, "control": arm.control}
         return [
-            row(**self._place(site), **kind, status="undefined", note=arm.problem)
-            for site in range(len(self.sites))
+            row(**self._place(site), **kind, status="undefined", note=arm.problem) for site in range(len(self.sites))
         ]
 
     def _place(self, site: int) -> Row:

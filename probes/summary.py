@@ -70,9 +70,7 @@ class Summary(ProbeMeasurement):
         sequence = batch.mask[:, index].nonzero()[:, 0]
         at = torch.stack([sequence, torch.full_like(sequence, index)], 1)
         summary = batch.output_summary[sequence, index].cpu()
-        return gather(
-            batch, cache, sites, at, {TARGET: summary.double() if not batch.categorical else summary}
-        )
+        return gather(batch, cache, sites, at, {TARGET: summary.double() if not batch.categorical else summary})
 
 
 MEASUREMENT = Summary

@@ -47,7 +47,11 @@ def make_run(tmp_path: Path) -> Callable[..., Any]:
             place = folder / "steps" / f"{step:08d}"
             place.mkdir(parents=True)
             (place / "model.safetensors").write_bytes(weights_bytes(model))
-            meta = {"step": step, "sha256": sha256_of(place / "model.safetensors"), "trained_ids": [[0, trained if top_id is None else top_id]]}
+            meta = {
+                "step": step,
+                "sha256": sha256_of(place / "model.safetensors"),
+                "trained_ids": [[0, trained if top_id is None else top_id]],
+            }
             (place / "meta.json").write_text(json.dumps(meta))
         (folder / "run.json").write_text(json.dumps(config.as_json()))
         return Run.open(folder)

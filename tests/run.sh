@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the named tiers and says in its last lines what did not run.
-# A tier is a pytest marker; unit is whatever has none.
+# A tier is a pytest marker; unit is whatever has none, shapes is part of it under a type checker.
 cd "$(dirname "$0")/.." || exit 1
 python=.venv/bin/python
 missing=""
@@ -20,6 +20,12 @@ has_browser() {
 
 for name in "$@"; do
 	case $name in
+	# The same functions once more, with every annotated shape and type checked at run time.
+	shapes)
+		tier shapes -n 2 -m "not science and not e2e and not browser" \
+			--jaxtyping-packages=workbench.tasks,workbench.models,probes,circuits,typecheck.checked \
+			tests/models tests/tasks tests/probes tests/circuits
+		;;
 	unit) tier unit -n 2 -m "not science and not e2e and not browser" ;;
 	browser)
 		if ! has_browser && [ -n "${CI:-}" ]; then make -s browser; fi

@@ -42,9 +42,7 @@ def test_dispersion_of_one_key_at_a_margin() -> None:
         (10, 100_000, 0.819, 2.299),
     ],
 )
-def test_local_dispersion_is_k_over_z_while_entropy_overshoots(
-    m: float, keys: int, beta: float, slope: float
-) -> None:
+def test_local_dispersion_is_k_over_z_while_entropy_overshoots(m: float, keys: int, beta: float, slope: float) -> None:
     h = max(1, keys // 1000)
     low, high = keys - h, keys + h
     rows = [sort_rows(np.r_[m, np.zeros(k - 1)].astype(np.float32)[None]) for k in (low, high)]
@@ -114,9 +112,7 @@ def test_mass_and_support_under_log_scaling(gamma: float, masses: list[float], s
 def test_dispersion_under_log_scaling_tends_to_one_minus_gamma() -> None:
     lengths = [10_000, 100_000]
     found = {
-        gamma: float(
-            dispersion_exponent([-math.log(scaled_mass(gamma, k)) for k in lengths], np.log(lengths))[0]
-        )
+        gamma: float(dispersion_exponent([-math.log(scaled_mass(gamma, k)) for k in lengths], np.log(lengths))[0])
         for gamma in (0.5, 1.0, 1.5, 2.0)
     }
     assert found[0.5] == pytest.approx(0.498, abs=1e-3)

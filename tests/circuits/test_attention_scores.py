@@ -118,9 +118,7 @@ def write_run(folder: Path, model: HookedTransformer) -> None:
 def test_a_sample_holds_what_the_model_did(tmp_path: Path) -> None:
     model = make_model("rotary")
     write_run(tmp_path / "run", model)
-    sample = attention_sample(
-        str(tmp_path / "run"), step=0, law="matched", length=15, layer=1, head=1, seed=4
-    )
+    sample = attention_sample(str(tmp_path / "run"), step=0, law="matched", length=15, layer=1, head=1, seed=4)
     ids = torch.tensor([[["<bos>", "0", "1"].index(t) for t in sample["tokens"]]])
     name = "blocks.1.attn.hook_pattern"
     logits, cache = model.run_with_cache(ids, names_filter=[name])

@@ -29,10 +29,7 @@ N = 50
 def head(frame: pd.DataFrame, quantity: str, length: int, layer: int = 0, index: int = 0) -> pd.Series:
     """The one row of a quantity at a length."""
     rows = frame[
-        (frame.quantity == quantity)
-        & (frame.length == length)
-        & (frame.layer == layer)
-        & (frame["head"] == index)
+        (frame.quantity == quantity) & (frame.length == length) & (frame.layer == layer) & (frame["head"] == index)
     ]
     assert len(rows) == 1
     return rows.iloc[0]
@@ -76,9 +73,7 @@ def test_a_point_head_gives_its_closed_forms(m: float, keyed: Make) -> None:
             assert (leak.status, pd.isna(leak.value)) == ("undefined", True)
         else:
             assert leak.value == pytest.approx(beta, abs=1e-6)
-            assert leak.note.startswith(
-                f"from prefix length {before}; set: top 1 keys, as at prefix length 50"
-            )
+            assert leak.note.startswith(f"from prefix length {before}; set: top 1 keys, as at prefix length 50")
     assert head(frame, "dispersion_exponent", GRID[0]).status == "undefined"
 
 
@@ -204,9 +199,7 @@ def test_the_window_averages_over_its_queries(keyed: Make) -> None:
     frame = read(key_head(4.0), [keyed(100, 1)], window=16)
     q = np.array([math.exp(4) / (math.exp(4) + k - 1) for k in range(86, 102)])
     keys = np.arange(86, 102)
-    assert head(frame, "hardmax_distance", 100).value == pytest.approx(
-        np.minimum(1 - q, q - 1 / keys).mean(), rel=1e-6
-    )
+    assert head(frame, "hardmax_distance", 100).value == pytest.approx(np.minimum(1 - q, q - 1 / keys).mean(), rel=1e-6)
     assert head(frame, "support_inf", 100).value == pytest.approx(math.exp(-np.log(q).mean()), rel=1e-6)
 
 
@@ -233,17 +226,14 @@ def test_rows_agree_with_brute_force_on_the_pattern(positions: str, asked: Make)
         assert head(frame, "effective_support", 30, layer, index).value == pytest.approx(
             math.exp(expected[:, :, 1].mean()), rel=1e-5
         )
-        assert head(frame, "argmax_mass", 30, layer, index).value == pytest.approx(
-            expected[:, :, 2].mean(), abs=1e-5
-        )
+        assert head(frame, "argmax_mass", 30, layer, index).value == pytest.approx(expected[:, :, 2].mean(), abs=1e-5)
 
 
 def brute(p: np.ndarray) -> tuple[float, float, float]:
     """Distance, entropy and mass on the nearest set, by trying every k."""
     ordered = np.sort(p)[::-1]
     distances = [
-        np.abs(ordered - np.r_[np.full(k, 1 / k), np.zeros(len(p) - k)]).sum() / 2
-        for k in range(1, len(p) + 1)
+        np.abs(ordered - np.r_[np.full(k, 1 / k), np.zeros(len(p) - k)]).sum() / 2 for k in range(1, len(p) + 1)
     ]
     k = int(np.argmin(distances)) + 1
     return float(min(distances)), float(-(p * np.log(p)).sum()), float(ordered[:k].sum())

@@ -52,9 +52,7 @@ def of(k: int) -> NDArray[np.int64]:
         (10, 100_000, 0.180507, 20068.6, 0.1805, 100_000),
     ],
 )
-def test_one_key_at_a_margin(
-    m: float, keys: int, q: float, support: float, distance: float, size: int
-) -> None:
+def test_one_key_at_a_margin(m: float, keys: int, q: float, support: float, distance: float, size: int) -> None:
     rows = sort_rows(ties(1, m, keys))
     nearest = nearest_hardmax(rows)
     z = math.exp(m) + keys - 1
@@ -130,16 +128,12 @@ def test_distance_of_a_power_law() -> None:
     assert nearest_hardmax(sort_rows(row)).distance[0] == pytest.approx(0.35, abs=0.005)
 
 
-@pytest.mark.parametrize(
-    ("m", "distance"), [(10, 0.011), (9, 0.031), (8.5, 0.049), (7.74, 0.100), (7, 0.189)]
-)
+@pytest.mark.parametrize(("m", "distance"), [(10, 0.011), (9, 0.031), (8.5, 0.049), (7.74, 0.100), (7, 0.189)])
 def test_distance_of_a_point_among_256_keys(m: float, distance: float) -> None:
     assert nearest_hardmax(sort_rows(ties(1, m, 256))).distance[0] == pytest.approx(distance, abs=6e-4)
 
 
-@pytest.mark.parametrize(
-    ("sd", "distance"), [(0.25, 0.099), (0.5, 0.19), (1, 0.34), (2, 0.45), (4, 0.29), (8, 0.14)]
-)
+@pytest.mark.parametrize(("sd", "distance"), [(0.25, 0.099), (0.5, 0.19), (1, 0.34), (2, 0.45), (4, 0.29), (8, 0.14)])
 def test_mean_distance_of_gaussian_scores(sd: float, distance: float) -> None:
     scores = np.random.default_rng(0).normal(0, sd, (800, 256)).astype(np.float32)
     assert nearest_hardmax(sort_rows(scores)).distance.mean() == pytest.approx(distance, abs=0.014)

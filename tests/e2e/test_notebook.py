@@ -15,7 +15,21 @@ NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "hardmax_over_tra
 
 def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nbclient, jupytext = pytest.importorskip("nbclient"), pytest.importorskip("jupytext")
-    words = ["train", "majority", "--lengths", "1-9", "--layers", "1", "--d-model", "8", "--heads", "2", "--steps", "4", "--out"]
+    words = [
+        "train",
+        "majority",
+        "--lengths",
+        "1-9",
+        "--layers",
+        "1",
+        "--d-model",
+        "8",
+        "--heads",
+        "2",
+        "--steps",
+        "4",
+        "--out",
+    ]
     done = subprocess.run([sys.executable, "-m", "workbench.cli.main", *words, str(tmp_path / "runs" / "majority")])
     assert done.returncode == 0
     monkeypatch.setenv("LENGTHLENS_RUNS", str(tmp_path / "runs"))

@@ -39,9 +39,7 @@ class Story:
     def accuracy(self, step: int, length: int, law: str) -> float:
         wave = 0.01 * math.sin(length + step)
         penalty = 0.02 if law == "challenge" else 0.0
-        return min(
-            1.0, max(0.0, 0.5 + 0.5 * _learned(step, self.middle) * self.kept(length) + wave - penalty)
-        )
+        return min(1.0, max(0.0, 0.5 + 0.5 * _learned(step, self.middle) * self.kept(length) + wave - penalty))
 
     def summary(self, step: int, length: int, layer: int) -> float:
         depth = (layer + 2) / (LAYERS + 1)
@@ -81,9 +79,7 @@ class Story:
                 skill = (value - 0.5) / 0.5
                 add(quantity="accuracy", law=law, length=n, n=N, **_between(value))
                 add(quantity="chance", law=law, length=n, value=0.5)
-                add(
-                    quantity="skill", law=law, length=n, n=N, value=skill, low=skill - 0.02, high=skill + 0.02
-                )
+                add(quantity="skill", law=law, length=n, n=N, value=skill, low=skill - 0.02, high=skill + 0.02)
             if self.verdict(step) == "length-coupled":
                 add(quantity="failure_length", law=law, value=100.0, low=50.0, high=100.0, n=N)
             elif self.verdict(step) == "scale-robust":

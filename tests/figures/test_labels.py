@@ -26,16 +26,12 @@ def test_proportion_has_three_decimals_in_tooltips_and_infinity_is_named() -> No
     assert labels.proportion(math.inf) == "∞"
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.51, "+0.51"), (-0.3, "\u22120.30"), (0.001, "0.00"), (None, "–")]
-)
+@pytest.mark.parametrize(("value", "text"), [(0.51, "+0.51"), (-0.3, "\u22120.30"), (0.001, "0.00"), (None, "–")])
 def test_signed(value: float | None, text: str) -> None:
     assert labels.signed(value) == text
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [(0, "0"), (304, "304"), (1000, "1k"), (1500, "1.5k"), (3_000_000, "3M")]
-)
+@pytest.mark.parametrize(("value", "text"), [(0, "0"), (304, "304"), (1000, "1k"), (1500, "1.5k"), (3_000_000, "3M")])
 def test_short(value: float, text: str) -> None:
     assert labels.short(value) == text
 

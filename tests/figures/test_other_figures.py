@@ -90,9 +90,7 @@ def test_scores_are_free_of_a_constant_per_query() -> None:
     scores = np.where(np.tril(np.ones((9, 9))) > 0, rng.normal(size=(9, 9)), -np.inf)
     moved = scores + rng.normal(size=(9, 1)) * 5
     one, other = (
-        np.asarray(
-            figures.attention_pattern(s, tokens(9), trained=4, layer=0, head=0, view="score").data[0].z
-        )
+        np.asarray(figures.attention_pattern(s, tokens(9), trained=4, layer=0, head=0, view="score").data[0].z)
         for s in (scores, moved)
     )
     np.testing.assert_allclose(one, other, atol=1e-5)
@@ -147,9 +145,7 @@ def test_bad_patterns_are_refused_by_name() -> None:
 def made(value: float, low: float, high: float, n: int = 100) -> pd.DataFrame:
     blank: dict[str, Any] = dict.fromkeys(COLUMNS, "")
     numbers = {"step": 1, "length": 5, "layer": np.nan, "head": np.nan}
-    return pd.DataFrame(
-        [blank | numbers | {"value": value, "low": low, "high": high, "n": n, "status": "ok"}]
-    )
+    return pd.DataFrame([blank | numbers | {"value": value, "low": low, "high": high, "n": n, "status": "ok"}])
 
 
 def test_interval_of_a_difference_is_newcombes() -> None:
@@ -192,9 +188,7 @@ def test_head_grid_difference(robust: pd.DataFrame, coupled: pd.DataFrame) -> No
 
 def test_runs_without_common_lengths_are_refused(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
     with pytest.raises(NotMeasured, match="share no"):
-        figures.accuracy_difference(
-            robust[robust["length"] <= 50], coupled[coupled["length"] > 50], trained=50
-        )
+        figures.accuracy_difference(robust[robust["length"] <= 50], coupled[coupled["length"] > 50], trained=50)
 
 
 # ---- training log -----------------------------------------------------------------------------------

@@ -104,9 +104,7 @@ def test_ranges(drawn: Drawn) -> None:
 
 def test_axes_align_down_a_column(drawn: Drawn) -> None:
     for kind in ("step", "length"):
-        ranges = {
-            drawn(n, "robust").layout.xaxis.range for n, (column, _) in BUILDERS.items() if column == kind
-        }
+        ranges = {drawn(n, "robust").layout.xaxis.range for n, (column, _) in BUILDERS.items() if column == kind}
         assert len(ranges) == 1
 
 
@@ -316,8 +314,7 @@ def test_head_grid_holds_every_head_with_its_curve(robust: pd.DataFrame, synthet
         expected = [story.hardmax(STEP, n, cell["layer"], cell["head"]) for n in synthetic.LENGTHS]
         assert cell["curve"] == pytest.approx(expected)
     assert not any(
-        math.isnan(v)
-        for v in figures.head_grid(robust, quantity="critical_length", step=1, length=5)["share"]
+        math.isnan(v) for v in figures.head_grid(robust, quantity="critical_length", step=1, length=5)["share"]
     )
 
 
@@ -354,9 +351,7 @@ def test_one_probe_is_enough(robust: pd.DataFrame) -> None:
             assert not traces(figure, gone)
 
 
-def test_rows_of_two_runs_or_two_settings_are_refused(
-    story_frame: pd.DataFrame, robust: pd.DataFrame
-) -> None:
+def test_rows_of_two_runs_or_two_settings_are_refused(story_frame: pd.DataFrame, robust: pd.DataFrame) -> None:
     with pytest.raises(ValueError, match="2 runs"):
         build("accuracy_heatmap", story_frame)
     twice = pd.concat([robust, robust.assign(setting='{"w":8}')])

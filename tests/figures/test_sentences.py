@@ -103,20 +103,14 @@ def test_length_coupled(made: Made) -> None:
 
 
 def test_failure_on_the_challenge_law_only_is_said(made: Made) -> None:
-    frame = made(
-        {50: (1, 0.99, 1), 100: (0.5, 0.4, 0.6)}, "length-coupled", failed=(50, 100), law="challenge"
-    )
-    assert said(verdict_sentence(frame, step=2000, trained=50)).endswith(
-        "at length 100 under the challenge law."
-    )
+    frame = made({50: (1, 0.99, 1), 100: (0.5, 0.4, 0.6)}, "length-coupled", failed=(50, 100), law="challenge")
+    assert said(verdict_sentence(frame, step=2000, trained=50)).endswith("at length 100 under the challenge law.")
 
 
 def test_scale_robust(made: Made) -> None:
     frame = made({50: (1, 0.99, 1), 256: (0.999, 0.99, 1), 1024: (0.998, 0.99, 1)}, "scale-robust")
     pieces = verdict_sentence(frame, step=2000, trained=50)
-    assert said(pieces) == (
-        "Scale-robust at step 2,000: accuracy stays at 1.00 [0.99, 1.00] from length 50 to 1,024."
-    )
+    assert said(pieces) == ("Scale-robust at step 2,000: accuracy stays at 1.00 [0.99, 1.00] from length 50 to 1,024.")
     assert pieces[0] == ("Scale-robust", "summary")
 
 
@@ -146,9 +140,7 @@ def test_an_interval_across_the_threshold_asks_for_more_sequences(made: Made) ->
     accuracy = {50: (1.0, 0.99, 1.0), 100: (0.95, 0.93, 0.97)}
     frame = made(accuracy, "undecided", skill={50: (1, 0.98, 1), 100: (0.9, 0.86, 0.94)}, horizon=100)
     assert said(verdict_sentence(frame, step=2000, trained=50)).endswith(f"from length 50 to 100. {crossing}")
-    frame = made(
-        accuracy, "undecided", skill={100: (0.93, 0.91, 0.94)}, note="tested to 2 x N only", horizon=100
-    )
+    frame = made(accuracy, "undecided", skill={100: (0.93, 0.91, 0.94)}, note="tested to 2 x N only", horizon=100)
     sentence = said(verdict_sentence(frame, step=2000, trained=50))
     assert crossing not in sentence
     assert sentence.endswith("; tested to 2 x N only.")
@@ -190,13 +182,9 @@ def test_why_leaves_out_what_is_not_measured(robust: pd.DataFrame) -> None:
     behaviour = robust[robust["measurement"] == "behaviour"]
     assert said(why_sentence(behaviour, step=3000, trained=50, layer=0, head=0)) == "Since step 200."
     attention = robust[robust["measurement"] == "circuits.hardmax"]
-    assert said(why_sentence(attention, step=3000, trained=50, layer=0, head=0)).startswith(
-        "Head L0 H0 stays"
-    )
+    assert said(why_sentence(attention, step=3000, trained=50, layer=0, head=0)).startswith("Head L0 H0 stays")
     position = robust[robust["measurement"] == "probes.position"]
-    assert (
-        said(why_sentence(position, step=3000, trained=50)) == "Little position is readable (0.10 at 1,024)."
-    )
+    assert said(why_sentence(position, step=3000, trained=50)) == "Little position is readable (0.10 at 1,024)."
     assert why_sentence(robust.iloc[:0], step=3000, trained=50) == []
 
 
@@ -227,9 +215,7 @@ def test_compare(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
         "Equal up to length 50; from length 100 on A is higher by 0.49 [0.47, 0.51] at 1,024."
     )
     swapped = accuracy_difference_data(coupled, robust)
-    assert "from length 100 on B is higher by 0.49" in said(
-        compare_sentence(swapped[swapped["step"] == 3000])
-    )
+    assert "from length 100 on B is higher by 0.49" in said(compare_sentence(swapped[swapped["step"] == 3000]))
     assert said(compare_sentence(data[data["step"] == 0])).startswith("Equal at every length up to 1,024")
 
 

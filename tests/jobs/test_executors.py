@@ -185,9 +185,7 @@ def test_no_worker_outlives_the_program(tmp_path, sent, code):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     env = {**os.environ, "PYTHONPATH": os.getcwd()}
-    with subprocess.Popen(
-        [sys.executable, program, marks], env=env, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with subprocess.Popen([sys.executable, program, marks], env=env, stderr=subprocess.PIPE, text=True) as process:
         while len(list(marks.iterdir())) < 2:
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.05)

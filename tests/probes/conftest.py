@@ -82,9 +82,7 @@ def read_code() -> Callable[..., list[dict[str, Any]]]:
         generator = torch.Generator().manual_seed(7)
         measurement = Summary(resamples=50)
         for length in lengths:
-            summary = (
-                torch.randint(2, (batch,), generator=generator) if draw is None else draw(generator, batch)
-            )
+            summary = torch.randint(2, (batch,), generator=generator) if draw is None else draw(generator, batch)
             clean = code(summary, length)
             x = clean + noise * torch.randn(clean.shape, generator=generator)
             measurement.observe("matched", length, summary_batch(summary, length), stream(x, length))

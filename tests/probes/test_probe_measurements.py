@@ -197,9 +197,7 @@ def test_a_class_that_is_missing_somewhere_is_named(read_code: Any, at: Any) -> 
     assert at(rows, 400, "selectivity")["refit", ""]["status"] == "undefined"
 
 
-def test_one_class_one_value_few_sequences_and_no_length_inside_are_undefined(
-    read_code: Any, at: Any
-) -> None:
+def test_one_class_one_value_few_sequences_and_no_length_inside_are_undefined(read_code: Any, at: Any) -> None:
     def code(s: torch.Tensor, n: int) -> torch.Tensor:
         return torch.randn(len(s), 3, generator=torch.Generator().manual_seed(n))
 
@@ -305,9 +303,7 @@ def test_an_untrained_model_without_positions_holds_position_and_counts() -> Non
         assert at_50.loc[-1] == pytest.approx(0, abs=0.02)
         frame = probes.probe(untrained, batches, inside=[25, 51], resamples=20).frame()
         refit = frame[
-            (frame["quantity"] == "summary_decodability")
-            & (frame["mode"] == "refit")
-            & (frame["control"] == "")
+            (frame["quantity"] == "summary_decodability") & (frame["mode"] == "refit") & (frame["control"] == "")
         ]
         at_51 = refit[refit["length"] == 51].set_index("layer")["value"]
         assert (at_51.loc[0:] > 0.95).all(), at_51
@@ -321,8 +317,6 @@ def test_an_untrained_model_does_not_hold_parity() -> None:
     for seed in (0, 1):
         frame = probes.probe(HookedTransformer(cfg, seed=seed), [batch], inside=[50], resamples=20).frame()
         read = frame[
-            (frame["quantity"] == "summary_decodability")
-            & (frame["mode"] == "refit")
-            & (frame["control"] == "")
+            (frame["quantity"] == "summary_decodability") & (frame["mode"] == "refit") & (frame["control"] == "")
         ]
         assert read["value"].between(0.4, 0.6).all(), read  # three standard errors of 256 rows

@@ -61,9 +61,7 @@ def test_the_closed_forms_are_the_recorded_ones() -> None:
 
 
 @pytest.mark.parametrize("name", CODES)
-def test_transfer_recalibrated_refit_and_shuffled_labels(
-    name: str, read_code: Read, at: Callable[..., Any]
-) -> None:
+def test_transfer_recalibrated_refit_and_shuffled_labels(name: str, read_code: Read, at: Callable[..., Any]) -> None:
     code, expected = CODES[name]
     rows = read_code(code)
     cells = at(rows, 400)

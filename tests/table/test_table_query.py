@@ -95,9 +95,7 @@ def test_linked_runs_are_found_and_circles_end(make_run, tmp_path):
 def test_sql_and_frame_agree(two):
     table = Table.load(two)
     pd.testing.assert_frame_equal(table.sql("SELECT * FROM rows"), table.frame())
-    by_sql = table.sql(
-        "SELECT * FROM rows WHERE law = ? AND length IN (8, 16) AND run = 'solo'", ["challenge"]
-    )
+    by_sql = table.sql("SELECT * FROM rows WHERE law = ? AND length IN (8, 16) AND run = 'solo'", ["challenge"])
     by_frame = table.frame(law="challenge", length=[8, 16], run="solo")
     pd.testing.assert_frame_equal(by_sql, by_frame)
     every = table.frame()
@@ -156,9 +154,7 @@ def test_queries_cannot_change_the_table(two, query):
 
 
 def test_sums_and_counts_are_numbers(two):
-    (made,) = (
-        Table.load(two).sql("SELECT sum(n) AS s, count(*) AS k, avg(n) AS m FROM rows").to_dict("records")
-    )
+    (made,) = Table.load(two).sql("SELECT sum(n) AS s, count(*) AS k, avg(n) AS m FROM rows").to_dict("records")
     assert made == {"s": 16 * 512, "k": 20, "m": 512}
     assert isinstance(made["s"], float)
 

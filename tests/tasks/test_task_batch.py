@@ -48,9 +48,7 @@ def test_rows_cut_every_field(name, seeded):
         whole = getattr(batch, field)
         if whole is not None:
             assert torch.equal(getattr(rows, field), whole[2:4]), field
-    assert {k: v.tolist() for k, v in rows.meta.items()} == {
-        k: v[2:4].tolist() for k, v in batch.meta.items()
-    }
+    assert {k: v.tolist() for k, v in rows.meta.items()} == {k: v[2:4].tolist() for k, v in batch.meta.items()}
 
 
 def test_admissible_lengths():

@@ -132,12 +132,8 @@ def test_retrieval_places_the_copy_uniformly(k, length, seeded, assert_law):
         assert_law(batch.targets[:, -1], [1 / 12] * 12)
 
 
-@pytest.mark.parametrize(
-    ("k", "length", "window", "margin"), [(1, 200, 50, 50), (2, 200, 50, 50), (2, 210, 99, 78)]
-)
-def test_retrieval_challenge_hides_copy_and_answer_from_both_windows(
-    k, length, window, margin, seeded, assert_law
-):
+@pytest.mark.parametrize(("k", "length", "window", "margin"), [(1, 200, 50, 50), (2, 200, 50, 50), (2, 210, 99, 78)])
+def test_retrieval_challenge_hides_copy_and_answer_from_both_windows(k, length, window, margin, seeded, assert_law):
     batch = make_task("kgram_retrieval", k=k).sample(4_000, length, seeded(10), "challenge", window)
     first, answer = batch.meta["key_position"] - k + 1, batch.meta["answer_position"]
     last = length - max(margin, k)  # the answer lies before the key, however small the margin
@@ -157,9 +153,7 @@ def test_retrieval_challenge_exists_at_the_shortest_lengths(k, seeded):
 
 def test_retrieval_says_when_the_alphabet_is_too_small(seeded):
     """Without "ab" in between, a binary string is b..ba..a: redrawing cannot get there."""
-    with pytest.raises(
-        TaskError, match="k = 2 tokens over 2 symbols occurs just twice; give it more symbols"
-    ):
+    with pytest.raises(TaskError, match="k = 2 tokens over 2 symbols occurs just twice; give it more symbols"):
         make_task("kgram_retrieval", k=2, symbols=2).sample(16, 300, seeded(11))
 
 
@@ -185,7 +179,5 @@ def test_training_and_matched_are_the_same_law(name, seeded):
 
 @pytest.mark.parametrize("name", ["flip_flop", "kgram_retrieval"])
 def test_a_window_must_be_a_length(name, seeded):
-    with pytest.raises(
-        TaskError, match="window is the longest training length and must be at least 1, not 0"
-    ):
+    with pytest.raises(TaskError, match="window is the longest training length and must be at least 1, not 0"):
         make_task(name).sample(4, 41, seeded(0), "challenge", window=0)

@@ -26,10 +26,7 @@ ALL = ["flip_flop", "parity", "majority", "mod_p_mean", "kgram_retrieval"]
 def asked(task: Task, tokens: torch.Tensor, targets: torch.Tensor, mask: torch.Tensor) -> None:
     """Assert that labels agree with the oracle: the same queries asked, the same answers."""
     for string, target, row in zip(tokens.tolist(), targets.tolist(), mask.tolist(), strict=True):
-        found = [
-            (t[0] if task.real else t) if supervised else None
-            for t, supervised in zip(target, row, strict=True)
-        ]
+        found = [(t[0] if task.real else t) if supervised else None for t, supervised in zip(target, row, strict=True)]
         expected = task.reference(string)
         assert [f is None for f in found] == [e is None for e in expected], string
         assert all(f is None or abs(f - e) < 1e-6 for f, e in zip(found, expected, strict=True)), string
@@ -71,9 +68,7 @@ def test_sampled_strings_agree_with_the_oracle(name, law, seeded):
     for length in (3, 5, 41, 301):
         batch = task.sample(20, length, seeded(length), law, window=50)
         assert batch.mask[:, -1].all(), "the last query of an admissible length is always asked"
-        for tokens, target, row in zip(
-            batch.tokens[:, 1:], batch.targets[:, 1:], batch.mask[:, 1:], strict=True
-        ):
+        for tokens, target, row in zip(batch.tokens[:, 1:], batch.targets[:, 1:], batch.mask[:, 1:], strict=True):
             expected = task.reference(tokens.tolist())
             for i in row.nonzero()[:, 0].tolist():
                 assert target[i].flatten()[0].item() == pytest.approx(expected[i], abs=1e-6)
@@ -89,9 +84,7 @@ def test_update_summary_can_be_carried_on(name, parameters, letters, length, eve
     tokens = batch.tokens[:, 1:]
 
     def codes(*columns: torch.Tensor) -> torch.Tensor:
-        stacked = torch.cat(
-            [c.reshape(-1, c.shape[-1]) if c.dim() == 3 else c.reshape(-1, 1) for c in columns], 1
-        )
+        stacked = torch.cat([c.reshape(-1, c.shape[-1]) if c.dim() == 3 else c.reshape(-1, 1) for c in columns], 1)
         return stacked.unique(dim=0)
 
     before = codes(state[:, :-1], tokens[:, 1:])

@@ -129,9 +129,7 @@ def test_what_a_file_can_lack(tmp_path):
     file.write_text(MY_TASK)
     with pytest.raises(TaskError, match=r"write it as file.py:ClassName"):
         make_task(str(file))
-    with pytest.raises(
-        TaskError, match=r"has no task class 'Other'; a task is a subclass of workbench.tasks.Task"
-    ):
+    with pytest.raises(TaskError, match=r"has no task class 'Other'; a task is a subclass of workbench.tasks.Task"):
         make_task(f"{file}:Other")
     with pytest.raises(TaskError, match="mine: size must be an integer, not 'x'"):
         make_task(f"{file}:MyTask", size="x")

@@ -80,18 +80,13 @@ def attention_pattern(
         size,
         column="sequence",
         xaxis=axis | {"title": {"text": "key position"}, "fixedrange": block == 1},
-        yaxis=axis
-        | {"range": [count - 0.5, -0.5], "title": {"text": "query position"}, "fixedrange": block == 1},
+        yaxis=axis | {"range": [count - 0.5, -0.5], "title": {"text": "query position"}, "fixedrange": block == 1},
         meta={
             "title": _TITLES[view],
             "slice": f"{head_name(layer, head)} · {_UNITS[view]}"
             + ("" if block == 1 else f" · {how} over {block} × {block} positions"),
             "alt": f"{_TITLES[view]} of {head_name(layer, head)} on one sequence of {whole(count)} positions"
-            + (
-                ""
-                if query is None
-                else f"; query {whole(query)} attends most to {_top(cells, query, tokens)}"
-            ),
+            + ("" if query is None else f"; query {whole(query)} attends most to {_top(cells, query, tokens)}"),
             "x": {"kind": "position", "low": -0.5, "high": count - 0.5},
             "n": 1,
         },
@@ -199,13 +194,9 @@ def _heat(
         values, top = _ROOT_TICKS[view]
         z, low, high = np.sqrt(shown), 0.0, math.sqrt(top)
         ticks = [(math.sqrt(v), ("≥ " if v == top else "") + text) for v, text in values]
-    hover: dict[str, Any] = {
-        "hovertemplate": "query %{y} · key %{x}<br><b>%{customdata:.3f}</b><extra></extra>"
-    }
+    hover: dict[str, Any] = {"hovertemplate": "query %{y} · key %{x}<br><b>%{customdata:.3f}</b><extra></extra>"}
     if block == 1 and len(tokens) <= 128:
-        pairs = [
-            [f"query {q} “{a}” · key {k} “{b}”" for k, b in enumerate(tokens)] for q, a in enumerate(tokens)
-        ]
+        pairs = [[f"query {q} “{a}” · key {k} “{b}”" for k, b in enumerate(tokens)] for q, a in enumerate(tokens)]
         hover = {"text": pairs, "hovertemplate": "%{text}<br><b>%{customdata:.3f}</b><extra></extra>"}
     figure.add_heatmap(
         x=edges,
@@ -226,12 +217,8 @@ def _lines(figure: go.Figure, count: int, edge: float, query: int | None, t: dic
     """The training length on both axes, and the outline of the chosen query's row."""
     if edge < count - 0.5:
         line = {"color": t["train"], "width": 1.5, "dash": DASH}
-        figure.add_shape(
-            type="line", x0=edge, x1=edge, y0=0, y1=1, yref="paper", line=line, name="training length"
-        )
-        figure.add_shape(
-            type="line", x0=0, x1=1, xref="paper", y0=edge, y1=edge, line=line, name="training length"
-        )
+        figure.add_shape(type="line", x0=edge, x1=edge, y0=0, y1=1, yref="paper", line=line, name="training length")
+        figure.add_shape(type="line", x0=0, x1=1, xref="paper", y0=edge, y1=edge, line=line, name="training length")
     if query is not None:
         figure.add_shape(
             type="rect",

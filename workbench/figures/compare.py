@@ -121,13 +121,9 @@ def accuracy_difference(
     return figure
 
 
-def accuracy_difference_data(
-    frame_a: pd.DataFrame, frame_b: pd.DataFrame, *, law: str = "matched"
-) -> pd.DataFrame:
+def accuracy_difference_data(frame_a: pd.DataFrame, frame_b: pd.DataFrame, *, law: str = "matched") -> pd.DataFrame:
     """The rows of :func:`accuracy_difference`."""
-    return _shared(
-        accuracy_heatmap_data(frame_a, law=law), accuracy_heatmap_data(frame_b, law=law), "behaviour"
-    )
+    return _shared(accuracy_heatmap_data(frame_a, law=law), accuracy_heatmap_data(frame_b, law=law), "behaviour")
 
 
 def decodability_difference(
@@ -162,9 +158,7 @@ def decodability_difference(
             "title": "Decodability, A \u2212 B",
             "slice": f"95 % CI of the difference · n {whole(n)}",
             "alt": f"Decodability of A minus that of B over prefix length at step {whole(step)}: "
-            + "; ".join(
-                f"{c} {said(parts[c], 'length', [nearest(lengths, trained), max(lengths)])}" for c in parts
-            ),
+            + "; ".join(f"{c} {said(parts[c], 'length', [nearest(lengths, trained), max(lengths)])}" for c in parts),
             "x": span_meta("length", x_axis),
             "n": n,
         },

@@ -61,8 +61,7 @@ def failure_length(
         meta={
             "title": "Failure length",
             "slice": "observed and computed" if (data["mode"] == "computed").any() else "observed",
-            "alt": f"Failure length at step {whole(step)}: "
-            + "; ".join(_spoken(row) for _, row in data.iterrows()),
+            "alt": f"Failure length at step {whole(step)}: " + "; ".join(_spoken(row) for _, row in data.iterrows()),
             "x": span_meta("length", x_axis),
             "n": smallest_n(data),
         },
@@ -87,10 +86,7 @@ def failure_length_data(
     verdict = pick(frame, measurement=MEASUREMENT, quantity="verdict", step=step)
     if (verdict["label"] == NOT_FITTED).any():
         observed = observed.assign(value=None, low=None, high=None, status="undefined", note=NOT_FITTED)
-    parts = [
-        pick(observed, law=law).assign(series=f"{law} law", mode="observed")
-        for law in ("matched", "challenge")
-    ]
+    parts = [pick(observed, law=law).assign(series=f"{law} law", mode="observed") for law in ("matched", "challenge")]
     unseen = pick(frame, measurement=MEASUREMENT, quantity="accuracy", step=step, status="unseen_position")
     if len(unseen):
         first = unseen.sort_values("length").head(1)

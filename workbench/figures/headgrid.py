@@ -18,9 +18,7 @@ from workbench.figures.tokens import TOKENS, Theme, cell_colours
 _MOST_TEXT_CELLS = 96
 
 
-def head_grid(
-    frame: pd.DataFrame, *, quantity: str = "hardmax_distance", step: int, length: int
-) -> pd.DataFrame:
+def head_grid(frame: pd.DataFrame, *, quantity: str = "hardmax_distance", step: int, length: int) -> pd.DataFrame:
     """All heads at one step and length, one row each.
 
     Returns:
@@ -52,9 +50,7 @@ def head_grid(
                 "text": written(value),
                 "share": scale.share(value) if known else math.nan,
                 "lengths": [int(n) for n in curve["length"]],
-                "curve": [
-                    math.nan if math.isnan(v) else scale.share(v) for v in curve["value"].astype(float)
-                ],
+                "curve": [math.nan if math.isnan(v) else scale.share(v) for v in curve["value"].astype(float)],
             }
         )
     grid = pd.DataFrame(made)
@@ -106,9 +102,7 @@ def head_grid_figure(
             "title": f"{title_of(quantity)} by head",
             "slice": sample_size(n),
             "alt": f"{title_of(quantity)} of every head at step {whole(step)} and length {whole(length)}: "
-            + ", ".join(
-                f"{head_name(int(r['layer']), int(r['head']))} {r['text']}" for _, r in data.iterrows()
-            ),
+            + ", ".join(f"{head_name(int(r['layer']), int(r['head']))} {r['text']}" for _, r in data.iterrows()),
             "x": {"kind": "head", "low": -0.5, "high": len(heads) - 0.5},
             "n": n,
         },
@@ -131,14 +125,10 @@ def head_grid_figure(
             name="cell",
         )
         if len(data) <= _MOST_TEXT_CELLS:
-            figure.add_annotation(
-                x=x, y=y, text=row["text"], font={"color": ink, "size": size, "weight": 600}
-            )
+            figure.add_annotation(x=x, y=y, text=row["text"], font={"color": ink, "size": size, "weight": 600})
         xs.append(x)
         ys.append(y)
-        limits = (
-            f" [{proportion(row['low'], 3)}, {proportion(row['high'], 3)}]" if not pd.isna(row["low"]) else ""
-        )
+        limits = f" [{proportion(row['low'], 3)}, {proportion(row['high'], 3)}]" if not pd.isna(row["low"]) else ""
         counted = "" if pd.isna(row["n"]) else f" · n {whole(float(row['n']))}"
         note = f"<br>{row['status']}: {row['note']}" if row["status"] != "ok" else ""
         place = head_name(int(row["layer"]), int(row["head"]))

@@ -21,9 +21,7 @@ CAP = 512
 Pooling = Literal["max", "mean"]
 
 
-def pool(
-    values: NDArray[np.floating], cap: int = CAP, how: Pooling = "max"
-) -> tuple[NDArray[np.float32], int, int]:
+def pool(values: NDArray[np.floating], cap: int = CAP, how: Pooling = "max") -> tuple[NDArray[np.float32], int, int]:
     """A matrix reduced to at most ``cap`` x ``cap`` cells by pooling equal blocks, never by striding.
 
     Args:
@@ -111,9 +109,7 @@ def add_heatmap(
     figure.update_yaxes(showgrid=False)
 
 
-def add_training_edge(
-    figure: go.Figure, lengths: Sequence[float], trained: float, colour: str | None = None
-) -> None:
+def add_training_edge(figure: go.Figure, lengths: Sequence[float], trained: float, colour: str | None = None) -> None:
     """The training length on a heatmap whose y axis is length: a line after the last trained row.
 
     Args:

@@ -266,9 +266,7 @@ def drawn_points(
     return points
 
 
-def add_level(
-    figure: go.Figure, x: Sequence[float] | Floats, y: Sequence[float] | Floats, theme: Theme
-) -> None:
+def add_level(figure: go.Figure, x: Sequence[float] | Floats, y: Sequence[float] | Floats, theme: Theme) -> None:
     """A dashed grey reference line (chance, zero)."""
     figure.add_scatter(
         x=list(x),

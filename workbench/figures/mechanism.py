@@ -169,13 +169,9 @@ def head_over_length_data(
     return _lines_data(frame, "length", quantity, layer, head, step=step)
 
 
-def _lines_data(
-    frame: pd.DataFrame, along: str, quantity: str, layer: int, head: int, **where: int
-) -> pd.DataFrame:
+def _lines_data(frame: pd.DataFrame, along: str, quantity: str, layer: int, head: int, **where: int) -> pd.DataFrame:
     rows = select(frame, MEASUREMENT, quantity=quantity, law="matched", control="", **where)
-    mine = select(
-        frame, MEASUREMENT, quantity=quantity, law="matched", control="", layer=layer, head=head, **where
-    )
+    mine = select(frame, MEASUREMENT, quantity=quantity, law="matched", control="", layer=layer, head=head, **where)
     other = rows[(rows["layer"] != layer) | (rows["head"] != head)]
     names = [head_name(int(at), int(h)) for at, h in zip(other["layer"], other["head"], strict=True)]
     others = tidy(other, names, ["layer", "head", along])
@@ -229,9 +225,7 @@ def _lines(
     return figure
 
 
-def _others(
-    figure: go.Figure, parts: list[tuple[str, pd.DataFrame]], along: str, scale: Scale, theme: Theme
-) -> None:
+def _others(figure: go.Figure, parts: list[tuple[str, pd.DataFrame]], along: str, scale: Scale, theme: Theme) -> None:
     """All other heads as one trace, broken between heads: hundreds of traces would be slow."""
     xs: list[float | None] = []
     ys: list[float | None] = []

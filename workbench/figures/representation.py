@@ -94,9 +94,7 @@ def decodability_over_training(
     return figure
 
 
-def decodability_over_training_data(
-    frame: pd.DataFrame, *, length: int, layer: int | None = None
-) -> pd.DataFrame:
+def decodability_over_training_data(frame: pd.DataFrame, *, length: int, layer: int | None = None) -> pd.DataFrame:
     """The rows of :func:`decodability_over_training`; series as in :func:`decodability_over_length_data`."""
     return _lines_data(frame, "step", layer, length=length)
 
@@ -127,9 +125,7 @@ def decodability_over_length(
     return figure
 
 
-def decodability_over_length_data(
-    frame: pd.DataFrame, *, step: int, layer: int | None = None
-) -> pd.DataFrame:
+def decodability_over_length_data(frame: pd.DataFrame, *, step: int, layer: int | None = None) -> pd.DataFrame:
     """The rows of :func:`decodability_over_length`.
 
     Series: ``summary`` (transfer), ``summary, refit``, ``position`` (refit), and ``controls``, at each
@@ -178,9 +174,7 @@ def decodability_by_layer(
             "slice": f"residual stream · {sample_size(smallest_n(data))}",
             "alt": f"Decodability by layer at step {whole(step)} and length {whole(length)}, after the last "
             "block: "
-            + "; ".join(
-                f"{c} {_at_layer(data, c, layers[-1])}" for c in CONCEPTS if (data["series"] == c).any()
-            ),
+            + "; ".join(f"{c} {_at_layer(data, c, layers[-1])}" for c in CONCEPTS if (data["series"] == c).any()),
             "x": {"kind": "value", "low": float(x_axis["range"][0]), "high": float(x_axis["range"][1])},
             "n": smallest_n(data),
         },
@@ -359,17 +353,13 @@ def _dumbbell_bars(figure: go.Figure, data: pd.DataFrame, row_of: dict[int, int]
         )
 
 
-def _dumbbell_names(
-    figure: go.Figure, data: pd.DataFrame, row_of: dict[int, int], theme: Theme, size: int
-) -> None:
+def _dumbbell_names(figure: go.Figure, data: pd.DataFrame, row_of: dict[int, int], theme: Theme, size: int) -> None:
     """Names at the markers of the layer where the two concepts are furthest apart (the last such layer).
 
     Far apart, both stand above their marker; close together, the right one stands below.
     """
     drawn = data[data["series"].isin(list(CONCEPTS)) & data["value"].notna()]
-    wide = drawn.assign(value=drawn["value"].clip(*CLIP)).pivot(
-        index="layer", columns="series", values="value"
-    )
+    wide = drawn.assign(value=drawn["value"].clip(*CLIP)).pivot(index="layer", columns="series", values="value")
     if wide.empty:
         return
     gap = (wide.max(axis=1) - wide.min(axis=1)).round(2)

@@ -349,9 +349,7 @@ def _rail_representation(frame: pd.DataFrame, step: int, length: int) -> list[Pi
 
 
 # ---- mechanism --------------------------------------------------------------------------------------
-def _shape(
-    frame: pd.DataFrame, step: int, trained: float | None, layer: int, head: int
-) -> tuple[bool, list[Piece]]:
+def _shape(frame: pd.DataFrame, step: int, trained: float | None, layer: int, head: int) -> tuple[bool, list[Piece]]:
     """Whether one head keeps its distance to hardmax as the prefix grows, and the clause that says so.
 
     The clause is without full stop, and empty where the head was not measured.
@@ -374,9 +372,7 @@ def _shape(
     distance = rows.loc[rows["length"] >= first, "value"].astype(float)
     start, end, name = float(distance.iloc[0]), float(distance.iloc[-1]), head_name(layer, head)
     if distance.max() <= HARDMAX_WITHIN:
-        text = (
-            f"{name} stays within {proportion(HARDMAX_WITHIN)} of hardmax up to length {whole(lengths[-1])}"
-        )
+        text = f"{name} stays within {proportion(HARDMAX_WITHIN)} of hardmax up to length {whole(lengths[-1])}"
         return True, [(text, "plain")]
     ends = f"{proportion(start)} at length {whole(first)}, {proportion(end)} at {whole(lengths[-1])}"
     if distance.max() - distance.min() <= HARDMAX_WITHIN:

@@ -133,9 +133,7 @@ def length_axis(
     """
     found = sorted({float(n) for n in lengths})
     edges = cell_edges([u_length(n) for n in found])
-    low, high = (
-        (float(edges[0]), float(edges[-1])) if span is None else (u_length(span[0]), u_length(span[1]))
-    )
+    low, high = (float(edges[0]), float(edges[-1])) if span is None else (u_length(span[0]), u_length(span[1]))
     name = whole(trained)
     if theme is not None:
         name = f'<span style="color:{TOKENS[theme]["train"]}">{name}</span>'

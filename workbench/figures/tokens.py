@@ -70,9 +70,7 @@ def _map(stops: Sequence[float], colours: str) -> ColourMap:
 
 
 #: Accuracy and exact match: cividis cut at 8/9, the same in both themes.
-PERFORMANCE = _map(
-    [i / 8 for i in range(9)], "#00224E #123570 #3B496C #575D6D #707173 #8A8678 #A59C74 #C3B369 #E1CC55"
-)
+PERFORMANCE = _map([i / 8 for i in range(9)], "#00224E #123570 #3B496C #575D6D #707173 #8A8678 #A59C74 #C3B369 #E1CC55")
 
 _AMOUNT_STOPS = (0.0, 0.08, 0.25, 0.5, 0.75, 1.0)
 #: Attention, distances, counts: zero means nothing, and melts into the panel.
@@ -104,9 +102,7 @@ def rgba(colour: str, alpha: float) -> str:
 
 def luminance(colour: str) -> float:
     """Relative luminance, 0 to 1 (WCAG 2.2, definition of relative luminance)."""
-    linear = [
-        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in rgb(colour))
-    ]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in rgb(colour))]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 

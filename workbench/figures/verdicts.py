@@ -35,9 +35,7 @@ class VerdictStyle:
 
 
 VERDICTS: dict[str, VerdictStyle] = {
-    "scale-robust": VerdictStyle(
-        "Scale-robust", "summary", "tint_robust", "summary", "M1.5 6h11", False, (13.2, 6)
-    ),
+    "scale-robust": VerdictStyle("Scale-robust", "summary", "tint_robust", "summary", "M1.5 6h11", False, (13.2, 6)),
     "length-coupled": VerdictStyle(
         "Length-coupled",
         "position",

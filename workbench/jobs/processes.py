@@ -72,9 +72,7 @@ class Processes:
                     on_done(index, outcome)
         return [results[index] for index in range(len(listed))]
 
-    def _outcomes(
-        self, function: Callable[[Item], Result], items: list[Item], workers: int
-    ) -> Outcomes[Result]:
+    def _outcomes(self, function: Callable[[Item], Result], items: list[Item], workers: int) -> Outcomes[Result]:
         waiting = deque(enumerate(items))
         while waiting:
             suspects: list[tuple[int, Item]] = []

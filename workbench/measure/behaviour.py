@@ -137,7 +137,7 @@ def reduce_batch(study: Study, law: str, length: int, batch: Batch, logits: Tens
         correct=right[:, at][asked].cpu().numpy().astype(float),
         exact=exact[asked].cpu().numpy().astype(float),
         loss=loss[asked].cpu().double().numpy(),
-        chance=study.task.chance(law, length),  # type: ignore[arg-type]
+        chance=study.task.chance(law, length),
         shortcuts={name: float(hits[asked].mean()) for name, hits in oracles.items()},
         supervised=int(asked.sum()),
     )

@@ -35,8 +35,8 @@ class Quantity:
     name: str
     definition: str
     unit: str
-    low: float | None = None
-    high: float | None = None
+    low: int | float | None = None
+    high: int | float | None = None
     about: str = ""
 
 

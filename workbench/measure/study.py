@@ -61,14 +61,14 @@ class Evaluation:
 
     def source_length(self, law: str, length: int) -> int:
         """Length of the strings that serve ``length``: the longest of all where the law is prefix-closed."""
-        return max(self.grid.lengths) if self.task.prefix_closed(law) else length  # type: ignore[arg-type]
+        return max(self.grid.lengths) if self.task.prefix_closed(law) else length
 
     def source(self, law: str, length: int) -> Batch:
         """The strings that serve ``length``, uncut."""
         n = self.source_length(law, length)
         if (law, n) not in self.made:
             g = generator("evaluate", self.seed, law, n)
-            self.made[law, n] = self.task.sample(self.sequences, n, g, law, window=self.grid.trained)  # type: ignore[arg-type]
+            self.made[law, n] = self.task.sample(self.sequences, n, g, law, window=self.grid.trained)
         return self.made[law, n]
 
     def batch(self, law: str, length: int) -> Batch:

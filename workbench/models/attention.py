@@ -43,9 +43,7 @@ class Attention(nn.Module):
         if isinstance(cfg.positions, Rotary):
             self.hook_rot_q, self.hook_rot_k = HookPoint(), HookPoint()
 
-    def forward(
-        self, x: Float[Tensor, "batch pos d_model"], by: Turn | None
-    ) -> Float[Tensor, "batch pos d_model"]:
+    def forward(self, x: Float[Tensor, "batch pos d_model"], by: Turn | None) -> Float[Tensor, "batch pos d_model"]:
         q, k, v = self.project(x)
         q, k, v = self.hook_q(q), self.hook_k(k), self.hook_v(v)
         if by is not None:
@@ -65,9 +63,7 @@ class Attention(nn.Module):
 
     def fused(self, q: Tensor, k: Tensor, v: Tensor) -> Float[Tensor, "batch pos head d_head"]:
         """Attention by the fused kernel; memory O(pos)."""
-        z = F.scaled_dot_product_attention(
-            q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=True
-        )
+        z = F.scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), is_causal=True)
         return z.transpose(1, 2)
 
     def explicit(self, q: Tensor, k: Tensor, v: Tensor) -> Float[Tensor, "batch pos head d_head"]:

@@ -48,9 +48,7 @@ def uniform_head(n_ctx: int = 4096) -> HookedTransformer:
     return key_head(0.0, n_ctx)
 
 
-def key_tokens(
-    batch: int, length: int, keys: int, generator: torch.Generator
-) -> Int[Tensor, "batch 1+length"]:
+def key_tokens(batch: int, length: int, keys: int, generator: torch.Generator) -> Int[Tensor, "batch pos"]:
     """Strings for :func:`key_head`: BOS, then ``keys`` key tokens at random places among the first
     ``length - 16``, so that each of the last 16 queries sees all of them."""
     place = torch.rand(batch, length, generator=generator)

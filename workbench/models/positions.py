@@ -157,11 +157,11 @@ def id_law(value: str | dict[str, Any] | IdLaw) -> IdLaw:
     return made
 
 
-Turn = tuple[Float[Tensor, "batch pos 1 half"], Float[Tensor, "batch pos 1 half"]]
+Turn = tuple[Float[Tensor, "#batch pos 1 half"], Float[Tensor, "#batch pos 1 half"]]
 """Cosines and sines by which rotary positions turn queries and keys."""
 
 
-def turn(ids: Int[Tensor, "batch pos"], d_head: int, base: float, dtype: torch.dtype) -> Turn:
+def turn(ids: Int[Tensor, "#batch pos"], d_head: int, base: float, dtype: torch.dtype) -> Turn:
     """The rotation of each id (see :class:`Rotary`), shared by all layers of a forward pass."""
     half = d_head // 2
     # Angles in float64: at id 10^4 a float32 product is off by 1e-3 radians for the fastest pair.

@@ -34,7 +34,7 @@ class PosEmbed(nn.Module):
         super().__init__()
         self.W_pos = nn.Parameter(torch.empty(cfg.n_ctx, cfg.d_model))
 
-    def forward(self, ids: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
+    def forward(self, ids: Int[Tensor, "#batch pos"]) -> Float[Tensor, "batch pos d_model"]:
         return F.embedding(ids, self.W_pos)
 
 
@@ -89,9 +89,7 @@ class Block(nn.Module):
             self.mlp = MLP(cfg, cfg.mlp_width(layer))
             self.hook_resid_mid, self.hook_mlp_out = HookPoint(), HookPoint()
 
-    def forward(
-        self, x: Float[Tensor, "batch pos d_model"], by: Turn | None
-    ) -> Float[Tensor, "batch pos d_model"]:
+    def forward(self, x: Float[Tensor, "batch pos d_model"], by: Turn | None) -> Float[Tensor, "batch pos d_model"]:
         x = self.hook_resid_pre(x)
         x = x + self.hook_attn_out(self.attn(self.ln1(x), by))
         if not self.attn_only:
@@ -144,7 +142,7 @@ class HookedTransformer(HookedRootModule):  # type: ignore[misc]  # the base shi
                     weight.normal_(0.0, self.cfg.initializer_range, generator=generator)
 
     def forward(
-        self, tokens: Int[Tensor, "batch pos"], position_ids: Int[Tensor, "batch pos"] | None = None
+        self, tokens: Int[Tensor, "batch pos"], position_ids: Int[Tensor, "#batch pos"] | None = None
     ) -> Float[Tensor, "batch pos out"]:
         """Logits (or real outputs) at every position.
 
@@ -166,7 +164,7 @@ class HookedTransformer(HookedRootModule):  # type: ignore[misc]  # the base shi
         logits: Tensor = self.unembed(self.ln_final(x))
         return logits
 
-    def ids_for(self, tokens: Tensor, position_ids: Tensor | None) -> Int[Tensor, "batch pos"]:
+    def ids_for(self, tokens: Tensor, position_ids: Tensor | None) -> Int[Tensor, "#batch pos"]:
         """The ids this forward pass reads, checked against the scheme."""
         if position_ids is None:
             position_ids = torch.arange(tokens.shape[1], device=tokens.device)[None]

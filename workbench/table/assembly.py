@@ -91,9 +91,7 @@ def assemble(run_path: Path) -> Assembly:
 def _known(run_path: Path, problems: list[str]) -> dict[tuple[str, int, str], Part]:
     """Every part of a run, from the manifest where it is still right and else from the shard itself."""
     recorded = {part.identity: part for part in _compacted(run_path, problems)}
-    parts = {
-        identity: replace(part, modified=None) for identity, part in recorded.items() if part.rows is not None
-    }
+    parts = {identity: replace(part, modified=None) for identity, part in recorded.items() if part.rows is not None}
     for shard in shards_of(run_path):
         identity = shard[:3]
         old = recorded.get(identity)

@@ -17,9 +17,7 @@ VARIABLES = ["value", "low", "high", "n", "status"]
 _OUTCOMES = {*VARIABLES, "label", "note"}
 
 
-def to_dataset(
-    frame: pd.DataFrame, quantity: str, dims: Sequence[str], specs: Mapping[str, Any]
-) -> xr.Dataset:
+def to_dataset(frame: pd.DataFrame, quantity: str, dims: Sequence[str], specs: Mapping[str, Any]) -> xr.Dataset:
     """Lay rows of one quantity out over ``dims``; see :meth:`workbench.table.query.Table.xarray`."""
     try:
         import xarray

@@ -18,9 +18,7 @@ from workbench.table.schema import SCHEMA, SCHEMA_VERSION
 _TEXTS = [field.name for field in SCHEMA if field.type == pa.string()]
 
 #: SCHEMA as it is held in memory: the text columns repeat few values, and are kept as dictionaries
-ENCODED = pa.schema(
-    [(f.name, pa.dictionary(pa.int32(), f.type) if f.name in _TEXTS else f.type) for f in SCHEMA]
-)
+ENCODED = pa.schema([(f.name, pa.dictionary(pa.int32(), f.type) if f.name in _TEXTS else f.type) for f in SCHEMA])
 
 
 @contextmanager

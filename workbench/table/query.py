@@ -157,9 +157,7 @@ class Table:
         """One row per run, with the columns :data:`workbench.table.runs.RUNS`, sorted by name."""
         return self.sql("SELECT * FROM runs ORDER BY run")
 
-    def xarray(
-        self, quantity: str, dims: Sequence[str] = ("run", "step", "length"), **equals: Any
-    ) -> xr.Dataset:
+    def xarray(self, quantity: str, dims: Sequence[str] = ("run", "step", "length"), **equals: Any) -> xr.Dataset:
         """One quantity as a Dataset over ``dims``: ``value``, ``low``, ``high``, ``n`` and ``status``.
 
         ``equals`` chooses among rows as in :meth:`frame`, until one row is left for each place.

@@ -11,9 +11,7 @@ if TYPE_CHECKING:
 
 _PLACES = {
     **dict.fromkeys(("BOS", "EVALUATION_LAWS", "Batch", "Law", "Task", "TaskError"), "workbench.tasks.base"),
-    **dict.fromkeys(
-        ("describe", "find_task", "load_task", "make_task", "task_names"), "workbench.tasks.registry"
-    ),
+    **dict.fromkeys(("describe", "find_task", "load_task", "make_task", "task_names"), "workbench.tasks.registry"),
 }
 
 __all__ = [

@@ -100,9 +100,7 @@ class ModPMean(Task):
         """
         size = self._class_size(length)
         if size == 0:
-            raise TaskError(
-                f"{self.name} asks nothing up to length {length}; it starts at {self.k or self.p}"
-            )
+            raise TaskError(f"{self.name} asks nothing up to length {length}; it starts at {self.k or self.p}")
         in_reach = math.floor(2 * size * (self.tolerance + ROUNDING)) + 1
         return min(1.0, in_reach / (size + 1))
 

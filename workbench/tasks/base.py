@@ -19,7 +19,9 @@ from pydantic import BaseModel, ConfigDict
 from torch import Tensor
 from torch.nn import functional as F
 
-Law = Literal["training", "matched", "challenge"]
+Law = str
+"""``training``, ``matched`` or ``challenge``; a law comes from tables and options, so it is checked when used."""
+
 EVALUATION_LAWS: tuple[Law, ...] = ("matched", "challenge")
 BOS = "<bos>"
 ROUNDING = 1e-6
@@ -58,7 +60,7 @@ class Batch:
     length: int
     bos: bool
     law: str
-    position_ids: Int[Tensor, "batch pos"] | None = None
+    position_ids: Int[Tensor, "#batch pos"] | None = None
     meta: dict[str, Tensor] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -242,8 +244,7 @@ class Task(BaseModel):
         wrong = strings[(strings < first) | (strings >= self.d_vocab)]
         if len(wrong):
             raise TaskError(
-                f"{self.name} takes token ids from {first} to {self.d_vocab - 1}, without BOS, "
-                f"not {int(wrong[0])}"
+                f"{self.name} takes token ids from {first} to {self.d_vocab - 1}, without BOS, not {int(wrong[0])}"
             )
         return self._batch(strings, law, meta or {})
 
@@ -382,9 +383,7 @@ class Task(BaseModel):
             return self._within(outputs, batch.targets)
         return outputs.argmax(-1) == batch.targets
 
-    def _within(
-        self, guess: Float[Tensor, "*any dim"], target: Float[Tensor, "*any dim"]
-    ) -> Bool[Tensor, "*any"]:
+    def _within(self, guess: Float[Tensor, "*any dim"], target: Float[Tensor, "*any dim"]) -> Bool[Tensor, "*any"]:
         return ((guess - target).abs() <= self.tolerance_ + ROUNDING).all(-1)
 
 

@@ -53,8 +53,7 @@ def find_task(name: str) -> type[Task]:
         raise TaskError(_unknown("task", name, task_names()))
     if len(places) > 1:
         raise TaskError(
-            f"the task name {name!r} is taken more than once, by {' and '.join(places)}; "
-            "uninstall one of the packages"
+            f"the task name {name!r} is taken more than once, by {' and '.join(places)}; uninstall one of the packages"
         )
     return _imported(EntryPoint(name=name, value=places[0], group=ENTRY_POINTS))
 
@@ -89,9 +88,7 @@ def load_task(place: str, **parameters: Any) -> Task:
         raise TaskError(f"cannot read {place!r} as a task; write it as file.py:ClassName")
     found = getattr(_run_file(Path(path)), class_name, None)
     if not _is_task(found):
-        raise TaskError(
-            f"{path} has no task class {class_name!r}; a task is a subclass of workbench.tasks.Task"
-        )
+        raise TaskError(f"{path} has no task class {class_name!r}; a task is a subclass of workbench.tasks.Task")
     return _make(found, parameters)
 
 
@@ -122,13 +119,9 @@ def _imported(entry: EntryPoint) -> type[Task]:
     except Exception as error:
         raise TaskError(f"the task {entry.name!r} ({entry.value}) could not be imported: {error}") from error
     if not _is_task(found):
-        raise TaskError(
-            f"{entry.value}, announced as the task {entry.name!r}, is no subclass of workbench.tasks.Task"
-        )
+        raise TaskError(f"{entry.value}, announced as the task {entry.name!r}, is no subclass of workbench.tasks.Task")
     if found.name != entry.name:
-        raise TaskError(
-            f"{entry.value} is announced as the task {entry.name!r} but calls itself {found.name!r}"
-        )
+        raise TaskError(f"{entry.value} is announced as the task {entry.name!r} but calls itself {found.name!r}")
     return found
 
 
