@@ -20,7 +20,10 @@ def guarded(command: Callable[..., Any]) -> int:
         print("Interrupted; what was finished is kept, and the same command continues.", file=sys.stderr)
         return INTERRUPTED
     except SystemExit as leaving:
-        return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+        if isinstance(leaving.code, str):
+            print(f"error: {leaving.code}", file=sys.stderr)
+            return 1
+        return leaving.code or 0
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output is gone; saying so would fail as well
         return 0

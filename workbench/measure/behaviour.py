@@ -95,18 +95,17 @@ class Behaviour:
         rows: list[Row] = []
         curves: dict[str, dict[int, Skill]] = {law: {} for law in LAWS}
         for (law, n), seen in sorted(results.items()):
-            unseen = reads_unseen(study, n)
-            status = "unseen_position" if unseen else "ok"
+            unseen = study.reads_unseen(n)
             skill = skill_of(seen, law, tests=max(1, 2 * len(study.grid.outside)), unseen=unseen)
             if skill is not None:
                 curves[law][n] = skill
-            rows += self._rows(study, law, n, seen, skill, status)
+            rows += self._rows(study, law, n, seen, skill)
         verdict = decide(curves, study.grid)
         return rows + verdict_rows(verdict, len(next(iter(results.values())).correct))
 
-    def _rows(self, study: Study, law: str, n: int, seen: Observed, skill: Skill | None, status: str) -> list[Row]:
+    def _rows(self, study: Study, law: str, n: int, seen: Observed, skill: Skill | None) -> list[Row]:
         count = len(seen.correct)
-        shared: dict[str, Any] = {"law": law, "length": n, "mode": "teacher_forced", "status": status, "n": count}
+        shared: dict[str, Any] = {"law": law, "length": n, "mode": "teacher_forced", "n": count}
         low, high = wilson(int(seen.correct.sum()), count)
         exact_low, exact_high = wilson(int(seen.exact.sum()), count)
         loss_low, loss_high = bootstrap_mean(seen.loss, study.rng("loss", law, n), self.resamples)
@@ -167,14 +166,6 @@ def skill_row(skill: Skill | None, shared: dict[str, Any]) -> Row:
         return row(quantity="skill", value=skill.value, low=skill.low, high=skill.high, **shared)
     note = f"chance or a shortcut scores above {HIGHEST_FLOOR}"
     return row(quantity="skill", **{**shared, "status": "undefined", "note": note})
-
-
-def reads_unseen(study: Study, length: int) -> bool:
-    """Whether a query at ``length`` reads ids that training never showed, absolutely."""
-    if not study.cfg.positions.absolute or study.trained_ids is None:
-        return False
-    used = study.cfg.ids.evaluation(length + study.task.bos)[0].tolist()
-    return not set(used) <= set(study.trained_ids.tolist())
 
 
 def verdict_rows(verdict: Verdict, count: int) -> list[Row]:

@@ -102,7 +102,7 @@ def measure_item(item: Item) -> Done:
         rows = measurement.finish(study)
         extra += study.passes
         total += len(rows)
-        write_rows(run, item.step, wanted, measurement.spec, rows, study.passes)
+        write_rows(run, item.step, wanted, measurement.spec, mark_unseen(rows, study), study.passes)
     return Done(run.name, item.step, total, passes, extra, time.monotonic() - start)
 
 
@@ -129,6 +129,20 @@ def observe_all(model: Any, evaluation: Evaluation, made: Sequence[tuple[Wanted,
 def _cut(cache: Mapping[str, Any], shape: Sequence[int]) -> dict[str, Any]:
     """The first sequences and positions of every activation: exact, for a causal model."""
     return {name: tensor[: shape[0], : shape[1]] for name, tensor in cache.items()}
+
+
+def mark_unseen(rows: Sequence[Row], study: CheckpointStudy) -> list[Row]:
+    """Rows about queries that read ids never seen in training say so instead of *ok*.
+
+    The verdict is about all lengths at once; its length is the horizon.
+    """
+    unseen = {n for n in study.grid.lengths if study.reads_unseen(n)}
+
+    def marked(r: Row) -> Row:
+        reads = r["length"] in unseen and r["quantity"] != "verdict"
+        return {**r, "status": "unseen_position"} if reads and r["status"] == "ok" else r
+
+    return [marked(r) for r in rows]
 
 
 def write_rows(run: Run, step: int, wanted: Wanted, spec: Spec, rows: Sequence[Row], passes: int) -> None:

@@ -93,6 +93,10 @@ class Study(Protocol):
     trained_ids: Any
     """Position ids seen in training (sorted 1-d int array), or None where not recorded."""
 
+    def reads_unseen(self, length: int) -> bool:
+        """Whether a query at ``length`` reads position ids that training never showed, absolutely."""
+        ...
+
     def rng(self, *parts: object) -> np.random.Generator:
         """A generator that is a pure function of the run's probe seed and ``parts``."""
         ...

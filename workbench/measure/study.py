@@ -90,6 +90,13 @@ class CheckpointStudy:
             None if intervals is None else np.array([i for a, b in intervals for i in range(a, b + 1)], dtype=np.int64)
         )
 
+    def reads_unseen(self, length: int) -> bool:
+        """Whether a query at ``length`` reads position ids that training never showed, absolutely."""
+        if not self.cfg.positions.absolute or self.trained_ids is None:
+            return False
+        used = self.cfg.ids.evaluation(length + self.task.bos)[0].numpy()
+        return not bool(np.isin(used, self.trained_ids).all())
+
     def rng(self, *parts: object) -> np.random.Generator:
         seed = self._run.config["seeds"]["probe"]
         return np.random.default_rng(generator("probe", seed, *parts).initial_seed())
