@@ -66,6 +66,8 @@ def verdict(console: Console, rows: Any, step: int) -> None:
         f"{int(found['length']):,}, n {int(found['n'])}): {found['note']}.",
         highlight=False,
     )
+    if found["label"] == "not fitted":
+        return  # a length at which untrained skill is lost means nothing
     for row in rows[rows["quantity"] == "failure_length"].itertuples():
         where = f"> {int(row.low):,}" if row.status == "censored" else f"({int(row.low):,}, {int(row.high):,}]"
         console.print(f"  fails at, {row.law} law: {where}", highlight=False)
@@ -74,14 +76,14 @@ def verdict(console: Console, rows: Any, step: int) -> None:
 def behaviour(rows: Any, trained: int) -> Grid:
     """Accuracy per prefix length and law, with intervals and floors."""
     grid = Grid(box=None, pad_edge=False, title_justify="left", title="\nBehaviour over prefix length, 95 % intervals")
-    for name in ("length", "", "matched", "chance", "challenge", "best shortcut"):
-        grid.add_column(name, justify="left" if name == "" else "right")
+    for name in ("length", "", "matched", "chance", "challenge", "shortcut"):
+        grid.add_column(name, justify="left" if name == "" else "right", no_wrap=True)
     for length in sorted(rows.loc[rows["quantity"] == "accuracy", "length"].dropna().unique()):
         here = rows[rows["length"] == length]
         matched, challenge = (_accuracy(here, law) for law in ("matched", "challenge"))
         short = here[(here["quantity"] == "shortcut") & (here["law"] == "challenge")]["value"]
         chance = here[(here["quantity"] == "chance") & (here["law"] == "matched")]["value"]
-        mark = "trained" if length <= trained else f"{length / trained:.1f} × trained"
+        mark = "trained" if length <= trained else f"{length / trained:.1f} × N"
         grid.add_row(
             f"{int(length):,}",
             mark,
@@ -98,7 +100,7 @@ def _accuracy(rows: Any, law: str) -> str:
     if found.empty:
         return "–"
     row = found.iloc[0]
-    unseen = " unseen ids" if row["status"] == "unseen_position" else ""
+    unseen = " unseen" if row["status"] == "unseen_position" else ""
     return f"{row['value']:.3f} [{row['low']:.2f}, {row['high']:.2f}]{unseen}"
 
 
