@@ -51,7 +51,7 @@ def page(browser: Any) -> Iterator[Any]:
     made.set_default_timeout(TIMEOUT)
     said: list[str] = []
     foreign: list[str] = []
-    made.on("console", lambda m: said.append(f"{m.type}: {m.text}") if m.type in ("error", "warning") else None)
+    made.on("console", lambda m: said.append(f"{m.type}: {m.text}"))
     made.on("pageerror", lambda error: said.append(str(error)))
     local = re.compile(r"^(http://127\.0\.0\.1[:/]|data:|blob:)")
     made.on("request", lambda request: None if local.match(request.url) else foreign.append(request.url))

@@ -178,6 +178,15 @@ def test_why(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
     assert text.endswith("head L0 H1 moves away from hardmax (0.24 at length 50, 0.50 at 1,024).")
 
 
+def test_a_summary_that_controls_hold_as_well_is_given_with_them(robust: pd.DataFrame) -> None:
+    frame = robust.copy()
+    probes = frame["measurement"] == "probes.summary"
+    frame.loc[probes & (frame["control"] != ""), "value"] = 0.99
+    frame.loc[probes & (frame["control"] == "") & frame["mode"].isin(["transfer", "refit"]), "low"] = 0.95
+    text = said(why_sentence(frame, step=3000, trained=50))
+    assert "It carries the summary in one code at every length (0.97 at 1,024, controls 0.99)" in text
+
+
 def test_why_leaves_out_what_is_not_measured(robust: pd.DataFrame) -> None:
     behaviour = robust[robust["measurement"] == "behaviour"]
     assert said(why_sentence(behaviour, step=3000, trained=50, layer=0, head=0)) == "Since step 200."

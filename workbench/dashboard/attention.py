@@ -15,7 +15,7 @@ from dash import dcc, html
 
 from workbench import figures
 from workbench.dashboard.cursor import Cursor
-from workbench.dashboard.panel import CONFIG, does_not_apply, failed, frame
+from workbench.dashboard.panel import BLANK, CONFIG, does_not_apply, failed, frame
 from workbench.dashboard.shell import command, icon
 from workbench.dashboard.store import RunView
 from workbench.dashboard.worker import Job
@@ -60,7 +60,7 @@ def shell(run: RunView, cursor: Cursor) -> html.Section:
     ]
     body = [
         html.Figure(
-            dcc.Graph(id="attention-graph", config=CONFIG, figure={}, className="graph", responsive=True),
+            dcc.Graph(id="attention-graph", config=CONFIG, figure=BLANK, className="graph", responsive=True),
             id="attention-figure",
             role="img",
         ),

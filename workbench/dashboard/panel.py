@@ -14,6 +14,16 @@ from workbench.dashboard.shell import command, icon, icon_button
 from workbench.figures.labels import MISSING, proportion, whole
 
 CONFIG = {"displayModeBar": False, "responsive": True}
+#: Until a figure comes: a plot without traces. An empty dict would make Plotly complain in the console.
+BLANK: dict[str, Any] = {
+    "data": [],
+    "layout": {
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "xaxis": {"visible": False},
+        "yaxis": {"visible": False},
+    },
+}
 TABLE_ROWS = 400
 """Longest table drawn in a panel; the CSV holds every row."""
 
@@ -39,7 +49,7 @@ _SHOWN = (
 
 def shell(panel: Panel, specs: Mapping[str, Any]) -> html.Section:
     """A panel with its graph, before anything is drawn."""
-    graph = dcc.Graph(id=f"{panel.id}-graph", config=CONFIG, figure={}, className="graph", responsive=True)
+    graph = dcc.Graph(id=f"{panel.id}-graph", config=CONFIG, figure=BLANK, className="graph", responsive=True)
     body = [
         html.Figure(graph, id=f"{panel.id}-figure", role="img"),
         html.Div(className="line line-x"),

@@ -284,13 +284,17 @@ def _carried(frame: pd.DataFrame, step: int, trained: float) -> list[Piece]:
         floor = _control(frame, "summary", step, last["length"])
         past = summary[summary["length"] > trained]
         held = all(row["low"] > _control(frame, "summary", step, row["length"]) for _, row in past.iterrows())
-        if held and again - float(last["value"]) < MOVED:
+        same = again - float(last["value"]) < MOVED
+        # A count can be read from untrained models almost as well: then that is said, and nothing is claimed.
+        anyway = not held and same and float(last["low"]) >= KEPT_SKILL
+        if (held and same) or anyway:
             pieces += [
                 ("It carries the ", "plain"),
                 ("summary", "summary"),
                 (" in one code at every length", "plain"),
             ]
-            pieces += [(f" ({shown} at {at})", "plain")]
+            controls = f", controls {proportion(floor)}" if anyway else ""
+            pieces += [(f" ({shown} at {at}{controls})", "plain")]
         elif len(refit) and float(refit["low"].iloc[0]) > floor:
             pieces += [
                 ("It carries the ", "plain"),
