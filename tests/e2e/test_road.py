@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,26 @@ def lengthlens(*words: object, cwd: Path | None = None) -> subprocess.CompletedP
 
 def hashes(folder: Path) -> dict[str, str]:
     return {p.parent.name: json.loads(p.read_text())["sha256"] for p in sorted(folder.glob("steps/*/meta.json"))}
+
+
+Here = Callable[..., tuple[object, str]]
+
+
+@pytest.fixture
+def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Here:
+    """The command in this process: what it exits with, and what it says on standard error."""
+
+    def call(*words: object, cwd: Path | None = None) -> tuple[object, str]:
+        from workbench.cli.main import main
+
+        monkeypatch.setattr(sys, "argv", ["lengthlens", *map(str, words)])
+        if cwd is not None:
+            monkeypatch.chdir(cwd)
+        with pytest.raises(SystemExit) as left:
+            main()
+        return left.value.code, capsys.readouterr().err
+
+    return call
 
 
 @pytest.fixture(scope="module")
@@ -167,26 +188,26 @@ def test_a_task_from_a_file_trains_and_is_measured(tmp_path: Path) -> None:
     (["show", "."], "is not a run"),
     (["mesure", "."], "measure"),
 ])  # fmt: skip
-def test_bad_input_gets_one_sentence_and_a_non_zero_exit(tmp_path: Path, words: list[str], sentence: str) -> None:
+def test_bad_input_gets_one_sentence_and_a_non_zero_exit(
+    tmp_path: Path, here: Here, words: list[str], sentence: str
+) -> None:
     (tmp_path / "notes.txt").write_text("not a run")
-    done = lengthlens(*words, cwd=tmp_path)
-    assert done.returncode != 0
-    assert "Traceback" not in done.stderr
-    assert sentence in " ".join(done.stderr.replace("│", " ").split()), done.stderr
+    status, said = here(*words, cwd=tmp_path)
+    assert status not in (0, None)
+    assert sentence in " ".join(said.replace("│", " ").split()), said
     assert not list(tmp_path.rglob("run.json")), "nothing is begun"
 
 
-def test_bad_measure_options_on_a_real_run(measured: Path) -> None:
+def test_bad_measure_options_on_a_real_run(measured: Path, here: Here) -> None:
     for words, sentence in (
         (["--only", "hardmax"], "did you mean circuits.hardmax"),
         (["--lengths", "10"], "the next admissible length is 11"),
-        (["--steps", "7"], "no checkpoint at step 7"),
+        (["--steps", "5"], "no checkpoint at step 5"),
         (["--set", "behaviour.x=1"], "behaviour has no setting 'x'"),
     ):
-        done = lengthlens("measure", measured, *words)
-        assert done.returncode == 2, done.stderr
-        assert sentence in done.stderr
-        assert "Traceback" not in done.stderr
+        status, said = here("measure", measured, *words)
+        assert status == 2, said
+        assert sentence in said
 
 
 def test_a_damaged_checkpoint_makes_the_exit_status_1(measured: Path, tmp_path: Path) -> None:
@@ -206,6 +227,27 @@ def test_a_damaged_checkpoint_makes_the_exit_status_1(measured: Path, tmp_path: 
     assert lengthlens("check", measured).returncode == 0
     assert "00000000" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("executor", ["serial", "processes"])
+def test_ctrl_c_while_measuring_keeps_what_is_done_and_says_so(trained: Path, tmp_path: Path, executor: str) -> None:
+    import shutil
+
+    run = tmp_path / "run"
+    shutil.copytree(trained, run, ignore=shutil.ignore_patterns("measurements", "table.parquet"))
+    words = command("measure", run, "--only", "behaviour", "--executor", executor)
+    # A group of its own, as a terminal gives it: Ctrl-C reaches the workers too.
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while not list(run.glob("measurements/behaviour/*")):
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Interrupted; what was finished is kept" in said
+    assert "Traceback" not in said
+    done = len(list(run.glob("measurements/behaviour/*.parquet")))
+    assert 1 <= done < len(list(run.glob("steps/*")))
 
 
 def test_help_answers_without_torch() -> None:

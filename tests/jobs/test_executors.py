@@ -253,3 +253,22 @@ def test_limits_of_control_groups_are_found(tmp_path, monkeypatch, cgroup, files
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     assert resources.group_limits(own, tmp_path) == wanted
+
+
+def test_an_interrupt_that_a_library_swallows_still_ends_the_work() -> None:
+    done: list[int] = []
+
+    def swallow(item: int) -> int:
+        done.append(item)
+        if item == 1:
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+            except KeyboardInterrupt:
+                raise ValueError("what a C library makes of it") from None
+        return item
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        make_executor("serial").map(swallow, range(4))
+    assert done == [0, 1]
+    assert signal.getsignal(signal.SIGINT) is before

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.errors import INTERRUPTED
+from workbench.cli.errors import Stopping
 from workbench.cli.progress import Bar
 
 # The longest first, for two cores to end together.
@@ -76,8 +75,10 @@ def demo_command(out: Path, serve: bool, port: int) -> None:
         bar.update(total, "")
     failures = [r for r in results if isinstance(r, Failure)]
     if failures:
-        print("\n".join(f"error: {f.item[0]}: {f.error}" for f in failures), file=sys.stderr)
-        raise SystemExit(INTERRUPTED if any("stopped at step" in f.error for f in failures) else 1)
+        sentence = "; ".join(f"{f.item[0]}: {f.error}" for f in failures)
+        if any("stopped at step" in f.error for f in failures):
+            raise Stopping(sentence)
+        raise SystemExit(sentence)
     _measure(out)
     print(f"Three runs trained and measured in {time.monotonic() - start:,.0f} s.")
     if serve:

@@ -12,14 +12,24 @@ MENDABLE = {
 }  # fmt: skip
 
 
+class Stopping(SystemExit):
+    """Leaving after Ctrl-C or SIGTERM with a sentence of one's own."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(INTERRUPTED)
+        self.sentence = sentence
+
+
 def guarded(command: Callable[..., Any]) -> int:
     """Call a command; print one sentence for a known error, and return the exit status."""
     try:
         command()
-    except KeyboardInterrupt:
-        print("Interrupted; what was finished is kept, and the same command continues.", file=sys.stderr)
+    except Stopping as leaving:
+        print(leaving.sentence, file=sys.stderr)
         return INTERRUPTED
     except SystemExit as leaving:
+        if leaving.code == INTERRUPTED:  # what typer makes of Ctrl-C
+            print("Interrupted; what was finished is kept, and the same command continues.", file=sys.stderr)
         if isinstance(leaving.code, str):
             print(f"error: {leaving.code}", file=sys.stderr)
             return 1

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from workbench.cli.errors import INTERRUPTED, UsageError
+from workbench.cli.errors import Stopping, UsageError
 from workbench.cli.options import assignments, length_range, put
 from workbench.cli.progress import TrainingProgress
 from workbench.models.config import ModelConfig
@@ -94,8 +93,7 @@ def train_command(task: str, out: Path | None, options: Mapping[str, Any], setti
             run = Trainer(config, folder, progress).run()
         except Stopped as stopped:
             progress.close()
-            print(f"{folder}: {stopped}.", file=sys.stderr)
-            raise SystemExit(INTERRUPTED) from None
+            raise Stopping(f"{folder}: {stopped}.") from None
     print(f"{folder}: {len(run.steps)} checkpoints, last at step {run.steps[-1]:,}.")
     print(f"Next: lengthlens measure {folder}")
 

@@ -6,10 +6,14 @@ again.
 
 from __future__ import annotations
 
+import signal
+import threading
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from types import FrameType
 from typing import Any, Protocol, TypeVar
 
 Item = TypeVar("Item")
@@ -81,12 +85,40 @@ class Serial:
     ) -> list[Result | Failure]:
         """See :meth:`Executor.map`; ``memory_per_worker`` changes nothing here."""
         results: list[Result | Failure] = []
-        for index, item in enumerate(items):
-            outcome = attempt(function, index, item)
-            results.append(outcome)
-            if on_done is not None:
-                on_done(index, outcome)
+        with noting_interrupts() as interrupted:
+            for index, item in enumerate(items):
+                outcome = attempt(function, index, item)
+                if interrupted:
+                    raise KeyboardInterrupt
+                results.append(outcome)
+                if on_done is not None:
+                    on_done(index, outcome)
         return results
+
+
+@contextmanager
+def noting_interrupts() -> Iterator[list[int]]:
+    """A list that is no longer empty once Ctrl-C was pressed inside the block.
+
+    Libraries written in C may lose the KeyboardInterrupt that is raised within them and raise
+    something else in its place, which would make a failed item of what was meant to end the work.
+    """
+    noted: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield noted  # signals reach the main thread only
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: FrameType | None) -> None:
+        noted.append(number)
+        if callable(before):
+            before(number, frame)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def attempt(function: Callable[[Item], Result], index: int, item: Item) -> Result | Failure:
