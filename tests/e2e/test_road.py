@@ -238,7 +238,7 @@ def test_ctrl_c_while_measuring_keeps_what_is_done_and_says_so(trained: Path, tm
     words = command("measure", run, "--only", "behaviour", "--executor", executor)
     # A group of its own, as a terminal gives it: Ctrl-C reaches the workers too.
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    while not list(run.glob("measurements/behaviour/*")):
+    while not list(run.glob("measurements/behaviour/[0-9]*.parquet")):
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)
@@ -246,7 +246,7 @@ def test_ctrl_c_while_measuring_keeps_what_is_done_and_says_so(trained: Path, tm
     assert process.returncode == 130
     assert "Interrupted; what was finished is kept" in said
     assert "Traceback" not in said
-    done = len(list(run.glob("measurements/behaviour/*.parquet")))
+    done = len(list(run.glob("measurements/behaviour/[0-9]*.parquet")))
     assert 1 <= done < len(list(run.glob("steps/*")))
 
 
