@@ -43,6 +43,9 @@ class FakeStudy:
         longest = task.sample(batch, 51, torch.Generator().manual_seed(0), "matched")
         self.batches = {n: longest.prefix(n) for n in LENGTHS}
 
+    def reads_unseen(self, length: int) -> bool:
+        return False
+
     def rng(self, *parts: object) -> np.random.Generator:
         return np.random.default_rng(list(repr(parts).encode()))
 
