@@ -57,7 +57,7 @@ check: setup ## lint, types, import rules
 	$(BIN)/lint-imports
 
 browser: ## a Chromium for the browser tests and the pictures
-	@command -v chromium chromium-browser google-chrome >/dev/null 2>&1 || \
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
 		else echo "No Chromium found; install one, e.g.: sudo apt-get install chromium"; exit 1; fi

@@ -56,6 +56,18 @@ def test_ids_outside_the_trained_ones_are_said_to_be_that(make_run) -> None:
     assert set(accuracy[accuracy["length"] <= 19]["status"]) == {"ok"}
 
 
+def test_a_blurred_threshold_errs_on_near_ties_only(make_run) -> None:
+    """Gain for length 9, read at 153: errs exactly where the lead is 1 (40 (d - 1/2) / 154 <= 1/2)."""
+    table, _ = measured(make_run(majority(gain_length=9), TASK, trained=19), sequences=4096, lengths=[153])
+    strata = table.frame(quantity="stratum_accuracy", length=153, law="challenge").set_index("target")
+    # With a lead of +1 it answers 0, with -1 it answers 0 as well: right half the time.
+    assert strata.loc["|d| = 1", "value"] == pytest.approx(0.5, abs=0.2)
+    assert strata.loc["|d| = 2 to 5", "value"] == 1
+    assert strata.loc["|d| = 1", "n"] == pytest.approx(4096 * 2 / 154, rel=0.3)
+    accuracy = table.frame(quantity="accuracy", length=153, law="challenge")["value"].item()
+    assert accuracy == pytest.approx(1 - 1 / 154, abs=0.004)
+
+
 def test_lengths_beyond_the_table_are_left_out_with_a_notice(make_run) -> None:
     run = make_run(majority(window=19, n_ctx=64), TASK, trained=19)
     todo = plan([run.path], only=["behaviour"])

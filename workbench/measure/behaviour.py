@@ -26,6 +26,14 @@ HIGHEST_FLOOR = 0.95
 QUANTITIES = (
     Quantity("accuracy", "share of queries at exact prefix length n answered right", "share", 0, 1),
     Quantity("exact_match", "share of sequences whose every supervised query up to n is right", "share", 0, 1),
+    Quantity(
+        "stratum_accuracy",
+        "accuracy at n among the strings of a stated hard kind (target), outside the verdict; for majority near "
+        "ties, where alone a blurred threshold errs",
+        "share",
+        0,
+        1,
+    ),
     Quantity("loss", "mean loss at exact prefix length n (nats, or squared error)", "nats", 0),
     Quantity("chance", "accuracy of the best constant answer at n", "share", 0, 1),
     Quantity("shortcut", "accuracy of a stated shortcut oracle (target) at n", "share", 0, 1),
@@ -60,7 +68,7 @@ class Observed:
     loss: np.ndarray
     chance: float
     shortcuts: Mapping[str, float]
-    supervised: int
+    strata: Mapping[str, np.ndarray]
 
 
 class Behaviour:
@@ -74,7 +82,7 @@ class Behaviour:
         self.resamples = resamples
         self.spec = Spec(
             name="behaviour",
-            version=1,
+            version=2,
             title="Behaviour",
             settings={"resamples": resamples},
             quantities=QUANTITIES,
@@ -118,7 +126,7 @@ class Behaviour:
         ]
         for oracle, value in seen.shortcuts.items():
             rows.append(row(quantity="shortcut", target=oracle, value=value, **shared))
-        return rows
+        return rows + [stratum_row(name, hits, shared) for name, hits in seen.strata.items()]
 
 
 def reduce_batch(study: Study, law: str, length: int, batch: Batch, logits: Tensor) -> Observed:
@@ -138,7 +146,10 @@ def reduce_batch(study: Study, law: str, length: int, batch: Batch, logits: Tens
         loss=loss[asked].cpu().double().numpy(),
         chance=study.task.chance(law, length),
         shortcuts={name: float(hits[asked].mean()) for name, hits in oracles.items()},
-        supervised=int(asked.sum()),
+        strata={
+            name: right[:, at][asked & kind].cpu().numpy().astype(float)
+            for name, kind in study.task.strata(batch).items()
+        },
     )
 
 
@@ -158,6 +169,15 @@ def skill_of(seen: Observed, law: str, *, tests: int, unseen: bool) -> Skill | N
     low, high = wilson(right, count)
     strict, _ = clopper_pearson(right, count, level=1.0 - 0.05 / tests)
     return Skill(above(right / count), above(low), above(high), above(strict), unseen)
+
+
+def stratum_row(name: str, hits: np.ndarray, shared: dict[str, Any]) -> Row:
+    """Accuracy within a stratum, with its own number of sequences; undefined where none fell into it."""
+    own = {**shared, "n": len(hits), "quantity": "stratum_accuracy", "target": name}
+    if not len(hits):
+        return row(**{**own, "status": "undefined", "note": "no string of this kind was drawn"})
+    low, high = wilson(int(hits.sum()), len(hits))
+    return row(value=float(hits.mean()), low=low, high=high, **own)
 
 
 def skill_row(skill: Skill | None, shared: dict[str, Any]) -> Row:

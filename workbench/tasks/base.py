@@ -365,6 +365,10 @@ class Task(BaseModel):
         """Tolerance of ``correct`` for real-valued tasks (the parameter ``tolerance``)."""
         return float(getattr(self, "tolerance", 0.0))
 
+    def strata(self, batch: Batch) -> dict[str, Bool[Tensor, " batch"]]:
+        """Named kinds of hard strings, reported beside accuracy and outside the verdict; none by default."""
+        return {}
+
     # ---- what training and measuring share ---------------------------------------------------
     def loss(self, outputs: Float[Tensor, "batch pos out"], batch: Batch) -> Float[Tensor, ""]:
         """Mean loss over supervised queries: cross-entropy in nats, or mean squared error."""

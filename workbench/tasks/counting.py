@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from workbench.tasks.base import BOS, Law, Task
+from workbench.tasks.base import BOS, Batch, Law, Task
 from workbench.tasks.laws import positions, sorted_bits, uniform_count_bits
 
 __all__ = ["Majority"]
@@ -64,6 +64,12 @@ class Majority(Task):
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
         lead = (2 * tokens - 3).sum(1).sign().double()
         return torch.stack([1 - lead, 1 + lead], 1) / 2
+
+    def strata(self, batch: Batch) -> dict[str, Bool[Tensor, " batch"]]:
+        """Near ties: a blurred threshold errs on them only, and they are rare where the count is uniform."""
+        assert batch.update_summary is not None
+        lead = batch.update_summary[:, -1].abs()
+        return {"|d| = 1": lead == 1, "|d| = 2 to 5": (lead >= 2) & (lead <= 5)}
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
         tally = {"0": 0, "1": 0}
