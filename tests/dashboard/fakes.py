@@ -15,53 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fake_specs import SPECS, N
 
 from workbench.table.schema import Row, row
 from workbench.table.shards import compact, shard_path, write_shard
 
 STEPS = (0, 10, 20, 50, 100, 200, 300, 500, 700, 1000, 1500, 2000, 2500, 3000)
 LENGTHS = (5, 8, 13, 25, 50, 64, 100, 150, 200, 300, 400)
-LAYERS, HEADS, TRAINED, N = 2, 4, 50, 512
+LAYERS, HEADS, TRAINED = 2, 4, 50
 SHA256 = "0" * 64
-
-
-def _spec(name: str, title: str, **quantities: str) -> dict[str, Any]:
-    listed = [
-        {"name": key, "definition": text, "unit": "share", "low": 0.0, "high": 1.0, "about": ""}
-        for key, text in quantities.items()
-    ]
-    return {
-        "name": name,
-        "version": 1,
-        "title": title,
-        "settings": {},
-        "quantities": listed,
-        "laws": ["matched"],
-        "sequences": N,
-    }
-
-
-SPECS = {
-    "behaviour": _spec(
-        "behaviour",
-        "Behaviour",
-        accuracy="Share of sequences whose last answer is right.",
-        failure_length="First length at which skill has fallen below 0.9 of its trained value.",
-    ),
-    "probes.summary": _spec(
-        "probes.summary",
-        "Summary probes",
-        summary_decodability="Balanced accuracy of a linear probe for the output summary.",
-    ),
-    "probes.position": _spec(
-        "probes.position", "Position probes", position_decodability="R2 of a linear probe for the position."
-    ),
-    "circuits.hardmax": _spec(
-        "circuits.hardmax",
-        "Hardmax",
-        hardmax_distance="Total variation to the nearest uniform distribution on a set.",
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -458,56 +420,6 @@ def hardmax(fake: Fake, step: int, rng: np.random.Generator) -> Iterator[Row]:
                 layer=layer,
                 head=head,
             )
-
-
-# ---- what the worker is asked in tests -----------------------------------------------------------
-def attention(
-    run_path: str, step: int, law: str, length: int, layer: int, head: int, seed: int, cells: int = 512
-) -> dict[str, Any]:
-    """Stands in for ``circuits.scores:attention_sample``: a made-up pattern, no model."""
-    rng = np.random.default_rng(seed + 7 * head + layer)
-    bits = rng.integers(0, 2, length)
-    tokens = ["<bos>", *(str(b) for b in bits)]
-    scores = np.concatenate([[0.0], 3.0 * bits]) + rng.normal(0, 0.2, (length + 1, length + 1))
-    scores[np.triu_indices(length + 1, 1)] = -np.inf
-    weights = np.exp(scores - scores.max(1, keepdims=True))
-    pattern = weights / weights.sum(1, keepdims=True)
-    return {"tokens": tokens, "pattern": pattern.astype(np.float32), "scores": scores.astype(np.float32)}
-
-
-def slow_attention(progress: Callable[[int, int, str], None], **cursor: Any) -> dict[str, Any]:
-    """The same, reporting for many seconds before it answers."""
-    slow(progress)
-    return attention(**cursor)
-
-
-def echo(value: Any) -> Any:
-    return value
-
-
-def fail(message: str) -> None:
-    raise ValueError(message)
-
-
-def die() -> None:
-    import os
-
-    os._exit(7)
-
-
-def slow(progress: Callable[[int, int, str], None], rounds: int = 400) -> int:
-    import time
-
-    for i in range(rounds):
-        progress(i, rounds, "counting")
-        time.sleep(0.05)
-    return rounds
-
-
-def stuck() -> None:
-    import time
-
-    time.sleep(60)
 
 
 if __name__ == "__main__":

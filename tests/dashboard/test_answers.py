@@ -267,7 +267,7 @@ def test_attention_comes_from_the_worker(answers: Answers, robust: RunView) -> N
 
 
 def test_an_attention_error_stands_in_its_place(small_root: Path, robust: RunView) -> None:
-    answers = Answers(Store([small_root]), Worker(), "fakes:nothing")
+    answers = Answers(Store([small_root]), Worker(), "fake_jobs:nothing")
     at = Cursor(robust.name, 1000, 50)
     key = answers.ask(robust, at)
     answers.worker.wait(key, 60)

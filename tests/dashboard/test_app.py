@@ -26,7 +26,7 @@ LINK = "run=majority-nope-s0&step=1000&len=200&head=1&layer=0"
 
 @pytest.fixture(scope="module")
 def client(small_root: Path) -> Iterator[FlaskClient]:
-    app = create_app(small_root, sample="fakes:attention")
+    app = create_app(small_root, sample="fake_jobs:attention")
     yield app.server.test_client()
     app.server.extensions["lengthlens"].worker.close()
 

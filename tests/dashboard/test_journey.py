@@ -26,7 +26,7 @@ TIMEOUT = 60_000
 
 @pytest.fixture(scope="module")
 def address(small_root: Path) -> Iterator[str]:
-    with served(small_root, "fakes:attention") as made:
+    with served(small_root, "fake_jobs:attention") as made:
         yield made
 
 
@@ -304,7 +304,7 @@ def test_a_panel_by_keyboard_as_table_and_maximised(run_page: Any) -> None:
 
 
 def test_an_empty_folder_shows_commands_until_a_run_appears(page: Any, tmp_path: Path) -> None:
-    with served(tmp_path, "fakes:attention") as address:
+    with served(tmp_path, "fake_jobs:attention") as address:
         page.goto(f"{address}/")
         page.wait_for_selector(".empty")
         assert "make demo" in page.inner_text(".empty")
@@ -316,7 +316,7 @@ def test_an_empty_folder_shows_commands_until_a_run_appears(page: Any, tmp_path:
 
 def test_a_checkpoint_that_appears_while_one_looks_is_there(page: Any, tmp_path: Path) -> None:
     fakes.build(tmp_path, fakes.FAKES[:1], unmeasured=False, steps=(0, 1000))
-    with served(tmp_path, "fakes:attention") as address:
+    with served(tmp_path, "fake_jobs:attention") as address:
         page.goto(f"{address}/run?run=majority-nope-s0")
         drawn(page)
         assert page.inner_text("#step-where") == "checkpoint 2 of 2"
@@ -333,7 +333,7 @@ def test_a_checkpoint_that_appears_while_one_looks_is_there(page: Any, tmp_path:
 
 
 def test_long_work_shows_progress_and_can_be_cancelled(page: Any, small_root: Path) -> None:
-    with served(small_root, "fakes:slow_attention") as address:
+    with served(small_root, "fake_jobs:slow_attention") as address:
         page.goto(f"{address}/run?run=majority-learned-s0")
         page.wait_for_selector("#attention-state .bar")
         settled(page, lambda: "of 400" in page.inner_text("#attention-state"))

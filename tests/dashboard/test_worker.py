@@ -24,52 +24,52 @@ def test_nothing_runs_before_the_first_request() -> None:
 
 
 def test_an_answer_comes_back(worker: Worker) -> None:
-    job = worker.wait(worker.submit("fakes:echo", {"value": [1, "two"]}), LONG)
+    job = worker.wait(worker.submit("fake_jobs:echo", {"value": [1, "two"]}), LONG)
     assert job is not None
     assert (job.state, job.result) == ("done", [1, "two"])
 
 
 def test_arrays_come_back_as_arrays(worker: Worker) -> None:
     asked = {"run_path": "", "step": 0, "law": "matched", "length": 7, "layer": 0, "head": 1, "seed": 3}
-    job = worker.wait(worker.submit("fakes:attention", asked), LONG)
+    job = worker.wait(worker.submit("fake_jobs:attention", asked), LONG)
     assert job is not None
     assert job.result["pattern"].dtype == np.float32
     np.testing.assert_allclose(job.result["pattern"].sum(1), 1, rtol=1e-5)
 
 
 def test_the_same_question_is_asked_once(worker: Worker) -> None:
-    key = worker.submit("fakes:echo", {"value": 1})
+    key = worker.submit("fake_jobs:echo", {"value": 1})
     worker.wait(key, LONG)
     before = worker.job(key)
-    assert worker.submit("fakes:echo", {"value": 1}) == key
+    assert worker.submit("fake_jobs:echo", {"value": 1}) == key
     assert worker.job(key) is before
     assert job_key("a:b", {"x": 1, "y": 2}) == job_key("a:b", {"y": 2, "x": 1})
     assert job_key("a:b", {"x": 1}) != job_key("a:b", {"x": 2})
 
 
 def test_an_error_is_a_sentence_and_leaves_the_worker_alive(worker: Worker) -> None:
-    job = worker.wait(worker.submit("fakes:fail", {"message": "no such head"}), LONG)
+    job = worker.wait(worker.submit("fake_jobs:fail", {"message": "no such head"}), LONG)
     assert job is not None
     assert (job.state, job.error) == ("failed", "ValueError: no such head")
     assert "in fail" in job.detail
     pid = worker.pid
-    again = worker.wait(worker.submit("fakes:echo", {"value": "still here"}), LONG)
+    again = worker.wait(worker.submit("fake_jobs:echo", {"value": "still here"}), LONG)
     assert again is not None
     assert again.state == "done"
     assert worker.pid == pid
 
 
 def test_a_function_that_does_not_exist_is_an_error(worker: Worker) -> None:
-    job = worker.wait(worker.submit("fakes:nothing", {}), LONG)
+    job = worker.wait(worker.submit("fake_jobs:nothing", {}), LONG)
     assert job is not None
     assert job.state == "failed"
     assert "nothing" in job.error
 
 
 def test_progress_is_seen_and_cancelling_keeps_the_process(worker: Worker) -> None:
-    worker.wait(worker.submit("fakes:echo", {"value": "warm"}), LONG)
+    worker.wait(worker.submit("fake_jobs:echo", {"value": "warm"}), LONG)
     pid = worker.pid
-    key = worker.submit("fakes:slow", {})
+    key = worker.submit("fake_jobs:slow", {})
     while (job := worker.job(key)) is not None and job.done < 2:
         worker.wait(key, 0.05)
     assert (job.total, job.doing) == (400, "counting")
@@ -81,7 +81,7 @@ def test_progress_is_seen_and_cancelling_keeps_the_process(worker: Worker) -> No
 
 
 def test_a_function_that_never_reports_is_cancelled_by_ending_its_process(worker: Worker) -> None:
-    key = worker.submit("fakes:stuck", {})
+    key = worker.submit("fake_jobs:stuck", {})
     while (job := worker.job(key)) is not None and job.state == "queued":
         worker.wait(key, 0.05)
     worker.cancel(key)
@@ -92,18 +92,18 @@ def test_a_function_that_never_reports_is_cancelled_by_ending_its_process(worker
 
 
 def test_a_dead_worker_is_an_error_and_the_next_request_starts_another(worker: Worker) -> None:
-    job = worker.wait(worker.submit("fakes:die", {}), LONG)
+    job = worker.wait(worker.submit("fake_jobs:die", {}), LONG)
     assert job is not None
     assert job.state == "failed"
     assert "exit code 7" in job.error
-    again = worker.wait(worker.submit("fakes:echo", {"value": "new"}), LONG)
+    again = worker.wait(worker.submit("fake_jobs:echo", {"value": "new"}), LONG)
     assert again is not None
     assert (again.state, again.cold) == ("done", True)
 
 
 def test_of_waiting_requests_in_one_slot_only_the_newest_is_kept(worker: Worker) -> None:
-    busy = worker.submit("fakes:slow", {"rounds": 6})
-    keys = [worker.submit("fakes:echo", {"value": ["slot", i]}, slot="head") for i in range(3)]
+    busy = worker.submit("fake_jobs:slow", {"rounds": 6})
+    keys = [worker.submit("fake_jobs:echo", {"value": ["slot", i]}, slot="head") for i in range(3)]
     states = [job.state for key in keys if (job := worker.job(key)) is not None]
     assert states[:2] == ["cancelled", "cancelled"]
     last = worker.wait(keys[-1], LONG)
@@ -113,9 +113,9 @@ def test_of_waiting_requests_in_one_slot_only_the_newest_is_kept(worker: Worker)
 
 
 def test_old_answers_are_forgotten(worker: Worker) -> None:
-    keys = [worker.submit("fakes:echo", {"value": ["many", i]}) for i in range(8)]
+    keys = [worker.submit("fake_jobs:echo", {"value": ["many", i]}) for i in range(8)]
     worker.wait(keys[-1], LONG)
-    worker.submit("fakes:echo", {"value": "one more"})
+    worker.submit("fake_jobs:echo", {"value": "one more"})
     assert worker.job(keys[0]) is None
     assert worker.job(keys[-1]) is not None
 
@@ -124,4 +124,4 @@ def test_a_closed_worker_refuses(worker: Worker) -> None:
     other = Worker()
     other.close()
     with pytest.raises(RuntimeError, match="closed"):
-        other.submit("fakes:echo", {"value": 1})
+        other.submit("fake_jobs:echo", {"value": 1})
