@@ -31,7 +31,9 @@ for name in "$@"; do
 		if ! has_browser && [ -n "${CI:-}" ]; then make -s browser; fi
 		if has_browser; then tier browser -m browser; else missing="$missing browser"; fi
 		;;
-	*) tier "$name" -m "$name" ;;
+	# Both workers of one file would train its runs twice: files stay together.
+	e2e) tier e2e -n 2 --dist loadscope -m e2e ;;
+	*) tier "$name" -n 2 -m "$name" ;;
 	esac
 done
 

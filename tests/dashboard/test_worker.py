@@ -9,6 +9,8 @@ import pytest
 
 from workbench.dashboard.worker import Worker, job_key
 
+pytestmark = pytest.mark.science  # processes that start, die and are cancelled
+
 LONG = 60.0
 
 

@@ -13,6 +13,8 @@ from workbench.models.handmade import majority
 from workbench.table import Table
 from workbench.tasks import make_task
 
+pytestmark = pytest.mark.science  # handmade models measured end to end
+
 TASK = make_task("majority")
 
 

@@ -11,6 +11,8 @@ from scipy.stats import betabinom
 
 from workbench.tasks import TaskError, make_task
 
+pytestmark = pytest.mark.science  # floors, estimated on many samples
+
 MANY = 20_000
 WINDOW = 50
 

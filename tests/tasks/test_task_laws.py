@@ -10,6 +10,8 @@ from scipy.stats import chi2_contingency
 
 from workbench.tasks import TaskError, make_task
 
+pytestmark = pytest.mark.science  # laws of samplers, tested on many samples
+
 CLOSED = ["flip_flop", "parity", "majority", "mod_p_mean"]
 ALL = [*CLOSED, "kgram_retrieval"]
 MANY = 20_000

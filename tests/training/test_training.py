@@ -73,6 +73,7 @@ def test_generators_are_pure_functions_of_their_parts() -> None:
     assert draw("data", 1, 2) != draw("data", 12, ""), "parts are separated"
 
 
+@pytest.mark.science
 def test_a_run_leaves_what_it_should(tmp_path) -> None:
     run = Trainer(config(), tmp_path / "run").run()
     assert run.steps == [0, 1, 3, 6, 12]
@@ -86,6 +87,7 @@ def test_a_run_leaves_what_it_should(tmp_path) -> None:
     assert all(isinstance(x, float) for x in log["loss"])
 
 
+@pytest.mark.science
 def test_step_0_is_the_initial_model(tmp_path) -> None:
     from workbench.models import HookedTransformer
 
@@ -94,6 +96,7 @@ def test_step_0_is_the_initial_model(tmp_path) -> None:
     assert all(torch.equal(fresh[k], v) for k, v in run.load(0).state_dict().items())
 
 
+@pytest.mark.science
 @pytest.mark.parametrize("stops", [[1], [2, 5], [6], [3, 4, 7, 11]])
 def test_stopped_anywhere_it_continues_to_the_same_bits(tmp_path, stops) -> None:
     whole = Trainer(config(), tmp_path / "whole").run()
@@ -109,6 +112,7 @@ def test_stopped_anywhere_it_continues_to_the_same_bits(tmp_path, stops) -> None
         assert logs[0] == logs[1]
 
 
+@pytest.mark.science
 def test_without_a_resume_file_it_starts_over_and_checks_what_is_there(tmp_path) -> None:
     whole = Trainer(config(), tmp_path / "whole").run()
     with pytest.raises(Stopped):
@@ -117,6 +121,7 @@ def test_without_a_resume_file_it_starts_over_and_checks_what_is_there(tmp_path)
     assert hashes(Trainer(config(), tmp_path / "cut").run()) == hashes(whole)
 
 
+@pytest.mark.science
 def test_a_checkpoint_with_other_bits_is_noticed(tmp_path) -> None:
     with pytest.raises(Stopped):
         stop_at(Trainer(config(), tmp_path / "run"), 8).run()
@@ -127,6 +132,7 @@ def test_a_checkpoint_with_other_bits_is_noticed(tmp_path) -> None:
         Trainer(config(), tmp_path / "run").run()
 
 
+@pytest.mark.science
 def test_a_finished_run_is_not_touched(tmp_path) -> None:
     run = Trainer(config(), tmp_path / "run").run()
     before = {p: p.stat().st_mtime_ns for p in run.path.rglob("*")}
@@ -136,12 +142,14 @@ def test_a_finished_run_is_not_touched(tmp_path) -> None:
     }
 
 
+@pytest.mark.science
 def test_another_run_in_the_folder_is_refused(tmp_path) -> None:
     Trainer(config(), tmp_path / "run").run()
     with pytest.raises(RunError, match=r"holds another run \(its training differ"):
         Trainer(config(steps=13), tmp_path / "run").run()
 
 
+@pytest.mark.science
 def test_a_foreign_or_damaged_resume_file_is_refused(tmp_path) -> None:
     with pytest.raises(Stopped):
         stop_at(Trainer(config(), tmp_path / "a"), 5).run()
@@ -156,11 +164,13 @@ def test_a_foreign_or_damaged_resume_file_is_refused(tmp_path) -> None:
         Trainer(config(), tmp_path / "a").run()
 
 
+@pytest.mark.science
 def test_a_loss_that_is_not_finite_ends_the_run_with_a_sentence(tmp_path) -> None:
     with pytest.raises(RunError, match="no longer finite at step"):
         Trainer(config(learning_rate=1e30, warmup=0, clip=0), tmp_path / "run").run()
 
 
+@pytest.mark.science
 def test_random_offsets_record_all_ids_they_trained(tmp_path) -> None:
     run = Trainer(config(steps=40, positions="learned", ids="random_offset"), tmp_path / "run").run()
     assert run.meta(40)["trained_ids"] == [[0, 15]], "every id of the table, with 160 offsets drawn"
@@ -182,6 +192,7 @@ def test_lengths_that_positions_cannot_read_are_refused_before_training() -> Non
         config(ids="random_offset", high=21)
 
 
+@pytest.mark.science
 def test_training_learns(tmp_path) -> None:
     run = Trainer(config(steps=150, learning_rate=1e-2, high=5), tmp_path / "run").run()
     last = pq.read_table(run.step_path(150) / "log.parquet").to_pydict()
