@@ -48,10 +48,7 @@ def score_hooks(cfg: Any) -> list[tuple[str, str]]:
             f"scores cannot be recomputed from q and k under {positions} positions; "
             f"they can under {', '.join(KNOWN_POSITIONS)}"
         )
-    turned = "rot_" if positions == "rotary" else ""
-    return [
-        (f"blocks.{layer}.attn.hook_{turned}q", f"blocks.{layer}.attn.hook_{turned}k") for layer in range(cfg.n_layers)
-    ]
+    return [cfg.score_hooks(layer) for layer in range(cfg.n_layers)]
 
 
 def cached_inputs(cache: Any) -> list[Inputs]:

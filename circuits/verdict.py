@@ -13,7 +13,6 @@ from circuits.lengths import BOUNDED, PROPORTIONAL
 from workbench.measure.intervals import clopper_pearson
 
 VERDICTS = ("hardmax", "soft", "mixed", "undecided")
-KINDS = ("sink", "uniform", "point", "class", "growing")
 
 #: Top key BOS in more than this share of queries makes a sink.
 SINK_SHARE = 0.9

@@ -42,7 +42,7 @@ from workbench.figures.tokens import PERFORMANCE, TOKENS, Theme
 MEASUREMENT = "behaviour"
 #: Skill a run must keep past the training length to count as scale-robust.
 KEPT_SKILL = 0.9
-_LAWS = ("matched", "challenge")
+LAWS = ("matched", "challenge")
 
 
 def accuracy_heatmap(
@@ -137,7 +137,7 @@ def accuracy_over_length(
     """
     data = accuracy_over_length_data(frame, step=step)
     figure = _accuracy_lines(frame, data, "length", trained, theme, size)
-    floor = _lowest_chance(frame, _LAWS)
+    floor = _lowest_chance(frame, LAWS)
     main = _main(data)
     figure.layout.meta |= {
         "slice": f"band {floor + KEPT_SKILL * (1 - floor):.2f}–1.00 · {sample_size(smallest_n(data))}",
@@ -177,7 +177,7 @@ def accuracy_over_training(
         "slice": f"at length {whole(length)} · {sample_size(smallest_n(data))}",
         "alt": f"Accuracy over training at length {whole(length)}, {side}: "
         + said(main, "step", [float(main["step"].min()), float(main["step"].max())])
-        + f"; chance is {_lowest_chance(frame, _LAWS):.2f}",
+        + f"; chance is {_lowest_chance(frame, LAWS):.2f}",
     }
     add_cursor(figure, cursor, "step", theme, [(main, TOKENS[theme]["ink"], "circle")])
     return figure
@@ -190,7 +190,7 @@ def accuracy_over_training_data(frame: pd.DataFrame, *, length: int) -> pd.DataF
 
 def _lines_data(frame: pd.DataFrame, along: str, **where: int) -> pd.DataFrame:
     rows = select(frame, MEASUREMENT, quantity="accuracy", mode="teacher_forced", **where)
-    parts = [tidy(pick(rows, law=law), law, along) for law in _LAWS]
+    parts = [tidy(pick(rows, law=law), law, along) for law in LAWS]
     chance = pick(frame, measurement=MEASUREMENT, quantity="chance", law="matched", **where)
     return stack([*parts, tidy(chance, "chance", along)])
 
@@ -201,7 +201,7 @@ def _accuracy_lines(
     """Both laws, chance and band, with line-end labels, over ``step`` or ``length``."""
     t = TOKENS[theme]
     x_axis = run_axis(along, cells(frame, along), trained, theme)
-    y_axis = accuracy_axis(_lowest_chance(frame, _LAWS))
+    y_axis = accuracy_axis(_lowest_chance(frame, LAWS))
     figure = blank(
         theme,
         size,

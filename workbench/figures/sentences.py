@@ -12,7 +12,7 @@ from typing import Literal
 
 import pandas as pd
 
-from workbench.figures.behaviour import KEPT_SKILL, MEASUREMENT, nearest
+from workbench.figures.behaviour import KEPT_SKILL, LAWS, MEASUREMENT, nearest
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import Piece, beyond, head_name, interval, proportion, whole
 from workbench.figures.mechanism import MEASUREMENT as HARDMAX
@@ -40,7 +40,6 @@ LITTLE, READABLE = 0.25, 0.5
 #: A refitted probe this much better than the frozen one says that the code has moved.
 MOVED = 0.1
 CROSSES = " The interval crosses the band; more sequences would decide."
-_LAWS = ("matched", "challenge")
 
 
 def verdict_sentence(frame: pd.DataFrame, *, step: int, trained: float) -> list[Piece]:
@@ -191,7 +190,7 @@ def _course(frame: pd.DataFrame, step: int, trained: float, horizon: float | Non
             (f" at length {whole(end['length'])}{under}", "plain"),
         ]
     last = float(curve["length"].max()) if horizon is None or pd.isna(horizon) else float(horizon)
-    both = pd.concat([_curve(frame, step, "accuracy", one) for one in _LAWS])
+    both = pd.concat([_curve(frame, step, "accuracy", one) for one in LAWS])
     both = both[(both["length"] >= start["length"]) & (both["length"] <= last)]
     lowest = both.loc[both["value"].idxmin()]
     level = proportion(float(lowest["value"])) == proportion(float(both["value"].max()))
@@ -228,7 +227,7 @@ def _unfitted(frame: pd.DataFrame, step: int, trained: float) -> list[Piece]:
 
 def _crosses(frame: pd.DataFrame, step: int, trained: float) -> bool:
     """Whether past training some interval of skill holds the threshold that a robust run keeps."""
-    rows = pd.concat([_curve(frame, step, "skill", law) for law in _LAWS])
+    rows = pd.concat([_curve(frame, step, "skill", law) for law in LAWS])
     rows = rows[rows["length"] > trained]
     return bool(((rows["low"] < KEPT_SKILL) & (rows["high"] >= KEPT_SKILL)).any())
 

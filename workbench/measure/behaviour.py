@@ -12,6 +12,7 @@ from workbench.measure.intervals import bootstrap_mean, clopper_pearson, wilson
 from workbench.measure.measurement import Quantity, Spec, Study
 from workbench.measure.verdict import Skill, Verdict, decide
 from workbench.table.schema import Row, row
+from workbench.tasks.base import EVALUATION_LAWS as LAWS
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from workbench.models.config import ModelConfig
     from workbench.tasks.base import Batch
 
-LAWS = ("matched", "challenge")
 HIGHEST_FLOOR = 0.95
 """Above this floor skill is undefined."""
 

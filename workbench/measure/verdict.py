@@ -13,8 +13,6 @@ FITTED = 0.95
 ROBUST = 0.9
 """Lower limit of skill that every longer length must reach, and the share of trained skill whose loss is failure."""
 
-LABELS = ("not fitted", "unseen position", "scale-robust", "length-coupled", "undecided")
-
 
 @dataclass(frozen=True)
 class Skill:

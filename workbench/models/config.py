@@ -48,6 +48,7 @@ class ModelConfig(BaseModel):
     initializer_range: float = Field(default=0.0, ge=0)
     eps: float = 1e-5
 
+    # Stated for type checkers: fields are given by name or as plain dicts, and validated into their classes.
     def __init__(self, **data: Any) -> None:
         super().__init__(**data)
 
@@ -85,6 +86,11 @@ class ModelConfig(BaseModel):
 
     def mlp_width(self, layer: int) -> int:
         return self.d_mlp[layer] if isinstance(self.d_mlp, tuple) else self.d_mlp
+
+    def score_hooks(self, layer: int) -> tuple[str, str]:
+        """Names of the activations q and k with score = q . k / sqrt(d_head) (rotated where rotary)."""
+        turned = "rot_" if self.positions.name == "rotary" else ""
+        return f"blocks.{layer}.attn.hook_{turned}q", f"blocks.{layer}.attn.hook_{turned}k"
 
     # Fields that TransformerLens's ActivationCache and its users expect of a config.
     @property

@@ -190,9 +190,8 @@ class HookedTransformer(HookedRootModule):  # type: ignore[misc]  # the base shi
         return out, cache
 
     def score_hooks(self, layer: int) -> tuple[str, str]:
-        """Names of the activations q and k with score = q . k / sqrt(d_head) (rotated where rotary)."""
-        rot = "rot_" if isinstance(self.cfg.positions, Rotary) else ""
-        return f"blocks.{layer}.attn.hook_{rot}q", f"blocks.{layer}.attn.hook_{rot}k"
+        """See :meth:`ModelConfig.score_hooks`."""
+        return self.cfg.score_hooks(layer)
 
     @property
     def attn_score_scale(self) -> float:
