@@ -132,23 +132,26 @@ class Behaviour:
 def reduce_batch(study: Study, law: str, length: int, batch: Batch, logits: Tensor) -> Observed:
     """Per-sequence correctness and loss at the query whose prefix length is exactly ``length``.
 
+    Where the answer is several tokens, a sequence is right if all of them are, and its loss is their mean.
+
     Sequences whose query there is not supervised (an undefined answer) do not count.
     """
     at = batch.index(length)
     right = study.task.correct(logits, batch)
     asked = batch.mask[:, at]
     exact = (right | ~batch.mask).all(1)
-    loss = study.task.losses(logits, batch)[:, at]
+    answered = study.task.answered(right, batch)
+    losses = study.task.losses(logits, batch)
+    loss = losses[:, at] if batch.prompt is None else (losses * batch.mask).sum(1) / batch.mask.sum(1)
     oracles = study.task.shortcuts(batch, study.grid.trained)
     return Observed(
-        correct=right[:, at][asked].cpu().numpy().astype(float),
+        correct=answered[asked].cpu().numpy().astype(float),
         exact=exact[asked].cpu().numpy().astype(float),
         loss=loss[asked].cpu().double().numpy(),
         chance=study.task.chance(law, length),
         shortcuts={name: float(hits[asked].mean()) for name, hits in oracles.items()},
         strata={
-            name: right[:, at][asked & kind].cpu().numpy().astype(float)
-            for name, kind in study.task.strata(batch).items()
+            name: answered[asked & kind].cpu().numpy().astype(float) for name, kind in study.task.strata(batch).items()
         },
     )
 

@@ -35,7 +35,7 @@ def forward(model: HookedModel, batch: Batch, names: Sequence[str]) -> dict[str,
     if unknown:
         raise KeyError(f"the model has no hook {unknown[0]!r}")
     positions = batch.tokens.shape[1]
-    ids = model.cfg.ids.evaluation(positions) if batch.position_ids is None else batch.position_ids
+    ids = model.cfg.ids.evaluation(positions, model.cfg.n_ctx, batch.position_ids)
     size = max(1, CHUNK_TOKENS // positions)
     parts: list[dict[str, Tensor]] = []
     for start in range(0, len(batch), size):
@@ -94,7 +94,7 @@ class CheckpointStudy:
         """Whether a query at ``length`` reads position ids that training never showed, absolutely."""
         if not self.cfg.positions.absolute or self.trained_ids is None:
             return False
-        used = self.cfg.ids.evaluation(length + self.task.bos)[0].numpy()
+        used = self.cfg.ids.evaluation(length + self.task.bos, self.cfg.n_ctx)[0].numpy()
         return not bool(np.isin(used, self.trained_ids).all())
 
     def rng(self, *parts: object) -> np.random.Generator:

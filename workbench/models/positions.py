@@ -80,13 +80,24 @@ class IdLaw(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
+    consistent: ClassVar[bool] = True
+    """Whether evaluation gives a prefix the same ids alone as inside a longer sequence."""
 
-    def training(self, batch: int, pos: int, n_ctx: int, generator: torch.Generator) -> Int[Tensor, "#batch pos"]:
-        """Ids of one training batch."""
+    def training(
+        self,
+        batch: int,
+        pos: int,
+        n_ctx: int,
+        generator: torch.Generator,
+        coupled: Int[Tensor, "batch pos"] | None = None,
+    ) -> Int[Tensor, "#batch pos"]:
+        """Ids of one training batch; ``coupled`` are those its task couples, for the laws that use them."""
         raise NotImplementedError
 
-    def evaluation(self, pos: int) -> Int[Tensor, "1 pos"]:
-        """The stated evaluation rule: offset 0, consecutive."""
+    def evaluation(
+        self, pos: int, n_ctx: int, coupled: Int[Tensor, "batch pos"] | None = None
+    ) -> Int[Tensor, "#batch pos"]:
+        """The stated evaluation rule: offset 0, consecutive, unless the law says otherwise."""
         return torch.arange(pos)[None]
 
     def check(self, pos: int, n_ctx: int) -> None:
@@ -98,7 +109,14 @@ class Arange(IdLaw):
 
     name: Literal["arange"] = "arange"
 
-    def training(self, batch: int, pos: int, n_ctx: int, generator: torch.Generator) -> Int[Tensor, "#batch pos"]:
+    def training(
+        self,
+        batch: int,
+        pos: int,
+        n_ctx: int,
+        generator: torch.Generator,
+        coupled: Int[Tensor, "batch pos"] | None = None,
+    ) -> Int[Tensor, "#batch pos"]:
         return torch.arange(pos)[None]
 
 
@@ -115,7 +133,14 @@ class RandomOffset(IdLaw):
         if pos > n_ctx:
             raise PositionError(f"random_offset needs n_ctx of at least {pos}, but it is {n_ctx}")
 
-    def training(self, batch: int, pos: int, n_ctx: int, generator: torch.Generator) -> Int[Tensor, "#batch pos"]:
+    def training(
+        self,
+        batch: int,
+        pos: int,
+        n_ctx: int,
+        generator: torch.Generator,
+        coupled: Int[Tensor, "batch pos"] | None = None,
+    ) -> Int[Tensor, "#batch pos"]:
         self.check(pos, n_ctx)
         offset = torch.randint(0, n_ctx - pos + 1, (batch, 1), generator=generator)
         return torch.arange(pos)[None] + offset

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import torch
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Bool, Float, Int
 from pydantic import BaseModel, ConfigDict
 from torch import Tensor
 from torch.nn import functional as F
+
+from workbench.tasks.batch import Batch, TaskError
+
+__all__ = ["BOS", "EVALUATION_LAWS", "ROUNDING", "Batch", "Law", "Task", "TaskError"]
 
 Law = str
 """``training``, ``matched`` or ``challenge``; a law comes from tables and options, so it is checked when used."""
@@ -26,91 +29,6 @@ EVALUATION_LAWS: tuple[Law, ...] = ("matched", "challenge")
 BOS = "<bos>"
 ROUNDING = 1e-6
 """Slack on a real task's tolerance, so that answers just on its edge count as right in float32."""
-
-
-class TaskError(ValueError):
-    """A task, law, parameter or length that cannot be had; the message says which and the way out."""
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Sequences of one task, one law and one length (so nothing is padded).
-
-    With a BOS token in front, index ``i`` of the position axis is the query of prefix length ``i``
-    (index 0 is BOS, prefix length 0); without one, index ``i`` has prefix length ``i + 1``.
-
-    Attributes:
-        tokens: token ids, BOS included where the task has one.
-        targets: right answers; class ids ``[batch, pos]`` or real vectors ``[batch, pos, dim]``.
-        mask: True where a query is supervised (never at BOS).
-        output_summary: what the next output needs from the prefix; int64 = categorical, float = real.
-        update_summary: what can be carried on token by token, or None.
-        length: number of task tokens (BOS excluded).
-        bos: whether index 0 is BOS.
-        law: the law the strings were drawn from.
-        position_ids: ids coupled by the task, or None (then the run's id law decides).
-        meta: further facts per sequence, e.g. the position of the key of a retrieval.
-    """
-
-    tokens: Int[Tensor, "batch pos"]
-    targets: Shaped[Tensor, "batch pos *dim"]
-    mask: Bool[Tensor, "batch pos"]
-    output_summary: Shaped[Tensor, "batch pos"]
-    update_summary: Shaped[Tensor, "batch pos *k"] | None
-    length: int
-    bos: bool
-    law: str
-    position_ids: Int[Tensor, "#batch pos"] | None = None
-    meta: dict[str, Tensor] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return self.tokens.shape[0]
-
-    @property
-    def categorical(self) -> bool:
-        """Whether the output summary is a class (int64) rather than a real number."""
-        return not self.output_summary.is_floating_point()
-
-    def index(self, length: int) -> int:
-        """Index on the position axis of the query whose prefix length is exactly ``length``."""
-        if not 1 <= length <= self.length:
-            raise TaskError(f"prefix length {length} is not in this batch, whose length is {self.length}")
-        return length if self.bos else length - 1
-
-    def prefix_lengths(self) -> Int[Tensor, " pos"]:
-        """Prefix length of every index of the position axis (0 at BOS)."""
-        start = 0 if self.bos else 1
-        return torch.arange(start, start + self.tokens.shape[1], device=self.tokens.device)
-
-    def prefix(self, length: int) -> Batch:
-        """The same sequences cut after ``length`` task tokens (for prefix-closed laws)."""
-        end = self.index(length) + 1
-        return self._map(lambda x: x[:, :end], length=length)
-
-    def rows(self, start: int, stop: int) -> Batch:
-        """The sequences ``start:stop``."""
-        cut = self._map(lambda x: x[start:stop])
-        return replace(cut, meta={k: v[start:stop] for k, v in self.meta.items()})
-
-    def to(self, device: torch.device | str) -> Batch:
-        """The same batch on another device."""
-        moved = self._map(lambda x: x.to(device))
-        return replace(moved, meta={k: v.to(device) for k, v in self.meta.items()})
-
-    def _map(self, f: Any, length: int | None = None) -> Batch:
-        def g(x: Tensor | None) -> Tensor | None:
-            return None if x is None else f(x)
-
-        return replace(
-            self,
-            tokens=f(self.tokens),
-            targets=f(self.targets),
-            mask=f(self.mask),
-            output_summary=f(self.output_summary),
-            update_summary=g(self.update_summary),
-            position_ids=g(self.position_ids),
-            length=self.length if length is None else length,
-        )
 
 
 class Task(BaseModel):
@@ -135,6 +53,8 @@ class Task(BaseModel):
     """Names of the answer classes, or None for a real-valued task."""
     output_dim: ClassVar[int] = 1
     """Dimension of the answer of a real-valued task."""
+    suggested: ClassVar[Mapping[str, Any]] = {}
+    """Options of ``lengthlens train`` that suit this task where its own defaults do not, e.g. ``steps``."""
 
     # ---- what a model for this task must look like -------------------------------------------
     @property
@@ -250,6 +170,7 @@ class Task(BaseModel):
 
     def _batch(self, strings: Int[Tensor, "batch length"], law: str, meta: dict[str, Tensor]) -> Batch:
         targets, mask, output_summary, update_summary = self._label(strings, meta)
+        position_ids = self.coupled_ids(strings, meta)
         if self.bos:
             first = strings.new_full((strings.shape[0], 1), 0)
             tokens = torch.cat([first, strings], 1)
@@ -270,6 +191,8 @@ class Task(BaseModel):
             length=strings.shape[1],
             bos=self.bos,
             law=law,
+            position_ids=position_ids,
+            prompt=self.prompt_of(strings.shape[1]),
             meta=meta,
         )
 
@@ -295,6 +218,31 @@ class Task(BaseModel):
         Returns:
             per prefix, the right answer (class id, or float), or None where nothing is asked.
         """
+
+    def coupled_ids(
+        self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
+    ) -> Int[Tensor, "batch pos"] | None:
+        """Position ids that the task couples, BOS included, or None where it couples none."""
+        return None
+
+    def prompt_of(self, length: int) -> int | None:
+        """See :attr:`Batch.prompt`; None where answers are asked for, not shown."""
+        return None
+
+    @property
+    def answer_tokens(self) -> tuple[int, ...] | None:
+        """Token id that each answer class is when the model feeds on its own output; None where it never does.
+
+        A class that ends the answer, and so is never fed back, has the id 0.
+        """
+        return None
+
+    def answered(self, right: Bool[Tensor, "batch pos"], batch: Batch) -> Bool[Tensor, " batch"]:
+        """Whether each sequence counts as answered at its length, given which queries are right.
+
+        The last query decides; where the answer is several tokens, all of them do.
+        """
+        return right[:, -1] if batch.prompt is None else (right | ~batch.mask).all(1)
 
     def prefix_closed(self, law: Law) -> bool:
         """Whether every prefix of a sample is a sample of the shorter length under ``law``."""

@@ -125,9 +125,8 @@ class Trainer:
         g = generator("data", self.seeds.data, step)
         length = self.law.curriculum.length(self.task, step, g)
         batch = self.task.sample(self.law.batch_size, length, g, "training")
-        ids = batch.position_ids
-        if ids is None:
-            ids = self.config.model.ids.training(len(batch), batch.tokens.shape[1], self.config.model.n_ctx, g)
+        model = self.config.model
+        ids = model.ids.training(len(batch), batch.tokens.shape[1], model.n_ctx, g, batch.position_ids)
         return batch, ids
 
     def _update(self, step: int) -> None:
@@ -162,9 +161,9 @@ class Trainer:
         positions = batch.tokens.shape[1]
         if self.config.model.positions.table and positions > self.config.model.n_ctx:
             return None
-        ids = self.config.model.ids.evaluation(positions)
-        right = self.task.correct(self.model(batch.tokens, ids), batch)[:, -1]
-        return float(right.double().mean())
+        ids = self.config.model.ids.evaluation(positions, self.config.model.n_ctx, batch.position_ids)
+        right = self.task.correct(self.model(batch.tokens, ids), batch)
+        return float(self.task.answered(right, batch).double().mean())
 
     def _log(self, step: int, live: Any) -> None:
         if self.state.log and self.state.log[-1]["step"] == step:

@@ -1,0 +1,101 @@
+"""Sequences of one task, one law and one length, with what is asked of them and what answers it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Int, Shaped
+from torch import Tensor
+
+
+class TaskError(ValueError):
+    """A task, law, parameter or length that cannot be had; the message says which and the way out."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sequences of one task, one law and one length (so nothing is padded).
+
+    With a BOS token in front, index ``i`` of the position axis is the query of prefix length ``i``
+    (index 0 is BOS, prefix length 0); without one, index ``i`` has prefix length ``i + 1``.
+
+    Attributes:
+        tokens: token ids, BOS included where the task has one.
+        targets: right answers; class ids ``[batch, pos]`` or real vectors ``[batch, pos, dim]``.
+        mask: True where a query is supervised (never at BOS).
+        output_summary: what the next output needs from the prefix; int64 = categorical, float = real,
+            a real one possibly a vector.
+        update_summary: what can be carried on token by token, or None.
+        length: number of task tokens (BOS excluded).
+        bos: whether index 0 is BOS.
+        law: the law the strings were drawn from.
+        position_ids: ids that the task couples, BOS included, or None where it couples none; read by the id
+            law ``coupled`` alone.
+        prompt: for answers of several tokens that are part of the sequence, the number of leading indices
+            that are given (BOS included): the answer at index i >= prompt - 1 is the token at i + 1, and the
+            last answer is not shown. None where answers are asked for, not shown.
+        meta: further facts per sequence, e.g. the position of the key of a retrieval.
+    """
+
+    tokens: Int[Tensor, "batch pos"]
+    targets: Shaped[Tensor, "batch pos *dim"]
+    mask: Bool[Tensor, "batch pos"]
+    output_summary: Shaped[Tensor, "batch pos *s"]
+    update_summary: Shaped[Tensor, "batch pos *k"] | None
+    length: int
+    bos: bool
+    law: str
+    position_ids: Int[Tensor, "#batch pos"] | None = None
+    prompt: int | None = None
+    meta: dict[str, Tensor] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return self.tokens.shape[0]
+
+    @property
+    def categorical(self) -> bool:
+        """Whether the output summary is a class (int64) rather than a real number."""
+        return not self.output_summary.is_floating_point()
+
+    def index(self, length: int) -> int:
+        """Index on the position axis of the query whose prefix length is exactly ``length``."""
+        if not 1 <= length <= self.length:
+            raise TaskError(f"prefix length {length} is not in this batch, whose length is {self.length}")
+        return length if self.bos else length - 1
+
+    def prefix_lengths(self) -> Int[Tensor, " pos"]:
+        """Prefix length of every index of the position axis (0 at BOS)."""
+        start = 0 if self.bos else 1
+        return torch.arange(start, start + self.tokens.shape[1], device=self.tokens.device)
+
+    def prefix(self, length: int) -> Batch:
+        """The same sequences cut after ``length`` task tokens (for prefix-closed laws)."""
+        end = self.index(length) + 1
+        return self._map(lambda x: x[:, :end], length=length)
+
+    def rows(self, start: int, stop: int) -> Batch:
+        """The sequences ``start:stop``."""
+        cut = self._map(lambda x: x[start:stop])
+        return replace(cut, meta={k: v[start:stop] for k, v in self.meta.items()})
+
+    def to(self, device: torch.device | str) -> Batch:
+        """The same batch on another device."""
+        moved = self._map(lambda x: x.to(device))
+        return replace(moved, meta={k: v.to(device) for k, v in self.meta.items()})
+
+    def _map(self, f: Any, length: int | None = None) -> Batch:
+        def g(x: Tensor | None) -> Tensor | None:
+            return None if x is None else f(x)
+
+        return replace(
+            self,
+            tokens=f(self.tokens),
+            targets=f(self.targets),
+            mask=f(self.mask),
+            output_summary=f(self.output_summary),
+            update_summary=g(self.update_summary),
+            position_ids=g(self.position_ids),
+            length=self.length if length is None else length,
+        )
