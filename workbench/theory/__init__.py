@@ -1,0 +1,1 @@
+"""Theory: what the papers predict, computed, and checked against models."""
