@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.installed
 ALL := $(VENV)/.installed-all
+UPSTREAM := .upstream/.installed
 SERVE ?= 1
 PORT ?= 8050
 DIR ?= checkpoints
@@ -13,7 +14,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app test test-unit test-all check browser pictures clean
+.PHONY: help setup demo app test test-unit test-all check bench campaign gallery browser upstream pictures clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -43,12 +44,13 @@ app: $(CORE) ## the dashboard over DIR (default checkpoints)
 	$(BIN)/lengthlens app $(DIR) --port $(PORT)
 
 test: setup ## all tests, in tiers by cost
-	@sh tests/run.sh unit shapes science e2e browser
+	@sh tests/run.sh unit shapes science conformance e2e browser
 
 test-unit: setup ## the unit tier alone
 	@sh tests/run.sh unit
 
-test-all: test ## everything
+test-all: test ## everything, with every task x every position scheme
+	@sh tests/run.sh product
 
 check: setup ## lint, types, import rules
 	$(BIN)/ruff check .
@@ -56,14 +58,34 @@ check: setup ## lint, types, import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+bench: setup ## speed, as ratios to peers and limits, in one table; history in benchmarks/history.jsonl
+	$(BIN)/python -m benchmarks.run
+
+campaign: setup ## kill training and measuring, damage files: is all continued, is all found?
+	$(BIN)/python -m benchmarks.campaign
+
+# Its table.parquet says all that its shards do, in a tenth of the files.
+gallery: setup ## train, measure and pack the runs that ship with the repository
+	$(BIN)/lengthlens sweep sweeps/gallery.yaml
+	rm -rf checkpoints/gallery/*/measurements
+
 browser: ## a Chromium for the browser tests and the pictures
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 			apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
 		else echo "No Chromium found; install one, e.g.: sudo apt-get install chromium"; exit 1; fi
 
+upstream: $(UPSTREAM) ## TransformerLens 3.9.0 beside the installed version, for the conformance tests
+
+# Without its dependencies: all that it needs is in the environment, or in these three.
+$(UPSTREAM): | $(CORE)
+	rm -rf .upstream
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps --target .upstream \
+		transformer-lens==3.9.0 better-abc==0.0.3 fancy-einsum==0.0.3 typeguard==4.6.0
+	@touch $@
+
 pictures: setup browser ## the README's pictures, from the demo runs
 	$(BIN)/python -m workbench.dashboard.pictures $(DIR)/demo docs/pictures
 
 clean: ## remove the environment and caches; runs stay
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) .upstream .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from circuits.reduction import LengthRecord, join, reduce_part, window_queries
-from circuits.report import LOG_SCALED, Report, not_log_scaled, nothing_supervised
-from circuits.scores import Inputs, cached_inputs, score_hooks, score_inputs
+from circuits.report import LOG_SCALED, NOT_LOG_SCALED, Report, not_applicable, nothing_supervised
+from circuits.scores import cached_inputs, score_hooks, score_inputs
 from workbench.measure.measurement import Quantity, Spec
 from workbench.runs.folder import canonical
 from workbench.table.schema import FIELDS, Row
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from workbench.measure.measurement import Study
     from workbench.models.config import ModelConfig
     from workbench.models.protocol import HookedModel
+    from workbench.models.scores import ScoreInputs
 
 NAME = "circuits.hardmax"
 #: Tokens per forward pass of :func:`hardmax_statistics`.
@@ -97,6 +98,7 @@ class Hardmax:
         epsilon: largest hardmax_distance that counts as a hardmax.
         share: share of sequences that must be hardmax.
         delta: keys within ``delta`` of the top score do not count for margin_min.
+        bits: precision p of p_bit_length.
         resamples: number of bootstrap resamples of sequences.
     """
 
@@ -106,6 +108,7 @@ class Hardmax:
         epsilon: float = 0.1,
         share: float = 0.9,
         delta: float = 1.0,
+        bits: int = 8,
         resamples: int = 400,
     ) -> None:
         if window < 1:
@@ -113,23 +116,24 @@ class Hardmax:
         if delta < 0:
             raise ValueError(f"{NAME}: delta must not be negative; got {delta}")
         self.window, self.epsilon, self.share = window, epsilon, share
-        self.delta, self.resamples = delta, resamples
+        self.delta, self.bits, self.resamples = delta, bits, resamples
         self._records: dict[str, list[LengthRecord]] = {}
         self._empty: list[tuple[str, int]] = []
         self._seen: dict[str, int] = {}
-        self._heads = (0, 0)
+        self._cfg: ModelConfig | None = None
 
     @property
     def spec(self) -> Spec:
         return Spec(
             name=NAME,
-            version=1,
+            version=2,
             title="Hardmax attention",
             settings={
                 "window": self.window,
                 "epsilon": self.epsilon,
                 "share": self.share,
                 "delta": self.delta,
+                "bits": self.bits,
                 "resamples": self.resamples,
             },
             quantities=QUANTITIES,
@@ -138,7 +142,8 @@ class Hardmax:
         )
 
     def hooks(self, cfg: ModelConfig) -> list[str]:
-        return [name for pair in score_hooks(cfg) for name in pair]
+        self._cfg = cfg
+        return score_hooks(cfg) if cfg.attention == "softmax" else []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         """Reduce one batch.
@@ -148,27 +153,45 @@ class Hardmax:
         """
         if batch.length != length:
             raise ValueError(f"{NAME} observes length {length}, but its strings have length {batch.length}")
-        self._observe(law, batch, [(batch, cached_inputs(cache))])
+        softmax = self._config.attention == "softmax"
+        self._observe(law, batch, [(batch, cached_inputs(self._config, cache))] if softmax else [])
 
     def finish(self, study: Study) -> list[Row]:
         return self.rows(study.grid.trained, study.rng(NAME))
 
     def rows(self, trained: int | None, rng: np.random.Generator) -> list[Row]:
         """Rows of all observed lengths; ``trained`` is N, or None where it is not known."""
+        if not self._seen:
+            return []
+        heads = (self._config.n_layers, self._config.n_heads)
+        if self._config.attention != "softmax":
+            why = f"defined for attention by softmax; this model's is {self._config.attention}"
+            names = [q.name for q in QUANTITIES]
+            return [row for law in self._seen for row in not_applicable(law, *heads, names, why)]
         made: list[Row] = []
+        scaled = self._config.log_scaling in ("all", "learned")
         for law in self._seen:
             report = Report(
-                self._records.get(law, []), trained=trained, law=law, rng=rng,
-                resamples=self.resamples, epsilon=self.epsilon, share=self.share,
+                self._records.get(law, []), trained=trained, law=law, rng=rng, resamples=self.resamples,
+                epsilon=self.epsilon, share=self.share, bits=self.bits if scaled else None,
             )  # fmt: skip
-            made += report.rows() + not_log_scaled(law, *self._heads)
-        named = [q.name for q in QUANTITIES if q.name not in LOG_SCALED]
+            made += report.rows()
+            if not scaled:
+                made += not_applicable(law, *heads, LOG_SCALED, NOT_LOG_SCALED)
+        named = [q.name for q in QUANTITIES if scaled or q.name not in LOG_SCALED]
         for law, length in self._empty:
-            made += nothing_supervised(length, law, *self._heads, self.window, named)
+            made += nothing_supervised(length, law, *heads, self.window, named)
         return made
 
-    def _observe(self, law: str, batch: Batch, pieces: Iterable[tuple[Batch, Sequence[Inputs]]]) -> None:
-        """Reduce the batch of one length, given as pieces of its sequences with their q and k."""
+    @property
+    def _config(self) -> ModelConfig:
+        """The configuration of the model under observation, known since it was asked what to hook."""
+        if self._cfg is None:
+            raise ValueError(f"{NAME}: ask hooks(cfg) what to observe before observing it")
+        return self._cfg
+
+    def _observe(self, law: str, batch: Batch, pieces: Iterable[tuple[Batch, Sequence[ScoreInputs]]]) -> None:
+        """Reduce the batch of one length, given as pieces of its sequences with what their scores are made of."""
         if batch.length <= self._seen.get(law, 0):
             raise ValueError(
                 f"{NAME} carries tie sets from shorter to longer lengths: observe them in ascending order, "
@@ -179,10 +202,8 @@ class Hardmax:
         tie_sets = {record.length: record.tie_set for record in earlier}
         queries = window_queries(batch, self.window)
         parts = []
-        for piece, inputs in pieces:
-            self._heads = (len(inputs), inputs[0][0].shape[2])
-            if len(queries):
-                parts.append(reduce_part(piece, inputs, queries, self.delta, tie_sets))
+        for piece, inputs in pieces if len(queries) else ():
+            parts.append(reduce_part(piece, inputs, queries, self.delta, tie_sets))
         if parts:
             earlier.append(join(parts, batch, queries))
         else:
@@ -248,6 +269,7 @@ def hardmax_statistics(
     epsilon: float = 0.1,
     share: float = 0.9,
     delta: float = 1.0,
+    bits: int = 8,
     resamples: int = 400,
     seed: int = 0,
 ) -> HardmaxResult:
@@ -260,7 +282,7 @@ def hardmax_statistics(
             to which critical_length looks for one; None = not known: leak_exponent is then undefined and
             critical_length is read at each length from the lengths up to it.
         step: what the rows say as their step.
-        window, epsilon, share, delta, resamples: see :class:`Hardmax`.
+        window, epsilon, share, delta, bits, resamples: see :class:`Hardmax`.
         seed: seed of the bootstrap.
 
     Raises:
@@ -271,15 +293,16 @@ def hardmax_statistics(
         raise ValueError("hardmax_statistics needs at least one batch")
     if len({(b.law, b.length) for b in listed}) < len(listed):
         raise ValueError("hardmax_statistics takes one batch per law and length; join those of equal length")
-    measurement = Hardmax(window=window, epsilon=epsilon, share=share, delta=delta, resamples=resamples)
+    measurement = Hardmax(window=window, epsilon=epsilon, share=share, delta=delta, bits=bits, resamples=resamples)
+    softmax = bool(measurement.hooks(model.cfg))
     for batch in listed:
-        measurement._observe(batch.law, batch, _pieces(model, batch))
+        measurement._observe(batch.law, batch, _pieces(model, batch) if softmax else [])
     made = measurement.rows(trained, np.random.default_rng(seed))
     filled = {"run": "", "step": step, "measurement": NAME, "setting": canonical(measurement.spec.settings)}
     return HardmaxResult([{**r, **filled} for r in made], trained)
 
 
-def _pieces(model: HookedModel, batch: Batch) -> Iterator[tuple[Batch, Sequence[Inputs]]]:
+def _pieces(model: HookedModel, batch: Batch) -> Iterator[tuple[Batch, Sequence[ScoreInputs]]]:
     """Forward passes over some sequences at a time, so that q and k of all never exist at once."""
     at_once = max(1, TOKENS // batch.tokens.shape[1])
     for start in range(0, len(batch), at_once):

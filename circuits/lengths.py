@@ -89,7 +89,7 @@ def p_bit_length(bits: float, gamma: float) -> float:
     """
     if gamma <= 0:
         raise ValueError(f"p_bit_length needs a positive scaling exponent; got {gamma}")
-    return math.pow(2.0, bits / gamma)
+    return _power(2.0, bits / gamma)
 
 
 def hardmax_length(gamma: float, epsilon: float = 0.1, size: float | None = None, share: float | None = None) -> float:
@@ -118,12 +118,19 @@ def hardmax_length(gamma: float, epsilon: float = 0.1, size: float | None = None
     if size is not None:
         if size < 1:
             raise ValueError(f"a tie set has at least one key; got size {size}")
-        return math.inf if gamma <= 1 else ((1 - epsilon) / (size * epsilon)) ** (1 / (gamma - 1))
+        return math.inf if gamma <= 1 else _power((1 - epsilon) / (size * epsilon), 1 / (gamma - 1))
     assert share is not None
     if not 0 < share < 1:
         raise ValueError(f"share must lie between 0 and 1; got {share}")
     odds = (1 - share) * (1 - epsilon) / (share * epsilon)
-    return math.inf if gamma <= 0 else odds ** (1 / gamma)
+    return math.inf if gamma <= 0 else _power(odds, 1 / gamma)
+
+
+def _power(base: float, exponent: float) -> float:
+    try:
+        return math.pow(base, exponent)
+    except OverflowError:
+        return math.inf
 
 
 def _slope(values: ArrayLike, log_keys: ArrayLike) -> Floats:

@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from circuits.lengths import log_critical_length
-from circuits.scores import Inputs, scores_at
+from circuits.scores import scores_at
 from circuits.statistics import (
     Floats,
     Ints,
@@ -27,6 +26,7 @@ from circuits.statistics import (
     sort_rows,
     tie_uniformity,
 )
+from workbench.models.scores import ScoreInputs
 from workbench.tasks.base import Batch
 
 #: Scores held at once; with the float64 sums this is about 100 bytes each.
@@ -96,25 +96,26 @@ def window_queries(batch: Batch, window: int) -> Ints:
 
 
 def reduce_part(
-    batch: Batch, inputs: Sequence[Inputs], queries: Ints, delta: float, tie_sets: Mapping[int, TieSet]
+    batch: Batch, inputs: Sequence[ScoreInputs], queries: Ints, delta: float, tie_sets: Mapping[int, TieSet]
 ) -> Part:
     """Reduce some sequences of one length.
 
     Args:
         batch: the sequences.
-        inputs: per layer q and k, whose first two axes are those of ``batch.tokens``.
+        inputs: per layer what its scores are made of, for all sequences of ``batch``.
         queries: indices of the queries to use, see :func:`window_queries`.
         delta: setting of ``margin_min``.
         tie_sets: tie sets of shorter lengths, by length.
     """
     used = batch.mask[:, queries].numpy(force=True)
     layers = []
-    for layer, (q, k) in enumerate(inputs):
-        held = q.shape[2] * len(queries) * k.shape[1]
+    for layer, of_layer in enumerate(inputs):
+        _, keys, heads, _ = of_layer.k.shape
+        held = heads * len(queries) * keys
         step = max(1, CHUNK // max(held, 1))
         for start in range(0, len(batch), step):
             rows = slice(start, start + step)
-            found = _chunk(q[rows], k[rows], queries, used[rows], batch.bos, delta, layer, tie_sets)
+            found = _chunk(of_layer.select(rows), queries, used[rows], batch.bos, delta, layer, tie_sets)
             layers.append((layer, found))
     per_layer = [_concatenate([found for at, found in layers if at == layer], axis=0) for layer in range(len(inputs))]
     stacked = {name: np.stack([x[name] for x in per_layer], axis=1) for name in per_layer[0]}
@@ -191,8 +192,7 @@ def carried_values(rows: SortedRows, size: Floats, share: Floats) -> dict[str, F
 
 
 def _chunk(
-    q: torch.Tensor,
-    k: torch.Tensor,
+    inputs: ScoreInputs,
     queries: Ints,
     used: NDArray[np.bool_],
     bos: bool,
@@ -201,9 +201,9 @@ def _chunk(
     tie_sets: Mapping[int, TieSet],
 ) -> dict[str, Floats]:
     """Name -> ``[sequence, head]`` (and ``sizes``: ``[sequence, head, query]``) of one chunk of one layer."""
-    batch, heads = q.shape[0], q.shape[2]
+    batch, keys, heads, _ = inputs.k.shape
     shape = (batch, heads, len(queries))
-    scores = scores_at(q, k, queries.tolist()).numpy(force=True).reshape(-1, k.shape[1])
+    scores = scores_at(inputs, queries.tolist()).numpy(force=True).reshape(-1, keys)
     rows = sort_rows(scores, np.broadcast_to(queries + 1, shape).reshape(-1))
     values = row_values(rows, delta)
     size = values.pop("size")

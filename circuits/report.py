@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from circuits.estimates import At, Estimate, Estimates
-from circuits.lengths import PROPORTIONAL, growth_exponent
+from circuits.lengths import (
+    BOUNDED,
+    PROPORTIONAL,
+    growth_exponent,
+    hardmax_length,
+    p_bit_length,
+    scaling_exponent,
+)
 from circuits.reduction import LengthRecord
 from circuits.verdict import hardmax_kind, hardmax_verdict, needed
 from workbench.measure.intervals import interval
@@ -34,6 +41,7 @@ MEANS: dict[str, tuple[str, bool, str]] = {
 }
 #: Quantities that only scores multiplied by log K define.
 LOG_SCALED = ("p_bit_length", "hardmax_length")
+NOT_LOG_SCALED = "defined only for scores multiplied by log K, which this model's are not"
 
 
 class Report:
@@ -47,6 +55,8 @@ class Report:
         resamples: number of bootstrap resamples.
         epsilon: largest hardmax_distance that counts as a hardmax.
         share: share of sequences that must be hardmax.
+        bits: precision p of p_bit_length; None = scores are not multiplied by log K, so that what needs it
+            does not apply.
     """
 
     def __init__(
@@ -59,9 +69,10 @@ class Report:
         resamples: int,
         epsilon: float,
         share: float,
+        bits: int | None = None,
     ) -> None:
         self.records = sorted(records, key=lambda record: record.length)
-        self.trained, self.law, self.epsilon, self.share = trained, law, epsilon, share
+        self.trained, self.law, self.epsilon, self.share, self.bits = trained, law, epsilon, share, bits
         self._estimates = {r.length: Estimates(r, rng, resamples) for r in self.records}
 
     def rows(self) -> list[Row]:
@@ -76,6 +87,8 @@ class Report:
         found = [self._mean(record, quantity, at) for quantity in MEANS]
         found += [self._dispersion(record, at), self._leak(record, at), self._critical(record, at)]
         found += self._verdict(record, at)
+        if self.bits is not None:
+            found += [self._p_bit(record, at, self.bits), self._hardmax_length(record, at)]
         place = {"law": self.law, "length": record.length, "layer": at[0], "head": at[1]}
         return [row(**place, **{"n": record.used} | fields) for fields in found]
 
@@ -147,25 +160,65 @@ class Report:
             return _undefined(quantity, NOTHING_WITHIN)
         source = max((r for r in within if not np.isnan(r.tie_set.size[at])), key=_length, default=None)
         if source is None:
-            return self._infinite("the tie set is all keys for most queries at every length within training")
+            return self._infinite(quantity, "the tie set is all keys for most queries at every length within training")
         growth = self._growth(source, at)
         if growth is not None and growth > PROPORTIONAL:
-            return self._infinite(_grows(growth))
+            return self._infinite(quantity, _grows(growth))
         own = record.length <= source.length
         name = "log_critical" if own else f"log_critical@{source.length}"
         estimate = self._estimates[record.length](name, at)
         if estimate is None:
             return _undefined(quantity, f"{EVERYTHING}, or the others have no weight")
         if estimate.mean > math.log(LARGEST):
-            return self._infinite(f"beyond {LARGEST:g} keys")
+            return self._infinite(quantity, f"beyond {LARGEST:g} keys")
         carried = f"the top {source.tie_set.size[at]:g} keys, as at prefix length {source.length}"
         note = f"in keys, under {'the tie sets of this length' if own else carried}"
         note = _joined(note, UNKNOWN_GROWTH if growth is None else "")
         return _measured(quantity, estimate, True, note)
 
-    def _infinite(self, why: str) -> Row:
-        known = {"quantity": "critical_length", "status": "censored", "low": float(self.records[-1].keys)}
+    def _infinite(self, quantity: str, why: str) -> Row:
+        known = {"quantity": quantity, "status": "censored", "low": float(self.records[-1].keys)}
         return {**known, "note": f"infinite: {why}"}
+
+    # ---- lengths of log-scaled scores ----------------------------------------------------------
+    def _p_bit(self, record: LengthRecord, at: At, bits: int) -> Row:
+        return self._from_gamma("p_bit_length", record, at, lambda gamma: p_bit_length(bits, gamma), f"p = {bits}")
+
+    def _hardmax_length(self, record: LengthRecord, at: At) -> Row:
+        quantity, growth = "hardmax_length", self._growth(record, at)
+        tie = self._estimates[record.length]("log_size", at)
+        assert tie is not None
+        keys, size = math.exp(record.log_keys), math.exp(tie.mean)
+        if growth is None:
+            return _undefined(quantity, UNKNOWN_GROWTH)
+        if BOUNDED <= growth <= PROPORTIONAL:
+            return _undefined(quantity, f"{_grows(growth)}: neither bounded nor in proportion to length")
+        if growth < BOUNDED:
+            note = f"for a tie set of {size:.3g} keys at every length"
+            return self._from_gamma(quantity, record, at, lambda g: hardmax_length(g, self.epsilon, size=size), note)
+        if size >= keys:
+            return _undefined(quantity, EVERYTHING)
+        note = f"for a tie set of {size / keys:.3g} of all keys"
+        return self._from_gamma(
+            quantity, record, at, lambda g: hardmax_length(g, self.epsilon, share=size / keys), note
+        )
+
+    def _from_gamma(
+        self, quantity: str, record: LengthRecord, at: At, length: Callable[[float], float], note: str
+    ) -> Row:
+        """A length that follows from gamma = margin_min / log K."""
+        estimate = self._estimates[record.length]("margin_min", at)
+        if estimate is None:
+            return _undefined(quantity, MEANS["margin_min"][2])
+        keys = math.exp(record.log_keys)
+        value, *ends = (
+            min(max(length(scaling_exponent(gap, keys)), 1.0), LARGEST)
+            for gap in (estimate.mean, estimate.low, estimate.high)
+        )
+        note = f"gamma = {scaling_exponent(estimate.mean, keys):.3g}; {note}"
+        if value >= LARGEST:
+            return self._infinite(quantity, f"beyond {LARGEST:g} keys; {note}")
+        return _measured(quantity, Estimate(value, min(ends), max(ends), estimate.n, estimate.equal), False, note)
 
     # ---- verdict and kind ----------------------------------------------------------------------
     def _verdict(self, record: LengthRecord, at: At) -> list[Row]:
@@ -235,13 +288,12 @@ def nothing_supervised(length: int, law: str, layers: int, heads: int, window: i
     ]
 
 
-def not_log_scaled(law: str, layers: int, heads: int) -> list[Row]:
-    """Rows, one per head, of the quantities that this model's scores do not define."""
-    note = "defined only for scores multiplied by log K, which this model's are not"
+def not_applicable(law: str, layers: int, heads: int, names: Sequence[str], why: str) -> list[Row]:
+    """Rows, one per head, of quantities that this model does not define."""
     return [
-        row(law=law, layer=layer, head=head, quantity=name, status="not_applicable", note=note)
+        row(law=law, layer=layer, head=head, quantity=name, status="not_applicable", note=why)
         for layer, head in np.ndindex(layers, heads)
-        for name in LOG_SCALED
+        for name in names
     ]
 
 

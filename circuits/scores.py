@@ -1,109 +1,72 @@
 """Attention scores, exactly, from queries and keys: for chosen queries, or for all of them in blocks.
 
-Nothing here reads a stored pattern: scores are made again from the q and k that the model cached
-(rotated ones where positions are rotary), so memory is O(queries x keys) and the model keeps its
-fused attention.
+Nothing here reads a stored pattern: scores are made again from the activations that the model cached
+(:class:`workbench.models.scores.ScoreInputs`, the model's own definition), so memory is O(queries x keys)
+and the model keeps its fused attention.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.measure.study import forward
+from workbench.models.scores import Queries, ScoreInputs, cached_score_inputs
 
 if TYPE_CHECKING:
+    from workbench.models.config import ModelConfig
     from workbench.models.protocol import HookedModel
     from workbench.tasks.base import Batch, Task
 
-#: Encodings whose scores are q . k / sqrt(d_head) of the cached (where rotary: rotated) q and k.
-KNOWN_POSITIONS = ("none", "learned", "rotary")
 #: Largest number of heatmap cells along one side that :func:`attention_sample` returns.
 CELLS = 512
 
-Inputs = tuple[Float[Tensor, "batch pos head d_head"], Float[Tensor, "batch pos head d_head"]]
+
+def score_hooks(cfg: ModelConfig) -> list[str]:
+    """Names of the cached activations that all layers' scores are made of."""
+    return list(dict.fromkeys(name for layer in range(cfg.n_layers) for name in cfg.score_hooks(layer)))
 
 
-def score_scale(q: Float[Tensor, "batch pos head d_head"]) -> float:
-    """Factor from q . k to the score: 1 / sqrt(d_head)."""
-    return 1.0 / math.sqrt(q.shape[-1])
-
-
-def score_hooks(cfg: Any) -> list[tuple[str, str]]:
-    """Per layer, the names of the cached q and k whose scaled product is the score.
-
-    Raises:
-        ValueError: for an encoding that adds to the scores what q and k do not hold.
-    """
-    positions = cfg.positions.name
-    if positions not in KNOWN_POSITIONS:
-        raise ValueError(
-            f"scores cannot be recomputed from q and k under {positions} positions; "
-            f"they can under {', '.join(KNOWN_POSITIONS)}"
-        )
-    return [cfg.score_hooks(layer) for layer in range(cfg.n_layers)]
-
-
-def cached_inputs(cache: Any) -> list[Inputs]:
-    """Per layer, the q and k in a cache that holds the activations named by :func:`score_hooks`.
+def cached_inputs(cfg: ModelConfig, cache: Any) -> list[ScoreInputs]:
+    """Per layer, what its scores are made of, from a cache that holds the activations of :func:`score_hooks`.
 
     Args:
+        cfg: the model's configuration.
         cache: a dict of tensors by hook name, or TransformerLens's ``ActivationCache``.
 
     Raises:
-        KeyError: if the cache holds them for no layer.
+        KeyError: if the cache lacks one of them.
     """
-    found: list[Inputs] = []
-    while True:
-        at = f"blocks.{len(found)}.attn.hook_"
-        turned = "rot_" if f"{at}rot_q" in cache else ""
-        if f"{at}{turned}q" not in cache:
-            break
-        found.append((cache[f"{at}{turned}q"], cache[f"{at}{turned}k"]))
-    if not found:
-        raise KeyError("the cache holds no attention q and k; ask for the names that score_hooks(cfg) gives")
-    return found
+    missing = [name for name in score_hooks(cfg) if name not in cache]
+    if missing:
+        raise KeyError(f"the cache holds no {missing[0]}; ask for the names that score_hooks(cfg) gives")
+    return [cached_score_inputs(cfg, layer, cache) for layer in range(cfg.n_layers)]
 
 
-def score_inputs(model: HookedModel, batch: Batch) -> list[Inputs]:
-    """One forward pass over ``batch``; per layer the q and k that make its scores (see :func:`scores_at`)."""
-    names = [name for pair in score_hooks(model.cfg) for name in pair]
-    return cached_inputs(forward(model, batch, names))
+def score_inputs(model: HookedModel, batch: Batch) -> list[ScoreInputs]:
+    """One forward pass over ``batch``; per layer what makes its scores (see :func:`scores_at`)."""
+    return cached_inputs(model.cfg, forward(model, batch, score_hooks(model.cfg)))
 
 
-def scores_at(
-    q: Float[Tensor, "batch pos head d_head"],
-    k: Float[Tensor, "batch key head d_head"],
-    queries: Int[Tensor, " query"] | Sequence[int],
-    scale: float | None = None,
-) -> Float[Tensor, "batch head query key"]:
+def scores_at(inputs: ScoreInputs, queries: Queries) -> Float[Tensor, "batch head query key"]:
     """Attention scores of the chosen queries over all keys, -inf at keys after the query.
 
     Args:
-        q: queries as they enter the product (rotated where rotary).
-        k: keys, likewise.
+        inputs: one layer's, see :func:`score_inputs`.
         queries: indices on the position axis.
-        scale: factor from q . k to the score; None = 1 / sqrt(d_head).
     """
-    index = torch.as_tensor(queries, dtype=torch.long, device=q.device)
-    products = torch.einsum("bqhe,bkhe->bhqk", q[:, index], k)
-    scores = products * (score_scale(q) if scale is None else scale)
-    later = torch.arange(k.shape[1], device=q.device) > index[:, None]
-    return scores.masked_fill(later, float("-inf"))
+    return inputs.scores(queries)
 
 
 def stream_scores(
-    q: Float[Tensor, "batch pos head d_head"],
-    k: Float[Tensor, "batch pos head d_head"],
-    scale: float | None = None,
-    block: int = 256,
+    inputs: ScoreInputs, block: int = 256
 ) -> Iterator[tuple[range, Float[Tensor, "batch head query key"]]]:
     """Scores of all queries, ``block`` queries at a time.
 
@@ -113,9 +76,10 @@ def stream_scores(
     """
     if block < 1:
         raise ValueError(f"a block holds at least one query; got {block}")
-    for start in range(0, q.shape[1], block):
-        queries = range(start, min(start + block, q.shape[1]))
-        yield queries, scores_at(q, k[:, : queries.stop], queries, scale)
+    size = inputs.q.shape[1]
+    for start in range(0, size, block):
+        queries = range(start, min(start + block, size))
+        yield queries, inputs.scores(queries, queries.stop)
 
 
 def attention_sample(
@@ -156,13 +120,12 @@ def attention_sample(
     _check_head(model.cfg, layer, head)
     generator = torch.Generator().manual_seed(seed)
     batch = task.sample(1, length, generator, law=law, window=run.trained_length)  # type: ignore[arg-type]
-    names = list(score_hooks(model.cfg)[layer])
-    cache = forward(model, batch, names)
-    q, k = (cache[name][:, :, head : head + 1] for name in names)
+    cache = forward(model, batch, model.cfg.score_hooks(layer))
+    inputs = cached_score_inputs(model.cfg, layer, cache).select(slice(None), slice(head, head + 1))
     asked = batch.mask[0].tolist()
     correct = task.correct(cache["logits"], batch)[0].tolist()
     tokens = [task.tokens_names[t] for t in batch.tokens[0].tolist()]
-    pooled = pool_attention(q, k, cells)
+    pooled = pool_attention(inputs, cells)
     return {
         **pooled,
         "tokens": tokens,
@@ -180,31 +143,29 @@ def attention_sample(
     }
 
 
-def pool_attention(
-    q: Float[Tensor, "1 pos 1 d_head"], k: Float[Tensor, "1 pos 1 d_head"], cells: int = CELLS
-) -> dict[str, Any]:
+def pool_attention(inputs: ScoreInputs, cells: int = CELLS) -> dict[str, Any]:
     """Pattern and scores of one head on one sequence, pooled; memory O(block x pos).
 
     Returns the arrays ``pattern``, ``pattern_max``, ``scores``, ``scores_max``, ``last_pattern``, the
     lists ``row_keys`` and ``cell_starts`` and the integer ``pool`` of :func:`attention_sample`.
     """
-    size = q.shape[1]
+    size = inputs.q.shape[1]
     pool = math.ceil(size / cells)
     side = math.ceil(size / pool)
     pooled = {
         name: np.full((side, side), np.nan, np.float32) for name in ("pattern", "pattern_max", "scores", "scores_max")
     }
-    for queries, scores in stream_scores(q, k, block=pool * math.ceil(256 / pool)):
+    for queries, scores in stream_scores(inputs, block=pool * math.ceil(256 / pool)):
         rows = slice(queries.start // pool, math.ceil(queries.stop / pool))
         visible = _visible(queries, side * pool)
-        for name, values in (("scores", scores), ("pattern", scores.softmax(-1))):
+        for name, values in (("scores", scores), ("pattern", inputs.pattern(scores))):
             mean, top = _pool(values[0, 0].numpy(force=True), visible, pool)
             pooled[name][rows], pooled[f"{name}_max"][rows] = mean, top
     starts = np.arange(0, size, pool)
     last = np.minimum(starts + pool, size)
     return {
         **pooled,
-        "last_pattern": scores_at(q, k, [size - 1])[0, 0, 0].softmax(-1).numpy(force=True),
+        "last_pattern": inputs.pattern(scores_at(inputs, [size - 1]))[0, 0, 0].numpy(force=True),
         "row_keys": ((starts + 1 + last) / 2).tolist(),
         "cell_starts": starts.tolist(),
         "pool": pool,

@@ -109,7 +109,7 @@ def nearest_hardmax(rows: SortedRows) -> NearestHardmax:
     """
     count, width = rows.scores.shape
     total = rows.total[:, None]
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         joins = np.minimum(np.ceil(total / rows.weight), width + 1).astype(np.int64)
     joins += np.arange(count)[:, None] * (width + 2)
     joined = np.bincount(joins.ravel(), minlength=count * (width + 2)).reshape(count, width + 2)

@@ -24,18 +24,20 @@ TOKENS = f"last_{WINDOW}_tokens"
 CONSTANT = "position_only"
 
 
-def shuffled(y: Shaped[Tensor, "row"], rng: np.random.Generator) -> Shaped[Tensor, "row"]:
+def shuffled(y: Shaped[Tensor, "row *s"], rng: np.random.Generator) -> Shaped[Tensor, "row *s"]:
     """The labels, dealt out anew over the rows of all sequences."""
     return y[torch.from_numpy(rng.permutation(len(y)))]
 
 
-def hashed(y: Shaped[Tensor, "row"], tokens: Int[Tensor, "row window"]) -> Shaped[Tensor, "row"]:
+def hashed(y: Shaped[Tensor, "row *s"], tokens: Int[Tensor, "row window"]) -> Shaped[Tensor, "row *s"]:
     """A fixed random function of the last tokens, with (nearly) the distribution of ``y``.
 
     Equal windows get equal labels, at every length, of every checkpoint and run.
     """
     rank = (_uniform(tokens) * len(y)).astype(np.int64)
-    return y.sort().values[torch.from_numpy(rank)]
+    # Sorted, so that it hangs on no order of the rows which of two windows gets which label.
+    order = np.lexsort(y.reshape(len(y), -1).numpy().T[::-1])
+    return y[torch.from_numpy(order[rank])]
 
 
 def _uniform(tokens: Int[Tensor, "row window"]) -> NDArray[np.float64]:

@@ -34,15 +34,15 @@ class Arm:
     Attributes:
         mode: ``transfer``, ``recalibrated`` or ``refit``.
         control: name of the control, or "".
-        predicted: class or value; a single site where no layer is read.
+        predicted: class, value or vector; a single site where no layer is read.
         truth: what should have been answered: for a label control, that control's labels.
         reversed: per site, whether its direction now reads the opposite of what it read where fitted.
     """
 
     mode: str
     control: str
-    predicted: Shaped[Tensor, "site row"]
-    truth: Shaped[Tensor, "row"]
+    predicted: Shaped[Tensor, "site row *s"]
+    truth: Shaped[Tensor, "row *s"]
     reversed: tuple[bool, ...] = ()
 
 
@@ -78,8 +78,8 @@ class Target:
         """Number of classes; 0 for a real target."""
         return 0 if self.values is None else len(self.values)
 
-    def of(self, rows: Rows) -> Shaped[Tensor, "row"]:
-        """Class indices, or float64 values."""
+    def of(self, rows: Rows) -> Shaped[Tensor, "row *s"]:
+        """Class indices, or float64 values or vectors."""
         label = rows.labels[self.name]
         return label.double() if self.values is None else torch.searchsorted(self.values, label)
 
@@ -90,7 +90,7 @@ class Target:
             return f"{sequences} sequences with a supervised query {where}; at least {FEWEST} are needed"
         return self.poor(self.of(rows), where)
 
-    def poor(self, y: Shaped[Tensor, "row"], where: str) -> str:
+    def poor(self, y: Shaped[Tensor, "row *s"], where: str) -> str:
         """Why labels are too poor to be read, be they the target's own or a control's, or ""."""
         if self.values is None:
             return "" if bool((y != y[0]).any()) else f"{self.name} does not vary {where}"

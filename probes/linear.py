@@ -2,10 +2,11 @@
 
 A probe has two parts, so that they can be refitted separately. The *directions* are a ridge regression
 onto the target (onto class indicators where it is categorical). The *rule* turns their scores into an
-answer: gain and offset for a real target, linear discriminant analysis of the scores, with equal class
-priors, for a categorical one. Ridge onto indicators followed by discriminant analysis of the fitted
-values is penalised discriminant analysis (Hastie, Buja and Tibshirani 1995); without the second step a
-class that lies between two others is never answered, and rare classes are answered too seldom.
+answer: gain and offset for a real target (of each component of a vector, whose directions share one ridge
+strength), linear discriminant analysis of the scores, with equal class priors, for a categorical one. Ridge
+onto indicators followed by discriminant analysis of the fitted values is penalised discriminant analysis
+(Hastie, Buja and Tibshirani 1995); without the second step a class that lies between two others is never
+answered, and rare classes are answered too seldom.
 """
 
 from __future__ import annotations
@@ -119,13 +120,21 @@ def _by_target(error: Tensor, widths: Sequence[int]) -> Tensor:
 
 @dataclass(frozen=True)
 class GainOffset:
-    """Rule for a real target: least squares of the target on its score."""
+    """Rule for a real target: least squares of each component of the target on its own score.
 
-    gain: Float[Tensor, "site 1"]
-    offset: Float[Tensor, "site 1"]
+    Attributes:
+        gain: per component.
+        offset: per component.
+        vector: whether answers keep the axis of the components.
+    """
 
-    def __call__(self, scores: Float[Tensor, "site row 1"]) -> Float[Tensor, "site row"]:
-        return scores[..., 0] * self.gain + self.offset
+    gain: Float[Tensor, "site target"]
+    offset: Float[Tensor, "site target"]
+    vector: bool = False
+
+    def __call__(self, scores: Float[Tensor, "site row target"]) -> Float[Tensor, "site row *s"]:
+        answers = scores * self.gain[:, None] + self.offset[:, None]
+        return answers if self.vector else answers[..., 0]
 
 
 @dataclass(frozen=True)
@@ -142,13 +151,14 @@ class Discriminant:
 Rule = GainOffset | Discriminant
 
 
-def gain_offset(scores: Float[Tensor, "site row 1"], y: Float[Tensor, "row"]) -> GainOffset:
+def gain_offset(scores: Float[Tensor, "site row target"], y: Float[Tensor, "row *s"]) -> GainOffset:
     """Fit gain and offset; gain 0 where the score does not vary."""
-    s = scores[..., 0]
-    centred = s - s.mean(1, keepdim=True)
-    power = centred.pow(2).sum(1, keepdim=True)
-    gain = (centred * (y - y.mean())).sum(1, keepdim=True) / power.where(power > 0, 1.0)
-    return GainOffset(gain, y.mean() - gain * s.mean(1, keepdim=True))
+    wanted = code(y, 0)
+    mean, level = scores.mean(1), wanted.mean(0)
+    centred = scores - mean[:, None]
+    power = centred.pow(2).sum(1)
+    gain = (centred * (wanted - level)).sum(1) / power.where(power > 0, 1.0)
+    return GainOffset(gain, level - gain * mean, vector=y.dim() == 2)
 
 
 def discriminant(scores: Float[Tensor, "site row target"], y: Int[Tensor, "row"], classes: int) -> Discriminant:
@@ -175,18 +185,18 @@ class Probe:
     directions: Directions
     rule: Rule
 
-    def __call__(self, x: Float[Tensor, "site row d"]) -> Shaped[Tensor, "site row"]:
-        """Predicted class, or predicted value."""
+    def __call__(self, x: Float[Tensor, "site row d"]) -> Shaped[Tensor, "site row *s"]:
+        """Predicted class, or predicted value or vector."""
         return self.rule(self.directions(x))
 
-    def recalibrated(self, x: Float[Tensor, "site row d"], y: Shaped[Tensor, "row"], classes: int) -> Probe:
+    def recalibrated(self, x: Float[Tensor, "site row d"], y: Shaped[Tensor, "row *s"], classes: int) -> Probe:
         """The same directions with the rule refitted on other rows."""
         return Probe(self.directions, fit_rule(self.directions(x), y, classes))
 
     def reversed(self, other: Probe) -> list[bool]:
         """Per site, whether ``other``, on the same directions, reads them with the opposite sign.
 
-        Defined for one direction (real targets and two classes); all False beyond.
+        Defined for one direction (real numbers and two classes); all False beyond.
         """
         mine, theirs = _gain(self.rule), _gain(other.rule)
         if mine is None or theirs is None:
@@ -196,25 +206,25 @@ class Probe:
 
 def _gain(rule: Rule) -> Tensor | None:
     if isinstance(rule, GainOffset):
-        return rule.gain[:, 0]
+        return rule.gain[:, 0] if rule.gain.shape[1] == 1 else None
     return rule.weight[:, 0, 1] - rule.weight[:, 0, 0] if rule.weight.shape[1] == 1 else None
 
 
-def fit_rule(scores: Float[Tensor, "site row target"], y: Shaped[Tensor, "row"], classes: int) -> Rule:
+def fit_rule(scores: Float[Tensor, "site row target"], y: Shaped[Tensor, "row *s"], classes: int) -> Rule:
     """The rule for ``classes`` classes, or for a real target where ``classes`` is 0."""
     return discriminant(scores, y, classes) if classes else gain_offset(scores, y)
 
 
-def code(y: Shaped[Tensor, "row"], classes: int) -> Float[Tensor, "row target"]:
-    """What the ridge is fitted to: the value itself, or the indicators of all classes but the last."""
+def code(y: Shaped[Tensor, "row *s"], classes: int) -> Float[Tensor, "row target"]:
+    """What the ridge is fitted to: the value or vector itself, or the indicators of all classes but the last."""
     if not classes:
-        return y.double()[:, None]
+        return y.double().reshape(len(y), -1)
     return torch.nn.functional.one_hot(y, classes)[:, :-1].double()
 
 
 def fit_probes(
     x: Float[Tensor, "site row d"],
-    labels: Sequence[Shaped[Tensor, "row"]],
+    labels: Sequence[Shaped[Tensor, "row *s"]],
     classes: Sequence[int],
     fold: Int[Tensor, "row"],
     strengths: Sequence[float] = RIDGES,

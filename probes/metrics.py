@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
+from probes.linear import code
 from workbench.measure.intervals import clopper_pearson, interval
 
 
@@ -65,25 +66,36 @@ def balanced_accuracy(
 
 
 def r2(
-    predicted: Float[Tensor, "site row"],
-    truth: Float[Tensor, "row"],
+    predicted: Float[Tensor, "site row *s"],
+    truth: Float[Tensor, "row *s"],
     resamples: Resamples,
 ) -> Float[Tensor, "draw site"]:
-    """1 - squared error / squared deviation from the held-out mean; unbounded below."""
-    centred = truth - truth.mean()
-    rows = resamples.sums(torch.ones_like(truth))
-    deviation = resamples.sums(centred.pow(2)) - resamples.sums(centred).pow(2) / rows
-    return 1 - resamples.sums((predicted - truth).pow(2)) / deviation[:, None]
+    """1 - squared error / squared deviation from the held-out mean; unbounded below.
+
+    Of vectors both are summed over the components: the mean of the components' R^2, weighted by their variances.
+    """
+    centred = code(truth, 0) - code(truth, 0).mean(0)
+    rows = resamples.sums(torch.ones_like(centred[:, 0]))
+    deviation = resamples.sums(centred.pow(2).sum(1)) - resamples.sums(centred.T).pow(2).sum(1) / rows
+    return 1 - resamples.sums(_squared_error(predicted, truth)) / deviation[:, None]
 
 
 def rmse(
-    predicted: Float[Tensor, "site row"],
-    truth: Float[Tensor, "row"],
+    predicted: Float[Tensor, "site row *s"],
+    truth: Float[Tensor, "row *s"],
     resamples: Resamples,
 ) -> Float[Tensor, "draw site"]:
-    """Root mean squared error, in the units of the target."""
-    rows = resamples.sums(torch.ones_like(truth))
-    return (resamples.sums((predicted - truth).pow(2)) / rows[:, None]).sqrt()
+    """Root mean squared error, in the units of the target; of vectors, the mean over rows and components."""
+    wanted = code(truth, 0)
+    values = resamples.sums(torch.ones_like(wanted[:, 0])) * wanted.shape[1]
+    return (resamples.sums(_squared_error(predicted, truth)) / values[:, None]).sqrt()
+
+
+def _squared_error(
+    predicted: Float[Tensor, "site row *s"], truth: Float[Tensor, "row *s"]
+) -> Float[Tensor, "site row"]:
+    error = (predicted - truth).pow(2)
+    return error if truth.dim() == 1 else error.sum(-1)
 
 
 @dataclass(frozen=True)

@@ -22,13 +22,13 @@ class Rows:
 
     Attributes:
         x: residual stream at every site (the embedding first, then after each block), float32.
-        labels: per target name, what a probe is to read; int64 = class, float64 = real.
+        labels: per target name, what a probe is to read; int64 = class, float64 = real, maybe a vector.
         sequence: which sequence of the batch a row comes from.
         tokens: the last :data:`WINDOW` task tokens up to the query, the query's last; -1 before the start.
     """
 
     x: Float[Tensor, "site row d"]
-    labels: dict[str, Shaped[Tensor, "row"]]
+    labels: dict[str, Shaped[Tensor, "row *s"]]
     sequence: Int[Tensor, "row"]
     tokens: Int[Tensor, "row window"]
 
@@ -56,7 +56,7 @@ def gather(
     cache: Mapping[str, Tensor],
     sites: list[str],
     at: Int[Tensor, "row 2"],
-    labels: dict[str, Shaped[Tensor, "row"]],
+    labels: dict[str, Shaped[Tensor, "row *s"]],
 ) -> Rows:
     """Rows at given (sequence, index on the position axis) pairs, copied out of the forward pass."""
     sequence, index = at.cpu().unbind(1)

@@ -26,6 +26,8 @@ TARGET = "output_summary"
 class Summary(ProbeMeasurement):
     """Summary probes at every layer: balanced accuracy where the summary is a class, R^2 where it is real.
 
+    All components of a vector are read at once, and R^2 weights them by their variances.
+
     A frozen probe is fitted on as many rows as a refitted one: each sequence of the fitted half enters the
     pool once, at one of the lengths of G_in.
 
@@ -43,7 +45,7 @@ class Summary(ProbeMeasurement):
         Quantity(
             "summary_decodability",
             "held-out score of a linear probe for the output summary at one exact prefix length: "
-            "balanced accuracy of a class, R^2 of a real summary",
+            "balanced accuracy of a class, R^2 of a real summary (of a vector, over all components together)",
             "balanced accuracy or R^2",
             high=1.0,
             about="summary",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -36,24 +35,27 @@ def make_run(tmp_path: Path) -> Callable[..., Any]:
         top_id: int | None = None,
     ) -> Any:
         from workbench.runs import Run
-        from workbench.runs.folder import sha256_of
         from workbench.runs.load import weights_bytes
+        from workbench.runs.write import write_checkpoint, write_config
         from workbench.training.config import RunConfig, Seeds, TrainingConfig
 
         training = TrainingConfig(steps=max(steps) or 1, curriculum={"law": "uniform", "low": 1, "high": trained})
         config = RunConfig(task=task, model=model.cfg, training=training, seeds=Seeds())
         folder = tmp_path / name
+        write_config(folder, config.as_json())
+        run = Run.open(folder)
         for step in steps:
-            place = folder / "steps" / f"{step:08d}"
-            place.mkdir(parents=True)
-            (place / "model.safetensors").write_bytes(weights_bytes(model))
-            meta = {
-                "step": step,
-                "sha256": sha256_of(place / "model.safetensors"),
-                "trained_ids": [[0, trained if top_id is None else top_id]],
-            }
-            (place / "meta.json").write_text(json.dumps(meta))
-        (folder / "run.json").write_text(json.dumps(config.as_json()))
-        return Run.open(folder)
+            write_checkpoint(run, step, weights_bytes(model), [[0, trained if top_id is None else top_id]])
+        return run
 
     return make
+
+
+@pytest.fixture(scope="session")
+def upstream() -> dict[str, str]:
+    """The environment of a process whose TransformerLens is 3.9.0."""
+    root = Path(__file__).resolve().parents[1]
+    folder = root / ".upstream"
+    if not (folder / ".installed").exists():
+        pytest.fail("TransformerLens 3.9.0 is not in .upstream; `make upstream` fetches it")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(root)])}

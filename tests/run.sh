@@ -18,18 +18,27 @@ has_browser() {
 		command -v google-chrome >/dev/null 2>&1 || [ -x "${CHROMIUM:-}" ]
 }
 
+has_upstream() {
+	[ -e .upstream/.installed ]
+}
+
 for name in "$@"; do
 	case $name in
 	# The same functions once more, with every annotated shape and type checked at run time.
 	shapes)
-		tier shapes -n 2 -m "not science and not e2e and not browser" \
+		tier shapes -n 2 -m "not science and not e2e and not browser and not product and not conformance" \
 			--jaxtyping-packages=workbench.tasks,workbench.models,probes,circuits,typecheck.checked \
 			tests/models tests/tasks tests/probes tests/circuits
 		;;
-	unit) tier unit -n 2 -m "not science and not e2e and not browser" ;;
+	unit) tier unit -n 2 -m "not science and not e2e and not browser and not product and not conformance" ;;
 	browser)
 		if ! has_browser && [ -n "${CI:-}" ]; then make -s browser; fi
 		if has_browser; then tier browser -m browser; else missing="$missing browser"; fi
+		;;
+	# Against another version of TransformerLens, which is fetched where it is missing.
+	conformance)
+		has_upstream || make -s upstream || true
+		if has_upstream; then tier conformance -n 2 --dist loadscope -m conformance; else missing="$missing conformance"; fi
 		;;
 	# Both workers of one file would train its runs twice: files stay together.
 	e2e) tier e2e -n 2 --dist loadscope -m e2e ;;
@@ -37,7 +46,12 @@ for name in "$@"; do
 	esac
 done
 
-[ -z "$missing" ] || echo "NOT RUN:$missing (no Chromium found; \`make browser\` installs one)"
+for name in $missing; do
+	case $name in
+	browser) echo "NOT RUN: browser (no Chromium found; \`make browser\` installs one)" ;;
+	conformance) echo "NOT RUN: conformance (TransformerLens 3.9.0 could not be fetched; \`make upstream\` says why)" ;;
+	esac
+done
 if [ -n "$failed" ]; then
 	echo "FAILED:$failed"
 	exit 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,47 +13,80 @@ import torch
 from circuits import attention_sample, score_inputs, scores_at, stream_scores
 from circuits.scores import cached_inputs, pool_attention, score_hooks
 from workbench.models import HookedTransformer, ModelConfig
+from workbench.models.scores import ScoreInputs
+from workbench.runs import Run
 from workbench.runs.load import weights_bytes
+from workbench.runs.write import write_checkpoint, write_config
 from workbench.tasks.base import Batch
 
 Make = Callable[..., Batch]
 
 
-def make_model(positions: str, n_ctx: int = 64) -> HookedTransformer:
+LIMIT = {"name": "limit", "period": 3, "locality": 4}
+OPTIONS = [
+    *({"positions": p, "log_scaling": s} for p in ("none", "rotary", "alibi", LIMIT) for s in ("none", "all", "learned")),
+    {"positions": "learned"}, {"positions": "sinusoidal"}, {"positions": LIMIT, "log_scaling": "local"},
+    {"attention": "hardmax"}, {"attention": "hardmax", "positions": "alibi"}, {"attention": "linear"},
+]  # fmt: skip
+
+
+def make_model(positions: object = "none", n_ctx: int = 64, **options: object) -> HookedTransformer:
     cfg = ModelConfig(
         d_vocab=3, d_vocab_out=2, n_layers=2, d_model=16, n_heads=2, n_ctx=n_ctx, positions=positions,
-        initializer_range=0.6,
+        initializer_range=0.6, **options,
     )  # fmt: skip
-    return HookedTransformer(cfg, seed=0).eval()
+    model = HookedTransformer(cfg, seed=0).eval()
+    generator = torch.Generator().manual_seed(7)
+    with torch.no_grad():  # what starts at 0 or 1 would hide a head or a lag taken for another
+        for name, parameter in model.named_parameters():
+            if name.endswith(("phi", "log_gain")):
+                parameter.normal_(1.0, 0.5, generator=generator)
+    return model
+
+
+def noise(size: int, heads: int = 1) -> ScoreInputs:
+    q, k = torch.randn(2, 2, size, heads, 4, generator=torch.Generator().manual_seed(size))
+    return ScoreInputs(q, k)
 
 
 def random_tokens(batch: int, pos: int) -> torch.Tensor:
     return torch.randint(0, 3, (batch, pos), generator=torch.Generator().manual_seed(1))
 
 
-@pytest.mark.parametrize("positions", ["none", "learned", "rotary"])
-def test_scores_equal_the_models_own(positions: str, asked: Make) -> None:
-    model = make_model(positions)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_scores_equal_the_models_own(options: dict[str, object], asked: Make) -> None:
+    model = make_model(**options)
     batch = asked(random_tokens(3, 20))
-    names = [f"blocks.{layer}.attn.hook_attn_scores" for layer in range(2)]
+    names = [f"blocks.{layer}.attn.hook_{kind}" for layer in range(2) for kind in ("attn_scores", "pattern")]
     _, own = model.run_with_cache(batch.tokens, names_filter=names)
     inputs = score_inputs(model, batch)
     assert len(inputs) == 2
-    for layer, (q, k) in enumerate(inputs):
-        found = scores_at(q, k, [0, 7, 19], model.attn_score_scale)
-        expected = own[names[layer]][:, :, [0, 7, 19]]
+    for layer, of_layer in enumerate(inputs):
+        found = scores_at(of_layer, [0, 7, 19])
+        expected = own[names[2 * layer]][:, :, [0, 7, 19]]
         assert found.shape == (3, 2, 3, 20)
         assert torch.equal(found.isinf(), expected.isinf())
         assert torch.allclose(found, expected, atol=1e-5)
-        assert model.score_hooks(layer) == score_hooks(model.cfg)[layer]
+        pattern = own[names[2 * layer + 1]][:, :, [0, 7, 19]]
+        assert torch.allclose(of_layer.pattern(found), pattern, atol=1e-6)
+        assert torch.allclose(of_layer.select(slice(1, 3), slice(1, 2)).scores([7]), found[1:, 1:, 1:2], atol=1e-6)
+
+
+def test_scores_are_those_of_the_ids_the_model_was_given() -> None:
+    model, tokens = make_model("alibi"), random_tokens(3, 12)
+    ids = torch.tensor([[0, 3, 3, 9, 1, 4, 5, 7, 20, 2, 11, 12]])
+    own = "blocks.1.attn.hook_attn_scores"
+    _, cache = model.run_with_cache(tokens, ids, names_filter=[own, *score_hooks(model.cfg)])
+    assert torch.allclose(cached_inputs(model.cfg, cache)[1].scores(range(12)), cache[own], atol=1e-5)
 
 
 @pytest.mark.parametrize("block", [1, 7, 20, 100])
-def test_streaming_gives_every_query_once(block: int) -> None:
-    q, k = torch.randn(2, 2, 20, 3, 4, generator=torch.Generator().manual_seed(0))
-    whole = scores_at(q, k, range(20))
+@pytest.mark.parametrize("positions", ["none", "alibi", LIMIT], ids=str)
+def test_streaming_gives_every_query_once(positions: object, block: int, asked: Make) -> None:
+    inputs = score_inputs(make_model(positions, log_scaling="learned"), asked(random_tokens(2, 20)))[0]
+    whole = scores_at(inputs, range(20))
     seen = []
-    for queries, scores in stream_scores(q, k, block=block):
+    for queries, scores in stream_scores(inputs, block=block):
         assert scores.shape[-1] == queries.stop
         assert torch.allclose(scores, whole[:, :, queries.start : queries.stop, : queries.stop], atol=1e-6)
         seen += list(queries)
@@ -62,19 +94,19 @@ def test_streaming_gives_every_query_once(block: int) -> None:
 
 
 def test_keys_after_the_query_are_masked_whatever_they_hold() -> None:
-    q, k = torch.randn(2, 1, 12, 1, 4, generator=torch.Generator().manual_seed(0))
-    changed = k.clone()
-    changed[:, 6:] = 1e6
-    assert torch.equal(scores_at(q, k, [5]), scores_at(q, changed, [5]))
-    assert scores_at(q, k, [5])[0, 0, 0, 6:].isneginf().all()
-    assert scores_at(q, k, [5])[0, 0, 0, :6].isfinite().all()
+    inputs = noise(12)
+    changed = ScoreInputs(inputs.q, inputs.k.clone())
+    changed.k[:, 6:] = 1e6
+    assert torch.equal(scores_at(inputs, [5]), scores_at(changed, [5]))
+    assert scores_at(inputs, [5])[0, 0, 0, 6:].isneginf().all()
+    assert scores_at(inputs, [5])[0, 0, 0, :6].isfinite().all()
 
 
 @pytest.mark.parametrize(("size", "cells"), [(10, 16), (16, 16), (17, 16), (50, 16), (600, 7)])
 def test_pooling_agrees_with_loops_over_cells(size: int, cells: int) -> None:
-    q, k = torch.randn(2, 1, size, 1, 4, generator=torch.Generator().manual_seed(size))
-    found = pool_attention(q, k, cells)
-    scores = scores_at(q, k, range(size))[0, 0].numpy()
+    inputs = noise(size)
+    found = pool_attention(inputs, cells)
+    scores = scores_at(inputs, range(size))[0, 0].numpy()
     pattern = torch.tensor(scores).softmax(-1).numpy()
     pool = found["pool"]
     side = len(found["cell_starts"])
@@ -96,14 +128,6 @@ def test_pooling_agrees_with_loops_over_cells(size: int, cells: int) -> None:
 
 
 def write_run(folder: Path, model: HookedTransformer) -> None:
-    import hashlib
-
-    data = weights_bytes(model)
-    step = folder / "steps" / "00000000"
-    step.mkdir(parents=True)
-    (step / "model.safetensors").write_bytes(data)
-    meta = {"step": 0, "sha256": hashlib.sha256(data).hexdigest(), "trained_ids": None}
-    (step / "meta.json").write_text(json.dumps(meta))
     config = {
         "format": 1,
         "id": "0",
@@ -112,7 +136,8 @@ def write_run(folder: Path, model: HookedTransformer) -> None:
         "training": {"trained_length": 9},
         "seeds": {"init": 0, "data": 0, "evaluation": 0, "probe": 0},
     }
-    (folder / "run.json").write_text(json.dumps(config))
+    write_config(folder, config)
+    write_checkpoint(Run.open(folder), 0, weights_bytes(model), None)
 
 
 def test_a_sample_holds_what_the_model_did(tmp_path: Path) -> None:
@@ -164,11 +189,23 @@ def test_heads_that_do_not_exist_are_refused(layer: int, head: int, message: str
         attention_sample(str(tmp_path / "run"), 0, "matched", 15, layer, head, 0)
 
 
-def test_scores_that_q_and_k_do_not_hold_are_refused() -> None:
-    cfg = SimpleNamespace(positions=SimpleNamespace(name="alibi"), n_layers=1)
-    with pytest.raises(ValueError, match="under alibi positions"):
-        score_hooks(cfg)
-    with pytest.raises(KeyError, match="no attention q and k"):
-        cached_inputs({})
+def test_a_cache_that_lacks_part_of_the_scores_is_refused() -> None:
+    model, tokens = make_model("alibi"), random_tokens(1, 5)
+    names = [name for name in score_hooks(model.cfg) if name != "hook_position_ids"]
+    _, cache = model.run_with_cache(tokens, names_filter=names)
+    with pytest.raises(KeyError, match="holds no hook_position_ids"):
+        cached_inputs(model.cfg, cache)
     with pytest.raises(ValueError, match="at least one query"):
-        next(stream_scores(torch.zeros(1, 2, 1, 2), torch.zeros(1, 2, 1, 2), block=0))
+        next(stream_scores(noise(2), block=0))
+
+
+@pytest.mark.parametrize("options", [{"attention": "hardmax"}, {"attention": "linear"}], ids=str)
+def test_a_sample_shows_the_attention_that_the_model_has(options: dict[str, object], tmp_path: Path) -> None:
+    model = make_model(**options)
+    write_run(tmp_path / "run", model)
+    sample = attention_sample(str(tmp_path / "run"), step=0, law="matched", length=15, layer=1, head=1, seed=4)
+    ids = torch.tensor([[["<bos>", "0", "1"].index(t) for t in sample["tokens"]]])
+    _, cache = model.run_with_cache(ids, names_filter=["blocks.1.attn.hook_pattern"])
+    own = cache["blocks.1.attn.hook_pattern"][0, 1].numpy()
+    assert np.tril(sample["pattern"]) == pytest.approx(np.tril(own), abs=1e-6)
+    assert sample["last_pattern"] == pytest.approx(own[-1], abs=1e-6)

@@ -368,6 +368,8 @@ def test_bad_input_is_refused(keyed: Make) -> None:
         Hardmax(delta=-1.0)
     with pytest.raises(ValueError, match="observes length 13, but its strings have length 12"):
         Hardmax().observe("matched", 13, keyed(12, 1), {})
+    with pytest.raises(ValueError, match=r"ask hooks\(cfg\) what to observe"):
+        Hardmax().observe("matched", 12, keyed(12, 1), {})
 
 
 def test_importing_the_package_needs_no_torch() -> None:

@@ -15,9 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from fake_specs import SPECS, N
 
 from workbench.table.schema import Row, row
+from workbench.table.seal import sealed_json
 from workbench.table.shards import compact, shard_path, write_shard
 
 STEPS = (0, 10, 20, 50, 100, 200, 300, 500, 700, 1000, 1500, 2000, 2500, 3000)
@@ -164,14 +167,27 @@ def write_run(root: Path, fake: Fake, steps: tuple[int, ...] = STEPS) -> Path:
         "created": "2026-11-20T12:00:00+00:00",
     }
     path.mkdir(parents=True, exist_ok=True)
-    (path / "run.json").write_text(json.dumps(config, indent=1))
+    (path / "run.json").write_bytes(sealed_json(config, indent=1))
     for step in steps:
         folder = path / "steps" / f"{step:08d}"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "model.safetensors").write_bytes(b"made up")
         meta = {"step": step, "sha256": SHA256, "trained_ids": None}
-        (folder / "meta.json").write_text(json.dumps(meta))
+        (folder / "meta.json").write_bytes(sealed_json(meta))
+        pq.write_table(pa.Table.from_pylist([log_line(fake, step)]), folder / "log.parquet")
     return path
+
+
+def log_line(fake: Fake, step: int) -> dict[str, Any]:
+    """What training logs at a step."""
+    inside, outside = fake.accuracy(step, TRAINED), fake.accuracy(step, 2 * TRAINED)
+    return {"step": step, "loss": 1.4 * (1 - inside) + 0.01, "lr": 1e-3, "accuracy_in": inside, "accuracy_out": outside}
+
+
+def go_on_training(path: Path, fake: Fake, steps: Iterable[int]) -> None:
+    """The live tail of a run that is being trained: its lines so far."""
+    lines = [sealed_json({**log_line(fake, step), "time": 0.0}) for step in steps]
+    (path / "live.jsonl").write_bytes(b"".join(lines))
 
 
 def hash_text(text: str) -> int:

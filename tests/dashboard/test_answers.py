@@ -88,7 +88,7 @@ def test_a_link_to_nowhere_shows_all_runs_and_says_so(answers: Answers, path: st
 def test_an_unmeasured_run_says_what_would_measure_it(answers: Answers) -> None:
     content, _, here = answers.page("/run", "?run=majority-learned-s0")
     assert "lengthlens measure" in texts(content)
-    assert not {f"{panel.id}-panel" for panel in PANELS} & set(ids(content))
+    assert {f"{panel.id}-panel" for panel in PANELS} & set(ids(content)) == {"loss-panel"}
     assert here["waits"]
     assert not answers.arrived(here)
 
@@ -108,9 +108,9 @@ def test_polling_says_nothing_new_until_something_is(answers: Answers) -> None:
     version, status, _ = answers.poll(None)
     assert status == "3 runs · "
     assert answers.poll(version)[0] is no_update
-    signature = answers.store.version("majority-nope-s0")
-    assert answers.run_version("majority-nope-s0", signature) is no_update
-    assert answers.run_version("majority-nope-s0", "old") == signature
+    known = answers.store.version("majority-nope-s0")
+    assert answers.run_version("majority-nope-s0", *known) == (no_update, no_update)
+    assert answers.run_version("majority-nope-s0", "old", known[1]) == (known[0], no_update)
 
 
 # ---- Runs ----------------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ def run_page(page: Any, address: str) -> Any:
     return page
 
 
-def drawn(page: Any, panels: int = 9) -> None:
+def drawn(page: Any, panels: int = 10) -> None:
     page.wait_for_function(f"document.querySelectorAll('.matrix .body.ready').length >= {panels}", timeout=TIMEOUT)
 
 
@@ -330,6 +330,21 @@ def test_a_checkpoint_that_appears_while_one_looks_is_there(page: Any, tmp_path:
         page.wait_for_selector("#accuracy-length-body.ready")
         settled(page, lambda: page.inner_text("#verdict-line").startswith("Scale-robust at step 3,000"))
         page.goto("about:blank")
+
+
+def test_a_run_that_is_being_trained_is_seen_to_grow(page: Any, tmp_path: Path) -> None:
+    fake = fakes.UNMEASURED
+    path = fakes.write_run(tmp_path, fake, steps=(0, 10))
+    fakes.go_on_training(path, fake, (12, 14))
+    with served(tmp_path, "fake_jobs:attention") as address:
+        page.goto(f"{address}/run?run={path.name}")
+        settled(page, lambda: "Step 14 of 3,000, training now" in page.inner_text("#rail-training"))
+        page.wait_for_selector("#loss-body.ready")
+        first = points(page, "loss")
+        fakes.go_on_training(path, fake, (12, 14, 40, 90))
+        settled(page, lambda: "Step 90 of 3,000" in page.inner_text("#rail-training"))
+        settled(page, lambda: points(page, "loss") != first)
+        assert "1 training" in page.inner_text("#status")
 
 
 def test_long_work_shows_progress_and_can_be_cancelled(page: Any, small_root: Path) -> None:

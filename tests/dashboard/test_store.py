@@ -12,6 +12,7 @@ import fakes
 import pytest
 
 from workbench.dashboard.store import Store
+from workbench.table.seal import sealed_json
 
 
 @pytest.fixture
@@ -74,7 +75,7 @@ def test_runs_come_and_go(root: Path) -> None:
     shutil.rmtree(root / "flip_flop-rotary-s0")
     assert "flip_flop-rotary-s0" not in store.runs()
     assert store.run("flip_flop-rotary-s0") is None
-    assert store.version("flip_flop-rotary-s0") == ""
+    assert store.version("flip_flop-rotary-s0") == ("", "")
 
 
 def test_a_training_run_is_live_for_some_seconds(root: Path) -> None:
@@ -96,7 +97,7 @@ def test_a_run_whose_configuration_lacks_a_field_is_named(root: Path) -> None:
     file = root / "flip_flop-rotary-s0" / "run.json"
     config = json.loads(file.read_text())
     del config["training"]["trained_length"]
-    file.write_text(json.dumps(config))
+    file.write_bytes(sealed_json(config))
     store = Store([root])
     assert "majority-nope-s0" in store.runs()
     assert "trained_length" in store.problems[0]

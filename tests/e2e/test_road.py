@@ -90,14 +90,13 @@ def test_a_run_ended_by_a_signal_continues_to_the_same_bits(trained: Path, tmp_p
 
 
 def test_every_measurement_leaves_rows_of_both_checkpoints(measured: Path) -> None:
+    from workbench.measure.registry import measurements
     from workbench.table import Table
 
     table = Table.load(measured)
     assert table.problems == []
     found = table.sql("select distinct measurement, step from rows order by all")
-    assert set(map(tuple, found.to_numpy())) == {
-        (m, s) for m in ("behaviour", "circuits.hardmax", "probes.position", "probes.summary") for s in (0, LAST)
-    }
+    assert set(map(tuple, found.to_numpy())) == {(m, s) for m in measurements() for s in (0, LAST)}
     for spec in table.specs.values():
         defined = {q["name"] for q in spec["quantities"]}
         rows = table.frame(measurement=spec["name"])
@@ -109,7 +108,9 @@ def test_every_measurement_leaves_rows_of_both_checkpoints(measured: Path) -> No
 def test_measuring_again_finds_everything_there(measured: Path) -> None:
     again = lengthlens("measure", measured, "--steps", f"0,{LAST}", "--sequences", 64)
     assert "0 of 0 checkpoints measured" in again.stdout
-    assert "8 measurements were already there" in again.stdout
+    from workbench.measure.registry import measurements
+
+    assert f"{2 * len(measurements())} measurements were already there" in again.stdout
 
 
 def test_serial_and_parallel_measuring_agree(measured: Path, tmp_path: Path) -> None:
@@ -147,8 +148,50 @@ def test_show_tells_the_verdict_without_torch(measured: Path) -> None:
 
 
 def test_tasks_are_listed_one_a_line() -> None:
+    from workbench.tasks import task_names
+
     lines = lengthlens("tasks").stdout.strip().splitlines()
-    assert [line.split()[0] for line in lines] == ["flip_flop", "parity", "majority", "mod_p_mean", "kgram_retrieval"]
+    assert sorted(line.split()[0] for line in lines) == sorted(task_names())
+    assert lines[0].split()[1:4] == ["automata", "state", "0.50"]
+
+
+def test_one_task_is_told_in_full() -> None:
+    told = lengthlens("tasks", "mod_p_mean").stdout
+    for part in ("mod_p_mean (average)", "challenge", "--set task.p=..", "at most 64; default 3", "Example"):
+        assert part in told
+
+
+def test_training_says_whether_it_fits_and_where_its_options_come_from(tmp_path: Path) -> None:
+    (tmp_path / "easy.py").write_text(EASY)
+    words = ("train", "easy.py:Easy", "--out", "run", "--heads", 1, "--set", "model.positions.base=1e5")
+    done = lengthlens(*words, "--positions", "rotary", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "easy suggests lengths 1-3, steps 5, layers 1, d_model 4" in done.stdout
+    said = [line for line in done.stdout.splitlines() if line.startswith("accuracy at the longest training length 3")]
+    assert len(said) == 1
+    assert "n 512" in said[0]
+    assert "not fitted (the lower limit of skill over chance is" in said[0]
+    config = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert config["model"]["positions"]["base"] == 1e5
+    assert config["training"]["steps"] == 5
+    assert config["training"]["batch_size"] == 64
+
+
+def test_a_run_that_fits_is_said_to(tmp_path: Path) -> None:
+    words = ("train", "majority", "--out", tmp_path / "run", "--lengths", "1-1", "--layers", 1, "--d-model", 8)
+    done = lengthlens(*words, "--heads", 1, "--steps", 300, "--learning-rate", 0.02, "--batch-size", 16)
+    assert done.returncode == 0, done.stderr
+    assert "n 512, chance 0.50: fitted" in done.stdout
+
+
+EASY = '''
+from workbench.tasks.counting import Majority
+
+class Easy(Majority):
+    """Majority with suggestions."""
+    name = "easy"
+    suggested = {"lengths": "1-3", "steps": 5, "layers": 1, "d_model": 4, "heads": 4}
+'''
 
 
 MY_TASK = '''

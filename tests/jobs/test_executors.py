@@ -255,20 +255,24 @@ def test_limits_of_control_groups_are_found(tmp_path, monkeypatch, cgroup, files
     assert resources.group_limits(own, tmp_path) == wanted
 
 
-def test_an_interrupt_that_a_library_swallows_still_ends_the_work() -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_that_a_library_swallows_still_ends_the_work(sent: signal.Signals) -> None:
     done: list[int] = []
 
     def swallow(item: int) -> int:
         done.append(item)
         if item == 1:
             try:
-                os.kill(os.getpid(), signal.SIGINT)
+                os.kill(os.getpid(), sent)
             except KeyboardInterrupt:
                 raise ValueError("what a C library makes of it") from None
         return item
 
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        make_executor("serial").map(swallow, range(4))
-    assert done == [0, 1]
-    assert signal.getsignal(signal.SIGINT) is before
+    before = signal.signal(sent, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            make_executor("serial").map(swallow, range(4))
+        assert done == [0, 1]
+        assert signal.getsignal(sent) is signal.default_int_handler
+    finally:
+        signal.signal(sent, before)

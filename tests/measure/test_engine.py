@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
+from tests.measure.measuring import Counting, measured
 from workbench.measure.batch import execute, plan
-from workbench.measure.engine import Wanted, observe_all
-from workbench.measure.measurement import MeasurementError, Quantity, Spec
+from workbench.measure.engine import Isolation, Wanted, observe_all
+from workbench.measure.measurement import MeasurementError
 from workbench.measure.study import CheckpointStudy, Evaluation, forward
 from workbench.models.handmade import majority
 from workbench.table import Table
@@ -16,11 +17,6 @@ from workbench.tasks import make_task
 pytestmark = pytest.mark.science  # handmade models measured end to end
 
 TASK = make_task("majority")
-
-
-def measured(run, **options):
-    problems = execute(plan([run.path], **{"only": ["behaviour"], "sequences": 256, **options}), "serial")
-    return Table.load(run.path), problems
 
 
 def label(table: Table) -> str:
@@ -138,23 +134,6 @@ def test_unknown_names_are_refused_with_the_nearest(make_run, options, sentence)
         plan([run.path], **options)
 
 
-class Counting:
-    """Sees what the engine shows."""
-
-    def __init__(self, laws, sequences=8) -> None:
-        self.spec = Spec("counting", 1, "", {}, (Quantity("x", "", ""),), laws, sequences)
-        self.shown: list = []
-
-    def hooks(self, cfg) -> list[str]:
-        return ["blocks.0.attn.hook_q", "blocks.1.hook_resid_post"]
-
-    def observe(self, law, length, batch, cache) -> None:
-        self.shown.append((law, length, batch, {k: v.shape for k, v in cache.items()}, cache["logits"].clone()))
-
-    def finish(self, study):
-        return []
-
-
 def test_one_forward_serves_all_prefixes_of_a_closed_law_and_gives_the_same(make_run) -> None:
     run = make_run(majority(), TASK, trained=9)
     item = plan([run.path], only=["behaviour"]).items[0]
@@ -162,7 +141,9 @@ def test_one_forward_serves_all_prefixes_of_a_closed_law_and_gives_the_same(make
     model = run.load(100)
     small, large = Counting(("matched", "challenge"), 5), Counting(("matched",), 8)
     orders = [(Wanted("counting", (), m.spec.sequences, ""), m) for m in (small, large)]
-    passes = observe_all(model, evaluation, orders)
+    apart = Isolation()
+    passes = observe_all(model, evaluation, orders, apart)
+    assert apart.failures == {}
     assert passes == 1 + len(item.grid.lengths), "matched is prefix-closed; challenge is not"
     assert len(small.shown) == 2 * len(item.grid.lengths)
     for law, length, batch, shapes, logits in small.shown + large.shown:

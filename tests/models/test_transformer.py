@@ -2,158 +2,161 @@
 
 from __future__ import annotations
 
-import math
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from models.reference import ENCODINGS, LIMIT, OPTIONS, build, numpy_forward, tokens
 
-from workbench.models import HookedTransformer, ModelConfig
+from workbench.models import HookedTransformer, ModelConfig, kernels
+from workbench.models.encodings import encoding
 from workbench.models.positions import PositionError
 
-SCHEMES = ("none", "learned", "rotary")
+EVERY = pytest.mark.parametrize("name", OPTIONS)
+IDS = torch.tensor([[0, 1, 2, 5, 6, 7, 9, 10, 13, 17, 20, 23]])
 
 
-def build(positions: str = "none", seed: int = 3, **changes: object) -> HookedTransformer:
-    fields = {"d_vocab": 5, "n_layers": 2, "d_model": 16, "n_heads": 2, "n_ctx": 24, "d_vocab_out": 3}
-    model = HookedTransformer(ModelConfig(**{**fields, "positions": positions, **changes}), seed=seed)
-    generator = torch.Generator().manual_seed(11)
-    with torch.no_grad():  # biases and gains start at 0 and 1, where a forgotten one would not show
-        for parameter in model.parameters():
-            parameter.add_(0.3 * torch.randn(parameter.shape, generator=generator))
-    return model
+def edit(value: torch.Tensor, hook: Any) -> torch.Tensor:
+    """A change that no part of the model may swallow."""
+    if not value.is_floating_point():
+        return 2 * value  # ids
+    noise = torch.randn(value.shape, generator=torch.Generator().manual_seed(1))
+    additive = hook.name.endswith(("pattern", "attn_scores"))  # scores hold -inf, which a factor may flip
+    return value + noise.abs() if additive else value * (1 + 0.5 * noise)
 
 
-def tokens(batch: int = 3, pos: int = 12, seed: int = 0) -> torch.Tensor:
-    return torch.randint(0, 5, (batch, pos), generator=torch.Generator().manual_seed(seed))
-
-
-def hook_names(positions: str) -> list[str]:
-    return list(build(positions).hook_dict)
-
-
-CANARIES = [(scheme, name) for scheme in SCHEMES for name in hook_names(scheme)]
-
-
-@pytest.mark.parametrize(("scheme", "name"), CANARIES)
-def test_an_edit_through_any_hook_changes_the_logits(scheme: str, name: str) -> None:
-    model, x = build(scheme), tokens()
-
-    def edit(value: torch.Tensor, hook: object) -> torch.Tensor:
-        noise = torch.randn(value.shape, generator=torch.Generator().manual_seed(1))
-        additive = name.endswith(("pattern", "attn_scores"))  # scores hold -inf, which a factor may flip
-        return value + noise.abs() if additive else value * (1 + 0.5 * noise)
-
+@pytest.mark.parametrize("name", [*(n for n in OPTIONS if n.endswith("/none")), "limit/local", "limit/all/hardmax",
+                                  "none/learned", "rotary/all", "none/linear", "bare"])  # fmt: skip
+def test_an_edit_through_any_hook_changes_the_logits(name: str) -> None:
+    model, x = build(name), tokens()
     with torch.no_grad():
         clean = model(x)
-        edited = model.run_with_hooks(x, fwd_hooks=[(name, edit)])
-        again = model(x)
-    assert (edited - clean).abs().max() > 1e-4, f"{name} is a silent no-op"
-    assert torch.equal(clean, again), "the hook outlived its run"
+        for hook in model.hook_dict:
+            edited = model.run_with_hooks(x, fwd_hooks=[(hook, edit)])
+            assert (edited - clean).abs().max() > 1e-4, f"{hook} is a silent no-op"
+        assert torch.equal(clean, model(x)), "a hook outlived its run"
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_fused_and_observed_forward_agree(scheme: str) -> None:
-    model, x = build(scheme), tokens()
+def test_every_hook_is_edited_somewhere() -> None:
+    kinds = {hook.rpartition(".")[2] for name in OPTIONS for hook in build(name).hook_dict}
+    assert {"hook_rot_q", "hook_local_bias", "hook_score_factor", "hook_position_ids", "hook_pos_embed"} <= kinds
+
+
+@EVERY
+def test_fused_and_observed_forward_agree(name: str) -> None:
+    model, x = build(name), tokens()
     with torch.no_grad():
-        fused = model(x)
-    observed, cache = model.run_with_cache(x)
+        fused = model(x, IDS)
+    observed, cache = model.run_with_cache(x, IDS)
     assert (fused - observed).abs().max() < 1e-5
     assert set(cache.keys()) == set(model.hook_dict)
 
 
-def numpy_forward(model: HookedTransformer, x: np.ndarray) -> np.ndarray:
-    """The same function in plain numpy loops, sharing no code with the model."""
-    w = {k: v.detach().double().numpy() for k, v in model.state_dict().items()}
-    cfg = model.cfg
-
-    def norm(v: np.ndarray, name: str) -> np.ndarray:
-        v = v - v.mean()
-        return v / math.sqrt((v**2).mean() + cfg.eps) * w[f"{name}.w"] + w[f"{name}.b"]
-
-    def turned(v: np.ndarray, i: int) -> np.ndarray:
-        half = len(v) // 2
-        z = v[:half] + 1j * v[half:]
-        z = z * np.exp(1j * i * np.array([10_000.0 ** (-2 * p / len(v)) for p in range(half)]))
-        return np.concatenate([z.real, z.imag])
-
-    out = np.zeros((*x.shape, cfg.d_vocab_out))
-    for b, row in enumerate(x):
-        resid = [w["embed.W_E"][t].copy() for t in row]
-        if cfg.positions.name == "learned":
-            resid = [r + w["pos_embed.W_pos"][i] for i, r in enumerate(resid)]
-        for layer in range(cfg.n_layers):
-            a = f"blocks.{layer}.attn."
-            normed = [norm(r, f"blocks.{layer}.ln1") for r in resid]
-            added = [np.array(w[a + "b_O"]) for _ in resid]
-            for h in range(cfg.n_heads):
-                q, k, v = ([n @ w[f"{a}W_{c}"][h] + w[f"{a}b_{c}"][h] for n in normed] for c in "QKV")
-                if cfg.positions.name == "rotary":
-                    q, k = ([turned(y, i) for i, y in enumerate(ys)] for ys in (q, k))
-                for i in range(len(row)):
-                    s = np.array([q[i] @ k[j] for j in range(i + 1)]) / math.sqrt(cfg.d_head)
-                    p = np.exp(s - s.max())
-                    z = sum(pj * v[j] for j, pj in enumerate(p / p.sum()))
-                    added[i] = added[i] + z @ w[a + "W_O"][h]
-            resid = [r + d for r, d in zip(resid, added, strict=True)]
-            for i, r in enumerate(resid):
-                m = f"blocks.{layer}.mlp."
-                pre = norm(r, f"blocks.{layer}.ln2") @ w[m + "W_in"] + w[m + "b_in"]
-                post = np.array([0.5 * u * (1 + math.erf(u / math.sqrt(2))) for u in pre])
-                resid[i] = r + post @ w[m + "W_out"] + w[m + "b_out"]
-        out[b] = [norm(r, "ln_final") @ w["unembed.W_U"] + w["unembed.b_U"] for r in resid]
-    return out
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_the_model_is_the_function_it_says_it_is(scheme: str) -> None:
-    model, x = build(scheme), tokens(2, 7)
+@EVERY
+def test_blocks_of_queries_agree_with_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, x = build(name), tokens()
     with torch.no_grad():
-        found = model(x).double().numpy()
-    np.testing.assert_allclose(found, numpy_forward(model, x.numpy()), atol=2e-5)
+        whole = model(x, IDS)
+        monkeypatch.setattr(kernels, "SCORES_AT_ONCE", 3 * 2 * 12 * 5)  # five queries at a time: 5, 5, 2
+        monkeypatch.setattr(kernels, "LINEAR_BLOCK", 5)
+        assert (model(x, IDS) - whole).abs().max() < 1e-5
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_later_tokens_do_not_change_a_prefix(scheme: str) -> None:
-    model, x = build(scheme), tokens()
+@EVERY
+def test_the_model_is_the_function_it_says_it_is(name: str) -> None:
+    model, x, ids = build(name), tokens(2, 7), torch.stack([IDS[0, :7], torch.arange(7)])
+    with torch.no_grad():
+        found, exact = model(x, ids).double().numpy(), model.double()(x, ids).numpy()
+    expected = numpy_forward(model, x.numpy(), ids.numpy())
+    np.testing.assert_allclose(found, expected, atol=1e-5, rtol=1e-5)
+    np.testing.assert_allclose(exact, expected, atol=1e-10, err_msg="in float64")
+
+
+@EVERY
+def test_later_tokens_do_not_change_a_prefix(name: str) -> None:
+    model, x = build(name), tokens()
     with torch.no_grad():
         assert torch.allclose(model(x)[:, :7], model(x[:, :7]), atol=1e-5)
 
 
-def test_what_each_scheme_reads_of_the_ids() -> None:
-    x, ids = tokens(), torch.arange(12)[None]
-    with torch.no_grad():
-        none, learned, rotary = (build(s) for s in SCHEMES)
-        assert torch.equal(none(x, ids), none(x, ids + 7)), "no encoding reads no ids"
-        assert (learned(x, ids) - learned(x, ids + 7)).abs().max() > 1e-2
-        assert torch.allclose(rotary(x, ids), rotary(x, ids + 7), atol=1e-4), "rotary reads differences only"
-        assert (rotary(x, ids) - rotary(x, 2 * ids)).abs().max() > 1e-2
+@EVERY
+def test_gradients_reach_every_weight(name: str) -> None:
+    model = build(name)
+    ids = torch.arange(24)[None]
+    model(tokens(4, 24), ids).pow(2).sum().backward()
+    dead = [n for n, p in model.named_parameters() if p.grad is None or not bool(p.grad.any())]
+    # A bias on the keys adds a constant to each query's scores: softmax takes it away.
+    assert [n for n in dead if not n.endswith("b_K")] == []
+    assert all(bool(p.grad.isfinite().all()) for p in model.parameters())
 
 
-def test_rotary_reads_only_differences_at_large_ids_too() -> None:
-    model, x, ids = build("rotary"), tokens(), torch.arange(12)[None]
+@pytest.mark.parametrize("name", ["alibi/learned", "limit/local", "limit/learned", "none/linear", "alibi/hardmax"])
+def test_gradients_are_the_same_however_attention_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, x = build(name), tokens()
+
+    def gradients(*hooks: Any) -> list[torch.Tensor]:
+        model.zero_grad(set_to_none=True)
+        model.run_with_hooks(x, fwd_hooks=list(hooks)).pow(2).sum().backward()
+        return [p.grad.clone() for p in model.parameters()]
+
+    fused = gradients()
+    explicit = gradients(*((f"blocks.{b}.attn.hook_pattern", lambda value, hook: None) for b in range(2)))
+    monkeypatch.setattr(kernels, "SCORES_AT_ONCE", 3 * 2 * 12 * 5)
+    monkeypatch.setattr(kernels, "LINEAR_BLOCK", 5)
+    for found in (explicit, gradients()):
+        assert all(torch.allclose(a, b, atol=1e-4, rtol=1e-4) for a, b in zip(fused, found, strict=True))
+
+
+@pytest.mark.parametrize("name", ["limit/learned", "alibi/all", "limit/local"])
+def test_looking_at_what_scores_are_made_of_changes_no_bit(name: str) -> None:
+    model, x = build(name), tokens()
     with torch.no_grad():
-        assert torch.allclose(model(x, ids), model(x, ids + 100_000), atol=2e-4)
+        plain = model(x)
+    looked, _ = model.run_with_cache(x, names_filter=model.cfg.score_hooks(0))
+    assert torch.equal(plain, looked)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_what_each_scheme_reads_of_the_ids(name: str) -> None:
+    model, x, ids = build(ENCODINGS[name] if name == "none" else f"{name}/none"), tokens(), torch.arange(12)[None]
+    scheme = encoding(ENCODINGS[name])
+
+    def change(other: torch.Tensor) -> float:
+        with torch.no_grad():
+            return float((model(x, ids) - model(x, other)).abs().max())
+
+    if name == "none":
+        assert change(ids + 7) == change(2 * ids) == 0
+        return
+    assert change(2 * ids) > 1e-2
+    if scheme.absolute:
+        assert change(ids + 6) > 1e-2
+    elif name == "limit":
+        assert change(ids + 6) == 0, "lags and residues mod 3 are the same"
+        assert change(ids + 7) > 1e-2
+    else:
+        assert change(ids + 7) < 1e-4, "differences only"
+
+
+@pytest.mark.parametrize("positions", ["rotary", "alibi", LIMIT], ids=str)
+def test_differences_are_exact_at_large_ids_too(positions: Any) -> None:
+    model, x, ids = build({"positions": positions}), tokens(), torch.arange(12)[None]
+    with torch.no_grad():
+        assert torch.allclose(model(x, ids), model(x, ids + 99_999), atol=2e-4)
 
 
 def test_ids_outside_the_table_are_refused() -> None:
     with pytest.raises(PositionError, match=r"id 24 was asked for; train with n_ctx of at least 25"):
         build("learned")(tokens(1, 25))
-    assert build("rotary")(tokens(1, 40)).shape == (1, 40, 3), "rotary has no table, hence no limit"
-
-
-@pytest.mark.parametrize(("changes", "sentence"), [
-    ({"positions": "rotory"}, "did you mean rotary"),
-    ({"positions": "zzz"}, "known: none, learned, rotary"),
-    ({"ids": "random_ofset"}, "did you mean random_offset"),
-])  # fmt: skip
-def test_unknown_schemes_name_the_nearest(changes: dict[str, str], sentence: str) -> None:
-    with pytest.raises(PositionError, match=sentence):
-        ModelConfig(**{"d_vocab": 3, "n_layers": 1, "d_model": 4, "n_heads": 1, "n_ctx": 8, **changes})
+    for positions in ("none", "sinusoidal", "rotary", "alibi", "limit"):
+        assert build(positions)(tokens(1, 40)).shape == (1, 40, 3), "no table, hence no limit"
+    with pytest.raises(PositionError, match=r"shape \(1, 3\) do not fit tokens of shape \(1, 4\)"):
+        build("none")(tokens(1, 4), torch.arange(3)[None])
 
 
 def test_initial_weights_come_from_their_seed_alone() -> None:
-    cfg = build().cfg
+    cfg = build("limit", log_scaling="learned").cfg
     before = torch.get_rng_state()
     first = HookedTransformer(cfg, seed=5)
     torch.manual_seed(99)
@@ -164,26 +167,24 @@ def test_initial_weights_come_from_their_seed_alone() -> None:
     third = HookedTransformer(cfg, seed=5)
     assert torch.equal(torch.get_rng_state(), before), "building a model must not touch the global generator"
     assert torch.equal(third.W_Q, first.W_Q)
+    assert first.W_pos.shape == (2, 16)
+    assert not first.blocks[0].attn.phi.any()
+    assert bool((first.blocks[0].attn.log_gain == 1).all())
 
 
-def test_config_survives_json() -> None:
-    cfg = build("rotary", ids="random_offset", d_mlp=(3, 5)).cfg
+@EVERY
+def test_config_survives_json(name: str) -> None:
+    cfg = build(name, ids={"name": "pose", "chunks": 3}).cfg
     assert ModelConfig(**cfg.model_dump(mode="json")) == cfg
     assert ModelConfig.model_validate_json(cfg.model_dump_json()) == cfg
 
 
-def test_cached_scores_and_pattern_are_masked_causally() -> None:
-    _, cache = build().run_with_cache(tokens())
+@pytest.mark.parametrize("name", ["none/none", "alibi/all", "limit/all/hardmax", "none/linear"])
+def test_cached_scores_and_pattern_are_masked_causally(name: str) -> None:
+    _, cache = build(name).run_with_cache(tokens())
     scores, pattern = cache["blocks.1.attn.hook_attn_scores"], cache["blocks.1.attn.hook_pattern"]
     later = torch.ones(12, 12, dtype=torch.bool).triu(1)
     assert bool((scores[..., later] == float("-inf")).all())
+    assert bool(scores[..., ~later].isfinite().all())
     assert bool((pattern[..., later] == 0).all())
     assert torch.allclose(pattern.sum(-1), torch.ones(3, 2, 12))
-
-
-def test_gradients_reach_every_weight() -> None:
-    model = build("learned")
-    model(tokens(4, 24)).pow(2).sum().backward()
-    dead = [n for n, p in model.named_parameters() if p.grad is None or not bool(p.grad.any())]
-    # A bias on the keys adds a constant to each query's scores: softmax takes it away.
-    assert [n for n in dead if not n.endswith("b_K")] == []

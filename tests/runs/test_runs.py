@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import shutil
 import subprocess
 import sys
 
@@ -13,7 +13,8 @@ from safetensors.torch import load_file, save_file
 
 from workbench.models.handmade import majority
 from workbench.runs import Run, RunError, find_runs
-from workbench.runs.folder import run_id, sha256_of, writer_lock
+from workbench.runs.folder import run_id, sha256_of
+from workbench.table.seal import sealed_json
 from workbench.tasks import make_task
 
 
@@ -30,7 +31,7 @@ def resign(run: Run, step: int) -> None:
     """Make meta.json agree with the weights, so that only what is inside them can give them away."""
     meta = run.meta(step)
     meta["sha256"] = sha256_of(weights(run, step))
-    (run.step_path(step) / "meta.json").write_text(json.dumps(meta))
+    (run.step_path(step) / "meta.json").write_bytes(sealed_json(meta))
 
 
 def test_a_run_opens_with_its_task_steps_and_weights(run) -> None:
@@ -67,7 +68,7 @@ def test_what_is_no_run_is_said(make, sentence, tmp_path) -> None:
 
 def test_a_foreign_format_is_refused(run) -> None:
     config = json.loads((run.path / "run.json").read_text())
-    (run.path / "run.json").write_text(json.dumps({**config, "format": 2}))
+    (run.path / "run.json").write_bytes(sealed_json({**config, "format": 2}))
     with pytest.raises(RunError, match="format 2"):
         Run.open(run.path)
 
@@ -105,6 +106,42 @@ def test_truncated_missing_and_swapped_checkpoints_are_named(run) -> None:
         run.load(100)
 
 
+def test_every_changed_byte_of_the_two_json_files_is_found(run) -> None:
+    """Also where the changed text is JSON again, as with a digit of the trained ids."""
+    for file, read in (
+        (run.step_path(100) / "meta.json", lambda: run.meta(100)),
+        (run.path / "run.json", lambda: Run.open(run.path)),
+    ):
+        whole = file.read_bytes()
+        for place in range(0, len(whole), 7):
+            data = bytearray(whole)
+            data[place] ^= 1
+            file.write_bytes(bytes(data))
+            with pytest.raises(RunError, match=str(file.parent)):
+                read()
+        file.write_bytes(whole)
+        read()
+
+
+def test_a_checkpoint_of_another_run_is_refused(run, make_run) -> None:
+    other = make_run(majority(), make_task("majority"), trained=7, steps=(100,), name="other")
+    shutil.rmtree(run.step_path(100))
+    shutil.copytree(other.step_path(100), run.step_path(100))
+    with pytest.raises(RunError, match=f"of another run \\(id {other.id}, here {run.id}\\)"):
+        run.load(100)
+
+
+def test_a_damaged_run_hides_no_other(run, make_run, tmp_path) -> None:
+    other = make_run(majority(), make_task("majority"), trained=7, name="other")
+    (other.path / "run.json").write_bytes(b"{")
+    problems: list[str] = []
+    assert [r.name for r in find_runs(tmp_path, problems)] == ["handmade"]
+    assert len(problems) == 1
+    assert str(other.path / "run.json") in problems[0]
+    with pytest.warns(UserWarning, match="other"):
+        assert [r.name for r in find_runs(tmp_path)] == ["handmade"]
+
+
 @pytest.mark.parametrize(("change", "sentence"), [
     (lambda w: {**w, "embed.W_E": w["embed.W_E"] * float("nan")}, "not finite in tensor embed.W_E"),
     (lambda w: {**w, "embed.W_E": w["embed.W_E"][:2]}, r"embed.W_E has shape \(2, 10\)"),
@@ -119,31 +156,17 @@ def test_foreign_weights_are_refused_by_name(run, change, sentence) -> None:
         run.load(100)
 
 
-def test_equal_weights_at_two_steps_are_reported(run) -> None:
-    assert run.equal_steps() == [(0, 100)]
-
-
-def test_a_second_writer_is_refused_and_a_stale_lock_taken_over(tmp_path) -> None:
-    with (
-        writer_lock(tmp_path),
-        pytest.raises(RunError, match=f"being written by process {os.getpid()}"),
-        writer_lock(tmp_path),
-    ):
-        pass
-    assert not (tmp_path / "lock").exists()
-    dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
-    (tmp_path / "lock").write_text(f"{dead.stdout.strip()} 1\n")
-    with writer_lock(tmp_path):
-        assert (tmp_path / "lock").exists()
-    (tmp_path / "lock").write_text(f"{os.getpid()} 12345\n")  # this pid, but started at another time
-    with writer_lock(tmp_path):
-        pass
+def test_equal_weights_at_two_steps_are_reported(make_run) -> None:
+    run = make_run(majority(), make_task("majority"), trained=9, steps=(0, 50, 100))
+    assert run.equal_steps() == [(0, 50), (0, 100)]
+    (run.step_path(0) / "meta.json").write_bytes(b"")
+    assert run.equal_steps() == [(50, 100)], "a damaged one does not hide the others"
 
 
 def test_reading_a_run_as_data_needs_no_torch(run) -> None:
     code = (
-        "import sys; from workbench.runs import Run, find_runs; "
-        f"r = Run.open({str(run.path)!r}); r.steps, r.meta(100), r.verify(100), r.trained_length; "
+        "import sys; from workbench.runs import Run, find_runs; from workbench.runs.integrity import run_problems; "
+        f"r = Run.open({str(run.path)!r}); r.steps, r.meta(100), r.verify(100), r.trained_length, run_problems(r); "
         "sys.exit(any(m.split('.')[0] in ('torch', 'transformer_lens') for m in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.table.schema import Row, row
+from workbench.table.seal import sealed_json
 from workbench.table.shards import shard_path, write_shard
 
 CONFIG: dict[str, Any] = {
@@ -38,12 +39,12 @@ class RunMaker:
     def __init__(self, path: Path, config: dict[str, Any] = CONFIG) -> None:
         self.path = path
         path.mkdir(parents=True)
-        (path / "run.json").write_text(json.dumps(config))
+        (path / "run.json").write_bytes(sealed_json(config))
 
     def checkpoint(self, step: int, sha256: str = "aa") -> None:
         folder = self.path / "steps" / f"{step:08d}"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "meta.json").write_text(json.dumps({"step": step, "sha256": sha256, "trained_ids": None}))
+        (folder / "meta.json").write_bytes(sealed_json({"step": step, "sha256": sha256, "trained_ids": None}))
 
     def rows(self, measurement: str, step: int, values: list[float], **fields: Any) -> list[Row]:
         fields = {"quantity": "accuracy", "law": "matched", **fields}

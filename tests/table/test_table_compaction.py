@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.table.making import RunMaker
 from workbench.table import Table, TableError
+from workbench.table.errors import StorageError
 from workbench.table.shards import compact, read_metadata, renew, shards_of
 
 
@@ -185,7 +186,7 @@ def test_a_crash_during_compaction_leaves_the_old_table(make_run, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", crash)
-        with pytest.raises(OSError, match="power cut"):
+        with pytest.raises(StorageError, match="power cut"):
             compact(run.path)
     assert (run.path / "table.parquet").read_bytes() == before
     assert [step for _, step, _, _ in held(run)] == [100, 200]

@@ -15,8 +15,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.table.making import CONFIG
 from workbench.table import Table, TableError
 from workbench.table.schema import SCHEMA, row
+from workbench.table.seal import sealed_json
 from workbench.table.shards import compact
 
 
@@ -206,6 +208,7 @@ def test_runs_tell_their_configuration(make_run):
         "steps": 3000,
         "last_step": 700,
         "n_checkpoints": 2,
+        "ended": "",
         "low": 1,
         "high": 50,
         "batch_size": 64,
@@ -216,6 +219,16 @@ def test_runs_tell_their_configuration(make_run):
         "created": "2026-01-02T03:04:05+00:00",
         "path": str(run.path),
     }
+
+
+def test_a_run_that_ended_early_says_why(make_run):
+    run = make_run(training={**CONFIG["training"], "early_stop": {"accuracy": 0.99}})
+    run.checkpoint(0)
+    meta = {"step": 500, "sha256": "bb", "trained_ids": None, "ended": "it was right"}
+    (run.path / "steps" / "00000500").mkdir()
+    (run.path / "steps" / "00000500" / "meta.json").write_bytes(sealed_json(meta))
+    (only,) = Table.load(run.path.parent).runs().to_dict("records")
+    assert (only["steps"], only["last_step"], only["ended"]) == (3000, 500, "it was right")
 
 
 def test_runs_of_other_shapes_have_nulls_and_names(make_run):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -10,6 +11,9 @@ import torch
 
 from workbench.models import ModelConfig
 from workbench.runs import Run, RunError
+from workbench.runs.write import sha256
+from workbench.table.errors import StorageError
+from workbench.table.seal import sealed_json
 from workbench.tasks import make_task
 from workbench.tasks.seeds import generator
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
@@ -108,8 +112,8 @@ def test_stopped_anywhere_it_continues_to_the_same_bits(tmp_path, stops) -> None
     assert hashes(cut) == hashes(whole)
     for step in whole.steps:
         assert whole.meta(step)["trained_ids"] == cut.meta(step)["trained_ids"]
-        logs = [pq.read_table(r.step_path(step) / "log.parquet").to_pydict()["step"] for r in (whole, cut)]
-        assert logs[0] == logs[1]
+        logs = [pq.read_table(r.step_path(step) / "log.parquet").to_pydict() for r in (whole, cut)]
+        assert logs[0] == logs[1], "the scores too, those from before the stop included"
 
 
 @pytest.mark.science
@@ -126,10 +130,70 @@ def test_a_checkpoint_with_other_bits_is_noticed(tmp_path) -> None:
     with pytest.raises(Stopped):
         stop_at(Trainer(config(), tmp_path / "run"), 8).run()
     (tmp_path / "run" / NAME).unlink()
-    meta = tmp_path / "run" / "steps" / "00000003" / "meta.json"
-    meta.write_text(json.dumps({**json.loads(meta.read_text()), "sha256": "0" * 64}))
+    step = tmp_path / "run" / "steps" / "00000003"
+    (step / "model.safetensors").write_bytes(b"other weights")
+    meta = {**json.loads((step / "meta.json").read_text()), "sha256": sha256(b"other weights")}
+    (step / "meta.json").write_bytes(sealed_json(meta))
     with pytest.raises(RunError, match="other weights than this training gives at step 3"):
         Trainer(config(), tmp_path / "run").run()
+
+
+@pytest.mark.science
+def test_a_damaged_checkpoint_is_named_before_training_goes_on(tmp_path) -> None:
+    with pytest.raises(Stopped):
+        stop_at(Trainer(config(), tmp_path / "run"), 8).run()
+    file = tmp_path / "run" / "steps" / "00000003" / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(RunError, match=r"00000003.* is damaged.* remove its folder to go on without it"):
+        Trainer(config(), tmp_path / "run").run()
+    for left in file.parent.iterdir():
+        left.unlink()
+    file.parent.rmdir()
+    assert Trainer(config(), tmp_path / "run").run().steps == [0, 1, 6, 12]
+
+
+@pytest.mark.science
+def test_what_has_a_checkpoint_is_never_computed_again(tmp_path) -> None:
+    """Killed right after a checkpoint, before anything else: training goes on from there."""
+    trainer, done = Trainer(config(), tmp_path / "run"), []
+    real = trainer._checkpoint
+
+    def die(run, step, ended) -> None:
+        real(run, step, ended)
+        if step == 6:
+            raise KeyboardInterrupt
+
+    trainer._checkpoint = die
+    with pytest.raises(KeyboardInterrupt):
+        trainer.run()
+    again = Trainer(config(), tmp_path / "run", lambda step, _: done.append(step))
+    again.run()
+    assert done == list(range(7, 13))
+
+
+@pytest.mark.science
+def test_weights_that_are_not_finite_get_no_checkpoint(tmp_path) -> None:
+    """The loss is looked at before the update, and says nothing about what the last update did."""
+    trainer = Trainer(config(), tmp_path / "run")
+    real = trainer._update
+
+    def explode(step: int) -> None:
+        real(step)
+        if trainer.state.step == 6:
+            torch.nn.init.constant_(trainer.model.unembed.b_U, float("inf"))
+
+    trainer._update = explode
+    with pytest.raises(RunError, match="the weights are no longer finite at step 6"):
+        trainer.run()
+    assert Run.open(tmp_path / "run").steps == [0, 1, 3]
+
+
+@pytest.mark.science
+def test_a_disk_without_room_is_said_before_training(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1000))
+    with pytest.raises(StorageError, match=r"run has room for 0\.0 MB, and this takes about 0\.\d MB"):
+        Trainer(config(), tmp_path / "run").run()
+    assert Run.open(tmp_path / "run").steps == []
 
 
 @pytest.mark.science

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import threading
 import time
 from pathlib import Path
 from typing import Any
 
 from workbench.cli.errors import Stopping
-from workbench.cli.progress import Bar
+from workbench.cli.options import DEFAULTS, assignments
+from workbench.cli.progress import Bar, following
 
 # The longest first, for two cores to end together.
 RUNS: dict[str, dict[str, Any]] = {
@@ -34,15 +32,13 @@ RUNS: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 
-DEFAULTS: dict[str, Any] = {
-    "positions": "none", "ids": "arange", "lengths": "1-50", "steps": 2000, "layers": 2, "d_model": 64, "heads": 4,
-    "n_ctx": 512, "learning_rate": 1e-3, "batch_size": 64, "seed": 0,
-}  # fmt: skip
-
 SETTINGS = ("training.checkpoints.log=9", "training.checkpoints.linear=3")
 
 SEQUENCES = {"probes.summary": 256, "probes.position": 256}
 """Half of what the probes want by default: bands a little wider, in half the time."""
+
+ROOM = 16 << 20
+"""Bytes that the demo runs take, measured."""
 
 
 def train_one(item: tuple[str, str]) -> int:
@@ -52,26 +48,22 @@ def train_one(item: tuple[str, str]) -> int:
 
     name, folder = item
     spec = RUNS[name]
-    config = build(spec["task"], {**DEFAULTS, **spec["options"]}, SETTINGS)
+    config = build(spec["task"], {**DEFAULTS, **spec["options"]}, assignments(SETTINGS))
     return Trainer(config, Path(folder)).run().steps[-1]
 
 
 def demo_command(out: Path, serve: bool, port: int) -> None:
     from workbench.jobs.executors import Failure, make_executor
+    from workbench.table.files import require_room
 
     start = time.monotonic()
+    require_room(out, ROOM)
     items = [(name, str(out / name)) for name in RUNS]
     total = sum(spec["options"]["steps"] for spec in RUNS.values())
     print(f"Training {len(items)} models into {out}; the same command continues if it is interrupted.")
-    ended = threading.Event()
     with Bar(total, "training", "step") as bar:
-        watcher = threading.Thread(target=_watch, args=(bar, items, ended), daemon=True)
-        watcher.start()
-        try:
+        with following(bar, {name: Path(folder) for name, folder in items}, {}):
             results = make_executor("processes").map(train_one, items)
-        finally:
-            ended.set()
-            watcher.join()
         bar.update(total, "")
     failures = [r for r in results if isinstance(r, Failure)]
     if failures:
@@ -87,21 +79,6 @@ def demo_command(out: Path, serve: bool, port: int) -> None:
         serve_dashboard([out], port=port)
     else:
         print(f"Look at them: lengthlens app {out}")
-
-
-def _watch(bar: Bar, items: list[tuple[str, str]], ended: threading.Event) -> None:
-    """Follow the training processes through the files they leave."""
-    while not ended.wait(0.5):
-        done = {name: _steps_done(Path(folder)) for name, folder in items}
-        bar.update(sum(done.values()), " · ".join(f"{name} {step:,}" for name, step in done.items()))
-
-
-def _steps_done(folder: Path) -> int:
-    reached = [int(p.name) for p in folder.glob("steps/[0-9]*")]
-    # Between a checkpoint and the next line there is no tail to read.
-    with contextlib.suppress(OSError, ValueError, KeyError):
-        reached += [json.loads(line)["step"] for line in (folder / "live.jsonl").read_text().splitlines()[-1:]]
-    return max(reached, default=0)
 
 
 def _measure(out: Path) -> None:

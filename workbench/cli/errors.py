@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 INTERRUPTED = 130
+GOES_ON = "Interrupted; what was finished is kept, and the same command continues."
 MENDABLE = {
-    "ExecutorError", "MeasurementError", "PositionError", "RunError", "TableError", "TaskError", "UsageError",
+    "ExecutorError", "MeasurementError", "PositionError", "RunError", "TableError", "TaskError", "TheoryError",
+    "TrainingError", "UsageError",
 }  # fmt: skip
 
 
@@ -23,17 +27,21 @@ class Stopping(SystemExit):
 def guarded(command: Callable[..., Any]) -> int:
     """Call a command; print one sentence for a known error, and return the exit status."""
     try:
-        command()
+        with terminable():
+            command()
     except Stopping as leaving:
         print(leaving.sentence, file=sys.stderr)
         return INTERRUPTED
     except SystemExit as leaving:
         if leaving.code == INTERRUPTED:  # what typer makes of Ctrl-C
-            print("Interrupted; what was finished is kept, and the same command continues.", file=sys.stderr)
+            print(GOES_ON, file=sys.stderr)
         if isinstance(leaving.code, str):
             print(f"error: {leaving.code}", file=sys.stderr)
             return 1
         return leaving.code or 0
+    except KeyboardInterrupt:  # before typer was at work, or after
+        print(GOES_ON, file=sys.stderr)
+        return INTERRUPTED
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output is gone; saying so would fail as well
         return 0
@@ -44,6 +52,16 @@ def guarded(command: Callable[..., Any]) -> int:
         print(f"error: {sentence}", file=sys.stderr)
         return 2
     return 0
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """SIGTERM ends what is inside like Ctrl-C does: workers are ended, and a sentence is said."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def say(error: BaseException) -> str | None:

@@ -8,6 +8,10 @@ from typing import Annotated
 
 import typer
 
+from workbench.cli.options import DEFAULTS
+
+DEFAULT = {name: str(value) for name, value in DEFAULTS.items()}
+
 app = typer.Typer(
     name="lengthlens",
     no_args_is_help=True,
@@ -32,36 +36,90 @@ def train(
     out: Annotated[
         Path | None, typer.Option(help="The run's folder. Default: checkpoints/TASK-POSITIONS-sSEED.")
     ] = None,
-    positions: Annotated[str, typer.Option(help="Position encoding: none, learned, rotary.")] = "none",
-    ids: Annotated[str, typer.Option(help="Position ids in training: arange, random_offset.")] = "arange",
-    lengths: Annotated[str, typer.Option(help="Training lengths, as LOW-HIGH.")] = "1-50",
-    steps: Annotated[int, typer.Option(min=1, help="Optimizer steps.")] = 2000,
-    layers: Annotated[int, typer.Option(min=1, help="Blocks.")] = 2,
-    d_model: Annotated[int, typer.Option(min=1, help="Width of the residual stream.")] = 64,
-    heads: Annotated[int, typer.Option(min=1, help="Attention heads per block.")] = 4,
-    n_ctx: Annotated[int, typer.Option(min=1, help="Number of position ids; bounds learned positions only.")] = 512,
-    learning_rate: Annotated[float, typer.Option(min=0.0, help="Peak learning rate of AdamW.")] = 1e-3,
-    batch_size: Annotated[int, typer.Option(min=1, help="Sequences per step.")] = 64,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of weights and data; --set seeds.init=.. sets one.")] = 0,
+    positions: Annotated[
+        str | None,
+        typer.Option(
+            help="Position encoding: none, learned, sinusoidal, rotary, alibi, limit. Its parameters: "
+            "--set model.positions.base=1e5.",
+            show_default=DEFAULT["positions"],
+        ),
+    ] = None,
+    ids: Annotated[
+        str | None,
+        typer.Option(
+            help="Position ids in training: arange, random_offset, pose, random_subset, coupled (by the task).",
+            show_default=DEFAULT["ids"],
+        ),
+    ] = None,
+    curriculum: Annotated[
+        str | None,
+        typer.Option(
+            help="Law of the training lengths: uniform, fixed, growing, few_long, mixture. Its parameters: "
+            "--set training.curriculum.start=5.",
+            show_default=DEFAULT["curriculum"],
+        ),
+    ] = None,
+    lengths: Annotated[
+        str | None, typer.Option(help="Training lengths, as LOW-HIGH.", show_default=DEFAULT["lengths"])
+    ] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Optimizer steps.", show_default=DEFAULT["steps"])] = None,
+    layers: Annotated[int | None, typer.Option(min=1, help="Blocks.", show_default=DEFAULT["layers"])] = None,
+    d_model: Annotated[
+        int | None, typer.Option(min=1, help="Width of the residual stream.", show_default=DEFAULT["d_model"])
+    ] = None,
+    heads: Annotated[
+        int | None, typer.Option(min=1, help="Attention heads per block.", show_default=DEFAULT["heads"])
+    ] = None,
+    n_ctx: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of position ids; bounds the readable length of learned positions.",
+            show_default=DEFAULT["n_ctx"],
+        ),
+    ] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(min=0.0, help="Peak learning rate.", show_default=DEFAULT["learning_rate"])
+    ] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(min=1, help="Sequences per step.", show_default=DEFAULT["batch_size"])
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Seed of weights and data; --set seeds.init=.. sets one.", show_default=DEFAULT["seed"]
+        ),
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="PATH=VALUE",
-            help="Any further setting: task.PARAMETER, model.FIELD, training.FIELD (e.g. "
-            "training.checkpoints.log=20, training.curriculum.law=fixed), seeds.NAME. Repeatable.",
+            help="Any further setting: task.PARAMETER, model.FIELD, training.FIELD, seeds.NAME. Repeatable.",
         ),
     ] = None,
 ) -> None:
     """Train one model; the same command continues an interrupted run to the same bits.
 
-    A checkpoint is written at step 0, then at log-spaced and evenly spaced steps. Ctrl-C saves first.
+    What is not given is what the task suggests, else the default shown. A checkpoint is written at step 0,
+    then at log-spaced and evenly spaced steps. Ctrl-C saves first. The last line says whether the model
+    fits its training lengths.
+
+    Settings worth knowing, each behind --set:
+
+    - training.rate_law=constant (linear, cosine), training.warmup=100, training.weight_decay=0.1
+    - training.optimizer=sgd, training.momentum=0.9
+    - training.regularizers.positional=1e-4, training.regularizers.attention_entropy=0.01
+    - training.early_stop.accuracy=0.99 ends the run once its own longest training lengths are learned
+    - 'training.task_schedule=[{"parameter": "p", "values": [2, 3], "over": 1000}]' changes the task on the way
+    - training.checkpoints.log=20, training.checkpoints.linear=10
     """
     from workbench.cli.train import train_command
 
     options = {
         "positions": positions,
         "ids": ids,
+        "curriculum": curriculum,
         "lengths": lengths,
         "steps": steps,
         "layers": layers,
@@ -76,13 +134,51 @@ def train(
 
 
 @app.command()
+def sweep(
+    file: Annotated[Path, typer.Argument(metavar="FILE.yaml", help="The sweep; see below.")],
+    out: Annotated[Path | None, typer.Option(help="Folder of the runs, in place of the file's `out`.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
+    executor: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List the cells and what is missing; train nothing.")
+    ] = False,
+) -> None:
+    """Train a grid of runs: whatever is missing, in parallel; the same command continues after any end.
+
+    Keys are the options of `lengthlens train` (task, positions, lengths, ...) or paths of its --set:
+
+        out: checkpoints/example
+        base:
+          layers: 1
+          steps: 1000
+          training.checkpoints.log: 4
+        grid:
+          task: [majority, parity]
+          scheme:
+            - {name: nope, positions: none}
+            - {name: ape, positions: learned, ids: random_offset}
+          seed: [0, 1]
+        measure: true
+
+    An axis that is no option (scheme) sets several keys at once. A list under `grid` is several grids. A
+    run is named by what varies: majority-nope-seed0. Every cell is checked before any is trained. `measure`
+    may also be {only: [behaviour], steps: last, lengths: [100, 200], sequences: 256}.
+    """
+    from workbench.cli.sweep import sweep_command
+
+    sweep_command(file, out, workers, executor, dry_run)
+
+
+@app.command()
 def measure(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Runs, or folders of runs.")],
     only: Annotated[
         list[str] | None,
         typer.Option(help="A measurement (behaviour, circuits.hardmax, ...) or family (`probes.`). Repeatable."),
     ] = None,
-    steps: Annotated[str | None, typer.Option(help="Checkpoints, e.g. 0,100,2000; default all; `last`.")] = None,
+    steps: Annotated[
+        str | None, typer.Option(help="Checkpoints, e.g. 0,100,2000; default all; `last`: each run's last.")
+    ] = None,
     lengths: Annotated[
         str | None, typer.Option(help="Prefix lengths, e.g. 100,200,400; default up to 8 x the trained one.")
     ] = None,
@@ -106,6 +202,32 @@ def measure(
     measure_command(folders, only, steps, lengths, sequences, set_ or [], executor, workers)
 
 
+@app.command()
+def adopt(
+    source: Annotated[Path, typer.Argument(metavar="DIR", help="Checkpoint files (.safetensors, .pt) of one run.")],
+    task: Annotated[str, typer.Option(help="The task it was trained on, or `file.py:MyTask`.")],
+    lengths: Annotated[str, typer.Option(help="The lengths it was trained on, as LOW-HIGH.")],
+    out: Annotated[Path | None, typer.Option(help="The run's folder. Default: checkpoints/DIR.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="TransformerLens's config as JSON. Default: DIR/config.json, if there.")
+    ] = None,
+    files: Annotated[str | None, typer.Option(help="Which files to take, e.g. 'model_*.pt'. Default: all.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="task.PARAMETER or model.FIELD. Repeatable."),
+    ] = None,
+) -> None:
+    """Take in checkpoints of TransformerLens's HookedTransformer, trained elsewhere, as a run.
+
+    Steps come from the file names; all files are checked before anything is written. What the weights'
+    shapes and the config do not tell must be stated, e.g. --set model.positions=rotary
+    --set model.act_fn=gelu. Models with folded LayerNorms are refused: adopt the raw checkpoints.
+    """
+    from workbench.cli.adopt import adopt_command
+
+    adopt_command(source, task, lengths, out, config, files, set_ or [])
+
+
 @app.command("app")
 def app_command(
     folders: Annotated[
@@ -122,11 +244,63 @@ def app_command(
 
 
 @app.command()
-def tasks() -> None:
-    """List the tasks, one a line: name, kind, chance, what is asked, the summary that answers it."""
+def tasks(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[TASK]", help="A task's name, or `file.py:MyTask`: all about that one.")
+    ] = None,
+) -> None:
+    """List the tasks by family: kind, chance and the summary that answers; or tell all about one.
+
+    *Kind* says what must be carried on to answer at every length: a finite **state**, an **average**, an
+    unbounded **counter**, or a **pointer** to one place. *Chance* is the accuracy of the best constant
+    answer at length 64 (or the next length there is). Piped, it prints one task a line.
+    """
     from workbench.cli.tasks import tasks_command
 
-    tasks_command()
+    tasks_command(name)
+
+
+@app.command()
+def predict(
+    task: Annotated[
+        str | None,
+        typer.Argument(metavar="[TASK]", help="A task's name, or one in the literature (tomita_4, D_12, unique-copy)."),
+    ] = None,
+    regex: Annotated[
+        str | None, typer.Option(help="A regular expression instead of a task; | is union, () the empty word.")
+    ] = None,
+    alphabet: Annotated[
+        str | None, typer.Option(help="Symbols of the expression, if there are more than it mentions.")
+    ] = None,
+    positions: Annotated[
+        list[str] | None,
+        typer.Option(help="none, learned, limit, rotary, alibi, sinusoidal. Repeatable.", show_default="none, learned"),
+    ] = None,
+    ids: Annotated[
+        str | None,
+        typer.Option(help="Position ids in training.", show_default="random_offset for learned positions"),
+    ] = None,
+    acceptance: Annotated[
+        str, typer.Option(help="Whether acceptance of a regular language may read the last symbol: last or neutral.")
+    ] = "last",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="task.PARAMETER, or for limit positions positions.period and positions.locality. Repeatable.",
+        ),
+    ] = None,
+    program: Annotated[bool, typer.Option("--program", help="Print the C-RASP programs behind a guarantee.")] = False,
+) -> None:
+    """Say what theory predicts for a task or a regular language, by which theorem, and where it is silent.
+
+    *guaranteed*: in the class that the theorem is about. *not expressible*: outside it. *open*: no theorem
+    covers the case. *not decided*: a decision procedure ended without an answer.
+    """
+    from workbench.cli.predict import predict_command
+
+    predict_command(task, regex, alphabet, positions or [], ids, acceptance, set_ or [], program)
 
 
 @app.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -36,10 +36,10 @@ def measure_command(
     todo = plan(
         folders,
         only=only,
-        steps=_steps(folders, steps),
+        steps=_steps(steps),
         lengths=None if lengths is None else integers(lengths, "--lengths"),
         sequences=sequences,
-        settings=_settings(settings),
+        settings=settings_of(assignments(settings)),
     )
     run_plan(todo, executor, workers)
 
@@ -76,21 +76,20 @@ def _report(todo: Plan, done: list[Done], problems: list[str]) -> None:
         raise SystemExit(1)
 
 
-def _steps(folders: Sequence[Path], text: str | None) -> list[int] | None:
-    if text != "last":
-        return None if text is None else integers(text, "--steps")
-    from workbench.runs import find_runs
-
-    last = {run.steps[-1] for folder in folders for run in find_runs(folder) if run.steps}
-    if len(last) > 1:
-        raise UsageError(f"--steps last: the runs end at different steps ({sorted(last)}); name one run or the steps")
-    return sorted(last)
+def _steps(text: str | None) -> list[int] | Literal["last"] | None:
+    if text is None:
+        return None
+    return "last" if text == "last" else integers(text, "--steps")
 
 
-def _settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """``circuits.hardmax.window=8`` as settings per measurement."""
+def settings_of(pairs: Sequence[tuple[Sequence[str], Any]]) -> dict[str, dict[str, Any]]:
+    """``circuits.hardmax.window=8``, read as a path and a value, as settings per measurement.
+
+    Raises:
+        UsageError: for a path that names no setting.
+    """
     found: dict[str, dict[str, Any]] = {}
-    for path, value in assignments(pairs):
+    for path, value in pairs:
         if len(path) < 2:
             raise UsageError(f"--set takes MEASUREMENT.SETTING=VALUE, e.g. circuits.hardmax.window=8, not {path[0]}")
         found.setdefault(".".join(path[:-1]), {})[path[-1]] = value

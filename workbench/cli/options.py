@@ -4,10 +4,35 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.cli.errors import UsageError
+from workbench.table.errors import nearest
+
+DEFAULTS: Mapping[str, Any] = {
+    "positions": "none", "ids": "arange", "curriculum": "uniform", "lengths": "1-50", "steps": 2000, "layers": 2,
+    "d_model": 64, "heads": 4, "n_ctx": 512, "learning_rate": 1e-3, "batch_size": 64, "seed": 0,
+}  # fmt: skip
+"""Options of ``lengthlens train``, with what holds where neither the user nor the task says otherwise."""
+
+
+def resolved(options: Mapping[str, Any], suggested: Mapping[str, Any], task: str) -> dict[str, Any]:
+    """Every option with a value: the user's, else what the task suggests, else the general default.
+
+    Args:
+        options: what the user gave; None = not given.
+        suggested: ``Task.suggested``.
+        task: the task's name, for the error.
+
+    Raises:
+        UsageError: for a suggestion that is no option.
+    """
+    for name in suggested:
+        if name not in DEFAULTS:
+            raise UsageError(f"{task} suggests {name!r}, which is no option of train; {nearest(name, DEFAULTS)}")
+    given = {name: value for name, value in options.items() if value is not None}
+    return {**DEFAULTS, **suggested, **given}
 
 
 def length_range(text: str) -> tuple[int, int]:

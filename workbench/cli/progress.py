@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import sys
+import threading
 import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -88,3 +93,40 @@ class TrainingProgress(Bar):
             if value is not None:
                 parts.append(f"{label} {value:.3f}")
         self.update(step, " · ".join(parts))
+
+
+@contextlib.contextmanager
+def following(bar: Bar, folders: Mapping[str, Path], ended: Mapping[str, int]) -> Iterator[None]:
+    """Move a bar along while other processes train, by the files they leave.
+
+    Args:
+        bar: counts steps.
+        folders: the runs' folders by name.
+        ended: steps to count for the runs that have ended, filled in by the caller as they do.
+    """
+    over = threading.Event()
+    reached = dict.fromkeys(folders, 0)
+
+    def watch() -> None:
+        while not over.wait(0.5):
+            for name, folder in folders.items():
+                reached[name] = ended[name] if name in ended else steps_done(folder)
+            running = [f"{name} {step:,}" for name, step in reached.items() if step and name not in ended]
+            bar.update(sum(reached.values()), " \u00b7 ".join(running))
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+def steps_done(folder: Path) -> int:
+    """How far the training of a run has come, from its checkpoints and the tail of its log."""
+    reached = [int(p.name) for p in folder.glob("steps/[0-9]*")]
+    # Between a checkpoint and the next line there is no tail to read.
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        reached += [json.loads(line)["step"] for line in (folder / "live.jsonl").read_text().splitlines()[-1:]]
+    return max(reached, default=0)

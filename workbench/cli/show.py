@@ -21,7 +21,7 @@ def show_command(path: Path, step: int | None) -> None:
     table = Table.load(run.path)
     for problem in table.problems:
         console.print(f"problem: {problem}", style="red", highlight=False)
-    rows = table.frame(measurement="behaviour")
+    rows = table.frame(measurement="behaviour", mode=["teacher_forced", ""])
     if rows.empty:
         console.print(f"Not measured yet: lengthlens measure {path}")
         return
@@ -51,10 +51,17 @@ def head(console: Console, run: Run) -> None:
         f"{task['name']}{f' ({given})' if given else ''} · {model['n_layers']} layers, {model['n_heads']} heads, "
         f"d_model {model['d_model']} · positions {model['positions']['name']}, ids {model['ids']['name']} · "
         f"trained on lengths {training['curriculum']['low']} to {training['trained_length']}, "
-        f"{training['steps']:,} steps · {len(run.steps)} checkpoints",
+        f"{run.steps[-1] if run.steps else 0:,} of {training['steps']:,} steps · {len(run.steps)} checkpoints",
         style="dim",
         highlight=False,
     )
+    # A law that gives not simply every length alike changes what "trained" means.
+    law = run.config.get("facts", {}).get("lengths", "")
+    notes = [law] if law and training["curriculum"]["law"] != "uniform" else []
+    if run.ended:
+        notes.append(f"ended early: {run.ended}")
+    for note in notes:
+        console.print(note, style="dim", highlight=False)
 
 
 def verdict(console: Console, rows: Any, step: int) -> None:

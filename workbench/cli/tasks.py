@@ -1,10 +1,90 @@
-"""``lengthlens tasks``."""
+"""``lengthlens tasks``: all tasks at a glance, or all about one."""
 
 from __future__ import annotations
 
-from workbench.tasks.registry import describe, find_task, task_names
+import inspect
+from collections.abc import Callable
+from itertools import groupby
+
+from rich.console import Console
+from rich.table import Table as Grid
+
+from workbench.cli.columns import aligned
+from workbench.tasks.base import Task, TaskError
+from workbench.tasks.registry import allowed, family_of, find_task, load_task, task_names
+
+CHANCE_AT = 64
+"""Chance is stated at this length, or at the next one the task admits."""
+
+Entry = tuple[str, str, Task | str]
+"""A task's family, its name, and the task with its default parameters, or why there is none."""
+
+COLUMNS: dict[str, Callable[[Task], str]] = {
+    "kind": lambda task: task.kind,
+    "chance": lambda task: f"{task.chance('matched', task.next_length(CHANCE_AT)):.2f}",
+    "summary that answers": lambda task: task.summary,
+}
+"""What is told about a task beside its name: the heading and where the text comes from."""
 
 
-def tasks_command() -> None:
-    for name in task_names():
-        print(describe(find_task(name)()))
+def tasks_command(name: str | None) -> None:
+    if name is not None:
+        tell(load_task(name) if ".py" in name else name)
+        return
+    entries = by_family([entry(one) for one in task_names()])
+    console = Console()
+    if console.is_terminal:
+        console.print(table(entries))
+        console.print("All about one: [bold]lengthlens tasks NAME[/]. Train it: [bold]lengthlens train NAME[/].")
+        return
+    rows = [(name, group, *cells(task)) for group, name, task in entries]
+    print("\n".join(aligned(rows)))
+
+
+def by_family(entries: list[Entry]) -> list[Entry]:
+    """Families together, in the order in which they first appear."""
+    order = list(dict.fromkeys(group for group, _, _ in entries))
+    return sorted(entries, key=lambda one: order.index(one[0]))
+
+
+def entry(name: str) -> Entry:
+    """The entry of a task known by name."""
+    found = find_task(name)
+    try:
+        return family_of(found), name, found()
+    except TaskError as error:  # a rule between its default parameters
+        return family_of(found), name, str(error)
+    except ValueError:
+        required = [key for key, field in found.model_fields.items() if field.is_required()]
+        return family_of(found), name, f"needs the parameter {' and '.join(required)}"
+
+
+def cells(task: Task | str) -> list[str]:
+    """The text of each column; of a task that its defaults do not make, what it needs in place of the last."""
+    if isinstance(task, str):
+        return [*[""] * (len(COLUMNS) - 1), task]
+    return [of(task) for of in COLUMNS.values()]
+
+
+def table(entries: list[Entry]) -> Grid:
+    """The tasks under the name of their family."""
+    grid = Grid(box=None, pad_edge=False)
+    grid.add_column("task", no_wrap=True)
+    for heading in COLUMNS:
+        grid.add_column(heading, justify="right" if heading == "chance" else "left")
+    for group, members in groupby(entries, key=lambda one: one[0]):
+        grid.add_row(f"[bold]{group}[/]")
+        for _, name, task in members:
+            grid.add_row(f"  {name}", *cells(task))
+    return grid
+
+
+def tell(task: Task | str) -> None:
+    """All about one task: its documentation, parameters, and what suits it."""
+    cls = find_task(task) if isinstance(task, str) else type(task)
+    print(f"{cls.name} ({cls.kind}). Summary: {cls.summary}.\n\n{inspect.cleandoc(cls.__doc__ or '')}\n")
+    for name, field in cls.model_fields.items():
+        default = "required" if field.is_required() else f"default {field.get_default(call_default_factory=True)!r}"
+        print(f"  --set task.{name}=..  {allowed(field)}; {default}")
+    if cls.suggested:
+        print(f"  suggests {', '.join(f'{key} {value}' for key, value in cls.suggested.items())}")

@@ -6,37 +6,60 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
 from workbench.cli.errors import Stopping, UsageError
-from workbench.cli.options import assignments, length_range, put
+from workbench.cli.options import assignments, length_range, put, resolved
 from workbench.cli.progress import TrainingProgress
 from workbench.models.config import ModelConfig
 from workbench.models.positions import encoding, id_law
-from workbench.table.errors import nearest
 from workbench.tasks import make_task
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
+from workbench.training.fields import construct
 from workbench.training.trainer import Stopped, Trainer
 
-PARTS: dict[str, type[BaseModel]] = {"model": ModelConfig, "training": TrainingConfig, "seeds": Seeds}
+PARTS = ("task", "model", "training", "seeds")
+Settings = Sequence[tuple[Sequence[str], Any]]
 
 
-def build(task: str, options: Mapping[str, Any], settings: Sequence[str]) -> RunConfig:
-    """The run that a ``train`` command line describes.
+def build(task: str, options: Mapping[str, Any], settings: Settings) -> RunConfig:
+    """The run that a ``train`` command line, or a cell of a sweep, describes.
 
     Args:
         task: task name or ``file.py:Class``.
-        options: the named options of the command.
-        settings: ``PATH=VALUE`` pairs, which win over the options.
+        options: the named options of the command; one that is None or missing is taken from what the
+            task suggests, else from the general defaults.
+        settings: (path, value) pairs, which win over the options.
 
     Raises:
-        TaskError, PositionError, UsageError, ValidationError: for whatever does not exist or fit.
+        TaskError, PositionError, TrainingError, UsageError: for whatever does not exist or fit.
     """
-    low, high = length_range(options["lengths"])
+    tree: dict[str, Any] = {part: {} for part in PARTS}
+    for path, value in settings:
+        if path[0] not in PARTS or len(path) < 2:
+            known = ", ".join(f"{part}." for part in PARTS)
+            raise UsageError(f"--set {'.'.join(path)}: settings start with {known}")
+        if path[0] == "task":
+            put(tree, path, value)
+    made = make_task(task, **tree["task"])
+    tree |= sections(resolved(options, made.suggested, made.name))
+    for path, value in settings:
+        put(tree, path, value)
+    sizes = {"d_vocab": made.d_vocab, "d_vocab_out": made.d_vocab_out}
+    return RunConfig(
+        task=made,
+        task_source=task if ":" in task else "",
+        model=construct(ModelConfig, {**tree["model"], **sizes}, "model"),
+        training=construct(TrainingConfig, tree["training"], "training"),
+        seeds=construct(Seeds, tree["seeds"], "seeds"),
+    )
+
+
+def sections(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The options of ``train`` as fields of model, training and seeds."""
+    low, high = length_range(str(options["lengths"]))
+    # Refused here by their own names, before --set turns them into dicts.
     encoding(options["positions"])
     id_law(options["ids"])
-    tree: dict[str, Any] = {
-        "task": {},
+    return {
         "model": {
             "positions": options["positions"],
             "ids": options["ids"],
@@ -49,45 +72,23 @@ def build(task: str, options: Mapping[str, Any], settings: Sequence[str]) -> Run
             "steps": options["steps"],
             "batch_size": options["batch_size"],
             "learning_rate": options["learning_rate"],
-            "curriculum": {"law": "uniform", "low": low, "high": high},
+            "curriculum": {"law": options["curriculum"], "low": low, "high": high},
         },
         "seeds": {"init": options["seed"], "data": options["seed"]},
     }
-    for path, value in assignments(settings):
-        if path[0] not in tree or len(path) < 2:
-            known = ("task", "model", "training", "seeds")
-            raise UsageError(f"--set {'.'.join(path)}: settings start with {', '.join(k + '.' for k in known)}")
-        put(tree, path, value)
-    made = make_task(task, **tree["task"])
-    sizes = {"d_vocab": made.d_vocab, "d_vocab_out": made.d_vocab_out}
-    return RunConfig(
-        task=made,
-        task_source=task if ":" in task else "",
-        model=_part("model", {**tree["model"], **sizes}),
-        training=_part("training", tree["training"]),
-        seeds=_part("seeds", tree["seeds"]),
-    )
-
-
-def _part(name: str, fields: dict[str, Any]) -> Any:
-    """A config from its fields, with a sentence of our own for a field that does not exist."""
-    try:
-        return PARTS[name](**fields)
-    except ValidationError as error:
-        for problem in error.errors():
-            if problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1:
-                wrong = str(problem["loc"][0])
-                hint = nearest(wrong, PARTS[name].model_fields)
-                raise UsageError(f"{name} has no setting {wrong!r}; {hint}") from None
-        raise
 
 
 def train_command(task: str, out: Path | None, options: Mapping[str, Any], settings: Sequence[str]) -> None:
-    config = build(task, options, settings)
+    from workbench.cli.fit import fit_sentence
+
+    config = build(task, options, assignments(settings))
     name = Path(task.rpartition(":")[2] if ":" in task else task).name
     folder = out or Path("checkpoints") / f"{name}-{config.model.positions.name}-s{config.seeds.init}"
     if ":" in task:
-        config = config.model_copy(update={"task_source": _absolute(task)})
+        config = config.model_copy(update={"task_source": absolute(task)})
+    taken = {key: value for key, value in config.task.suggested.items() if options.get(key) is None}
+    if taken:
+        print(f"{config.task.name} suggests {', '.join(f'{key} {value}' for key, value in taken.items())}.")
     with TrainingProgress(config.training.steps, folder.name) as progress:
         try:
             run = Trainer(config, folder, progress).run()
@@ -95,10 +96,13 @@ def train_command(task: str, out: Path | None, options: Mapping[str, Any], setti
             progress.close()
             raise Stopping(f"{folder}: {stopped}.") from None
     print(f"{folder}: {len(run.steps)} checkpoints, last at step {run.steps[-1]:,}.")
+    if run.ended:
+        print(f"It ended early: {run.ended}.")
+    print(fit_sentence(run))
     print(f"Next: lengthlens measure {folder}")
 
 
-def _absolute(task: str) -> str:
+def absolute(task: str) -> str:
     """``file.py:Class`` with an absolute path, so that the run can be opened from anywhere."""
     file, _, cls = task.rpartition(":")
     return f"{Path(file).resolve()}:{cls}"

@@ -119,10 +119,10 @@ class Answers:
         status = f"{len(runs):,} run{'' if len(runs) == 1 else 's'}{live} \u00b7 "
         return (no_update if version == known else version), status, time.time()
 
-    def run_version(self, name: str, known: str) -> Any:
-        """The run's signature, or ``no_update`` if it has not changed."""
-        version = self.store.version(name)
-        return no_update if version in ("", known) else version
+    def run_version(self, name: str, known: str, known_log: str) -> tuple[Any, ...]:
+        """The run's signature and that of its log, each ``no_update`` if it has not changed."""
+        pairs = zip(self.store.version(name), (known, known_log), strict=True)
+        return tuple(no_update if new in ("", old) else new for new, old in pairs)
 
     # ---- Runs --------------------------------------------------------------------------------------
     def rows(self, filters: Filters) -> dict[str, Any]:
@@ -157,7 +157,7 @@ class Answers:
                     TABLE,
                 )
             theme, size = look["theme"], look["size"]
-            key = (one.id, theme, size, *one.arguments(run, cursor).values())
+            key = (one.id, theme, size, one.version(run), *one.arguments(run, cursor).values())
             figure = run.memo(key, lambda: one.draw(run, cursor, theme, size).to_plotly_json())
         except NotMeasured as missing:
             state = panel.not_measured(missing.measurement, missing.message, run.shown_path)

@@ -20,7 +20,7 @@ from workbench.dashboard.store import RunView
 BASE_SIZE = 11
 """Type size the figures' margins are made for."""
 
-Row = Literal["behaviour", "representation", "mechanism"]
+Row = Literal["behaviour", "representation", "mechanism", "optimisation"]
 Column = Literal["training", "length", "cursor"]
 
 
@@ -39,6 +39,7 @@ class Panel:
         measurement: whose rows it shows; names the command that would make them.
         quantities: entries of the measurements' specs that define it.
         about: how to read the drawing, one or two sentences.
+        source: ``frame`` (the run's rows) or ``log`` (its training log), which the figure is drawn from.
     """
 
     id: str
@@ -51,6 +52,15 @@ class Panel:
     measurement: str
     quantities: tuple[str, ...]
     about: str
+    source: Literal["frame", "log"] = "frame"
+
+    def version(self, run: RunView) -> str:
+        """Changes whenever what the figure is drawn from does."""
+        return run.log_signature if self.source == "log" else run.signature
+
+    def rows(self, run: RunView) -> pd.DataFrame:
+        """What the figure is drawn from."""
+        return run.log if self.source == "log" else run.frame
 
     def arguments(self, run: RunView, cursor: Cursor) -> dict[str, Any]:
         """Keywords of the figure function at this cursor."""
@@ -75,7 +85,7 @@ class Panel:
         """
         function = getattr(figures, self.figure)
         at = {"cursor": {"step": cursor.step, "length": cursor.length}} if line and _has(function, "cursor") else {}
-        figure = function(run.frame, **self.arguments(run, cursor), theme=theme, size=size, **at)
+        figure = function(self.rows(run), **self.arguments(run, cursor), theme=theme, size=size, **at)
         if size > BASE_SIZE and self.column != "cursor":  # line-end labels grow with the type
             figure.update_layout(margin_r=round(figure.layout.margin.r * size / BASE_SIZE) + 2)
         return figure
@@ -84,7 +94,7 @@ class Panel:
         """Exactly the rows that the figure draws."""
         function = getattr(figures, f"{self.figure}_data")
         given = {k: v for k, v in self.arguments(run, cursor).items() if _has(function, k)}
-        return function(run.frame, **given)
+        return function(self.rows(run), **given)
 
     def snippet(self, run: RunView, cursor: Cursor) -> str:
         """Python that draws the same figure in a notebook."""
@@ -92,6 +102,12 @@ class Panel:
         if _has(getattr(figures, self.figure), "cursor"):
             given["cursor"] = {"step": cursor.step, "length": cursor.length}
         arguments = "".join(f", {name}={value!r}" for name, value in given.items())
+        if self.source == "log":
+            return (
+                f"from workbench.figures import {self.figure}\n"
+                "from workbench.runs.log import read_log\n\n"
+                f'{self.figure}(read_log("{run.shown_path}"){arguments})\n'
+            )
         return (
             f"from workbench.figures import {self.figure}\n"
             "from workbench.table import Table\n\n"
@@ -219,6 +235,20 @@ PANELS: tuple[Panel, ...] = (
         "circuits.hardmax",
         ("hardmax_distance",),
         "One cell per head; the small line runs over prefix length. A click chooses the head.",
+    ),
+    Panel(
+        "loss",
+        "optimisation",
+        "training",
+        "Loss and accuracy",
+        "loss_over_training",
+        (),
+        (),
+        "training",
+        (),
+        "As logged while training: the loss above; below, accuracy at the longest trained length (inside) and at twice "
+        "it (outside), 128 strings each. Nothing is selected on either.",
+        source="log",
     ),
 )
 

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from workbench.runs.folder import Run, RunError
+from workbench.runs.log import log_state, read_log
 from workbench.table import Table, TableError
 
 T = TypeVar("T")
@@ -42,6 +43,7 @@ class RunView:
     specs: dict[str, Any]
     live: bool
     problems: tuple[str, ...] = ()
+    log_signature: str = ""
 
     _made: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -134,6 +136,16 @@ class RunView:
         return chosen
 
     @property
+    def planned(self) -> int:
+        """Optimizer steps the run is to have."""
+        return int(self.config["training"]["steps"])
+
+    @property
+    def log(self) -> pd.DataFrame:
+        """Loss and accuracies as training went, see :func:`workbench.runs.log.read_log`."""
+        return self.memo(("log", self.log_signature), lambda: read_log(self.path))
+
+    @property
     def shown_path(self) -> str:
         """The run folder as the reader would type it."""
         return shown(self.path)
@@ -176,7 +188,7 @@ class Store:
                     if first.path != view.path:
                         problems.append(f"{first.path} and {view.path} are both the run {view.name}; shown: the first")
             self._views, self._problems = dict(sorted(views.items())), problems
-            text = "\n".join([*(v.name + v.signature for v in self._views.values()), *problems])
+            text = "\n".join([*(v.name + v.signature + v.log_signature for v in self._views.values()), *problems])
             self._version = hashlib.sha256(text.encode()).hexdigest()[:12]
             self._looked, self.read_at = now, time.time()
             return self._version
@@ -197,22 +209,23 @@ class Store:
         with self._lock:
             return list(self._problems)
 
-    def version(self, name: str) -> str:
-        """Signature of one run, or an empty string."""
+    def version(self, name: str) -> tuple[str, str]:
+        """Signatures of one run and of its log, or empty strings."""
         view = self.run(name)
-        return view.signature if view is not None else ""
+        return ("", "") if view is None else (view.signature, view.log_signature)
 
     def _view(self, folder: Path, root: Path) -> RunView:
         sign = signature(folder)
         run = Run.open(folder, root)
         live = is_live(folder)
         known = self._views.get(run.name)
+        log = hashlib.sha256(f"{sign}\n{log_state(folder)}".encode()).hexdigest()[:12]
         if known is not None and known.path == run.path and known.signature == sign:
-            return known
+            return known if known.log_signature == log else replace(known, log_signature=log)
         table = Table.load(folder)
         frame = table.frame()
         frame["run"] = run.name
-        view = RunView(run, root, sign, tuple(run.steps), frame, table.specs, live, tuple(table.problems))
+        view = RunView(run, root, sign, tuple(run.steps), frame, table.specs, live, tuple(table.problems), log)
         try:
             _ = (view.trained, view.n_layers, view.n_heads, view.task, view.encoding)
         except (KeyError, TypeError) as error:

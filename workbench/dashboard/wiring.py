@@ -135,20 +135,30 @@ def _cursor(app: Dash) -> None:
         )
     browser(app, "head", Output("head", "data"), Input("head-select", "value"), prevent_initial_call=True)
     browser(app, "openRun", Input("run-select", "value"), prevent_initial_call=True)
-    browser(app, "drawn", *[Input(f"{p.id}-graph", "figure") for p in GRAPHS])
-    browser(app, "clicked", *[Input(f"{p.id}-graph", "clickData") for p in GRAPHS], prevent_initial_call=True)
+    # The log's panel is on every run's page, the others only on that of a measured run: callbacks of their own.
+    for source in ("frame", "log"):
+        graphs = [f"{p.id}-graph" for p in GRAPHS if p.source == source]
+        browser(app, "drawn", *[Input(graph, "figure") for graph in graphs])
+        browser(app, "clicked", *[Input(graph, "clickData") for graph in graphs], prevent_initial_call=True)
 
 
 def _run(app: Dash, answers: Answers) -> None:
     @app.callback(
         Output("run-version", "data"),
+        Output("log-version", "data"),
         Input("run-check", "data"),
         State("run", "data"),
         State("run-version", "data"),
+        State("log-version", "data"),
         prevent_initial_call=True,
     )
-    def changed(_: Any, run: str, known: str) -> Any:
-        return answers.run_version(run, known)
+    def changed(_: Any, run: str, known: str, known_log: str) -> Any:
+        return answers.run_version(run, known, known_log)
+
+    @app.callback(Output("rail-training", "children"), Input("log-version", "data"), State("run", "data"))
+    def trained(_: Any, run: str) -> Any:
+        view = answers.store.run(run)
+        return no_update if view is None else words.training(view)
 
     @app.callback(
         Output("cursorbar", "children"),
@@ -230,7 +240,7 @@ def _panel(app: Dash, answers: Answers, panel: Panel) -> None:
     given = {
         **dict(zip(PARTS, parts, strict=True)),
         "look": LOOK,
-        "version": Input("run-version", "data"),
+        "version": Input("log-version" if panel.source == "log" else "run-version", "data"),
         "mode": Input(f"{panel.id}-mode", "data"),
         "run": State("run", "data"),
     }

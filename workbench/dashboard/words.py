@@ -11,7 +11,7 @@ from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.shell import command
 from workbench.dashboard.store import RunView
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import whole
+from workbench.figures.labels import proportion, whole
 from workbench.figures.sentences import Piece, rail_text, verdict_sentence, why_sentence
 
 CLASSES = {"summary": "summary", "position": "position", "muted": "soft num"}
@@ -64,6 +64,21 @@ def why(run: RunView, cursor: Cursor) -> list[Any]:
     if not parts and len(run.frame):
         return [command(f"lengthlens measure {run.shown_path}")]
     return pieces(parts)
+
+
+def training(run: RunView) -> list[Any]:
+    """How far training is and what its log says last."""
+    log = run.log
+    if log.empty:
+        return ["Nothing is logged yet."]
+    step = int(log["step"].iloc[-1])
+    far = f"Step {whole(step)} of {whole(run.planned)}"
+    said: list[Any] = [f"{far}, training now. " if run.live else f"{far}. "]
+    for column, where in (("accuracy_in", "at trained lengths"), ("accuracy_out", "at twice that")):
+        taken = log[column].dropna()
+        if len(taken):
+            said.append(f"{'Accuracy ' if len(said) == 1 else ', '}{proportion(float(taken.iloc[-1]))} {where}")
+    return [*said, "." if len(said) > 1 else ""]
 
 
 def rail(run: RunView, row: Any, cursor: Cursor) -> list[Any]:

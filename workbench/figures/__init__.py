@@ -40,6 +40,7 @@ _HOMES = {
         "decodability_difference_data",
         "head_grid_difference",
     ),
+    "plateau": ("loss_plateau", "loss_plateau_data", "plateau_sentences"),
     "training": ("loss_over_training", "loss_over_training_data"),
     "spark": ("spark_path", "spark_svg"),
     "tokens": ("palette_css",),

@@ -98,7 +98,7 @@ class Serial:
 
 @contextmanager
 def noting_interrupts() -> Iterator[list[int]]:
-    """A list that is no longer empty once Ctrl-C was pressed inside the block.
+    """A list that is no longer empty once Ctrl-C was pressed inside the block, or what raises like it arrived.
 
     Libraries written in C may lose the KeyboardInterrupt that is raised within them and raise
     something else in its place, which would make a failed item of what was meant to end the work.
@@ -107,18 +107,21 @@ def noting_interrupts() -> Iterator[list[int]]:
     if threading.current_thread() is not threading.main_thread():
         yield noted  # signals reach the main thread only
         return
-    before = signal.getsignal(signal.SIGINT)
+    # SIGTERM too, where a handler raises for it; by default it ends the process, and nothing can be lost.
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    raising = {number: handler for number, handler in handlers.items() if callable(handler)}
 
     def note(number: int, frame: FrameType | None) -> None:
         noted.append(number)
-        if callable(before):
-            before(number, frame)
+        raising[signal.Signals(number)](number, frame)
 
-    signal.signal(signal.SIGINT, note)
+    for number in raising:
+        signal.signal(number, note)
     try:
         yield noted
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in raising.items():
+            signal.signal(number, handler)
 
 
 def attempt(function: Callable[[Item], Result], index: int, item: Item) -> Result | Failure:

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from workbench.jobs.executors import Failure, make_executor
 from workbench.measure.engine import Done, Item, measure_item, want
 from workbench.measure.grid import make_grid, readable
 from workbench.measure.registry import choose, make_measurement
-from workbench.models.config import ModelConfig
 from workbench.runs.folder import Run, RunError, find_runs
-from workbench.table.layout import shards_of
-from workbench.table.shards import compact, renew, shard_path
+from workbench.runs.load import model_config
+from workbench.table.errors import StorageError, TableError
+from workbench.table.files import require_room
+from workbench.table.shards import (
+    compact,
+    compacted,
+    read_metadata,
+    remove_shard_leftovers,
+    renew,
+    shard_path,
+    shards_of,
+    verify_shard,
+)
+from workbench.tasks.batch import TaskError
 
 MEMORY_PER_WORKER = 2 << 30
 """Bytes a worker may need: a forward pass of 512 sequences at the longest length, with its caches."""
+BYTES_PER_SHARD = 1 << 14
+"""What a shard takes on average, for the estimate of the room on the disk."""
 
 
 @dataclass
@@ -42,7 +56,7 @@ class Plan:
 def plan(
     roots: Sequence[str | Path],
     only: list[str] | None = None,
-    steps: Sequence[int] | None = None,
+    steps: Sequence[int] | Literal["last"] | None = None,
     lengths: Sequence[int] | None = None,
     sequences: int | Mapping[str, int] | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
@@ -52,7 +66,7 @@ def plan(
     Args:
         roots: folders of runs, or run folders.
         only: measurement names, or families with a trailing dot; None = all known.
-        steps: checkpoints to measure; None = all.
+        steps: checkpoints to measure; None = all, ``last`` = each run's last one.
         lengths: prefix lengths; None = the default grid of each run.
         sequences: per law and length, for all or by measurement name; None = what each measurement wants.
         settings: per measurement name.
@@ -70,20 +84,21 @@ def plan(
     counts = sequences if isinstance(sequences, Mapping) else {n: sequences for n in made if sequences is not None}
     found = Plan()
     for root in roots:
-        runs = find_runs(root)
-        if not runs:
+        runs = find_runs(root, found.problems)
+        if not runs and not found.problems:
             raise RunError(f"{root} holds no run; lengthlens train TASK --out {root}/NAME makes one")
         found.runs += runs
     for run in found.runs:
-        grid, notice = readable(
-            make_grid(run.task, run.trained_length, lengths),
-            run.task,
-            ModelConfig(**run.config["model"]),
-            strict=lengths is not None,
-        )
+        found.problems += [f"{run.name}: steps {a} and {b} hold equal weights" for a, b in run.equal_steps()]
+        try:
+            task, model = run.task, model_config(run)
+        except (RunError, TaskError) as error:
+            found.problems.append(f"{run.name} is not measured: {error}")
+            continue
+        grid, notice = readable(make_grid(task, run.trained_length, lengths), task, model, strict=lengths is not None)
         found.notices += [f"{run.name}: {notice}"] if notice else []
-        found.problems += [f"{run.name}: steps {a} and {b} hold equal weights" for a, b in _equal(run, found)]
-        for step in run.steps if steps is None else steps:
+        there = Present(run)
+        for step in chosen_steps(run, steps):
             try:
                 wanted = [want(m, run, step, grid, counts) for m in made.values()]
             except RunError as error:
@@ -91,29 +106,61 @@ def plan(
                     raise
                 found.problems.append(str(error))
                 continue
-            missing = tuple(w for w in wanted if not _there(run, step, w.name, w.key))
+            missing = tuple(w for w in wanted if not there.has(step, w.name, w.key))
             found.present += len(wanted) - len(missing)
             if missing:
                 found.items.append(Item(str(run.path), run.name, step, grid, missing))
+        found.problems += there.problems
     return found
 
 
-def _equal(run: Run, found: Plan) -> list[tuple[int, int]]:
+def chosen_steps(run: Run, steps: Sequence[int] | Literal["last"] | None) -> Sequence[int]:
+    """The checkpoints of a run that are asked for."""
+    if steps is None:
+        return run.steps
+    return run.steps[-1:] if steps == "last" else steps  # type: ignore[return-value]  # no other string is given
+
+
+class Present:
+    """The shards of a run that are there and sound.
+
+    Attributes:
+        problems: one sentence for each damaged one that was asked for, and so is made again.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.problems = run, list[str]()
+        self.compacted = compacted(run.path)
+        self.keys: dict[tuple[str, int], list[str]] = {}
+        for shard in shards_of(run.path):
+            self.keys.setdefault((shard.measurement, shard.step), []).append(shard.key)
+
+    def has(self, step: int, name: str, key: str) -> bool:
+        """Whether a shard is there; if another one of the same step is newer, this one is made to count again."""
+        keys = self.keys.get((name, step), [])
+        if key not in keys:
+            # A folder may ship its table alone, without the shards it was made of.
+            return not keys and (name, step, key) in self.compacted
+        path = shard_path(self.run.path, name, step, key)
+        # What the table holds has been read since the file was written: a large folder need not be read again.
+        if self.compacted.get((name, step, key)) != path.stat().st_mtime_ns:
+            try:
+                verify_shard(path, self.run.id)
+            except TableError as error:
+                self.problems.append(f"{error} (made again now)")
+                return False
+        others = [shard_path(self.run.path, name, step, other) for other in keys if other != key]
+        if others and _written(path) < max(map(_written, others)):
+            renew(path)
+        return True
+
+
+def _written(path: Path) -> str:
+    """When a shard was written, or "" where it is damaged."""
     try:
-        return run.equal_steps()
-    except RunError:
-        return []  # the damaged checkpoint itself is named when its step comes up
-
-
-def _there(run: Run, step: int, name: str, key: str) -> bool:
-    """Whether the shard exists; if another one of the same step is newer, make this one count again."""
-    path = shard_path(run.path, name, step, key)
-    if not path.is_file():
-        return False
-    others = [s for s in shards_of(run.path) if (s.measurement, s.step) == (name, step) and s.key != key]
-    if any(s.path.stat().st_mtime_ns > path.stat().st_mtime_ns for s in others):
-        renew(path)
-    return True
+        return read_metadata(path).get("written", "")
+    except TableError:
+        return ""
 
 
 def execute(
@@ -122,16 +169,29 @@ def execute(
     workers: int | None = None,
     on_done: Callable[[Item, Done | None], None] | None = None,
 ) -> list[str]:
-    """Do the work of a plan, compact every run, and return what went wrong, a sentence each."""
+    """Do the work of a plan, compact every run, and return what went wrong, a sentence each.
+
+    Raises:
+        StorageError: if a run's folder cannot be written or its disk is full: as far as that can be known,
+            before any work. What was measured until then is kept.
+    """
 
     def told(index: int, result: object) -> None:
         item = todo.items[index]
         if isinstance(result, Failure):
+            if result.error.startswith(StorageError.__name__):
+                # Whatever else is measured could not be stored either.
+                raise StorageError(result.error.partition(": ")[2])
             problems.append(f"{item.run_name} step {item.step}: {result.error}")
+        if isinstance(result, Done):
+            problems.extend(f"{item.run_name} step {item.step}: {problem}" for problem in result.problems)
         if on_done:
             on_done(item, result if isinstance(result, Done) else None)
 
     problems = list(todo.problems)
+    for run in todo.runs:
+        remove_shard_leftovers(run.path)
+    _require_room(todo.items)
     if todo.items:
         engine = make_executor(executor, workers=workers)
         # Longest runs first would be better balanced, but steps in order let a watcher see training unfold.
@@ -139,3 +199,15 @@ def execute(
     for run in todo.runs:
         problems += compact(run.path)
     return problems
+
+
+def _require_room(items: Sequence[Item]) -> None:
+    """Refuse folders that cannot be written, and disks with less room than the items take."""
+    need: dict[int, int] = {}
+    folders = {Path(item.run_path): os.stat(item.run_path).st_dev for item in items}
+    for item in items:
+        disk = folders[Path(item.run_path)]
+        # Once in the shard, once in the compacted table.
+        need[disk] = need.get(disk, 0) + 2 * BYTES_PER_SHARD * len(item.wanted)
+    for folder, disk in folders.items():
+        require_room(folder, need[disk])

@@ -1,4 +1,11 @@
-"""Behaviour: accuracy and loss as the prefix grows past the training lengths, and the verdict."""
+"""Behaviour: accuracy and loss as the prefix grows past the training lengths, and the verdict.
+
+Two modes. *teacher_forced*: every query sees the right answers before it. *free_running*, for answers of
+several tokens: the model is given the prompt alone and feeds on what it answered. A greedy model gets a
+whole answer right in both modes or in neither, for up to its first error it has seen the same tokens; what
+free running shows is what becomes of an answer after an error (``token_accuracy``), and the accuracy of
+tasks that ask for a final answer only. The verdict is teacher-forced.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.measure.free_running import affordable, free_run
 from workbench.measure.intervals import bootstrap_mean, clopper_pearson, wilson
 from workbench.measure.measurement import Quantity, Spec, Study
 from workbench.measure.verdict import Skill, Verdict, decide
@@ -26,6 +34,13 @@ HIGHEST_FLOOR = 0.95
 QUANTITIES = (
     Quantity("accuracy", "share of queries at exact prefix length n answered right", "share", 0, 1),
     Quantity("exact_match", "share of sequences whose every supervised query up to n is right", "share", 0, 1),
+    Quantity(
+        "token_accuracy",
+        "where the answer is several tokens: share of them that are right, mean over sequences",
+        "share",
+        0,
+        1,
+    ),
     Quantity(
         "stratum_accuracy",
         "accuracy at n among the strings of a stated hard kind (target), outside the verdict; for majority near "
@@ -61,10 +76,11 @@ QUANTITIES = (
 
 @dataclass(frozen=True)
 class Observed:
-    """Per-sequence results of one law and length."""
+    """Per-sequence results of one law and length; ``tokens`` only where the answer is several tokens."""
 
     correct: np.ndarray
     exact: np.ndarray
+    tokens: np.ndarray | None
     loss: np.ndarray
     chance: float
     shortcuts: Mapping[str, float]
@@ -75,16 +91,20 @@ class Behaviour:
     """Accuracy, loss, skill, failure length and verdict, teacher-forced, on both evaluation laws.
 
     Args:
-        resamples: bootstrap resamples behind the interval of the loss.
+        resamples: bootstrap resamples behind the intervals of means.
+        free_running: sequences per law and length that run free, at most; fewer where long answers make
+            it dear. ``n`` of the row says how many.
     """
 
-    def __init__(self, resamples: int = 400) -> None:
-        self.resamples = resamples
+    def __init__(self, resamples: int = 400, free_running: int = 32) -> None:
+        if free_running < 1:
+            raise ValueError(f"free_running is a number of sequences, at least 1, not {free_running}")
+        self.resamples, self.free_running = resamples, free_running
         self.spec = Spec(
             name="behaviour",
-            version=2,
+            version=3,
             title="Behaviour",
-            settings={"resamples": resamples},
+            settings={"resamples": resamples, "free_running": free_running},
             quantities=QUANTITIES,
             laws=LAWS,
             sequences=512,
@@ -108,6 +128,7 @@ class Behaviour:
             if skill is not None:
                 curves[law][n] = skill
             rows += self._rows(study, law, n, seen, skill)
+            rows += self._free_rows(study, law, n)
         verdict = decide(curves, study.grid)
         return rows + verdict_rows(verdict, len(next(iter(results.values())).correct))
 
@@ -124,9 +145,39 @@ class Behaviour:
             skill_row(skill, shared),
             row(quantity="chance", value=seen.chance, **shared),
         ]
+        if seen.tokens is not None:
+            rows.append(self._token_row(study, seen.tokens, shared))
         for oracle, value in seen.shortcuts.items():
             rows.append(row(quantity="shortcut", target=oracle, value=value, **shared))
         return rows + [stratum_row(name, hits, shared) for name, hits in seen.strata.items()]
+
+    def _token_row(self, study: Study, tokens: np.ndarray, shared: dict[str, Any]) -> Row:
+        rng = study.rng("tokens", shared["mode"], shared["law"], shared["length"])
+        low, high = bootstrap_mean(tokens, rng, self.resamples)
+        return row(quantity="token_accuracy", value=float(tokens.mean()), low=float(low), high=float(high), **shared)
+
+    def _free_rows(self, study: Study, law: str, n: int) -> list[Row]:
+        """The rows of the mode ``free_running``, for tasks whose answers are part of the sequence."""
+        batch, logits = self.seen[law, n]
+        if batch.prompt is None:
+            return []
+        shared: dict[str, Any] = {"law": law, "length": n, "mode": "free_running"}
+        if study.task.answer_tokens is None:
+            note = "the task does not say which token an answer is"
+            return [row(quantity="accuracy", status="not_applicable", note=note, **shared)]
+        count = affordable(batch, self.free_running)
+        batch = batch.rows(0, count)
+        found = free_run(study.model, study.task, batch, logits[:count])
+        study.passes += found.passes
+        shared["n"] = count
+        rows = []
+        for quantity, hits in (
+            ("accuracy", study.task.answered(found.right, batch)),
+            ("exact_match", (found.right | ~batch.mask).all(1)),
+        ):
+            low, high = wilson(int(hits.sum()), count)
+            rows.append(row(quantity=quantity, value=float(hits.double().mean()), low=low, high=high, **shared))
+        return [*rows, self._token_row(study, share_right(found.right, batch), shared)]
 
 
 def reduce_batch(study: Study, law: str, length: int, batch: Batch, logits: Tensor) -> Observed:
@@ -147,6 +198,7 @@ def reduce_batch(study: Study, law: str, length: int, batch: Batch, logits: Tens
     return Observed(
         correct=answered[asked].cpu().numpy().astype(float),
         exact=exact[asked].cpu().numpy().astype(float),
+        tokens=None if batch.prompt is None else share_right(right, batch)[asked.cpu().numpy()],
         loss=loss[asked].cpu().double().numpy(),
         chance=study.task.chance(law, length),
         shortcuts={name: float(hits[asked].mean()) for name, hits in oracles.items()},
@@ -154,6 +206,12 @@ def reduce_batch(study: Study, law: str, length: int, batch: Batch, logits: Tens
             name: answered[asked & kind].cpu().numpy().astype(float) for name, kind in study.task.strata(batch).items()
         },
     )
+
+
+def share_right(right: Tensor, batch: Batch) -> np.ndarray:
+    """Per sequence, the share of its supervised queries that are right."""
+    share: np.ndarray = ((right & batch.mask).sum(1).double() / batch.mask.sum(1)).cpu().numpy()
+    return share
 
 
 def skill_of(seen: Observed, law: str, *, tests: int, unseen: bool) -> Skill | None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from workbench.measure.measurement import Grid, Measurement, Spec
 from workbench.measure.registry import make_measurement
-from workbench.measure.study import CheckpointStudy, Evaluation, forward
+from workbench.measure.study import BLOCK, MATERIALISING, CheckpointStudy, Evaluation, forward
 from workbench.runs.folder import Run, canonical
+from workbench.table.errors import StorageError
 from workbench.table.schema import Row
 from workbench.table.shards import shard_path, write_shard
 
@@ -41,7 +43,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Done:
-    """What one item did."""
+    """What one item did; ``problems`` has a sentence for each measurement that failed."""
 
     run: str
     step: int
@@ -49,6 +51,28 @@ class Done:
     passes: int
     extra_passes: int
     seconds: float
+    problems: tuple[str, ...] = ()
+
+
+@dataclass
+class Isolation:
+    """Calls measurements so that one that fails leaves the others alone.
+
+    Attributes:
+        failures: by measurement, what it raised first.
+    """
+
+    failures: dict[str, str] = field(default_factory=dict)
+
+    @contextmanager
+    def of(self, name: str) -> Iterator[None]:
+        """What is raised inside fails this measurement only; a full disk fails them all."""
+        try:
+            yield
+        except StorageError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other measurements go on
+            self.failures.setdefault(name, f"{name} failed: {type(error).__name__}: {error}")
 
 
 def spec_json(spec: Spec) -> str:
@@ -66,6 +90,7 @@ def shard_key(spec: Spec, grid: Grid, sequences: int, seed: int, sha256: str) ->
         "trained": grid.trained,
         "n": sequences,
         "evaluation_seed": seed,
+        "block": BLOCK,
         "sha256": sha256,
     }
     return hashlib.sha256(canonical(parts).encode()).hexdigest()[:16]
@@ -84,6 +109,7 @@ def measure_item(item: Item) -> Done:
 
     Raises:
         RunError: if the checkpoint is damaged.
+        StorageError: if a shard cannot be written.
     """
     import torch
 
@@ -92,22 +118,38 @@ def measure_item(item: Item) -> Done:
     run = replace(Run.open(item.run_path), name=item.run_name)
     model = run.load(item.step)
     made = [(w, make_measurement(w.name, dict(w.settings))) for w in item.wanted]
-    evaluation = Evaluation(
-        run.task, item.grid, run.config["seeds"]["evaluation"], max(w.sequences for w in item.wanted)
-    )
-    passes = observe_all(model, evaluation, made)
+    sequences, seed = max(w.sequences for w in item.wanted), run.config["seeds"]["evaluation"]
+    evaluation = Evaluation(run.task, item.grid, seed, sequences, consistent=model.cfg.ids.consistent)
+    apart = Isolation()
+    passes = observe_all(model, evaluation, made, apart)
     total, extra = 0, 0
     for wanted, measurement in made:
-        study = CheckpointStudy(run, item.step, model, evaluation, wanted.sequences)
-        rows = measurement.finish(study)
-        extra += study.passes
-        total += len(rows)
-        write_rows(run, item.step, wanted, measurement.spec, mark_unseen(rows, study), study.passes)
-    return Done(run.name, item.step, total, passes, extra, time.monotonic() - start)
+        if wanted.name in apart.failures:
+            continue
+        with apart.of(wanted.name):
+            study = CheckpointStudy(run, item.step, model, evaluation, wanted.sequences)
+            rows = measurement.finish(study)
+            write_rows(run, item.step, wanted, measurement.spec, mark_unseen(rows, study), study.passes)
+            extra += study.passes
+            total += len(rows)
+    seconds = time.monotonic() - start
+    return Done(run.name, item.step, total, passes, extra, seconds, tuple(apart.failures.values()))
 
 
-def observe_all(model: Any, evaluation: Evaluation, made: Sequence[tuple[Wanted, Measurement]]) -> int:
+def observe_all(
+    model: Any, evaluation: Evaluation, made: Sequence[tuple[Wanted, Measurement]], apart: Isolation
+) -> int:
     """Show every measurement its laws and lengths; returns the number of forward passes."""
+    groups = [[(w, m) for w, m in made if _materialises(m, model) == materialises] for materialises in (False, True)]
+    return sum(_observe(model, evaluation, group, apart) for group in groups)
+
+
+def _materialises(measurement: Measurement, model: Any) -> bool:
+    """Whether a measurement changes the last bits of what others would see; it then has passes of its own."""
+    return any(name.endswith(MATERIALISING) for name in measurement.hooks(model.cfg))
+
+
+def _observe(model: Any, evaluation: Evaluation, made: Sequence[tuple[Wanted, Measurement]], apart: Isolation) -> int:
     passes = 0
     for law in dict.fromkeys(law for _, m in made for law in m.spec.laws):
         watching = [(w, m) for w, m in made if law in m.spec.laws]
@@ -122,7 +164,8 @@ def observe_all(model: Any, evaluation: Evaluation, made: Sequence[tuple[Wanted,
             batch = evaluation.batch(law, length)
             for wanted, measurement in watching:
                 rows = batch.rows(0, wanted.sequences)
-                measurement.observe(law, length, rows, _cut(cache, rows.tokens.shape))
+                with apart.of(wanted.name):
+                    measurement.observe(law, length, rows, _cut(cache, rows.tokens.shape))
     return passes
 
 
@@ -154,6 +197,7 @@ def write_rows(run: Run, step: int, wanted: Wanted, spec: Spec, rows: Sequence[R
         "spec": spec_json(spec),
         "key": wanted.key,
         "sha256": run.meta(step)["sha256"],
+        "run": run.id,
         "extra_passes": str(passes),
     }
     write_shard(path, filled, metadata)

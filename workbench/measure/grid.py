@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from workbench.measure.measurement import Grid
 from workbench.models.config import ModelConfig
 from workbench.models.positions import PositionError
+from workbench.runs.ids import evaluation_ids
 from workbench.tasks.base import Task, TaskError
 
 HORIZON = 8
@@ -54,7 +55,7 @@ def readable(grid: Grid, task: Task, cfg: ModelConfig, *, strict: bool) -> tuple
     kept, why = [], ""
     for n in grid.lengths:
         try:
-            cfg.positions.check(n - 1 + task.bos, cfg.n_ctx)
+            evaluation_ids(task, cfg, n)
             kept.append(n)
         except PositionError as error:
             if strict:

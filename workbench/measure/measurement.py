@@ -92,6 +92,8 @@ class Study(Protocol):
     grid: Grid
     trained_ids: Any
     """Position ids seen in training (sorted 1-d int array), or None where not recorded."""
+    passes: int
+    """Further forward passes made in ``finish``; whoever makes one without :meth:`cache` adds it here."""
 
     def reads_unseen(self, length: int) -> bool:
         """Whether a query at ``length`` reads position ids that training never showed, absolutely."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -12,14 +13,25 @@ from torch import Tensor
 
 from workbench.measure.measurement import Grid
 from workbench.models.protocol import HookedModel
-from workbench.runs.folder import Run, RunError
-from workbench.tasks.base import Batch, Task
+from workbench.runs.folder import Run
+from workbench.tasks.base import EVALUATION_LAWS, Batch, Task
 from workbench.tasks.seeds import generator
 
 T = TypeVar("T")
 
 CHUNK_TOKENS = 16_384
 """Tokens per forward pass: bounds the memory of what is not cached."""
+
+BLOCK = 64
+"""Sequences are drawn, and run, in blocks of so many: a power of two.
+
+What is drawn, and the last bits of what a model computes, depend on how many sequences are drawn or run
+at once. In whole blocks they do not depend on what else is measured in the same pass, and a measurement
+that was interrupted goes on to the same bits.
+"""
+
+MATERIALISING = ("hook_attn_scores", "hook_pattern", "hook_scale", "hook_normalized")
+"""Hooks that make a model compute in the open what it else computes fused, which changes the last bits."""
 
 _MEMO: dict[tuple[object, ...], Any] = {}
 _MEMO_SIZE = 64
@@ -36,7 +48,7 @@ def forward(model: HookedModel, batch: Batch, names: Sequence[str]) -> dict[str,
         raise KeyError(f"the model has no hook {unknown[0]!r}")
     positions = batch.tokens.shape[1]
     ids = model.cfg.ids.evaluation(positions, model.cfg.n_ctx, batch.position_ids)
-    size = max(1, CHUNK_TOKENS // positions)
+    size = _chunk(positions)
     parts: list[dict[str, Tensor]] = []
     for start in range(0, len(batch), size):
         rows = slice(start, start + size)
@@ -49,27 +61,47 @@ def forward(model: HookedModel, batch: Batch, names: Sequence[str]) -> dict[str,
     return {name: torch.cat([part[name] for part in parts]) for name in [*names, "logits"]}
 
 
+def _chunk(positions: int) -> int:
+    """Sequences per forward pass: the largest power of two that CHUNK_TOKENS and BLOCK admit."""
+    most = min(BLOCK, max(1, CHUNK_TOKENS // positions))
+    return 1 << (most.bit_length() - 1)
+
+
 @dataclass
 class Evaluation:
-    """The evaluation batches of one run and grid, made once and shared by all measurements."""
+    """The evaluation batches of one run and grid, made once and shared by all measurements.
+
+    Attributes:
+        task, grid: what is drawn, and at which lengths.
+        seed: the run's evaluation seed.
+        sequences: how many are wanted; whole blocks are drawn.
+        consistent: whether a prefix has the same position ids alone as inside a longer string; else each
+            length needs a forward pass of its own.
+        made: what was drawn, by law and length.
+    """
 
     task: Task
     grid: Grid
     seed: int
     sequences: int
+    consistent: bool = True
     made: dict[tuple[str, int], Batch] = field(default_factory=dict)
 
     def source_length(self, law: str, length: int) -> int:
-        """Length of the strings that serve ``length``: the longest of all where the law is prefix-closed."""
-        return max(self.grid.lengths) if self.task.prefix_closed(law) else length
+        """Length of the strings that serve ``length``: the longest of all where prefixes of those are as good."""
+        return max(self.grid.lengths) if self.consistent and self.task.prefix_closed(law) else length
 
     def source(self, law: str, length: int) -> Batch:
         """The strings that serve ``length``, uncut."""
         n = self.source_length(law, length)
         if (law, n) not in self.made:
-            g = generator("evaluate", self.seed, law, n)
-            self.made[law, n] = self.task.sample(self.sequences, n, g, law, window=self.grid.trained)
+            blocks = range(math.ceil(self.sequences / BLOCK))
+            self.made[law, n] = Batch.join([self._block(law, n, block) for block in blocks])
         return self.made[law, n]
+
+    def _block(self, law: str, length: int, block: int) -> Batch:
+        g = generator("evaluate", self.seed, law, length, block)
+        return self.task.sample(BLOCK, length, g, law, window=self.grid.trained)
 
     def batch(self, law: str, length: int) -> Batch:
         """The strings of exactly ``length``."""
@@ -94,8 +126,10 @@ class CheckpointStudy:
         """Whether a query at ``length`` reads position ids that training never showed, absolutely."""
         if not self.cfg.positions.absolute or self.trained_ids is None:
             return False
-        used = self.cfg.ids.evaluation(length + self.task.bos, self.cfg.n_ctx)[0].numpy()
-        return not bool(np.isin(used, self.trained_ids).all())
+        # Ids that the task couples may depend on the string: those of all evaluation strings count.
+        coupled = [self.batch(law, length).position_ids for law in EVALUATION_LAWS] if self.cfg.ids.coupled else [None]
+        used = [self.cfg.ids.evaluation(length + self.task.bos, self.cfg.n_ctx, ids).flatten() for ids in coupled]
+        return not bool(np.isin(torch.cat(used).numpy(), self.trained_ids).all())
 
     def rng(self, *parts: object) -> np.random.Generator:
         seed = self._run.config["seeds"]["probe"]
@@ -109,10 +143,9 @@ class CheckpointStudy:
     ) -> Mapping[str, Tensor] | None:
         model = self.model
         if untrained:
-            try:
-                model = self.memo(("untrained",), lambda: self._run.load(0))
-            except RunError:
+            if 0 not in self._run.steps:
                 return None
+            model = self.memo(("untrained",), lambda: self._run.load(0))
         self.passes += 1
         return forward(model, self.batch(law, length), names)
 

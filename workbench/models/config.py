@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator, model_validator
 
-from workbench.models.positions import Arange, Encoding, IdLaw, NoPositions, encoding, id_law
+from workbench.models.positions import Arange, Encoding, IdLaw, Limit, NoPositions, encoding, id_law
 
 
 class ModelConfig(BaseModel):
@@ -24,7 +24,13 @@ class ModelConfig(BaseModel):
             length only where ids index a table (learned positions).
         positions: the encoding, by name or with parameters.
         ids: the id law, by name or with parameters.
-        act_fn: activation of the MLP ("gelu" is the exact one).
+        log_scaling: what is multiplied by log K_i in row i of the scores, K_i the number of keys that query
+            i sees: nothing, ``all`` of the score, only the ``local`` bias phi of limit positions, or all
+            times a ``learned`` gain per head (scalable softmax, Nakanishi 2025, 2501.19399). A row of one key
+            is multiplied by log 1 = 0, which leaves its weight 1.
+        attention: ``softmax``; ``hardmax``, uniform over the keys of exactly the highest score; or
+            ``linear``, weights phi(q) . phi(k) with phi(x) = elu(x) + 1.
+        act_fn: activation of the MLP ("gelu" is the exact one, "gelu_new" its approximation by tanh).
         normalization_type: pre-LayerNorm, or None.
         attn_only: no MLPs.
         initializer_range: standard deviation of the initial weights; None = 0.8 / sqrt(d_model).
@@ -39,10 +45,12 @@ class ModelConfig(BaseModel):
     n_ctx: int = Field(ge=1)
     positions: SerializeAsAny[Encoding] = NoPositions()
     ids: SerializeAsAny[IdLaw] = Arange()
+    log_scaling: Literal["none", "all", "local", "learned"] = "none"
+    attention: Literal["softmax", "hardmax", "linear"] = "softmax"
     d_vocab_out: int = Field(default=0, ge=0)
     d_head: int = Field(default=0, ge=0)
     d_mlp: int | tuple[int, ...] = 0
-    act_fn: Literal["gelu", "relu"] = "gelu"
+    act_fn: Literal["gelu", "gelu_new", "relu", "silu"] = "gelu"
     normalization_type: Literal["LN"] | None = "LN"
     attn_only: bool = False
     initializer_range: float = Field(default=0.0, ge=0)
@@ -78,8 +86,18 @@ class ModelConfig(BaseModel):
 
     @model_validator(mode="after")
     def _fits(self) -> ModelConfig:
-        if self.positions.name == "rotary" and self.d_head % 2:
-            raise ValueError(f"rotary positions need an even d_head, not {self.d_head}")
+        self.positions.fit(self.d_model, self.d_head)
+        if self.log_scaling == "local" and not isinstance(self.positions, Limit):
+            raise ValueError(
+                f"log_scaling local scales the bias of limit positions, but positions are {self.positions.name}"
+            )
+        if self.attention == "linear" and self.log_scaling != "none":
+            raise ValueError("linear attention has no scores to scale; choose log_scaling none")
+        if self.attention == "linear" and not self.positions.before_attention:
+            raise ValueError(
+                f"linear attention takes positions none, learned or sinusoidal, not {self.positions.name}, "
+                "which acts on scores"
+            )
         if isinstance(self.d_mlp, tuple) and len(self.d_mlp) != self.n_layers:
             raise ValueError(f"d_mlp names {len(self.d_mlp)} widths for {self.n_layers} layers")
         return self
@@ -87,10 +105,23 @@ class ModelConfig(BaseModel):
     def mlp_width(self, layer: int) -> int:
         return self.d_mlp[layer] if isinstance(self.d_mlp, tuple) else self.d_mlp
 
-    def score_hooks(self, layer: int) -> tuple[str, str]:
-        """Names of the activations q and k with score = q . k / sqrt(d_head) (rotated where rotary)."""
+    def score_hooks(self, layer: int) -> list[str]:
+        """Names of the activations that the scores of a layer are made of; q and k come first.
+
+        score = q . k / sqrt(d_head) (both rotated where positions are rotary), but for the biases and
+        factors that the further ones hold: :func:`workbench.models.scores.cached_score_inputs` puts them
+        together.
+        """
+        at = f"blocks.{layer}.attn.hook_"
         turned = "rot_" if self.positions.name == "rotary" else ""
-        return f"blocks.{layer}.attn.hook_{turned}q", f"blocks.{layer}.attn.hook_{turned}k"
+        names = [f"{at}{turned}q", f"{at}{turned}k"]
+        if isinstance(self.positions, Limit):
+            names.append(f"{at}local_bias")
+        if self.log_scaling in ("all", "learned"):
+            names.append(f"{at}score_factor")
+        if self.positions.biased:
+            names.append("hook_position_ids")
+        return names
 
     # Fields that TransformerLens's ActivationCache and its users expect of a config.
     @property

@@ -21,6 +21,6 @@ class HookedModel(Protocol):
 
     def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any: ...
 
-    def score_hooks(self, layer: int) -> tuple[str, str]:
-        """Names of the two activations whose product, times the scale, is the attention score."""
+    def score_hooks(self, layer: int) -> list[str]:
+        """Names of the activations that attention scores are made of; q and k come first."""
         ...

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,9 +13,17 @@ from torch.nn import functional as F
 from transformer_lens import ActivationCache, HookedRootModule
 from transformer_lens.hook_points import HookPoint
 
-from workbench.models.attention import Attention, observed
+from workbench.models.attention import Attention, Places, affine, observed
 from workbench.models.config import ModelConfig
-from workbench.models.positions import PositionError, Rotary, Turn, turn
+from workbench.models.encodings import Limit, Rotary, Sinusoidal, sinusoids, turn
+from workbench.models.schemes import PositionError
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "gelu": F.gelu,
+    "gelu_new": partial(F.gelu, approximate="tanh"),
+    "relu": F.relu,
+    "silu": F.silu,
+}
 
 
 class Embed(nn.Module):
@@ -28,14 +38,22 @@ class Embed(nn.Module):
 
 
 class PosEmbed(nn.Module):
-    """Learned position embedding ``W_pos [n_ctx, d_model]``."""
+    """What positions add to the embedding: rows of ``W_pos``, one per id (learned) or residue (limit), or sinusoids."""
 
     def __init__(self, cfg: ModelConfig) -> None:
         super().__init__()
-        self.W_pos = nn.Parameter(torch.empty(cfg.n_ctx, cfg.d_model))
+        self.cfg = cfg
+        rows = cfg.positions.rows(cfg.n_ctx)
+        if rows is not None:
+            self.W_pos = nn.Parameter(torch.empty(rows, cfg.d_model))
 
-    def forward(self, ids: Int[Tensor, "#batch pos"]) -> Float[Tensor, "batch pos d_model"]:
-        return F.embedding(ids, self.W_pos)
+    def forward(
+        self, ids: Int[Tensor, "#batch pos"], dtype: torch.dtype = torch.float32
+    ) -> Float[Tensor, "#batch pos d_model"]:
+        scheme = self.cfg.positions
+        if isinstance(scheme, Sinusoidal):
+            return sinusoids(ids, self.cfg.d_model, scheme, dtype)
+        return F.embedding(ids % scheme.period if isinstance(scheme, Limit) else ids, self.W_pos)
 
 
 class LayerNorm(nn.Module):
@@ -66,12 +84,12 @@ class MLP(nn.Module):
         self.b_in = nn.Parameter(torch.zeros(width))
         self.W_out = nn.Parameter(torch.empty(width, cfg.d_model))
         self.b_out = nn.Parameter(torch.zeros(cfg.d_model))
-        self.act = F.gelu if cfg.act_fn == "gelu" else F.relu
+        self.act = ACTIVATIONS[cfg.act_fn]
         self.hook_pre, self.hook_post = HookPoint(), HookPoint()
 
     def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_model"]:
-        post: Tensor = self.hook_post(self.act(self.hook_pre(x @ self.W_in + self.b_in)))
-        return post @ self.W_out + self.b_out
+        post: Tensor = self.hook_post(self.act(self.hook_pre(affine(x, self.W_in, self.b_in))))
+        return affine(post, self.W_out, self.b_out)
 
 
 class Block(nn.Module):
@@ -89,9 +107,9 @@ class Block(nn.Module):
             self.mlp = MLP(cfg, cfg.mlp_width(layer))
             self.hook_resid_mid, self.hook_mlp_out = HookPoint(), HookPoint()
 
-    def forward(self, x: Float[Tensor, "batch pos d_model"], by: Turn | None) -> Float[Tensor, "batch pos d_model"]:
+    def forward(self, x: Float[Tensor, "batch pos d_model"], at: Places) -> Float[Tensor, "batch pos d_model"]:
         x = self.hook_resid_pre(x)
-        x = x + self.hook_attn_out(self.attn(self.ln1(x), by))
+        x = x + self.hook_attn_out(self.attn(self.ln1(x), at))
         if not self.attn_only:
             x = self.hook_resid_mid(x)
             x = x + self.hook_mlp_out(self.mlp(self.ln2(x)))
@@ -108,7 +126,7 @@ class Unembed(nn.Module):
         self.b_U = nn.Parameter(torch.zeros(cfg.d_vocab_out))
 
     def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos out"]:
-        return x @ self.W_U + self.b_U
+        return affine(x, self.W_U, self.b_U)
 
 
 class HookedTransformer(HookedRootModule):  # type: ignore[misc]  # the base ships no usable types
@@ -124,9 +142,11 @@ class HookedTransformer(HookedRootModule):  # type: ignore[misc]  # the base shi
         self.cfg = cfg
         self.embed = Embed(cfg)
         self.hook_embed = HookPoint()
-        if cfg.positions.name == "learned":
+        if cfg.positions.added:
             self.pos_embed = PosEmbed(cfg)
             self.hook_pos_embed = HookPoint()
+        if cfg.positions.biased:
+            self.hook_position_ids = HookPoint()
         self.blocks = nn.ModuleList(Block(cfg, layer) for layer in range(cfg.n_layers))
         self.ln_final = LayerNorm(cfg) if cfg.normalization_type == "LN" else nn.Identity()
         self.unembed = Unembed(cfg)
@@ -142,38 +162,49 @@ class HookedTransformer(HookedRootModule):  # type: ignore[misc]  # the base shi
                     weight.normal_(0.0, self.cfg.initializer_range, generator=generator)
 
     def forward(
-        self, tokens: Int[Tensor, "batch pos"], position_ids: Int[Tensor, "#batch pos"] | None = None
+        self, tokens: Int[Tensor, "batch pos"], position_ids: Int[Tensor, "rows ids"] | None = None
     ) -> Float[Tensor, "batch pos out"]:
         """Logits (or real outputs) at every position.
 
         Args:
             tokens: token ids, BOS included where the task has one.
-            position_ids: ids per token; None = 0, 1, 2, ...
+            position_ids: ids per token, ``[batch, pos]`` or ``[1, pos]``; None = 0, 1, 2, ...
 
         Raises:
-            PositionError: for an id that the position scheme cannot read.
+            PositionError: for an id that the position scheme cannot read, or ids that do not fit the tokens.
         """
         ids = self.ids_for(tokens, position_ids)
         x = self.hook_embed(self.embed(tokens))
-        if self.cfg.positions.name == "learned":
-            x = x + self.hook_pos_embed(self.pos_embed(ids).expand_as(x))
-        scheme = self.cfg.positions
-        by = turn(ids, self.cfg.d_head, scheme.base, x.dtype) if isinstance(scheme, Rotary) else None
+        if self.cfg.positions.added:
+            x = x + self.hook_pos_embed(self.pos_embed(ids, x.dtype).expand_as(x))
+        at = self.places(ids, x.dtype)
         for block in self.blocks:
-            x = block(x, by)
+            x = block(x, at)
         logits: Tensor = self.unembed(self.ln_final(x))
         return logits
+
+    def places(self, ids: Int[Tensor, "#batch pos"], dtype: torch.dtype) -> Places:
+        """What all layers share of the positions."""
+        scheme = self.cfg.positions
+        rotation = turn(ids, self.cfg.d_head, scheme, dtype) if isinstance(scheme, Rotary) else None
+        log_keys = None
+        if self.cfg.log_scaling != "none":
+            log_keys = torch.arange(1, ids.shape[1] + 1, device=ids.device, dtype=torch.float64).log().to(dtype)
+        return Places(ids, rotation, log_keys)
 
     def ids_for(self, tokens: Tensor, position_ids: Tensor | None) -> Int[Tensor, "#batch pos"]:
         """The ids this forward pass reads, checked against the scheme."""
         if position_ids is None:
             position_ids = torch.arange(tokens.shape[1], device=tokens.device)[None]
-        elif position_ids.shape[-1] != tokens.shape[1] or position_ids.ndim != 2:
+        elif position_ids.shape not in (tokens.shape, (1, tokens.shape[1])):
             raise PositionError(
                 f"position ids of shape {tuple(position_ids.shape)} do not fit tokens of shape {tuple(tokens.shape)}"
             )
         if self.cfg.positions.table:
             self.cfg.positions.check(int(position_ids.max()), self.cfg.n_ctx)
+        position_ids = position_ids.to(tokens.device)
+        if self.cfg.positions.biased and observed(self.hook_position_ids):
+            position_ids = self.hook_position_ids(position_ids.expand_as(tokens).clone())
         return position_ids
 
     def run_with_cache(
@@ -189,7 +220,17 @@ class HookedTransformer(HookedRootModule):  # type: ignore[misc]  # the base shi
             cache = ActivationCache(cache, self, has_batch_dim=not remove_batch_dim)
         return out, cache
 
-    def score_hooks(self, layer: int) -> tuple[str, str]:
+    def to_upstream(self) -> Any:
+        """This model as TransformerLens's own class; see :func:`workbench.models.upstream.to_upstream`.
+
+        Raises:
+            UpstreamError: if the installed TransformerLens has no such class, or it cannot express the model.
+        """
+        from workbench.models.upstream import to_upstream
+
+        return to_upstream(self)
+
+    def score_hooks(self, layer: int) -> list[str]:
         """See :meth:`ModelConfig.score_hooks`."""
         return self.cfg.score_hooks(layer)
 
@@ -203,7 +244,7 @@ class HookedTransformer(HookedRootModule):  # type: ignore[misc]  # the base shi
         return self.embed.W_E
 
     @property
-    def W_pos(self) -> Float[Tensor, "n_ctx d_model"]:
+    def W_pos(self) -> Float[Tensor, "row d_model"]:
         return self.pos_embed.W_pos
 
     @property

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.table.errors import TableError
 from workbench.table.files import replacing
 from workbench.table.layout import checkpoint_steps, is_run, read_config, run_folders
+from workbench.table.seal import SealError, open_json
 
 if TYPE_CHECKING:
     from workbench.models.transformer import HookedTransformer
@@ -100,14 +100,30 @@ class Run:
         """N: the longest prefix length that was supervised in training."""
         return int(self.config["training"]["trained_length"])
 
+    @property
+    def ended(self) -> str:
+        """Why training ended before its last planned step, in one clause; "" where it did not.
+
+        Raises:
+            RunError: if the last checkpoint's ``meta.json`` cannot be read.
+        """
+        steps = self.steps
+        return str(self.meta(steps[-1]).get("ended", "")) if steps else ""
+
+    @property
+    def finished(self) -> bool:
+        """Whether training has come to its end: its last planned step, or an earlier one at which it ended."""
+        return int(self.config["training"]["steps"]) in self.steps or bool(self.ended)
+
     def step_path(self, step: int) -> Path:
         return self.path / "steps" / f"{step:08d}"
 
     def meta(self, step: int) -> dict[str, Any]:
-        """The checkpoint's ``meta.json``: step, sha256, trained ids, versions.
+        """The checkpoint's ``meta.json``: run, step, sha256, trained ids, versions.
 
         Raises:
-            RunError: if the step has no checkpoint, or its ``meta.json`` cannot be read.
+            RunError: if the step has no checkpoint, or its ``meta.json`` is damaged or that of another
+                step or run.
         """
         folder = self.step_path(step)
         if not folder.is_dir():
@@ -115,21 +131,23 @@ class Run:
             have = f"it has {len(steps)}: {_few(steps)}" if steps else "it has none yet"
             raise RunError(f"run {self.name} has no checkpoint at step {step}; {have}")
         try:
-            meta: dict[str, Any] = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+            meta = open_json((folder / "meta.json").read_bytes())
             meta["sha256"], meta["step"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, SealError, KeyError) as error:
             raise RunError(f"checkpoint {folder} is damaged: meta.json: {error}") from None
+        if meta["step"] != step:
+            raise RunError(f"checkpoint {folder} is damaged: meta.json says step {meta['step']}")
+        if meta.get("run", self.id) != self.id:
+            raise RunError(f"checkpoint {folder} is of another run (id {meta['run']}, here {self.id})")
         return meta
 
     def verify(self, step: int) -> str:
         """The checkpoint's sha256 after comparing it with the file.
 
         Raises:
-            RunError: if the weights are missing, differ from ``meta.json``, or sit under another step.
+            RunError: if the weights are missing or differ from ``meta.json``; see also :meth:`meta`.
         """
         meta, file = self.meta(step), self.step_path(step) / "model.safetensors"
-        if meta["step"] != step:
-            raise RunError(f"checkpoint {file.parent} is damaged: meta.json says step {meta['step']}")
         if not file.is_file():
             raise RunError(f"checkpoint {file.parent} is damaged: model.safetensors is missing")
         if sha256_of(file) != meta["sha256"]:
@@ -137,11 +155,17 @@ class Run:
         return str(meta["sha256"])
 
     def equal_steps(self) -> list[tuple[int, int]]:
-        """Pairs of steps whose weights are identical, which a training run should not have."""
+        """Pairs of steps whose weights are identical, which a training run should not have.
+
+        Steps whose ``meta.json`` cannot be read are passed over: :meth:`meta` says what is wrong with them.
+        """
         seen: dict[str, int] = {}
         pairs = []
         for step in self.steps:
-            sha = str(self.meta(step)["sha256"])
+            try:
+                sha = str(self.meta(step)["sha256"])
+            except RunError:
+                continue
             if sha in seen:
                 pairs.append((seen[sha], step))
             seen.setdefault(sha, step)
@@ -166,8 +190,12 @@ class Run:
         return load_model(self, step)
 
 
-def find_runs(root: str | os.PathLike[str]) -> list[Run]:
-    """All runs at or below ``root``, by name.
+def find_runs(root: str | os.PathLike[str], problems: list[str] | None = None) -> list[Run]:
+    """All runs at or below ``root`` that can be opened, by name.
+
+    Args:
+        root: a run, or a folder of runs.
+        problems: is given one sentence for each run that cannot be opened; None = a warning for each.
 
     Raises:
         RunError: if the folder does not exist, or holds files but no run.
@@ -176,53 +204,16 @@ def find_runs(root: str | os.PathLike[str]) -> list[Run]:
         found = run_folders(Path(root))
     except TableError as error:
         raise RunError(str(error)) from None
-    return [replace(Run.open(path), name=name) for name, path in found]
-
-
-@contextmanager
-def writer_lock(folder: Path) -> Iterator[None]:
-    """Refuse a second writer of a run; a lock left by a dead process is taken over.
-
-    Raises:
-        RunError: if a living process holds the lock.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "lock"
-    while True:
+    runs = []
+    for name, path in found:
         try:
-            descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-            break
-        except FileExistsError:
-            holder = _holder(path)
-            if holder is not None:
-                raise RunError(f"{folder} is being written by process {holder}; wait for it or stop it") from None
-            path.unlink(missing_ok=True)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(f"{os.getpid()} {_start_of(os.getpid())}\n")
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
-
-
-def _holder(path: Path) -> int | None:
-    """Pid of the living process that holds a lock, or None for a stale one."""
-    try:
-        pid_text, _, start = path.read_text().strip().partition(" ")
-        pid = int(pid_text)
-        os.kill(pid, 0)
-    except (OSError, ValueError):
-        return None
-    # A pid may have been reused since: the start time tells.
-    return pid if not start or start == _start_of(pid) else None
-
-
-def _start_of(pid: int) -> str:
-    """Start time of a process in clock ticks since boot, or "" where the system does not tell."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
+            runs.append(replace(Run.open(path), name=name))
+        except RunError as error:
+            if problems is None:
+                warnings.warn(str(error), stacklevel=2)
+            else:
+                problems.append(str(error))
+    return runs
 
 
 def _few(steps: list[int]) -> str:

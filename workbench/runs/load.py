@@ -10,6 +10,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
 from workbench.models.config import ModelConfig
+from workbench.models.positions import PositionError
 from workbench.models.transformer import HookedTransformer
 from workbench.runs.folder import RunError
 
@@ -25,13 +26,23 @@ def load_model(run: Run, step: int) -> HookedTransformer:
         weights = load_file(file)
     except (SafetensorError, OSError) as error:
         raise RunError(f"checkpoint {file} is damaged: {error}") from None
-    try:
-        model = HookedTransformer(ModelConfig(**run.config["model"]))
-    except ValidationError as error:
-        raise RunError(f"{run.path / 'run.json'} does not describe a model: {error.errors()[0]['msg']}") from None
+    model = HookedTransformer(model_config(run))
     fill(model, weights, str(file))
     model.eval()
     return model
+
+
+def model_config(run: Run) -> ModelConfig:
+    """The config of a run's model.
+
+    Raises:
+        RunError: if ``run.json`` does not describe a model that this version knows.
+    """
+    try:
+        return ModelConfig(**run.config["model"])
+    except (ValidationError, PositionError) as error:
+        said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+        raise RunError(f"{run.path / 'run.json'} does not describe a model: {said}") from None
 
 
 def fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], source: str) -> None:

@@ -1,8 +1,8 @@
 """Which rows of a run count: its compacted table and its shards, brought together.
 
-For each (measurement, step) the newest sound shard counts whose checkpoint is still the one it was
-made from. The compacted table carries a manifest of every shard that was known when it was made, so
-that a shard known there and not touched since need not be opened again.
+For each (measurement, step) the newest sound shard counts that is of this run and whose checkpoint is
+still the one it was made from. The compacted table carries a manifest of every shard that was known
+when it was made, so that a shard known there and not touched since need not be opened again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,15 @@ import pyarrow as pa
 
 from workbench.table.errors import TableError
 from workbench.table.files import ENCODED, read_file, read_header
-from workbench.table.layout import checkpoint_sha256, parse_shard, shard_path, shards_of, table_path
+from workbench.table.layout import (
+    Shard,
+    checkpoint_sha256,
+    parse_shard,
+    read_config,
+    shard_path,
+    shards_of,
+    table_path,
+)
 
 
 @dataclass(frozen=True)
@@ -27,7 +35,7 @@ class Part:
 
     Attributes:
         measurement, step, key: as in the shard's path.
-        metadata: the shard's own metadata: spec (JSON), key, sha256, written (UTC, ISO 8601), rows ...
+        metadata: the shard's own metadata: spec (JSON), key, sha256, run (id), written (UTC, ISO 8601), rows ...
         modified: modification time of the shard's file in ns, or None where there is no file any more.
         rows: its rows (ENCODED), where the compacted table has them.
     """
@@ -57,14 +65,16 @@ class Assembly:
     Attributes:
         rows: all of them, ordered by measurement and step, as ENCODED.
         chosen: the parts they came from, in the same order.
-        others: parts that are known and do not count: superseded, or stale.
+        others: parts that are known and do not count: superseded, stale, or of another run.
         problems: one sentence for each thing that is wrong and left out.
+        run: the run's id, or "" where its run.json cannot be read.
     """
 
     rows: pa.Table
     chosen: list[Part]
     others: list[Part]
     problems: list[str]
+    run: str
 
 
 def assemble(run_path: Path) -> Assembly:
@@ -85,6 +95,7 @@ def assemble(run_path: Path) -> Assembly:
         chosen=chosen,
         others=[part for part in parts if part.identity not in taken],
         problems=problems,
+        run=fresh.run,
     )
 
 
@@ -115,12 +126,30 @@ def shard_header(path: Path) -> dict[str, str]:
     metadata = read_header(path)
     lacking = [name for name in ("spec", "key", "sha256", "written") if name not in metadata]
     if lacking:
-        raise TableError(f"{path} has no {', '.join(lacking)} in its metadata: delete it and measure again")
+        raise TableError(f"{path} has no {', '.join(lacking)} in its metadata: measure again")
     if metadata["key"] != parse_shard(path).key:
         raise TableError(f"{path} was made under another key, {metadata['key']}: rename it back or delete it")
     if not is_json_object(metadata["spec"]):
-        raise TableError(f"{path} is damaged (its spec is not a JSON object): delete it and measure again")
+        raise TableError(f"{path} is damaged (its spec is not a JSON object): measure again")
     return metadata
+
+
+def shard_rows(shard: Shard) -> pa.Table:
+    """A shard's rows, as ENCODED. Raises TableError if the file is damaged or its rows are not those its path says."""
+    rows, _ = read_file(shard.path)
+    strange = strange_rows(shard, rows)
+    if strange:
+        raise TableError(f"{shard.path} holds rows of {strange}: rename it back or delete it")
+    return rows
+
+
+def strange_rows(shard: Shard, rows: pa.Table) -> str:
+    """Which measurement or step the rows have that is not the shard's own, or ""."""
+    for column, own in (("measurement", shard.measurement), ("step", shard.step)):
+        others = set(rows[column].unique().to_pylist()) - {own}
+        if others:
+            return f"{column} {others.pop()!r}"
+    return ""
 
 
 def is_json_object(text: str) -> bool:
@@ -137,8 +166,7 @@ def _newest_sound(run_path: Path, candidates: list[Part], problems: list[str]) -
         if part.rows is not None:
             return part
         try:
-            rows, _ = read_file(shard_path(run_path, *part.identity))
-            return replace(part, rows=rows)
+            return replace(part, rows=shard_rows(Shard(*part.identity, shard_path(run_path, *part.identity))))
         except TableError as error:
             problems.append(str(error))
     return None
@@ -153,6 +181,7 @@ def newest_specs(parts: Iterable[Part]) -> dict[str, Any]:
 class _Freshness:
     """Tells whether a part was made from the checkpoint that is there now, and keeps account of the rest.
 
+    A part whose metadata name another run is not this run's, even where their checkpoints are equal.
     Where a checkpoint is not there (weights are large, and not always kept) nothing contradicts its
     measurements, and they count.
     """
@@ -160,10 +189,14 @@ class _Freshness:
     def __init__(self, run_path: Path, problems: list[str]) -> None:
         self.run_path = run_path
         self.problems = problems
+        self.run = _run_id(run_path)
         self.sha256: dict[int, str | None] = {}
         self.stale: set[tuple[str, int]] = set()
 
     def __call__(self, part: Part) -> bool:
+        if part.metadata.get("run", self.run) != self.run:
+            self.problems.append(f"{shard_path(self.run_path, *part.identity)} is of another run: delete it")
+            return False
         if part.step not in self.sha256:
             try:
                 self.sha256[part.step] = checkpoint_sha256(self.run_path, part.step)
@@ -188,6 +221,13 @@ class _Freshness:
             f"there now, and left out: `lengthlens measure {self.run_path}`"
             for measurement, group in groupby(sorted(self.stale), key=lambda pair: pair[0])
         ]
+
+
+def _run_id(run_path: Path) -> str:
+    try:
+        return str(read_config(run_path).get("id", ""))
+    except TableError:
+        return ""  # whoever reads the run names its run.json
 
 
 def _steps(pairs: Iterator[tuple[str, int]]) -> str:
@@ -216,6 +256,9 @@ def _compacted(run_path: Path, problems: list[str]) -> list[Part]:
         return []
     try:
         rows, metadata = read_file(path)
+        own = _run_id(run_path)
+        if metadata.get("run", own) != own:
+            raise TableError(f"{path} is of another run (id {metadata['run']}, here {own}): measure again")
         return from_manifest(metadata, rows)
     except (TableError, ValueError, KeyError, TypeError) as error:
         reason = str(error) if isinstance(error, TableError) else f"{path} is damaged ({error!r})"
@@ -224,7 +267,7 @@ def _compacted(run_path: Path, problems: list[str]) -> list[Part]:
 
 
 def to_manifest(assembly: Assembly) -> dict[str, str]:
-    """Metadata of the compacted table: the specs by measurement, and all parts in the order of their rows.
+    """Metadata of the compacted table: the run's id, the specs, and all parts in the order of their rows.
 
     A spec is long and shared by many parts, so that parts refer to a list of distinct ones.
     """
@@ -244,7 +287,12 @@ def to_manifest(assembly: Assembly) -> dict[str, str]:
     shards = [entry(part, True) for part in assembly.chosen]
     shards += [entry(part, False) for part in assembly.others]
     specs = newest_specs(assembly.chosen)
-    return {"specs": json.dumps(specs), "spec_texts": json.dumps(texts), "shards": json.dumps(shards)}
+    return {
+        "run": assembly.run,
+        "specs": json.dumps(specs),
+        "spec_texts": json.dumps(texts),
+        "shards": json.dumps(shards),
+    }
 
 
 def from_manifest(metadata: Mapping[str, str], rows: pa.Table) -> list[Part]:

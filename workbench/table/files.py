@@ -1,21 +1,29 @@
-"""One Parquet file of rows: written whole or not at all, and read back only if it is sound."""
+"""Files written whole or not at all: any bytes, and Parquet files of rows that are read only if sound."""
 
 from __future__ import annotations
 
+import errno
+import io
 import os
+import re
 import secrets
+import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from workbench.table.errors import TableError
+from workbench.table.errors import StorageError, TableError, storing
+from workbench.table.locks import hold, is_linked
 from workbench.table.schema import SCHEMA, SCHEMA_VERSION
+from workbench.table.seal import BLANK, KEY, SealError, check_seal, seal
 
 _TEXTS = [field.name for field in SCHEMA if field.type == pa.string()]
+
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
 
 #: SCHEMA as it is held in memory: the text columns repeat few values, and are kept as dictionaries
 ENCODED = pa.schema([(f.name, pa.dictionary(pa.int32(), f.type) if f.name in _TEXTS else f.type) for f in SCHEMA])
@@ -27,54 +35,124 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
     The bytes go to a hidden temporary file in the same folder, are synced, and are renamed over
     ``path``; a reader sees the old file or the new one, never a part. If the block raises, the old
-    file stays and the temporary one is removed.
+    file stays and the temporary one is removed; if the process dies, :func:`remove_leftovers` does that.
+
+    Raises:
+        StorageError: if the folder cannot be written, or its disk is full.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
-    try:
+    with storing(path.parent):
+        make_folder(path.parent)
+        stream = _temporary(path)
+        temporary = Path(stream.name)
+        try:
+            with stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+                os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)
+
+
+def temporary_name(path: Path) -> Path:
+    """A name beside ``path`` that nothing has yet, by which :func:`is_temporary` knows it."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+
+
+def is_temporary(path: Path) -> bool:
+    """Whether a file or folder has a name as only :func:`temporary_name` makes them."""
+    return _TEMPORARY.fullmatch(path.name) is not None
+
+
+def _temporary(path: Path) -> BinaryIO:
+    """A new hidden file beside ``path``, locked while it is open: the mark of a living writer."""
+    while True:
         # Not tempfile: its files are private to the user, and a run folder is often shared.
-        with open(temporary, "xb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
+        stream = open(temporary_name(path), "xb")  # noqa: SIM115
+        with suppress(OSError):  # a file system without locks: nothing will be taken for a leftover there
+            hold(stream.fileno(), wait=True)
+        if is_linked(stream.fileno()):
+            return stream
+        stream.close()  # it was taken for a leftover in the moment before it was locked
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files that writers left in a folder when they were killed; living ones' stay."""
+    for path in filter(is_temporary, Path(folder).glob(".*.tmp")):
+        with suppress(OSError), open(path, "rb+") as file:
+            if hold(file.fileno()):
+                path.unlink()
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, so that they last through a power cut."""
+    missing = [one for one in (folder, *folder.parents) if not one.is_dir()]
+    for one in reversed(missing):
+        one.mkdir(exist_ok=True)
+        sync_folder(one.parent)
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename last through a power cut; only POSIX lets a folder be synced."""
-    if os.name != "posix":
-        return
+    """Make a rename last through a power cut, where the file system can sync a folder."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # what some network file systems say to it
+            raise
     finally:
         os.close(handle)
 
 
+def require_room(folder: Path, need: int) -> None:
+    """Find out before any work whether its results can be stored; makes the folder if it is missing.
+
+    Args:
+        folder: where they go.
+        need: bytes they take, as far as one can tell.
+
+    Raises:
+        StorageError: if the folder cannot be written, or its disk has less room than that. A quota
+            below the free room shows only when it is reached.
+    """
+    with storing(folder):
+        make_folder(folder)
+        with _temporary(folder / "probe") as stream:
+            Path(stream.name).unlink()
+        free = shutil.disk_usage(folder).free
+    if free < need:
+        raise StorageError(
+            f"{folder} has room for {_size(free)}, and this takes about {_size(need)}: make room there, or choose "
+            f"another folder"
+        )
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e8 else f"{count / 1e6:.1f} MB"
+
+
 def write_file(path: Path, rows: pa.Table, metadata: Mapping[str, str]) -> None:
-    """Write rows of :data:`~workbench.table.schema.SCHEMA` with string metadata, atomically.
+    """Write rows of :data:`~workbench.table.schema.SCHEMA` with string metadata, sealed and atomically.
 
     The rows may be of :data:`ENCODED` too. Adds ``schema_version`` and ``rows`` to the metadata.
-    Pages carry checksums, so that a flipped bit is found when the file is read.
     """
-    whole = {**metadata, "schema_version": str(SCHEMA_VERSION), "rows": str(rows.num_rows)}
+    whole = {**metadata, "schema_version": str(SCHEMA_VERSION), "rows": str(rows.num_rows), KEY: BLANK}
     table = rows.cast(SCHEMA).replace_schema_metadata(whole)
+    data = io.BytesIO()
+    pq.write_table(table, data, compression="zstd")
+    sealed = seal(data.getvalue())
     with replacing(path) as stream:
-        pq.write_table(table, stream, compression="zstd", write_page_checksum=True)
+        stream.write(sealed)
 
 
 def read_file(path: Path) -> tuple[pa.Table, dict[str, str]]:
     """The rows, as :data:`ENCODED`, and the metadata of one file.
 
-    Both come through one handle, so that they belong together even while the file is being replaced.
-
     Raises:
-        TableError: if the file is missing, damaged, or of another row format.
+        TableError: if the file is missing, damaged in any byte, or of another row format.
     """
     with _opened(path) as file:
         metadata = _checked(path, file)
@@ -83,7 +161,7 @@ def read_file(path: Path) -> tuple[pa.Table, dict[str, str]]:
 
 
 def read_header(path: Path) -> dict[str, str]:
-    """The metadata of one file, without reading its rows. Raises as :func:`read_file`."""
+    """The metadata of one file, without decoding its rows. Raises as :func:`read_file`."""
     with _opened(path) as file:
         return _checked(path, file)
 
@@ -91,13 +169,15 @@ def read_header(path: Path) -> dict[str, str]:
 @contextmanager
 def _opened(path: Path) -> Iterator[pq.ParquetFile]:
     try:
-        with pq.ParquetFile(path, read_dictionary=_TEXTS, page_checksum_verification=True) as file:
+        data = Path(path).read_bytes()
+        check_seal(data)
+        with pq.ParquetFile(pa.BufferReader(data), read_dictionary=_TEXTS) as file:
             yield file
     except FileNotFoundError:
         raise TableError(f"there is no file {path}") from None
-    except (pa.ArrowException, OSError) as error:
+    except (SealError, pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
-        raise TableError(f"{path} is damaged ({reason}): delete it and measure again") from error
+        raise TableError(f"{path} is damaged ({reason}): measure again") from error
     except KeyError as error:  # a text column that is not there
         raise _foreign(path) from error
 
@@ -115,6 +195,4 @@ def _checked(path: Path, file: pq.ParquetFile) -> dict[str, str]:
         raise TableError(f"{path} has {held}, this version reads {SCHEMA_VERSION}: measure again")
     if not schema.remove_metadata().equals(ENCODED):
         raise _foreign(path)
-    if metadata.get("rows") != str(file.metadata.num_rows):
-        raise TableError(f"{path} is damaged (its row count is wrong): delete it and measure again")
-    return metadata
+    return {name: text for name, text in metadata.items() if name != KEY}

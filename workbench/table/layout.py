@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbench.table.errors import TableError
+from workbench.table.seal import SealError, json_object, open_json
 
 _STEP = re.compile(r"\d{8,}", re.ASCII)
 _SHARD = re.compile(r"(?P<step>\d{8,})-(?P<key>\w+)\.parquet", re.ASCII)
@@ -81,25 +81,25 @@ def checkpoint_sha256(run_path: Path, step: int) -> str | None:
     """
     path = Path(run_path) / "steps" / f"{step:08d}" / "meta.json"
     try:
-        sha256 = json.loads(path.read_bytes())["sha256"]
+        return str(open_json(path.read_bytes())["sha256"])
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError):
-        raise TableError(f"{path} is damaged (it tells no sha256): restore the checkpoint") from None
-    return str(sha256)
+    except (SealError, OSError, KeyError) as error:
+        reason = "it tells no sha256" if isinstance(error, KeyError) else error
+        raise TableError(f"{path} is damaged ({reason}): restore the checkpoint or remove its folder") from None
 
 
 def read_config(run_path: Path) -> dict[str, Any]:
     """A run's ``run.json``. Raises TableError if it is damaged or of another format."""
     path = Path(run_path) / "run.json"
     try:
-        config = json.loads(path.read_bytes())
-    except (ValueError, OSError) as error:
-        raise TableError(f"{path} cannot be read ({error}): restore it or remove the run") from error
-    version = config.get("format") if isinstance(config, dict) else None
-    if version != 1:
-        raise TableError(f"{path} has run format {version}, this version reads 1: restore it or remove it")
-    return dict(config)
+        data = path.read_bytes()
+        version = json_object(data).get("format")
+        if version != 1:
+            raise TableError(f"{path} has run format {version}, this version reads 1: restore it or remove it")
+        return open_json(data)
+    except (SealError, OSError) as error:
+        raise TableError(f"{path} is damaged ({error}): restore it, or delete it and train as before") from error
 
 
 def is_run(path: Path) -> bool:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
 
-from workbench.table.assembly import assemble, newest_specs
 from workbench.table.errors import TableError, nearest
 from workbench.table.files import ENCODED
 from workbench.table.layout import read_config, run_folders, table_path
+from workbench.table.reading import merged_specs, read_run
 from workbench.table.runs import RUNS, describe, to_runs
 from workbench.table.schema import SCHEMA
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from workbench.table.assembly import Assembly, Part
+    from workbench.table.reading import Reading
 
 #: columns of the runs that rows have too, with other meanings, and what they are called in ``joined``
 RENAMED = {"low": "trained_low", "high": "trained_high"}
@@ -40,6 +41,11 @@ _CONFIG: dict[str, Any] = {
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
 }
+
+
+READERS = 4
+"""Threads that read runs; more than cores, for half of their time is waiting for one another."""
+MOST_PIECES = 1000
 
 
 class Table:
@@ -67,7 +73,8 @@ class Table:
         self.problems = list(problems)
         self.stamp = stamp
         # Thousands of small pieces, each with its own dictionaries, would be slow to scan at every query.
-        self._rows = rows.unify_dictionaries().combine_chunks()
+        many = rows.num_columns and rows.column(0).num_chunks > MOST_PIECES
+        self._rows = rows.unify_dictionaries().combine_chunks() if many else rows
         self._runs = runs
         self._lock = threading.Lock()
         self._connection = duckdb.connect(":memory:", config=_CONFIG)
@@ -85,22 +92,23 @@ class Table:
         stamp = cls.signature(*dirs)
         described: list[dict[str, Any]] = []
         tables: list[pa.Table] = [ENCODED.empty_table()]
-        parts: list[Part] = []
         problems: list[str] = []
+        named: list[tuple[str, Path]] = []
         for name, path in _named_runs(dirs):
             try:
                 described.append(describe(name, path, read_config(path)))
+                named.append((name, path))
             except TableError as error:
                 problems.append(str(error))
-                continue
-            assembly = assemble(path)
-            tables.append(_renamed(assembly, name))
-            parts += assembly.chosen
-            problems += assembly.problems
+        with ThreadPoolExecutor(READERS) as pool:  # decoding Parquet leaves the interpreter free
+            readings = list(pool.map(lambda pair: read_run(pair[1]), named))
+        for (name, _), reading in zip(named, readings, strict=True):
+            tables.append(_renamed(reading, name))
+            problems += reading.problems
         return cls(
             pa.concat_tables(tables),
             to_runs(described),
-            specs=newest_specs(parts),
+            specs=merged_specs(readings),
             problems=problems,
             stamp=stamp,
         )
@@ -219,8 +227,8 @@ def _named_runs(dirs: Sequence[str | Path]) -> list[tuple[str, Path]]:
     return list(found.items())
 
 
-def _renamed(assembly: Assembly, name: str) -> pa.Table:
-    rows = assembly.rows
+def _renamed(reading: Reading, name: str) -> pa.Table:
+    rows = reading.rows
     codes = pa.repeat(pa.scalar(0, pa.int32()), rows.num_rows)
     column = pa.DictionaryArray.from_arrays(codes, pa.array([name]))
     return rows.set_column(ENCODED.get_field_index("run"), ENCODED.field("run"), column)

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from workbench.table.layout import checkpoint_steps
+from workbench.table.seal import SealError, open_json
 
 #: columns of the view ``runs``; what a run's configuration does not give as a single value is null
 RUNS = pa.schema(
@@ -27,6 +28,7 @@ RUNS = pa.schema(
         ("steps", pa.int64()),
         ("last_step", pa.int64()),
         ("n_checkpoints", pa.int64()),
+        ("ended", pa.string()),
         ("low", pa.int64()),
         ("high", pa.int64()),
         ("batch_size", pa.int64()),
@@ -43,7 +45,8 @@ RUNS = pa.schema(
 def describe(name: str, path: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     """The row of one run.
 
-    ``steps`` is what was planned, ``last_step`` the newest checkpoint; ``low`` is the shortest prefix
+    ``steps`` is what was planned, ``last_step`` the newest checkpoint; ``ended`` says why training ended
+    before what was planned, and is empty where it did not; ``low`` is the shortest prefix
     length of the curriculum and ``high`` is N, the longest one trained on, in tokens; ``parameters`` is
     canonical JSON.
     """
@@ -61,6 +64,7 @@ def describe(name: str, path: Path, config: Mapping[str, Any]) -> dict[str, Any]
         "steps": _integer(training.get("steps")),
         "last_step": steps[-1] if steps else None,
         "n_checkpoints": len(steps),
+        "ended": _ended(path, steps[-1]) if steps and training.get("early_stop") else "",
         "low": _integer(curriculum.get("low")),
         "high": _integer(training.get("trained_length", curriculum.get("high"))),
         "batch_size": _integer(training.get("batch_size")),
@@ -76,6 +80,14 @@ def describe(name: str, path: Path, config: Mapping[str, Any]) -> dict[str, Any]
 def to_runs(described: Iterable[Mapping[str, Any]]) -> pa.Table:
     """Rows of :func:`describe` as an Arrow table of :data:`RUNS`."""
     return pa.Table.from_pylist([dict(one) for one in described], schema=RUNS)
+
+
+def _ended(path: Path, step: int) -> str:
+    """Why training ended at a step; "" where it did not, or where the checkpoint is damaged and cannot tell."""
+    try:
+        return str(open_json((path / "steps" / f"{step:08d}" / "meta.json").read_bytes()).get("ended", ""))
+    except (SealError, OSError):
+        return ""
 
 
 def _part(config: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -1,12 +1,14 @@
 """Write, read and compact shards: the rows of one measurement at one step of one run.
 
 A shard's name holds its key, the hash of all that its numbers depend on. Its metadata holds the
-measurement's ``spec`` (JSON), the ``key``, the ``sha256`` of the checkpoint, ``written`` (UTC),
-``schema_version`` and ``rows``. Of several shards for one measurement and step the newest counts.
+measurement's ``spec`` (JSON), the ``key``, the ``sha256`` of the checkpoint, the ``run``'s id where the
+writer gives it, ``written`` (UTC), ``schema_version`` and ``rows``. Of several shards for one measurement
+and step the newest counts.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,20 +17,33 @@ from typing import Any
 
 import pyarrow as pa
 
-from workbench.table.assembly import Part, assemble, is_json_object, shard_header, to_manifest
+from workbench.table.assembly import (
+    Part,
+    assemble,
+    is_json_object,
+    shard_header,
+    shard_rows,
+    strange_rows,
+    to_manifest,
+)
 from workbench.table.errors import TableError
-from workbench.table.files import read_file, read_header, write_file
-from workbench.table.layout import Shard, is_run, parse_shard, shard_path, shards_of, table_path
+from workbench.table.files import read_file, read_header, remove_leftovers, write_file
+from workbench.table.layout import Shard, checkpoint_sha256, is_run, parse_shard, shard_path, shards_of, table_path
+from workbench.table.reading import folder_state, note
 from workbench.table.schema import SCHEMA, to_arrow
 
 __all__ = [
     "Shard",
+    "audit",
     "compact",
+    "compacted",
     "read_metadata",
     "read_shard",
+    "remove_shard_leftovers",
     "renew",
     "shard_path",
     "shards_of",
+    "verify_shard",
     "write_shard",
 ]
 
@@ -71,10 +86,9 @@ def _check_metadata(shard: Shard, metadata: Mapping[str, str]) -> None:
 
 
 def _check_rows(shard: Shard, table: pa.Table) -> None:
-    for column, own in (("measurement", shard.measurement), ("step", shard.step)):
-        strange = set(table[column].unique().to_pylist()) - {own}
-        if strange:
-            raise TableError(f"shard {shard.path} is given rows of {column} {strange.pop()!r}")
+    strange = strange_rows(shard, table)
+    if strange:
+        raise TableError(f"shard {shard.path} is given rows of {strange}")
 
 
 def _now() -> str:
@@ -84,12 +98,56 @@ def _now() -> str:
 def read_shard(path: Path) -> pa.Table:
     """The rows of one shard. Raises TableError if it is missing, damaged or of another row format."""
     shard_header(path)
-    return read_file(path)[0].cast(SCHEMA)
+    return shard_rows(parse_shard(path)).cast(SCHEMA)
 
 
 def read_metadata(path: Path) -> dict[str, str]:
     """The metadata of a shard or of a ``table.parquet``, without its rows. Raises as :func:`read_shard`."""
     return read_header(path)
+
+
+def verify_shard(path: Path, run: str) -> None:
+    """Read a shard in full.
+
+    Args:
+        path: the shard.
+        run: id of the run it should be of.
+
+    Raises:
+        TableError: if it is missing, damaged, not what its path says, or of another run.
+    """
+    metadata = shard_header(path)
+    shard_rows(parse_shard(path))
+    if metadata.get("run", run) != run:
+        raise TableError(f"{path} is of another run: delete it")
+
+
+def compacted(run_path: Path) -> dict[tuple[str, int, str], int]:
+    """(measurement, step, key) -> file time in ns of the shards whose rows a sound ``table.parquet`` holds."""
+    try:
+        entries = json.loads(read_header(table_path(run_path))["shards"])
+        return {(e["measurement"], e["step"], e["key"]): e["modified"] for e in entries if e["held"]}
+    except (TableError, KeyError, ValueError, TypeError):
+        return {}
+
+
+def audit(run_path: Path) -> list[str]:
+    """Read every stored row of a run and say what is wrong, a sentence each; nothing is changed.
+
+    Beyond what :func:`compact` names this finds damage in shards whose rows the table holds already, in
+    superseded ones, and shards of other weights or runs beside right ones.
+    """
+    assembly = assemble(run_path)
+    problems = list(assembly.problems)
+    for shard in shards_of(run_path):
+        try:
+            verify_shard(shard.path, assembly.run)
+            sha256 = checkpoint_sha256(run_path, shard.step)
+            if sha256 not in (None, shard_header(shard.path)["sha256"]):
+                problems.append(f"{shard.path} is of other weights than the checkpoint there now: delete it")
+        except TableError as error:
+            problems.append(str(error))
+    return list(dict.fromkeys(problems))
 
 
 def renew(path: Path) -> None:
@@ -100,6 +158,12 @@ def renew(path: Path) -> None:
     """
     rows, metadata = read_file(path)
     write_file(path, rows, {**metadata, "written": _now()})
+
+
+def remove_shard_leftovers(run_path: Path) -> None:
+    """Remove the temporary files that killed writers of shards and tables left; those of living ones stay."""
+    for folder in (Path(run_path), *(Path(run_path) / "measurements").glob("*/")):
+        remove_leftovers(folder)
 
 
 def compact(run_path: Path) -> list[str]:
@@ -114,9 +178,10 @@ def compact(run_path: Path) -> list[str]:
     run_path = Path(run_path)
     if not is_run(run_path):
         raise TableError(f"{run_path} is no run folder: `lengthlens train ... --out {run_path}` makes one")
+    state = folder_state(run_path)  # before it is read: what comes meanwhile is not in the table
     assembly = assemble(run_path)
     others = [_kept(run_path, part) for part in assembly.others]
-    manifest = to_manifest(replace(assembly, others=others))
+    manifest = to_manifest(replace(assembly, others=others)) | note(assembly, state)
     if not _is_current(table_path(run_path), manifest):
         write_file(table_path(run_path), assembly.rows, manifest)
     return assembly.problems

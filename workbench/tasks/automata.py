@@ -1,4 +1,4 @@
-"""Tasks whose summary is the state of a finite automaton: flip-flop and parity."""
+"""Tasks whose summary is the state of a small automaton with laws of its own: flip-flop, parity, even pairs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from workbench.tasks.base import BOS, Law, Task, TaskError
 from workbench.tasks.laws import coins, integers, outer_margin, positions, sorted_bits
 
-__all__ = ["FlipFlop", "Parity"]
+__all__ = ["EvenPairs", "FlipFlop", "Parity"]
 
 
 class FlipFlop(Task):
@@ -155,4 +155,81 @@ class Parity(Task):
         for token in tokens:
             odd ^= self.vocabulary[token] == "1"
             answers.append(int(odd))
+        return answers
+
+
+class EvenPairs(Task):
+    """Is the number of places where the symbol changes even?
+
+    That is, of pairs ab and ba side by side; it is even exactly if the first and the last symbol agree. From
+    Deletang et al. 2022 ("Neural Networks and the Chomsky Hierarchy", 2207.02098).
+
+    Laws: *training* and *matched* are independent fair bits, under which the answer is a fair coin,
+    whatever is known of one end of the string. *challenge* has at most three changes, each number equally
+    likely, at random places outside the first and the last N tokens (N = the longest training length;
+    anywhere up to length 2N).
+
+    The output summary is the answer. What can be carried on is the first and the last symbol, as a number:
+    0 aa, 1 ab, 2 ba, 3 bb.
+
+    Example: ``a b b a`` changes twice.
+
+        >>> EvenPairs().reference([1, 2, 2, 1])
+        [0, 1, 1, 0]
+    """
+
+    name: ClassVar[str] = "even_pairs"
+    question: ClassVar[str] = "Is the number of places where the symbol changes even?"
+    kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
+    summary: ClassVar[str] = "whether the number of changes is even"
+    vocabulary: ClassVar[tuple[str, ...]] = (BOS, "a", "b")
+    outputs: ClassVar[tuple[str, ...] | None] = ("even", "odd")
+
+    MOST_CHANGES: ClassVar[int] = 3
+
+    def prefix_closed(self, law: Law) -> bool:
+        return law != "challenge"
+
+    def _strings(
+        self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
+        if law != "challenge":
+            return 1 + integers(2, (batch, length), generator), {}
+        first = integers(2, (batch, 1), generator)
+        low, high = self._changes(length, window)
+        order = torch.rand((batch, high - low), generator=generator, device=generator.device).argsort(1)
+        number = integers(min(self.MOST_CHANGES, high - low) + 1, (batch, 1), generator)
+        changes = torch.zeros((batch, length), dtype=torch.long, device=generator.device)
+        changes[:, low:high] = (order < number).long()
+        return 1 + (first + changes.cumsum(1)) % 2, {}
+
+    def _changes(self, length: int, window: int | None) -> tuple[int, int]:
+        """The places (from 0) whose token may differ from the one before: ``low`` up to, not including, ``high``."""
+        margin = outer_margin(length, window)
+        return margin + 1, max(length - margin, margin + 1)
+
+    def _label(
+        self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
+    ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
+        first = strings[:, :1]
+        odd = (strings != first).long()
+        return odd, torch.ones_like(odd, dtype=torch.bool), odd, 2 * (first - 1) + strings - 1
+
+    def chance(self, law: Law, length: int) -> float:
+        """1/2, where there is room for a change; on *challenge* for as many even as odd numbers of them."""
+        if law != "challenge":
+            return 0.5 if length > 1 else 1.0
+        low, high = self._changes(length, None)
+        most = min(self.MOST_CHANGES, high - low)
+        return (most // 2 + 1) / (most + 1)
+
+    def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
+        return F.one_hot((tokens[:, -1] != tokens[:, 0]).long(), 2).double()
+
+    def reference(self, tokens: Sequence[int]) -> list[Any]:
+        changes = 0
+        answers: list[int] = []
+        for index, token in enumerate(tokens):
+            changes += index > 0 and self.vocabulary[token] != self.vocabulary[tokens[index - 1]]
+            answers.append(changes % 2)
         return answers

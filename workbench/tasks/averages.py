@@ -1,4 +1,4 @@
-"""Tasks whose summary is an average over the prefix: the mean over one residue class of positions."""
+"""Tasks whose summary is an average over the prefix: a function of the bias, the mean over a class of positions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from workbench.tasks.base import BOS, ROUNDING, Batch, Law, Task, TaskError
-from workbench.tasks.laws import integers, positions
+from workbench.tasks.laws import integers, positions, sorted_bits, uniform_count_bits
 
-__all__ = ["ModPMean"]
+__all__ = ["ModPMean", "SimpleTask"]
 
 
 class ModPMean(Task):
@@ -130,3 +130,63 @@ class ModPMean(Task):
                 seen.append(int(self.vocabulary[token]))
             answers.append(float(Fraction(sum(seen), len(seen))) if seen else None)
         return answers
+
+
+class SimpleTask(Task):
+    """What is sin(omega m), where m is the share of zeros minus that of ones?
+
+    SimpleTask of Izzo, Nichani and Lee 2025 (arXiv 2510.27015): an average and a function of it, which is
+    the steeper the larger omega. The answer is a real number, and it is right when it lies within
+    ``tolerance``.
+
+    Laws: as for majority. *training* and *matched* draw the number of ones uniformly on 0..L and shuffle, so
+    that m has the same law at every length (under independent fair bits it would close in on 0);
+    *challenge* sorts the tokens, a fair coin saying which symbol comes first.
+
+    The output summary is m; the update summary is (zeros, ones).
+
+    Example: after ``0 0 1`` m is 1/3.
+
+        >>> [round(answer, 4) for answer in SimpleTask(omega=3.0).reference([1, 1, 2])]
+        [0.1411, 0.1411, 0.8415]
+    """
+
+    name: ClassVar[str] = "simple"
+    question: ClassVar[str] = "What is the sine of omega times the share of zeros minus that of ones?"
+    kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "average"
+    summary: ClassVar[str] = "share of zeros minus that of ones"
+    vocabulary: ClassVar[tuple[str, ...]] = (BOS, "0", "1")
+
+    omega: float = Field(2.0, gt=0, le=64)
+    """Frequency of the sine."""
+    tolerance: float = Field(0.1, gt=0, lt=1)
+    """Largest distance from the answer that still counts as right."""
+
+    def prefix_closed(self, law: Law) -> bool:
+        return law != "challenge"
+
+    def _strings(
+        self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
+        draw = sorted_bits if law == "challenge" else uniform_count_bits
+        return 1 + draw(batch, length, generator).long(), {}
+
+    def _label(
+        self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
+    ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
+        counts = torch.stack([strings == 1, strings == 2], 2).cumsum(1)
+        mean = (counts[..., 0] - counts[..., 1]) / positions(strings)
+        return (self.omega * mean).sin()[..., None], torch.ones_like(strings, dtype=torch.bool), mean, counts
+
+    def chance(self, law: Law, length: int) -> float:
+        """Largest share of the answers to 0, 1, .., L ones (equally likely under every law) near one constant."""
+        ones = torch.arange(length + 1, dtype=torch.float64)
+        answers = (self.omega * (length - 2 * ones) / length).sin()[:, None]
+        return float(self._in_best_reach(answers).double().mean())
+
+    def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
+        return (self.omega * (3 - 2 * tokens).double().mean(1, keepdim=True)).sin()
+
+    def reference(self, tokens: Sequence[int]) -> list[Any]:
+        seen = [int(self.vocabulary[token]) for token in tokens]
+        return [math.sin(self.omega * (1 - 2 * sum(seen[:n]) / n)) for n in range(1, len(seen) + 1)]

@@ -29,6 +29,8 @@ EVALUATION_LAWS: tuple[Law, ...] = ("matched", "challenge")
 BOS = "<bos>"
 ROUNDING = 1e-6
 """Slack on a real task's tolerance, so that answers just on its edge count as right in float32."""
+CONSTANTS_TRIED = 256
+"""Values among which the best constant answer of a vector-valued task is looked for."""
 
 
 class Task(BaseModel):
@@ -53,6 +55,8 @@ class Task(BaseModel):
     """Names of the answer classes, or None for a real-valued task."""
     output_dim: ClassVar[int] = 1
     """Dimension of the answer of a real-valued task."""
+    family: ClassVar[str] = ""
+    """What it is listed under; "" = the first word of its module's name, e.g. ``copying``."""
     suggested: ClassVar[Mapping[str, Any]] = {}
     """Options of ``lengthlens train`` that suit this task where its own defaults do not, e.g. ``steps``."""
 
@@ -92,6 +96,13 @@ class Task(BaseModel):
     def parameters(self) -> dict[str, Any]:
         """The parameters as plain JSON data; ``make_task(task.name, **task.parameters)`` makes it again."""
         return self.model_dump(mode="json")
+
+    def model_copy(  # type: ignore[override]  # a checker of types at run time knows no Self in a method
+        self, *, update: Mapping[str, Any] | None = None, deep: bool = False
+    ) -> Task:
+        """The same task with some parameters changed and all checked; what this one has cached is not taken along."""
+        kept = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self)(**{**kept, **(update or {})})
 
     # ---- lengths -----------------------------------------------------------------------------
     def admissible(self, length: int) -> bool:
@@ -289,18 +300,27 @@ class Task(BaseModel):
         for g in group.unique():
             rows = group == g
             if self.real:
-                correct[rows] = self._in_best_reach(target[rows][:, 0]).double()
+                correct[rows] = self._in_best_reach(target[rows]).double()
             else:
                 correct[rows] = (target[rows] == target[rows].mode().values).double()
         return correct
 
-    def _in_best_reach(self, values: Float[Tensor, " batch"]) -> Bool[Tensor, " batch"]:
-        """Which values lie in the interval of width twice the tolerance that holds most of them."""
-        low = values.sort().values
-        high = low + 2 * (self.tolerance_ + ROUNDING)
-        count = torch.searchsorted(low, high, right=True) - torch.arange(len(low), device=low.device)
-        best = count.argmax()
-        return (values >= low[best]) & (values <= high[best])
+    def _in_best_reach(self, values: Float[Tensor, "batch dim"]) -> Bool[Tensor, " batch"]:
+        """Which values a constant answer is right for, of the constants tried the one right for most.
+
+        Numbers: exactly the best constant, the middle of the interval of width twice the tolerance that
+        holds most values. Vectors: the best of the first :data:`CONSTANTS_TRIED` values and their mean.
+        """
+        if values.shape[1] == 1:
+            single = values[:, 0]
+            low = single.sort().values
+            high = low + 2 * (self.tolerance_ + ROUNDING)
+            count = torch.searchsorted(low, high, right=True) - torch.arange(len(low), device=low.device)
+            best = count.argmax()
+            return (single >= low[best]) & (single <= high[best])
+        tried = torch.cat([values.mean(0, keepdim=True), values[:CONSTANTS_TRIED]])
+        right = self._within(tried[:, None], values[None])
+        return right[right.sum(1).argmax()]
 
     def _expected_correct(self, guess: Float[Tensor, "batch out"], target: Tensor) -> Float[Tensor, " batch"]:
         if self.real:
@@ -335,7 +355,10 @@ class Task(BaseModel):
             return self._within(outputs, batch.targets)
         return outputs.argmax(-1) == batch.targets
 
-    def _within(self, guess: Float[Tensor, "*any dim"], target: Float[Tensor, "*any dim"]) -> Bool[Tensor, "*any"]:
+    def _within(
+        self, guess: Float[Tensor, "*#any dim"], target: Float[Tensor, "*#any dim"]
+    ) -> Bool[Tensor, "*any"]:
+        """Whether all components of each guess lie within ``tolerance`` of the target's."""
         return ((guess - target).abs() <= self.tolerance_ + ROUNDING).all(-1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -79,6 +80,19 @@ class Batch:
         """The sequences ``start:stop``."""
         cut = self._map(lambda x: x[start:stop])
         return replace(cut, meta={k: v[start:stop] for k, v in self.meta.items()})
+
+    @staticmethod
+    def join(batches: Sequence[Batch]) -> Batch:
+        """The sequences of several batches of one task, law and length, in order."""
+
+        def joined(values: Sequence[Tensor | None]) -> Tensor | None:
+            given = [value for value in values if value is not None]
+            return torch.cat(given) if given else None
+
+        tensors = ("tokens", "targets", "mask", "output_summary", "update_summary", "position_ids")
+        meta = {key: torch.cat([batch.meta[key] for batch in batches]) for key in batches[0].meta}
+        parts: dict[str, Any] = {name: joined([getattr(batch, name) for batch in batches]) for name in tensors}
+        return replace(batches[0], **parts, meta=meta)
 
     def to(self, device: torch.device | str) -> Batch:
         """The same batch on another device."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
-from jaxtyping import Bool, Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from workbench.tasks.base import TaskError
@@ -17,6 +19,22 @@ def coins(shape: tuple[int, ...], probability: float, generator: torch.Generator
 def integers(high: int, shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
     """Independent integers, uniform on ``0..high-1``."""
     return torch.randint(high, shape, generator=generator, device=generator.device)
+
+
+def uniforms(shape: tuple[int, ...], generator: torch.Generator) -> Float[Tensor, "..."]:
+    """Independent numbers, uniform on [0, 1), in double precision."""
+    return torch.rand(shape, generator=generator, device=generator.device, dtype=torch.float64)
+
+
+def distinct(high: int, batch: int, count: int, generator: torch.Generator) -> Int[Tensor, "batch count"]:
+    """``count`` different integers from ``0..high-1`` per row, every ordered choice equally likely."""
+    return torch.rand((batch, high), generator=generator, device=generator.device).topk(count, dim=1).indices
+
+
+def flat_shares(shape: tuple[int, ...], generator: torch.Generator) -> Float[Tensor, "*batch share"]:
+    """Shares that add up to 1 along the last axis, all equally likely: the Dirichlet law with parameters 1."""
+    weights = -(1 - uniforms(shape, generator)).log()
+    return weights / weights.sum(-1, keepdim=True)
 
 
 def uniform_count_bits(batch: int, length: int, generator: torch.Generator) -> Bool[Tensor, "batch length"]:
@@ -37,6 +55,26 @@ def sorted_bits(batch: int, length: int, generator: torch.Generator) -> Bool[Ten
     return (place < number_of_first) == first
 
 
+def accepted(
+    batch: int, draw: Callable[[int], Tensor], keep: Callable[[Tensor], Bool[Tensor, " row"]]
+) -> Shaped[Tensor, "batch length"]:
+    """Rows drawn again until ``batch`` of them are kept: the law of ``draw`` given that ``keep`` holds.
+
+    Args:
+        batch: number of rows.
+        draw: draws so many independent rows.
+        keep: which of some rows are kept; must hold with positive probability.
+    """
+    found: list[Tensor] = []
+    missing, drawn, size = batch, 0, 2 * batch  # one draw of more rows is cheaper than a second one
+    while missing:
+        rows = draw(size)
+        found.append(rows[keep(rows)][:missing])
+        missing, drawn = missing - len(found[-1]), drawn + size
+        size = min(16 * batch, 2 * missing * drawn // max(batch - missing, 1) + 1)
+    return torch.cat(found)
+
+
 def outer_margin(length: int, window: int | None) -> int:
     """How many tokens at either end the deciding event of a challenge string must stay clear of.
 
@@ -49,6 +87,18 @@ def outer_margin(length: int, window: int | None) -> int:
         raise TaskError(f"window is the longest training length and must be at least 1, not {window}")
     margin = length // 8 if window is None else window
     return 0 if length <= 2 * margin else min(margin, 3 * length // 8)
+
+
+def outer_places(low: int, high: int, length: int, window: int | None, span: tuple[int, int]) -> tuple[int, int]:
+    """The places (from 0) in ``low..high`` at which a challenge string may have its deciding event.
+
+    The event at place p takes up the places ``p + span[0] .. p + span[1]``, and all of them lie outside
+    the first and the last tokens that :func:`outer_margin` names. Where there is no such place, every
+    one of ``low..high`` counts. Returns the first and the last place, both included.
+    """
+    margin = outer_margin(length, window)
+    first, last = max(low, margin - span[0]), min(high, length - 1 - margin - span[1])
+    return (first, last) if first <= last else (low, high)
 
 
 def positions(strings: Shaped[Tensor, "batch length"]) -> Int[Tensor, " length"]:

@@ -10,15 +10,15 @@ import sys
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from types import ModuleType
-from typing import Any, TypeGuard
+from types import ModuleType, UnionType
+from typing import Any, Literal, TypeGuard, Union, get_args, get_origin
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from workbench.tasks.base import Task, TaskError
 
-__all__ = ["ENTRY_POINTS", "describe", "find_task", "load_task", "make_task", "task_names"]
+__all__ = ["ENTRY_POINTS", "allowed", "describe", "family_of", "find_task", "load_task", "make_task", "task_names"]
 
 ENTRY_POINTS = "lengthlens.tasks"
 """Entry-point group under which other packages announce tasks: ``name = "package.module:Class"``."""
@@ -29,10 +29,67 @@ BUILT_IN: Mapping[str, str] = {
     "majority": "workbench.tasks.counting:Majority",
     "mod_p_mean": "workbench.tasks.averages:ModPMean",
     "kgram_retrieval": "workbench.tasks.retrieval:KGramRetrieval",
+    "even_pairs": "workbench.tasks.automata:EvenPairs",
+    "mod_count": "workbench.tasks.modular:ModCount",
+    "cycle_navigation": "workbench.tasks.modular:CycleNavigation",
+    "symmetric_group": "workbench.tasks.groups:SymmetricGroup",
+    "alternating_group": "workbench.tasks.groups:AlternatingGroup",
+    "modular_arithmetic": "workbench.tasks.arithmetic:ModularArithmetic",
+    "tomita": "workbench.tasks.languages:Tomita",
+    "bounded_dyck": "workbench.tasks.languages:BoundedDyck",
+    "aa_star": "workbench.tasks.languages:AaStar",
+    "aaaa_star": "workbench.tasks.languages:AaaaStar",
+    "abab_star": "workbench.tasks.languages:AbabStar",
+    "blocks_abcde": "workbench.tasks.languages:BlocksAbcde",
+    "abd_bc": "workbench.tasks.languages:AbdBc",
+    "zero_two": "workbench.tasks.languages:ZeroTwo",
+    "last_nonneutral_a": "workbench.tasks.languages:LastNonneutralA",
+    "alternating_blocks": "workbench.tasks.languages:AlternatingBlocks",
+    "regular": "workbench.tasks.regular:Regular",
+    "ul": "workbench.tasks.retrieval_neighbours:UL",
+    "ur": "workbench.tasks.retrieval_neighbours:UR",
+    "nl_first": "workbench.tasks.retrieval_neighbours:NLFirst",
+    "nr_first": "workbench.tasks.retrieval_neighbours:NRFirst",
+    "nl_last": "workbench.tasks.retrieval_neighbours:NLLast",
+    "nr_last": "workbench.tasks.retrieval_neighbours:NRLast",
+    "k_hop": "workbench.tasks.retrieval_hops:KHop",
+    "needle": "workbench.tasks.retrieval_needle:Needle",
+    "uf": "workbench.tasks.copying:UF",
+    "ub": "workbench.tasks.copying:UB",
+    "nf": "workbench.tasks.copying:NF",
+    "nb": "workbench.tasks.copying:NB",
+    "reverse": "workbench.tasks.copying:Reverse",
+    "duplicate_string": "workbench.tasks.copying:DuplicateString",
+    "odds_first": "workbench.tasks.copying:OddsFirst",
+    "sort": "workbench.tasks.copying:Sort",
+    "addition": "workbench.tasks.copying_addition:Addition",
+    "parity_scratchpad": "workbench.tasks.scratchpad:ParityScratchpad",
+    "variable_assignment": "workbench.tasks.scratchpad:VariableAssignment",
+    "sparse_parity": "workbench.tasks.planted:SparseParity",
+    "planted": "workbench.tasks.planted:PlantedCorrelation",
+    "text": "workbench.tasks.text:Text",
+    "letter_majority": "workbench.tasks.counting_majority:LetterMajority",
+    "interleaved_majority": "workbench.tasks.counting_majority:InterleavedMajority",
+    "dyck_1": "workbench.tasks.counting_dyck:Dyck1",
+    "shuffle_dyck": "workbench.tasks.counting_dyck:ShuffleDyck",
+    "dyck_k": "workbench.tasks.counting_stack:DyckK",
+    "a_n_b_n": "workbench.tasks.counting_blocks:EqualBlocks",
+    "boolean": "workbench.tasks.counting_boolean:BooleanExpression",
+    "simple": "workbench.tasks.averages:SimpleTask",
+    "in_context_kgram": "workbench.tasks.averages_kgram:InContextKGram",
+    "markov_chain": "workbench.tasks.averages_markov:MarkovChain",
+    "linear_regression": "workbench.tasks.averages_regression:LinearRegression",
 }
 
 _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
-_NOUNS: Mapping[object, str] = {int: "an integer", float: "a number", bool: "true or false", str: "a string"}
+_NOUNS: Mapping[object, str] = {
+    int: "an integer",
+    float: "a number",
+    bool: "true or false",
+    str: "a string",
+    tuple[int, ...]: "a list of integers",
+    dict[str, Any]: "a JSON object",
+}
 
 
 def task_names() -> list[str]:
@@ -90,6 +147,19 @@ def load_task(place: str, **parameters: Any) -> Task:
     if not _is_task(found):
         raise TaskError(f"{path} has no task class {class_name!r}; a task is a subclass of workbench.tasks.Task")
     return _make(found, parameters)
+
+
+def family_of(task: type[Task]) -> str:
+    """The family a task is listed under: its own word for it, else where it is defined.
+
+    Example:
+
+        >>> family_of(find_task("kgram_retrieval"))
+        'retrieval'
+    """
+    package, _, module = task.__module__.rpartition(".")
+    home = module.partition("_")[0] if package == "workbench.tasks" else task.__module__.partition(".")[0]
+    return task.family or home
 
 
 def describe(task: Task) -> str:
@@ -175,12 +245,13 @@ def _sentence(cls: type[Task], error: ValidationError) -> str:
         known = list(cls.model_fields)
         return f"{cls.name}: {_unknown('parameter', name, known)}"
     if first["type"] == "missing":
-        return f"{cls.name} needs the parameter {name}, {_allowed(cls.model_fields[name])}"
-    return f"{cls.name}: {name} must be {_allowed(cls.model_fields[name])}, not {first['input']!r}"
+        return f"{cls.name} needs the parameter {name}, {allowed(cls.model_fields[name])}"
+    return f"{cls.name}: {name} must be {allowed(cls.model_fields[name])}, not {first['input']!r}"
 
 
-def _allowed(field: FieldInfo) -> str:
-    noun = _NOUNS.get(field.annotation, f"of type {field.annotation}")
+def allowed(field: FieldInfo) -> str:
+    """What values a parameter takes, in words, e.g. ``an integer at least 1``."""
+    noun = _noun(field.annotation)
     bounds = [
         f"{words} {getattr(rule, key):g}"
         for rule in field.metadata
@@ -188,3 +259,13 @@ def _allowed(field: FieldInfo) -> str:
         if hasattr(rule, key)
     ]
     return " ".join([noun, " and ".join(bounds)]).strip()
+
+
+def _noun(annotation: Any) -> str:
+    """The kind of value, in words; that a parameter may be left out (``| None``) goes without saying."""
+    if get_origin(annotation) is Literal:
+        return " or ".join(map(repr, get_args(annotation)))
+    given = [part for part in get_args(annotation) if part is not type(None)]
+    if get_origin(annotation) in (Union, UnionType) and len(given) == 1:
+        return _noun(given[0])
+    return _NOUNS.get(annotation, f"of type {annotation}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
@@ -13,6 +12,7 @@ from torch import Tensor
 
 from workbench.tasks.base import BOS, Law, Task, TaskError
 from workbench.tasks.laws import integers, outer_margin
+from workbench.tasks.sequences import symbol_names
 
 __all__ = ["KGramRetrieval"]
 
@@ -63,10 +63,7 @@ class KGramRetrieval(Task):
     @property
     def output_names(self) -> tuple[str, ...]:
         """The symbols."""
-        letters = string.ascii_lowercase
-        if self.symbols <= len(letters):
-            return tuple(letters[: self.symbols])
-        return tuple(f"s{i}" for i in range(self.symbols))
+        return symbol_names(self.symbols)
 
     def admissible(self, length: int) -> bool:
         """Copy, answer and key must fit."""
@@ -135,9 +132,9 @@ class KGramRetrieval(Task):
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         summary = torch.full_like(strings, self.symbols)
         if strings.shape[1] > self.k:
-            earlier, once = _earlier_occurrence(self._codes(strings))
+            earlier, times = earlier_occurrence(self._codes(strings))
             follower = strings.gather(1, (earlier + self.k).clamp(max=strings.shape[1] - 1)) - 1
-            summary[:, self.k - 1 :] = follower.where(once, self.symbols)
+            summary[:, self.k - 1 :] = follower.where(times == 1, self.symbols)
         found = summary < self.symbols
         mask = torch.zeros_like(found)
         mask[:, -1:] = found[:, -1:]
@@ -161,10 +158,10 @@ class KGramRetrieval(Task):
         return answers
 
 
-def _earlier_occurrence(
+def earlier_occurrence(
     codes: Int[Tensor, "batch windows"],
-) -> tuple[Int[Tensor, "batch windows"], Bool[Tensor, "batch windows"]]:
-    """For each entry the place of the last equal entry before it, and whether there is exactly one.
+) -> tuple[Int[Tensor, "batch windows"], Int[Tensor, "batch windows"]]:
+    """For each entry the place of the last equal entry before it, and how many equal ones came before.
 
     A stable sort puts equal entries side by side in their old order, so this takes n log n, not n^2.
     The place is 0 where there is none.
@@ -175,6 +172,4 @@ def _earlier_occurrence(
     fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
     rank = place - torch.where(fresh, place, 0).cummax(1).values
     before = torch.where(rank > 0, order.roll(1, 1), 0)
-    earlier = torch.zeros_like(order).scatter_(1, order, before)
-    once = torch.zeros_like(fresh).scatter_(1, order, rank == 1)
-    return earlier, once
+    return torch.zeros_like(order).scatter_(1, order, before), torch.zeros_like(order).scatter_(1, order, rank)

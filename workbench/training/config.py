@@ -11,8 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validat
 
 from workbench.models.config import ModelConfig
 from workbench.runs.folder import FORMAT, run_id
+from workbench.runs.ids import check_training_ids
 from workbench.tasks.base import Task
 from workbench.training.curriculum import Curriculum, Uniform, curriculum
+from workbench.training.early_stop import EarlyStop
+from workbench.training.regularizers import check_regularizers
+from workbench.training.task_schedule import TaskSchedule, check_schedules
 
 
 class Config(BaseModel):
@@ -44,13 +48,18 @@ class TrainingConfig(Config):
         learning_rate: peak learning rate.
         rate_law: constant, linear decay to 0, or cosine decay to 0, after ``warmup`` steps.
         warmup: steps of linear warm-up.
-        weight_decay: AdamW's, on matrices only (not on biases and LayerNorm).
+        optimizer: adamw or sgd.
+        weight_decay: on matrices only (not on biases, LayerNorm and scores by lag).
         betas: AdamW's.
+        momentum: SGD's.
         clip: largest gradient norm; 0 = no clipping.
+        regularizers: coefficient by name (see ``workbench.training.regularizers``); 0 is the same as none.
         curriculum: the law of lengths at each step.
+        task_schedule: parameters of the task that change over training.
+        early_stop: when to end before ``steps``; None = never.
         checkpoints: the checkpoint schedule.
         threads: torch threads; recorded because the bits of a sum depend on it.
-        trained_length: N, the longest admissible length of the curriculum; filled in by the run.
+        trained_length: N, the longest length that any update can have; filled in by the run.
     """
 
     steps: int = Field(default=2000, ge=1)
@@ -58,10 +67,15 @@ class TrainingConfig(Config):
     learning_rate: float = Field(default=1e-3, gt=0)
     rate_law: Literal["constant", "linear", "cosine"] = "cosine"
     warmup: int = Field(default=50, ge=0)
+    optimizer: Literal["adamw", "sgd"] = "adamw"
     weight_decay: float = Field(default=0.01, ge=0)
     betas: tuple[float, float] = (0.9, 0.99)
+    momentum: float = Field(default=0.9, ge=0, lt=1)
     clip: float = Field(default=1.0, ge=0)
+    regularizers: dict[str, float] = Field(default_factory=dict)
     curriculum: SerializeAsAny[Curriculum] = Uniform(low=1, high=50)
+    task_schedule: tuple[TaskSchedule, ...] = ()
+    early_stop: EarlyStop | None = None
     checkpoints: Schedule = Schedule()
     threads: int = Field(default=1, ge=1)
     trained_length: int = Field(default=0, ge=0)
@@ -70,6 +84,16 @@ class TrainingConfig(Config):
     @classmethod
     def _curriculum(cls, value: Any) -> Any:
         return curriculum(value)
+
+    @field_validator("regularizers")
+    @classmethod
+    def _without_zeros(cls, value: dict[str, float]) -> dict[str, float]:
+        return {name: coefficient for name, coefficient in value.items() if coefficient}
+
+    @property
+    def settled(self) -> int:
+        """The first step from which neither the law of lengths nor the task changes."""
+        return max([self.curriculum.settled(), *(s.over for s in self.task_schedule)])
 
 
 class RunConfig(Config):
@@ -85,10 +109,10 @@ class RunConfig(Config):
     @model_validator(mode="after")
     def _complete(self) -> RunConfig:
         law = self.training.curriculum
-        longest = max(self.task.lengths(law.low, law.high))
-        positions = longest + self.task.bos
-        self.model.ids.check(positions, self.model.n_ctx)
-        self.model.positions.check(positions - 1, self.model.n_ctx)
+        longest = law.possible(self.task, self.training.steps)[-1]
+        check_schedules(self.task, self.training.task_schedule, law.low, law.high)
+        check_regularizers(self.training.regularizers, self.model)
+        check_training_ids(self.task, self.model, longest)
         # Frozen: the one field that follows from the others is set here and nowhere else.
         object.__setattr__(self, "training", self.training.model_copy(update={"trained_length": longest}))
         return self
@@ -105,6 +129,7 @@ class RunConfig(Config):
             "question": self.task.question,
             "kind": self.task.kind,
             "summary": self.task.summary,
+            "lengths": self.training.curriculum.describe(),
         }
         return {
             "format": FORMAT,

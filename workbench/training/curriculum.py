@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any, Literal
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator, model_validator
 
-from workbench.tasks.base import Task, TaskError
+from workbench.table.errors import nearest
+from workbench.tasks.base import Task
+from workbench.training.fields import TrainingError, construct
 
 
 class Curriculum(BaseModel):
-    """A law of lengths over training; ``low`` and ``high`` bound every length it ever gives."""
+    """A law of lengths over training; ``low`` and ``high`` bound every length it ever gives.
+
+    All sequences of a batch have one length, so a law of lengths is a law of batches.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -30,6 +34,22 @@ class Curriculum(BaseModel):
         """The length of the batch at ``step``."""
         raise NotImplementedError
 
+    def possible(self, task: Task, steps: int) -> list[int]:
+        """Every length that some update before ``steps`` can have, ascending; the last is N.
+
+        Raises:
+            TaskError: if at some step the task admits no length at all.
+        """
+        return task.lengths(self.low, self.high)
+
+    def settled(self) -> int:
+        """The first step from which the law no longer changes."""
+        return 0
+
+    def describe(self) -> str:
+        """The law in one clause."""
+        raise NotImplementedError
+
 
 class Uniform(Curriculum):
     """Each batch's length uniform over the admissible lengths in ``low..high``."""
@@ -37,8 +57,10 @@ class Uniform(Curriculum):
     law: Literal["uniform"] = "uniform"
 
     def length(self, task: Task, step: int, generator: torch.Generator) -> int:
-        admissible = task.lengths(self.low, self.high)
-        return admissible[int(torch.randint(len(admissible), (), generator=generator))]
+        return _one_of(task.lengths(self.low, self.high), generator)
+
+    def describe(self) -> str:
+        return f"lengths uniform on {self.low} to {self.high}"
 
 
 class Fixed(Curriculum):
@@ -49,21 +71,165 @@ class Fixed(Curriculum):
     def length(self, task: Task, step: int, generator: torch.Generator) -> int:
         return task.lengths(self.low, self.high)[-1]
 
+    def possible(self, task: Task, steps: int) -> list[int]:
+        return task.lengths(self.low, self.high)[-1:]
 
-CURRICULA: dict[str, type[Curriculum]] = {"uniform": Uniform, "fixed": Fixed}
+    def describe(self) -> str:
+        return f"every batch at length {self.high}"
+
+
+class Growing(Curriculum):
+    """Lengths uniform on ``low..top``, where ``top`` grows from ``start`` to ``high`` over ``over`` steps.
+
+    With u = min(1, step / over): *linear* ``top = start + (high - start) u``, *exponential*
+    ``top = start (high / start)^u``, both rounded down. From step ``over`` on the law is the uniform one.
+    """
+
+    law: Literal["growing"] = "growing"
+    start: int = Field(ge=1)
+    over: int = Field(ge=1)
+    growth: Literal["linear", "exponential"] = "linear"
+
+    @model_validator(mode="after")
+    def _starts_inside(self) -> Growing:
+        if not self.low <= self.start <= self.high:
+            raise ValueError(f"start must lie between low {self.low} and high {self.high}, not at {self.start}")
+        return self
+
+    def top(self, step: int) -> int:
+        """The longest length at ``step``."""
+        if step >= self.over:
+            return self.high
+        done = step / self.over
+        if self.growth == "linear":
+            return self.start + (self.high - self.start) * step // self.over
+        # The slack keeps a power that is a whole number from being rounded down below it.
+        return int(self.start * (self.high / self.start) ** done + 1e-9)
+
+    def length(self, task: Task, step: int, generator: torch.Generator) -> int:
+        return _one_of(task.lengths(self.low, self.top(step)), generator)
+
+    def possible(self, task: Task, steps: int) -> list[int]:
+        task.lengths(self.low, self.start)  # refuses a start too short for the task
+        return task.lengths(self.low, self.top(steps - 1))
+
+    def settled(self) -> int:
+        return self.over
+
+    def describe(self) -> str:
+        return (
+            f"lengths uniform from {self.low} to a top that grows from {self.start} to {self.high} over the first "
+            f"{self.over:,} steps ({self.growth})"
+        )
+
+
+class FewLong(Curriculum):
+    """Mostly short sequences and a few long ones, as in priming (Jelassi et al. 2023, arXiv 2306.15400).
+
+    A batch has a length uniform on ``low..short`` with probability 1 - ``share``, and the longest
+    admissible length up to ``high`` with probability ``share``. N is the length of the few long ones:
+    the lengths between ``short`` and N count as trained although no batch has them.
+    """
+
+    law: Literal["few_long"] = "few_long"
+    short: int = Field(ge=1)
+    share: float = Field(default=0.05, gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _short_is_shorter(self) -> FewLong:
+        if not self.low <= self.short < self.high:
+            raise ValueError(f"short must be at least low {self.low} and below high {self.high}, not {self.short}")
+        return self
+
+    def length(self, task: Task, step: int, generator: torch.Generator) -> int:
+        if float(torch.rand((), generator=generator)) < self.share:
+            return task.lengths(self.low, self.high)[-1]
+        return _one_of(task.lengths(self.low, self.short), generator)
+
+    def possible(self, task: Task, steps: int) -> list[int]:
+        return sorted({*task.lengths(self.low, self.short), task.lengths(self.low, self.high)[-1]})
+
+    def describe(self) -> str:
+        return (
+            f"lengths uniform on {self.low} to {self.short}, and {self.share:.3g} of the batches at {self.high}, "
+            "which is what N means here"
+        )
+
+
+class Mixture(Curriculum):
+    """Each batch follows one of several laws, drawn with the given weights.
+
+    Components may leave out ``low`` and ``high``: they then have those of the mixture, which bound them.
+    """
+
+    law: Literal["mixture"] = "mixture"
+    weights: tuple[float, ...] = Field(min_length=1)
+    components: tuple[SerializeAsAny[Curriculum], ...] = Field(min_length=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bounded(cls, data: Any) -> Any:
+        bounds = {k: data[k] for k in ("low", "high") if k in data}
+        given = data.get("components", ())
+        return {**data, "components": [curriculum({**bounds, **c} if isinstance(c, dict) else c) for c in given]}
+
+    @field_validator("weights")
+    @classmethod
+    def _positive(cls, weights: tuple[float, ...]) -> tuple[float, ...]:
+        if min(weights) <= 0:
+            raise ValueError("every weight must be above 0")
+        return weights
+
+    @model_validator(mode="after")
+    def _fits(self) -> Mixture:
+        if len(self.weights) != len(self.components):
+            raise ValueError(f"{len(self.weights)} weights do not fit {len(self.components)} components")
+        for one in self.components:
+            if one.low < self.low or one.high > self.high:
+                raise ValueError(
+                    f"the component with {one.describe()} leaves the mixture's bounds {self.low} to {self.high}"
+                )
+        return self
+
+    def length(self, task: Task, step: int, generator: torch.Generator) -> int:
+        weights = torch.tensor(self.weights, dtype=torch.float64)
+        chosen = self.components[int(torch.multinomial(weights, 1, generator=generator))]
+        return chosen.length(task, step, generator)
+
+    def possible(self, task: Task, steps: int) -> list[int]:
+        return sorted({n for one in self.components for n in one.possible(task, steps)})
+
+    def settled(self) -> int:
+        return max(one.settled() for one in self.components)
+
+    def describe(self) -> str:
+        total = sum(self.weights)
+        parts = zip(self.weights, self.components, strict=True)
+        return "; ".join(f"{weight / total:.3g} of the batches with {one.describe()}" for weight, one in parts)
+
+
+CURRICULA: dict[str, type[Curriculum]] = {
+    "uniform": Uniform,
+    "fixed": Fixed,
+    "growing": Growing,
+    "few_long": FewLong,
+    "mixture": Mixture,
+}
 
 
 def curriculum(value: dict[str, Any] | Curriculum) -> Curriculum:
-    """A curriculum from its fields.
+    """A curriculum from its fields; ``law`` names it.
 
     Raises:
-        TaskError: for an unknown law, with the nearest names.
+        TrainingError: for an unknown law or a field that does not fit, with the nearest names.
     """
     if isinstance(value, Curriculum):
         return value
     law = str(value.get("law", "uniform"))
     if law not in CURRICULA:
-        near = get_close_matches(law, CURRICULA, n=2, cutoff=0.4)
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise TaskError(f"unknown curriculum {law!r}; {hint}known: {', '.join(CURRICULA)}")
-    return CURRICULA[law](**value)
+        raise TrainingError(f"unknown curriculum {law!r}; {nearest(law, CURRICULA)}")
+    return construct(CURRICULA[law], value, f"curriculum {law}")
+
+
+def _one_of(lengths: list[int], generator: torch.Generator) -> int:
+    return lengths[int(torch.randint(len(lengths), (), generator=generator))]

@@ -1,4 +1,4 @@
-"""AdamW and its learning rate, a pure function of the step."""
+"""The optimizers, and the learning rate as a pure function of the step."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ def learning_rate(config: TrainingConfig, step: int) -> float:
     return config.learning_rate
 
 
-def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
-    """AdamW with weight decay on matrices only."""
+def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
+    """AdamW, or SGD with momentum; weight decay on matrices only (decoupled for AdamW, in the gradient for SGD)."""
     matrices = [p for n, p in model.named_parameters() if n.rsplit(".", 1)[-1].startswith("W_")]
     others = [p for n, p in model.named_parameters() if not n.rsplit(".", 1)[-1].startswith("W_")]
     groups = [
         {"params": matrices, "weight_decay": config.weight_decay},
         {"params": others, "weight_decay": 0.0},
     ]
+    if config.optimizer == "sgd":
+        return torch.optim.SGD(groups, lr=config.learning_rate, momentum=config.momentum)
     return torch.optim.AdamW(groups, lr=config.learning_rate, betas=config.betas, fused=True)

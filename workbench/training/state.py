@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import nn
 
 from workbench.runs.folder import RunError, write_atomic
 from workbench.runs.load import fill
+from workbench.runs.tensors import header
+from workbench.table.seal import BLANK, KEY, check_seal, seal
 
 NAME = "resume.safetensors"
 
@@ -26,35 +28,53 @@ class State:
         step: updates done.
         seen: position ids used in training, as sorted disjoint intervals [first, last].
         log: log lines since the last checkpoint.
+        streak: steps of the early-stop checks passed in a row.
+        scores: the latest scores, as the log takes them.
     """
 
     step: int = 0
     seen: list[list[int]] = field(default_factory=list)
     log: list[dict[str, Any]] = field(default_factory=list)
+    streak: list[int] = field(default_factory=list)
+    scores: dict[str, float | None] = field(default_factory=dict)
 
     def see(self, ids: torch.Tensor) -> None:
-        """Record consecutive ids of one batch (each row a run of consecutive ids)."""
-        starts = ids[:, 0].unique().tolist()
-        width = ids.shape[1]
-        intervals = sorted([*self.seen, *([s, s + width - 1] for s in starts)])
-        merged: list[list[int]] = []
-        for first, last in intervals:
-            if merged and first <= merged[-1][1] + 1:
-                merged[-1][1] = max(merged[-1][1], last)
-            else:
-                merged.append([first, last])
-        self.seen = merged
+        """Record the position ids of one batch."""
+        low, high = (int(end) for end in ids.aminmax())
+        # Soon every id has been seen, and this is all that a step costs.
+        if not any(first <= low and high <= last for first, last in self.seen):
+            self.seen = merged([*self.seen, *intervals(ids)])
+
+
+def intervals(ids: torch.Tensor) -> list[list[int]]:
+    """The ids as sorted disjoint intervals [first, last]."""
+    values = ids.unique()
+    breaks = (values.diff() > 1).nonzero()[:, 0]
+    ends = torch.cat([breaks, torch.tensor([len(values) - 1])])
+    starts = torch.cat([torch.tensor([0]), breaks + 1])
+    return torch.stack([values[starts], values[ends]], 1).tolist()
+
+
+def merged(parts: list[list[int]]) -> list[list[int]]:
+    """Intervals of integers as sorted disjoint ones; neighbours become one."""
+    found: list[list[int]] = []
+    for first, last in sorted(parts):
+        if found and first <= found[-1][1] + 1:
+            found[-1][1] = max(found[-1][1], last)
+        else:
+            found.append([first, last])
+    return found
 
 
 def save_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.Optimizer, state: State) -> None:
-    """Write the one resume file, atomically."""
+    """Write the one resume file, sealed and atomically."""
     names = {id(p): name for name, p in model.named_parameters()}
     tensors = {f"model.{k}": v.detach().contiguous() for k, v in model.state_dict().items()}
     for parameter, slots in optimizer.state.items():
         for slot, value in slots.items():
             tensors[f"optimizer.{slot}.{names[id(parameter)]}"] = value.contiguous()
-    metadata = {"run": run, "step": str(state.step), "seen": json.dumps(state.seen), "log": json.dumps(state.log)}
-    write_atomic(folder / NAME, save(tensors, metadata=metadata))
+    metadata = {"run": run, "state": json.dumps(vars(state)), KEY: BLANK}
+    write_atomic(folder / NAME, seal(save(tensors, metadata=metadata)))
 
 
 def load_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.Optimizer) -> State | None:
@@ -67,20 +87,20 @@ def load_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.
     if not file.is_file():
         return None
     try:
-        with safe_open(str(file), "pt") as opened:
-            metadata = opened.metadata()
-            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
-        state = State(int(metadata["step"]), json.loads(metadata["seen"]), json.loads(metadata["log"]))
-        owner = metadata["run"]
+        data = file.read_bytes()
+        check_seal(data)
+        metadata, tensors = header(data)["__metadata__"], load(data)
+        state, owner = State(**json.loads(metadata["state"])), metadata["run"]
     except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
         raise RunError(f"{file} is damaged ({error}); delete it to train again from step 0") from None
     if owner != run:
         raise RunError(f"{file} belongs to another run; delete it to train again from step 0")
     weights = {k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")}
     fill(model, weights, str(file))
-    for name, parameter in model.named_parameters():
-        slots = ("step", "exp_avg", "exp_avg_sq")
-        found = {s: tensors[f"optimizer.{s}.{name}"] for s in slots if f"optimizer.{s}.{name}" in tensors}
-        if found:
-            optimizer.state[parameter] = found
+    parameters = dict(model.named_parameters())
+    for key, value in tensors.items():
+        kind, _, rest = key.partition(".")
+        slot, _, name = rest.partition(".")
+        if kind == "optimizer":
+            optimizer.state[parameters[name]][slot] = value
     return state

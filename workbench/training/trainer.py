@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-import json
-import os
+import io
 import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
+from workbench.models.positions import PositionError
 from workbench.models.transformer import HookedTransformer
-from workbench.runs.folder import Run, RunError, canonical, sha256_of, write_atomic, writer_lock
+from workbench.runs.folder import Run, RunError
 from workbench.runs.load import weights_bytes
-from workbench.table.files import sync_folder
-from workbench.tasks.base import Batch
+from workbench.runs.lock import writer_lock
+from workbench.runs.write import remove_unfinished, sha256, write_checkpoint, write_config
+from workbench.table.files import require_room
+from workbench.tasks.base import Batch, Task, TaskError
 from workbench.tasks.seeds import generator
 from workbench.training.config import RunConfig, versions
+from workbench.training.live import Live
 from workbench.training.optimizer import learning_rate, make_optimizer
+from workbench.training.regularizers import outputs_and_penalty
+from workbench.training.same import refuse_another
 from workbench.training.schedule import checkpoint_steps
 from workbench.training.state import NAME, State, load_state, save_state
+from workbench.training.task_schedule import scheduled
 
 RESUME_EVERY_S = 30.0
+CHECKPOINT_EXTRA = 1 << 14
+"""Bytes that a checkpoint takes beside its weights: ``meta.json``, ``log.parquet``, and folders."""
 SCORED_SEQUENCES = 128
-LOG = pa.schema([("step", pa.int64()), *((k, pa.float64()) for k in ("loss", "lr", "accuracy_in", "accuracy_out"))])
+STOP_LENGTHS = 3
+"""Early stopping looks at so many of the longest trained lengths."""
+SCORES = ("loss", "penalty", "lr", "accuracy_in", "accuracy_out")
+LOG = pa.schema([("step", pa.int64()), *((k, pa.float64()) for k in SCORES)])
 
 
 class Stopped(Exception):
@@ -58,76 +69,101 @@ class Trainer:
         self.config, self.folder, self.watcher = config, folder, watcher
         self.task, self.law, self.seeds = config.task, config.training, config.seeds
         self.schedule = checkpoint_steps(self.law.steps, self.law.checkpoints.log, self.law.checkpoints.linear)
-        self.scores: dict[str, float | None] = {}
+        self.live = Live(folder)
         self.stopping = False
 
     def run(self) -> Run:
-        """Train to the last step and return the run.
+        """Train to the last step, or to where the run ends early, and return the run.
 
         Raises:
             Stopped: after SIGTERM or Ctrl-C, with everything saved; the same call continues.
         """
         with writer_lock(self.folder):
             run = self._open()
-            if self.law.steps in run.steps:
-                return run
-            torch.set_num_threads(self.law.threads)
-            self.model = HookedTransformer(self.config.model, seed=self.seeds.init)
-            self.optimizer = make_optimizer(self.model, self.law)
-            self.state = load_state(self.folder, run.id, self.model, self.optimizer) or State()
-            with self._signals():
-                self._loop(run)
+            remove_unfinished(self.folder)
+            self._check(run)
+            if not run.finished:
+                self._train(run)
+            # Here also where the run had been killed after its last checkpoint.
             (self.folder / NAME).unlink(missing_ok=True)
-            (self.folder / "live.jsonl").unlink(missing_ok=True)
+            self.live.remove()
         return run
+
+    def _check(self, run: Run) -> None:
+        """Refuse to go on upon a damaged checkpoint."""
+        for step in run.steps:
+            try:
+                run.verify(step)
+            except RunError as error:
+                raise RunError(f"{error}; restore it, or remove its folder to go on without it") from None
+
+    def _train(self, run: Run) -> None:
+        """Train from where the run has got to."""
+        torch.set_num_threads(self.law.threads)
+        self.model = HookedTransformer(self.config.model, seed=self.seeds.init)
+        self.optimizer = make_optimizer(self.model, self.law)
+        require_room(self.folder, self._room(run))
+        self.state = load_state(self.folder, run.id, self.model, self.optimizer) or State()
+        self.live.restart(self.state.log)
+        with self._signals():
+            self._loop(run)
+
+    def _room(self, run: Run) -> int:
+        """Bytes that the rest of the run takes: its checkpoints, and two resume files while one replaces the other."""
+        weights = sum(int(p.numel() * p.element_size()) for p in self.model.state_dict().values())
+        missing = len(set(self.schedule) - set(run.steps))
+        return missing * (weights + CHECKPOINT_EXTRA) + 2 * 3 * weights
 
     def _open(self) -> Run:
         """The run in the folder: this one, begun or new."""
-        wanted = self.config.as_json()
-        file = self.folder / "run.json"
-        if not file.exists():
-            write_atomic(file, (json.dumps(wanted, indent=1) + "\n").encode())
+        if not (self.folder / "run.json").exists():
+            write_config(self.folder, self.config.as_json())
         run = Run.open(self.folder)
-        if run.id != wanted["id"]:
-            parts = ("task", "model", "training", "seeds")
-            differing = [k for k in parts if canonical(run.config[k]) != canonical(wanted[k])]
-            raise RunError(
-                f"{self.folder} holds another run (its {' and '.join(differing)} differ); choose another --out"
-            )
+        refuse_another(run, self.config)
         return run
 
     def _loop(self, run: Run) -> None:
         last_resume = time.monotonic()
         due = set(self.schedule)
-        with open(self.folder / "live.jsonl", "a", encoding="utf-8") as live:
-            while True:
-                step = self.state.step
-                if step in due:
-                    self.scores |= self._score()
-                    self._log(step, live)
-                    self._checkpoint(run, step)
-                    live.truncate(0)
-                if step >= self.law.steps:
-                    return
-                if self.stopping or time.monotonic() - last_resume > RESUME_EVERY_S:
-                    save_state(self.folder, run.id, self.model, self.optimizer, self.state)
-                    last_resume = time.monotonic()
-                if self.stopping:
-                    raise Stopped(f"stopped at step {step:,} of {self.law.steps:,}; the same command continues")
-                self._update(step)
-                if step % max(1, self.law.steps // 200) == 0:
-                    self._log(step, live)
-                if self.watcher:
-                    self.watcher(self.state.step, self.scores)
+        lengths = self.law.curriculum.possible(self.task, self.law.steps)[-STOP_LENGTHS:]
+        while True:
+            step = self.state.step
+            ended = self._ended(step, lengths)
+            checkpoint = step in due or bool(ended)
+            if checkpoint:
+                self._refuse_infinite(step)
+            # Before the checkpoint, so that whatever has one is never computed again.
+            if checkpoint or self.stopping or time.monotonic() - last_resume > RESUME_EVERY_S:
+                save_state(self.folder, run.id, self.model, self.optimizer, self.state)
+                last_resume = time.monotonic()
+            if checkpoint:
+                self.state.scores |= self._score()
+                self._log(step)
+                self._checkpoint(run, step, ended)
+                self.live.restart()
+            if step >= self.law.steps or ended:
+                return
+            if self.stopping:
+                raise Stopped(f"stopped at step {step:,} of {self.law.steps:,}; the same command continues")
+            self._update(step)
+            if step % max(1, self.law.steps // 200) == 0:
+                self._log(step)
+            if self.watcher:
+                self.watcher(self.state.step, self.state.scores)
 
     def batch(self, step: int) -> tuple[Batch, torch.Tensor]:
         """The batch of update ``step`` and its position ids: a pure function of (data seed, step)."""
         g = generator("data", self.seeds.data, step)
-        length = self.law.curriculum.length(self.task, step, g)
-        batch = self.task.sample(self.law.batch_size, length, g, "training")
+        task = self.task_at(step)
+        length = self.law.curriculum.length(task, step, g)
+        batch = task.sample(self.law.batch_size, length, g, "training")
         model = self.config.model
         ids = model.ids.training(len(batch), batch.tokens.shape[1], model.n_ctx, g, batch.position_ids)
         return batch, ids
+
+    def task_at(self, step: int) -> Task:
+        """The task of update ``step``: the run's own, but for parameters that are still on their way to it."""
+        return scheduled(self.task, self.law.task_schedule, step)
 
     def _update(self, step: int) -> None:
         batch, ids = self.batch(step)
@@ -135,66 +171,77 @@ class Trainer:
         rate = learning_rate(self.law, step)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        loss = self.task.loss(self.model(batch.tokens, ids), batch)
-        if not bool(loss.isfinite()):
+        outputs, penalty = outputs_and_penalty(self.model, batch, ids, self.law.regularizers)
+        loss = self.task_at(step).loss(outputs, batch)
+        whole = loss if penalty is None else loss + penalty
+        if not bool(whole.isfinite()):
             raise RunError(f"{self.folder}: the loss is no longer finite at step {step}; lower the learning rate")
         self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        whole.backward()
         if self.law.clip:
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.law.clip)
         self.optimizer.step()
         self.state.step = step + 1
-        self.scores |= {"loss": float(loss.detach()), "lr": rate}
+        self.state.scores |= {"loss": float(loss.detach()), "lr": rate}
+        if penalty is not None:
+            self.state.scores["penalty"] = float(penalty.detach())
+
+    @torch.no_grad()
+    def _ended(self, step: int, lengths: Sequence[int]) -> str:
+        """Why training ends at ``step`` before its last one, or "" where it goes on."""
+        stop = self.law.early_stop
+        if stop is None or step >= self.law.steps or not stop.due(step, self.law.settled):
+            return ""
+        found = [self._accuracy(n, stop.sequences, "early stop", step) for n in lengths]
+        self.state.streak = stop.streak(self.state.streak, step, min(found))
+        return stop.reason(lengths, self.state.streak) if stop.ends(self.state.streak) else ""
 
     @torch.no_grad()
     def _score(self) -> dict[str, float | None]:
         """Accuracy at the longest training length and at twice it, for watching only: nothing is selected."""
         longest = self.law.trained_length
-        return {
-            "accuracy_in": self._accuracy(longest),
-            "accuracy_out": self._accuracy(self.task.next_length(2 * longest)),
-        }
+        beyond = None
+        with suppress(PositionError, TaskError):  # a length that the positions cannot read, or the task does not have
+            beyond = self._accuracy(self.task.next_length(2 * longest), SCORED_SEQUENCES, "watch")
+        return {"accuracy_in": self._accuracy(longest, SCORED_SEQUENCES, "watch"), "accuracy_out": beyond}
 
-    def _accuracy(self, length: int) -> float | None:
-        g = generator("watch", self.seeds.evaluation, length)
-        batch = self.task.sample(SCORED_SEQUENCES, length, g, "matched")
-        positions = batch.tokens.shape[1]
-        if self.config.model.positions.table and positions > self.config.model.n_ctx:
-            return None
-        ids = self.config.model.ids.evaluation(positions, self.config.model.n_ctx, batch.position_ids)
+    def _accuracy(self, length: int, sequences: int, *purpose: object) -> float:
+        """Accuracy on the matched law at one length, on sequences of their own for each purpose."""
+        g = generator(purpose[0], self.seeds.evaluation, *purpose[1:], length)
+        batch = self.task.sample(sequences, length, g, "matched")
+        ids = self.config.model.ids.evaluation(batch.tokens.shape[1], self.config.model.n_ctx, batch.position_ids)
         right = self.task.correct(self.model(batch.tokens, ids), batch)
         return float(self.task.answered(right, batch).double().mean())
 
-    def _log(self, step: int, live: Any) -> None:
+    def _log(self, step: int) -> None:
         if self.state.log and self.state.log[-1]["step"] == step:
             self.state.log.pop()
-        line = {"step": step, **{k: self.scores.get(k) for k in ("loss", "lr", "accuracy_in", "accuracy_out")}}
+        line = {"step": step, **{k: self.state.scores.get(k) for k in SCORES}}
         self.state.log.append(line)
-        live.write(json.dumps({**line, "time": time.time()}) + "\n")
-        live.flush()
+        self.live.add(line)
 
-    def _checkpoint(self, run: Run, step: int) -> None:
-        """Write a checkpoint as a whole folder, renamed once; one that exists must hold the same bytes."""
-        final = run.step_path(step)
+    def _checkpoint(self, run: Run, step: int, ended: str) -> None:
+        """Write the checkpoint; one that exists must hold the same weights, and stays."""
         weights = weights_bytes(self.model)
-        tmp = final.with_name(f".{final.name}.{os.getpid()}.tmp")
-        tmp.mkdir(parents=True, exist_ok=True)
-        write_atomic(tmp / "model.safetensors", weights)
-        sha = sha256_of(tmp / "model.safetensors")
-        if final.exists():
-            _remove(tmp)
-            if run.meta(step)["sha256"] != sha:
-                raise RunError(
-                    f"{final} holds other weights than this training gives at step {step}: torch, its build or "
-                    f"the thread count changed; train into another folder"
-                )
-        else:
-            meta = {"step": step, "sha256": sha, "trained_ids": self.state.seen, "versions": versions()}
-            write_atomic(tmp / "meta.json", json.dumps(meta).encode())
-            pq.write_table(pa.Table.from_pylist(self.state.log, schema=LOG), tmp / "log.parquet")
-            os.replace(tmp, final)
-            sync_folder(final.parent)
+        if step not in run.steps:
+            facts = {"ended": ended} if ended else {}
+            write_checkpoint(run, step, weights, self.state.seen, self._log_bytes(), versions=versions(), **facts)
+        elif run.meta(step)["sha256"] != sha256(weights):
+            raise RunError(
+                f"{run.step_path(step)} holds other weights than this training gives at step {step}: torch, its build "
+                f"or the thread count changed; train into another folder"
+            )
         self.state.log = []
+
+    def _refuse_infinite(self, step: int) -> None:
+        """The loss is looked at before each update, and so does not tell what the last one did to the weights."""
+        if not all(bool(p.isfinite().all()) for p in self.model.parameters()):
+            raise RunError(f"{self.folder}: the weights are no longer finite at step {step}; lower the learning rate")
+
+    def _log_bytes(self) -> bytes:
+        file = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist(self.state.log, schema=LOG), file)
+        return file.getvalue()
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
@@ -212,9 +259,3 @@ class Trainer:
         finally:
             for s, handler in old.items():
                 signal.signal(s, handler)
-
-
-def _remove(folder: Path) -> None:
-    for file in folder.iterdir():
-        file.unlink()
-    folder.rmdir()

@@ -11,7 +11,7 @@ from workbench.dashboard import attention, panel, words
 from workbench.dashboard.cursor import Cursor, Notice, write
 from workbench.dashboard.cursorbar import bar
 from workbench.dashboard.headgrid import grid_shell
-from workbench.dashboard.panels import COLUMNS, PANELS, ROWS
+from workbench.dashboard.panels import BY_ID, COLUMNS, PANELS, ROWS
 from workbench.dashboard.shell import banner, command, icon, problems
 from workbench.dashboard.store import RunView
 
@@ -40,7 +40,7 @@ def page(run: RunView, cursor: Cursor, notices: Sequence[Notice], names: Sequenc
                     className="headline",
                     **{"aria-live": "polite"},
                 ),
-                *(evidence(run) if len(run.frame) else [unmeasured(run)]),
+                *(evidence(run) if len(run.frame) else [unmeasured(run), training(run)]),
                 html.Div(
                     [
                         html.Div(
@@ -55,6 +55,7 @@ def page(run: RunView, cursor: Cursor, notices: Sequence[Notice], names: Sequenc
                     ],
                     className="matrix attention-row",
                 ),
+                *([training(run)] if len(run.frame) else []),
             ],
             className="content run-page",
         ),
@@ -70,6 +71,7 @@ def stores(run: RunView, cursor: Cursor) -> list[dcc.Store]:
         "head": f"{cursor.layer}.{cursor.head}",
         "sample": cursor.sample,
         "run-version": run.signature,
+        "log-version": run.log_signature,
         "run-check": None,
         "keep-run": None,
         "link": {"path": "/run", "run": run.name, "href": write(cursor, run)},
@@ -125,6 +127,20 @@ def matrix(run: RunView) -> html.Div:
             if one.row == row:
                 cells.append(grid_shell(one, run) if one.id == "head-grid" else panel.shell(one, run.specs))
     return html.Div(cells, className="matrix")
+
+
+def training(run: RunView) -> html.Div:
+    """How training went, and goes: the one row that needs no measurement."""
+    return html.Div(
+        [
+            html.Div(
+                [html.H2("Training"), html.P("Did it learn?", className="soft"), html.P(id="rail-training")],
+                className="rail",
+            ),
+            panel.shell(BY_ID["loss"], run.specs),
+        ],
+        className="matrix training-row",
+    )
 
 
 def legend() -> html.P:

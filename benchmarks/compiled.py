@@ -1,0 +1,57 @@
+"""Compiled programs on strings of length 9,996 at the edge of their languages: every prefix against the evaluator.
+
+    python -m benchmarks.compiled [LENGTH]
+
+Not a race but the long half of a proof: the tests do the same at length 996. Minutes in one thread, because
+attention at every prefix is quadratic.
+"""
+
+from __future__ import annotations
+
+import sys
+from time import process_time
+
+import torch
+
+from benchmarks.table import Line
+from workbench.theory.compiler import compile
+from workbench.theory.crasp_evaluator import evaluate
+from workbench.theory.near_misses import planted
+from workbench.theory.programs import unique_right
+from workbench.theory.zoo import ZOO, Case
+
+LENGTH = 9_996
+UR_4 = Case(
+    "unique_right_4", "UR over a, b, c, d", unique_right("abcd"), "C-RASP[local]", 1, 0,
+    planted(("ab", "cd", "a"), ("ab", "dc", "b")),
+)  # fmt: skip
+
+
+def mismatches(case: Case, length: int, log_scaled: bool, dtype: str) -> Line:
+    """How many prefixes of how many strings the compiled program and the evaluator differ on."""
+    strings = case.near_misses(length)
+    start = process_time()
+    compiled = compile(case.program, length, log_scaled=log_scaled, dtype=dtype)  # type: ignore[arg-type]
+    found, wanted = compiled.evaluate(strings), evaluate(case.program, strings)
+    wrong = sum(int((found[name] != wanted[name]).sum()) for name in wanted)
+    option = f"{dtype}, log-scaled" if log_scaled else dtype
+    note = f"{len(strings)} strings, {process_time() - start:.0f} s"
+    return Line(f"{case.name} ({option})", "mismatches", wrong, 0.0, note, at_most=True)
+
+
+def measure(length: int = LENGTH) -> list[Line]:
+    torch.set_num_threads(1)
+    found = []
+    for case in (*ZOO.values(), UR_4):
+        found.append(mismatches(case, length, False, "float32"))
+        print(f"{found[-1].what}: {found[-1].value:.0f} mismatches, {found[-1].note}", file=sys.stderr)
+    for name in ("dyck_1", "contains_ab"):
+        found += [mismatches(ZOO[name], length, *option) for option in ((False, "float64"), (True, "float32"))]
+    found += [mismatches(UR_4, length, *option) for option in ((False, "float64"), (True, "float32"))]
+    return found
+
+
+if __name__ == "__main__":
+    from benchmarks.table import show
+
+    show(measure(int(sys.argv[1]) if len(sys.argv) > 1 else LENGTH))

@@ -1,0 +1,90 @@
+"""The road of any task with any position scheme: a few steps, saved, loaded, measured. Nothing is listed by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from workbench.measure.batch import execute, plan
+from workbench.models import ModelConfig
+from workbench.models.positions import ENCODINGS, ID_LAWS
+from workbench.table import Table
+from workbench.tasks import Task, find_task
+from workbench.tasks.registry import family_of, task_names
+from workbench.tasks.seeds import generator
+from workbench.training.config import RunConfig, TrainingConfig
+from workbench.training.trainer import Trainer
+
+MEASURED = {"behaviour", "probes.summary"}
+STEPS, SEQUENCES = 3, 32
+
+
+def defaults() -> dict[str, Task]:
+    """Every known task that its defaults make."""
+    found = {name: find_task(name) for name in task_names()}
+    return {name: cls() for name, cls in found.items() if not any(f.is_required() for f in cls.model_fields.values())}
+
+
+TASKS = defaults()
+FAMILIES: dict[str, str] = {}
+"""One task of each family: the first one listed."""
+for _name, _task in TASKS.items():
+    FAMILIES.setdefault(family_of(type(_task)), _name)
+
+
+def coupled(task: Task) -> bool:
+    """Whether a task couples position ids."""
+    return task.sample(1, task.next_length(1), generator("coupled")).position_ids is not None
+
+
+def schemes(task: Task) -> list[tuple[str, str]]:
+    """Every encoding with every id law that the task allows."""
+    laws = [name for name, law in ID_LAWS.items() if coupled(task) or not law.coupled]
+    return [(encoding, law) for encoding in ENCODINGS for law in laws]
+
+
+def few(task: Task) -> list[tuple[str, str]]:
+    """Every encoding and every id law at least once."""
+    return [(e, i) for e, i in schemes(task) if i == "arange" or e == "learned"]
+
+
+def travel(folder: Path, name: str, positions: str, ids: str) -> None:
+    """Train, save, load and measure; everything that holds whatever the task and the scheme are is asserted."""
+    task = TASKS[name]
+    low = task.next_length(1)
+    lengths = task.lengths(low, task.next_length(max(9, low + 4)))
+    longest = lengths[-1]
+    model = ModelConfig(
+        d_vocab=task.d_vocab, d_vocab_out=task.d_vocab_out, n_layers=2, d_model=8, n_heads=2, n_ctx=4 * longest + 4,
+        positions=positions, ids=ids,
+    )  # fmt: skip
+    law = TrainingConfig(
+        steps=STEPS, batch_size=8, curriculum={"law": "uniform", "low": low, "high": longest},
+        checkpoints={"log": 0, "linear": 1},
+    )  # fmt: skip
+    run = Trainer(RunConfig(task=task, model=model, training=law), folder).run()
+    assert run.steps == [0, STEPS]
+    todo = plan([run.path], only=sorted(MEASURED), steps=[STEPS], sequences=SEQUENCES)
+    assert execute(todo, "serial") == []
+    table = Table.load(run.path)
+    assert table.problems == []
+    assert set(table.frame()["measurement"]) == MEASURED
+    check_accuracy(table, task, positions, ids, longest, readable=todo.items[0].grid.lengths[-1])
+    odd = table.sql("select * from rows where status = 'ok' and value is null and label = ''")
+    assert odd.empty, odd
+
+
+def check_accuracy(table: Table, task: Task, positions: str, ids: str, longest: int, readable: int) -> None:
+    accuracy = table.frame(quantity="accuracy")
+    assert accuracy["value"].between(0, 1).all()
+    assert set(accuracy["law"]) == {"matched", "challenge"}
+    encoding = ENCODINGS[positions]
+    if not encoding.table and ids in ("arange", "random_offset"):
+        assert readable >= 8 * longest
+    assert accuracy["length"].max() == readable >= longest
+    statuses = set(accuracy[accuracy["length"] > longest]["status"])
+    if not encoding.absolute:
+        assert statuses <= {"ok"}
+    elif ids == "arange":
+        assert statuses <= {"unseen_position"}
+    shown = task.prompt_of(longest) is not None
+    assert set(accuracy["mode"]) == ({"teacher_forced", "free_running"} if shown else {"teacher_forced"})

@@ -1,0 +1,40 @@
+"""A small part of the campaign of kills and damages; all of it is ``make campaign``."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_whatever_is_killed_goes_on_and_whatever_is_damaged_is_found() -> None:
+    words = [
+        sys.executable,
+        "-m",
+        "benchmarks.campaign",
+        "--kill-every",
+        "50",
+        "--damage-every",
+        "10",
+        "--workers",
+        "2",
+    ]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    counted = {line: int(count) for line, count in re.findall(r"^(\w.*?) +(\d+) +0$", done.stdout, re.MULTILINE)}
+    for line in (
+        "training: SIGKILL",
+        "training: SIGTERM",
+        "training: disk full",
+        "measuring: SIGKILL",
+        "damage: bit flipped",
+    ):
+        assert counted[line] > 0, done.stdout
+    assert counted["all"] == sum(count for line, count in counted.items() if line != "all")

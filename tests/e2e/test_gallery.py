@@ -1,0 +1,78 @@
+"""The gallery that ships with the repository: small, whole, what its file says, and measured to the same numbers."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from workbench.cli.check import damage
+from workbench.cli.sweep import config_of
+from workbench.cli.sweep_file import read_sweep
+from workbench.measure.batch import execute, plan
+from workbench.runs import Run, find_runs
+from workbench.table import Table
+
+pytestmark = pytest.mark.e2e
+
+ROOT = Path(__file__).resolve().parents[2]
+GALLERY = ROOT / "checkpoints" / "gallery"
+SWEEP = read_sweep(ROOT / "sweeps" / "gallery.yaml")
+SEQUENCES = dict(SWEEP.measure or {})["sequences"]
+KEYS = ["law", "length", "position", "site", "layer", "head", "measurement", "quantity", "target", "mode", "control"]
+
+
+def test_it_is_small_and_holds_only_what_is_shown() -> None:
+    files = [file for file in GALLERY.rglob("*") if file.is_file()]
+    assert sum(file.stat().st_size for file in files) <= 12e6
+    assert {file.name for file in files} <= {
+        "run.json", "model.safetensors", "meta.json", "log.parquet", "table.parquet"
+    }  # fmt: skip
+    for run in find_runs(GALLERY):
+        assert run.config["model"]["d_model"] <= 32
+        assert damage(run) == []
+
+
+def test_every_run_is_a_cell_of_its_file() -> None:
+    held = {run.name: run.id for run in find_runs(GALLERY)}
+    assert held == {cell.name: config_of(cell).as_json()["id"] for cell in SWEEP.cells}
+
+
+def test_nothing_is_left_to_measure() -> None:
+    todo = plan([GALLERY], sequences=SEQUENCES)
+    assert (todo.items, todo.problems) == ([], [])
+    assert Table.load(GALLERY).problems == []
+
+
+def test_it_tells_the_story() -> None:
+    verdicts = Table.load(GALLERY).sql(
+        "select run, max_by(label, step) as verdict from rows where quantity = 'verdict' group by run"
+    )
+    assert {"scale-robust", "length-coupled", "not fitted", "undecided"} <= set(verdicts["verdict"])
+
+
+@pytest.mark.parametrize("name", ["majority_nope_s0", "flip_flop_rotary_s0"])
+def test_measured_again_it_gives_the_same_numbers(tmp_path: Path, name: str) -> None:
+    run = Run.open(shutil.copytree(GALLERY / name, tmp_path / name))
+    step = run.steps[-1]
+    kept = Table.load(run.path).frame(step=step)
+    (run.path / "table.parquet").unlink()
+    assert execute(plan([run.path], steps=[step], sequences=SEQUENCES), "serial") == []
+    made = Table.load(run.path).frame(step=step)
+    assert len(made) == len(kept)
+    both = by_key(kept).join(by_key(made), lsuffix="_kept", rsuffix="_made", how="inner")
+    assert len(both) == len(kept)
+    assert (both["status_kept"] == both["status_made"]).all()
+    assert (both["label_kept"] == both["label_made"]).all()
+    for column in ("value", "low", "high"):
+        # Sums may round otherwise on another processor; where a string sits on an edge, one of 256 may tip.
+        pd.testing.assert_series_equal(
+            both[f"{column}_kept"], both[f"{column}_made"], check_names=False, rtol=1e-3, atol=5e-3
+        )
+
+
+def by_key(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows under what tells them apart."""
+    return frame.set_index(KEYS).sort_index()

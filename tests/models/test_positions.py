@@ -1,0 +1,207 @@
+"""Id laws against their definitions, encodings against closed forms, and what bad input gets."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+import torch
+
+from workbench.models import ModelConfig
+from workbench.models.encodings import Rotary, alibi_slopes, turn
+from workbench.models.positions import ENCODINGS, ID_LAWS, Coupled, Pose, PositionError, RandomSubset, encoding, id_law
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+# ---- id laws ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("chunks", [2, 3, 5])
+@pytest.mark.parametrize("pos", [1, 2, 7, 19])
+def test_pose_ids_rise_strictly_and_jump_at_most_once_per_cut(chunks: int, pos: int) -> None:
+    ids = Pose(chunks=chunks).training(500, pos, 20, seeded())
+    assert ids.shape == (500, pos)
+    assert int(ids.min()) >= 1
+    assert int(ids.max()) <= 19
+    steps = ids.diff(dim=1)
+    assert bool((steps >= 1).all())
+    assert int((steps > 1).sum(1).max() if pos > 1 else 0) <= chunks - 1
+    assert Pose(chunks=chunks).evaluation(pos, 20).tolist() == [list(range(1, pos + 1))]
+
+
+def test_pose_with_two_chunks_has_the_law_of_its_definition() -> None:
+    """All draws of the definition, enumerated, against frequencies; l = 3, n_ctx = 6."""
+    length, n_ctx = 3, 6
+    expected: Counter[tuple[int, ...]] = Counter()
+    for cut, a, b in itertools.product(range(1, length), *[range(1, n_ctx - length + 1)] * 2):
+        first = range(min(a, b), min(a, b) + cut)
+        second = range(max(a, b) + cut, max(a, b) + length)
+        expected[*first, *second] += 1
+    total, draws = expected.total(), 40_000
+    found = Counter(map(tuple, Pose().training(draws, length, n_ctx, seeded()).tolist()))
+    assert set(found) == set(expected)
+    for ids, count in expected.items():
+        assert found[ids] / draws == pytest.approx(count / total, abs=0.012), ids
+
+
+def test_random_subsets_are_sorted_distinct_and_uniform() -> None:
+    law, n_ctx, pos, draws = RandomSubset(), 6, 3, 40_000
+    ids = law.training(draws, pos, n_ctx, seeded())
+    found = Counter(map(tuple, ids.tolist()))
+    assert set(found) == set(itertools.combinations(range(n_ctx), pos))
+    assert all(count / draws == pytest.approx(1 / 20, abs=0.006) for count in found.values())
+    assert law.training(2, 6, 6, seeded()).tolist() == [list(range(6))] * 2
+
+
+def test_random_subsets_of_evaluation_depend_on_the_number_of_tokens_alone() -> None:
+    law = RandomSubset()
+    assert not law.consistent
+    for pos in (1, 10, 40):
+        before = torch.get_rng_state()
+        first, again = law.evaluation(pos, 100), law.evaluation(pos, 100)
+        assert torch.equal(first, again)
+        assert torch.equal(torch.get_rng_state(), before), "evaluation must not touch the global generator"
+        assert first.unique().shape == (pos,)
+        assert int(first.max()) < 100
+    assert law.evaluation(40, 100)[0, :10].tolist() != law.evaluation(10, 100)[0].tolist()
+
+
+# BOS b1..b4 SEP b'1..b'4, and a chain of two assignments with input-dependent ids.
+PARITY = [0, 1, 2, 3, 4, 0, 1, 2, 3, 4]
+CHAIN = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0, 6, 7, 8, 9, 10, 11]
+
+
+@pytest.mark.parametrize("given", [PARITY, CHAIN], ids=["parity", "chain"])
+def test_coupled_ids_are_shifted_together_and_zeros_stay(given: list[int]) -> None:
+    coupled, n_ctx = torch.tensor([given]), 20
+    law = Coupled()
+    assert law.evaluation(len(given), n_ctx, coupled).tolist() == [given]
+    ids = law.training(4000, len(given), n_ctx, seeded(), coupled)
+    offsets = ids[:, 1] - coupled[0, 1]
+    assert torch.equal(ids, torch.where(coupled == 0, 0, coupled + offsets[:, None]))
+    room = n_ctx - 1 - max(given)
+    counts = offsets.bincount(minlength=room + 1)
+    assert len(counts) == room + 1, "every offset that fits, and no other"
+    assert bool(((counts / 4000 - 1 / (room + 1)).abs() < 0.03).all())
+
+
+def test_coupled_ids_have_an_offset_of_their_own_in_every_row() -> None:
+    coupled = torch.tensor([[0, 1, 2, 0, 2], [0, 7, 8, 9, 9]])
+    ids = torch.cat([Coupled().training(2, 5, 10, seeded(s), coupled) for s in range(50)])
+    assert set(ids[1::2, 1].tolist()) == {7}, "9 is the largest id there is"
+    assert set(ids[::2, 1].tolist()) == set(range(1, 9))
+
+
+@pytest.mark.parametrize("name", ID_LAWS)
+def test_training_ids_fit_the_context_and_come_from_the_generator_alone(name: str) -> None:
+    law, coupled = id_law(name), torch.tensor([PARITY])
+    ids, again, other = (law.training(64, 10, 32, seeded(s), coupled) for s in (1, 1, 2))
+    assert torch.equal(ids, again)
+    assert name == "arange" or not torch.equal(ids, other)
+    assert 0 <= int(ids.min()) <= int(ids.max()) < 32
+    assert ids.shape in ((64, 10), (1, 10))
+
+
+@pytest.mark.parametrize("name", [n for n, law in ID_LAWS.items() if law.consistent and not law.coupled])
+def test_consistent_laws_give_a_prefix_the_same_ids(name: str) -> None:
+    law = id_law(name)
+    assert torch.equal(law.evaluation(30, 64)[:, :11], law.evaluation(11, 64))
+
+
+def test_offsets_and_ids_agree_with_plain_python() -> None:
+    """Chunks of PoSE once more, by the words of its definition on the numbers that were drawn."""
+    rng = random.Random(0)
+    for _ in range(50):
+        pos, n_ctx, chunks = rng.randint(2, 9), rng.randint(12, 30), rng.randint(2, 4)
+        g, seed = seeded(0), rng.randint(0, 999)
+        g.manual_seed(seed)
+        cuts = sorted(torch.randint(1, pos, (1, chunks - 1), generator=g)[0].tolist())
+        starts = sorted(torch.randint(1, n_ctx - pos + 1, (1, chunks), generator=g)[0].tolist())
+        ids, bounds = [], [0, *cuts, pos]
+        for chunk, (first, last) in enumerate(itertools.pairwise(bounds)):
+            ids += [starts[chunk] + place for place in range(first, last)]
+        assert Pose(chunks=chunks).training(1, pos, n_ctx, seeded(seed)).tolist() == [ids]
+
+
+# ---- encodings --------------------------------------------------------------------------------------
+def test_alibi_slopes_are_the_published_ones() -> None:
+    like = torch.zeros(())
+    assert alibi_slopes(8, like).tolist() == [2.0**-i for i in range(1, 9)]
+    assert alibi_slopes(16, like)[1::2].tolist() == [2.0**-i for i in range(1, 9)]
+    assert alibi_slopes(16, like)[0].item() == pytest.approx(2**-0.5)
+    assert alibi_slopes(2, torch.zeros((), dtype=torch.float64)).dtype == torch.float64
+
+
+def test_rotary_scalings_slow_what_they_say() -> None:
+    ids, d_head = torch.tensor([[3]]), 8
+
+    def angles(**parameters: Any) -> torch.Tensor:
+        cos, sin = turn(ids, d_head, Rotary(**parameters), torch.float64)
+        return torch.atan2(sin, cos)[0, 0, 0]
+
+    plain, linear = angles(base=100.0), angles(base=100.0, scaling="linear", factor=4.0)
+    ntk = angles(base=100.0, scaling="ntk", factor=4.0)
+    assert plain[0].item() == pytest.approx(3.0)
+    assert torch.allclose(linear, plain / 4, atol=1e-12)
+    assert ntk[0].item() == pytest.approx(plain[0].item()), "the fastest pair stays"
+    assert ntk[-1].item() == pytest.approx(plain[-1].item() / 4), "the slowest is slowed by the factor"
+
+
+# ---- bad input --------------------------------------------------------------------------------------
+MODEL = {"d_vocab": 3, "n_layers": 1, "d_model": 4, "n_heads": 1, "n_ctx": 8}
+
+
+@pytest.mark.parametrize(("changes", "sentence"), [
+    ({"positions": "rotory"}, "did you mean rotary"),
+    ({"positions": "zzz"}, "known: none, learned, sinusoidal, rotary, alibi, limit"),
+    ({"ids": "random_ofset"}, "did you mean random_offset"),
+    ({"positions": {"name": "limit", "periode": 3}}, "limit: no parameter 'periode'; it has period, locality"),
+    ({"positions": {"name": "limit", "period": 0}}, "limit: period=0: input should be greater than or equal to 1"),
+    ({"positions": {"name": "alibi", "slope": 1}}, "alibi: no parameter 'slope'; it has none"),
+    ({"positions": {"name": "rotary", "scaling": "ntk"}}, "goes with a factor above 1"),
+    ({"positions": {"name": "rotary", "factor": 2.0}}, "here scaling is none and factor 2"),
+    ({"ids": {"name": "pose", "chunks": 1}}, "chunks=1: input should be greater than or equal to 2"),
+])  # fmt: skip
+def test_unknown_schemes_and_parameters_are_named(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(PositionError, match=sentence):
+        ModelConfig(**{**MODEL, **changes})
+
+
+@pytest.mark.parametrize(("changes", "sentence"), [
+    ({"positions": "rotary", "d_head": 3}, "even d_head, not 3"),
+    ({"positions": {"name": "rotary", "scaling": "ntk", "factor": 2.0}, "d_head": 2}, "d_head of 4 or more, not 2"),
+    ({"positions": "sinusoidal", "d_model": 5}, "even d_model, not 5"),
+    ({"log_scaling": "local"}, "bias of limit positions, but positions are none"),
+    ({"attention": "linear", "log_scaling": "all"}, "linear attention has no scores to scale"),
+    ({"attention": "linear", "positions": "alibi"}, "takes positions none, learned or sinusoidal, not alibi"),
+    ({"attention": "linear", "positions": "rotary"}, "not rotary, which acts on scores"),
+])  # fmt: skip
+def test_what_does_not_go_together_is_refused(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        ModelConfig(**{**MODEL, **changes})
+
+
+@pytest.mark.parametrize(("name", "least"), [("random_offset", 20), ("pose", 21), ("random_subset", 20)])
+def test_lengths_without_ids_are_refused(name: str, least: int) -> None:
+    law = id_law(name)
+    law.check(20, least)
+    for refused in (lambda: law.check(20, least - 1), lambda: law.training(1, 20, least - 1, seeded())):
+        with pytest.raises(PositionError, match=f"{name} needs n_ctx of at least {least}, but it is {least - 1}"):
+            refused()
+
+
+def test_coupled_ids_that_do_not_exist_or_fit_are_refused() -> None:
+    with pytest.raises(PositionError, match="come from the task, and this batch has none"):
+        Coupled().evaluation(4, 16)
+    with pytest.raises(PositionError, match="coupled needs n_ctx of at least 5, but it is 4"):
+        Coupled().training(2, 10, 4, seeded(), torch.tensor([PARITY]))
+
+
+def test_registries_know_every_scheme_by_its_own_name() -> None:
+    assert all(encoding(name).name == name for name in ENCODINGS)
+    assert all(id_law(name).name == name for name in ID_LAWS)
+    assert encoding(Rotary(base=5.0)).base == 5.0  # type: ignore[attr-defined]

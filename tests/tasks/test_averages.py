@@ -1,0 +1,75 @@
+"""SimpleTask: a sine of the mean."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from workbench.tasks import TaskError, make_task
+
+
+@pytest.mark.parametrize("omega", [0.5, 2.0, 10.0])
+def test_simple_agrees_with_the_oracle_on_every_string(omega, every_string):
+    """All 2^10 strings."""
+    task = make_task("simple", omega=omega)
+    strings = every_string(2, 10)
+    batch = task.label(strings)
+    assert batch.mask[:, 1:].all()
+    for string, target in zip(strings.tolist(), batch.targets[:, 1:, 0].tolist(), strict=True):
+        assert target == pytest.approx(task.reference(string), abs=1e-5)
+    assert torch.allclose((omega * batch.output_summary[:, 1:]).sin(), batch.targets[:, 1:, 0])
+    zeros, ones = batch.update_summary[:, 1:].unbind(2)
+    assert torch.allclose((zeros - ones) / (zeros + ones), batch.output_summary[:, 1:])
+
+
+@pytest.mark.parametrize(("omega", "tolerance"), [(2.0, 0.1), (10.0, 0.1), (3.0, 0.4)])
+@pytest.mark.parametrize("length", [1, 7, 30])
+def test_simple_chance_is_that_of_the_best_constant(omega, tolerance, length):
+    values = [math.sin(omega * (length - 2 * j) / length) for j in range(length + 1)]
+    best = max(sum(low <= v <= low + 2 * tolerance + 1e-6 for v in values) for low in values)
+    task = make_task("simple", omega=omega, tolerance=tolerance)
+    for law in ("matched", "challenge"):
+        assert task.chance(law, length) == pytest.approx(best / (length + 1))
+
+
+@pytest.mark.science
+@pytest.mark.parametrize("law", ["training", "matched", "challenge"])
+def test_simple_draws_every_number_of_ones_evenly(law, seeded, assert_law):
+    task = make_task("simple")
+    batch = task.sample(20_000, 12, seeded(0), law)
+    assert_law((batch.tokens[:, 1:] == 2).sum(1), [1 / 13] * 13)
+    found = task.shortcuts(batch, 12)
+    assert found["position_only"].mean() == pytest.approx(task.chance(law, 12), abs=0.015)
+
+
+@pytest.mark.science
+def test_simple_is_hidden_from_windows_on_the_challenge_law(seeded):
+    task = make_task("simple", tolerance=0.05)
+    matched = task.shortcuts(task.sample(6_000, 400, seeded(1), "matched"), 50)
+    challenge = task.shortcuts(task.sample(6_000, 400, seeded(2), "challenge"), 50)
+    for name in ("first_window", "last_window"):
+        assert challenge[name].mean() < task.chance("challenge", 400) + 0.05
+        assert matched[name].mean() > challenge[name].mean() + 0.08
+
+
+def test_vector_answers_count_as_right_when_every_component_is(seeded):
+    """Through the base: four answers in two dimensions, tolerance .1; the best constant is right for two."""
+    task = make_task("in_context_kgram", symbols=2)
+    values = torch.tensor([[0.0, 1.0], [0.05, 0.95], [0.5, 0.5], [1.0, 0.0]])
+    assert task._in_best_reach(values).tolist() == [True, True, False, False]
+    assert task._within(values, values + 0.1).tolist() == [True] * 4
+    assert task._within(values, values + torch.tensor([0.0, 0.11])).tolist() == [False] * 4
+
+
+def test_a_mean_is_a_constant_too():
+    """No value is within .1 of all others, their mean is."""
+    task = make_task("in_context_kgram", symbols=2)
+    values = torch.tensor([[0.4, 0.6], [0.6, 0.4]])
+    assert task._in_best_reach(values).all()
+
+
+def test_impossible_parameters_are_refused():
+    with pytest.raises(TaskError, match="simple: omega must be a number above 0 and at most 64, not 0"):
+        make_task("simple", omega=0)

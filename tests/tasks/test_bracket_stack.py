@@ -1,0 +1,170 @@
+"""Brackets of several types to a bounded depth: labels, the folded walk, and both laws by enumeration."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from fractions import Fraction
+from itertools import product
+
+import pytest
+import torch
+
+from workbench.tasks import TaskError, make_task
+from workbench.tasks.counting_stack import folded
+
+MANY = 12_000
+
+
+def unmatched(string: list[str]) -> list[str]:
+    """What is left when neighbours that match are removed until there are none: a second oracle."""
+    rest = list(string)
+    while True:
+        at = next((i for i in range(len(rest) - 1) if rest[i][0] + rest[i + 1][0] == "()" and rest[i][1:] == rest[i + 1][1:]), None)  # fmt: skip
+        if at is None:
+            return rest
+        del rest[at : at + 2]
+
+
+@pytest.mark.parametrize("ask", ["close", "next"])
+@pytest.mark.parametrize(("k", "depth", "length"), [(2, 2, 6), (2, 5, 5), (3, 3, 4)])
+def test_labels_agree_with_the_oracle_on_every_string(k, depth, length, ask, every_string):
+    """All 4^6, 4^5 and 6^4 strings, by the stack and by removing what matches."""
+    task = make_task("dyck_k", k=k, depth=depth, ask=ask)
+    strings = every_string(2 * k, length)
+    batch = task.label(strings)
+    rows = zip(strings.tolist(), batch.targets[:, 1:].tolist(), batch.mask[:, 1:].tolist(), strict=True)
+    for string, target, mask in rows:
+        found = [t if m else None for t, m in zip(target, mask, strict=True)]
+        assert found == task.reference(string)
+        names = [task.tokens_names[t] for t in string]
+        left = [unmatched(names[:n]) for n in range(length + 1)]
+        broken = any(len(rest) > depth or any(s[0] == ")" for s in rest) for rest in left)
+        if broken:
+            assert found[-1] is None
+        elif ask == "close":
+            assert (found[-1] is None) == (not left[-1])
+            assert not left[-1] or task.output_names[found[-1]] == ")" + left[-1][-1][1:]
+        else:
+            may = set(task.output_names[found[-1]].split())
+            assert ("<eos>" in may) == (not left[-1])
+            assert ("(1" in may) == (len(left[-1]) < depth)
+            assert {s for s in may if s[0] == ")"} == ({")" + left[-1][-1][1:]} if left[-1] else set())
+
+
+def test_the_stack_by_hand():
+    batch = make_task("dyck_k", k=2, depth=3).label(torch.tensor([[1, 3, 4, 2, 2]]))
+    assert batch.update_summary[0, 1:].tolist() == [[1, 0], [1 + 3 * 2, 0], [1, 0], [0, 0], [0, 1]]
+    assert batch.output_summary[0, 1:].tolist() == [0, 1, 0, 2, 2]
+    assert batch.mask[0].tolist() == [False, True, True, True, False, False]
+
+
+@pytest.mark.parametrize("ask", ["close", "next"])
+def test_update_summary_can_be_carried_on_and_determines_the_answer(ask, every_string):
+    batch = make_task("dyck_k", k=2, depth=3, ask=ask).label(every_string(4, 6))
+    state, tokens = batch.update_summary[:, 1:], batch.tokens[:, 1:, None]
+
+    def kinds(*columns: torch.Tensor) -> int:
+        return len(torch.cat([c.reshape(-1, c.shape[-1]) for c in columns], 1).unique(dim=0))
+
+    assert kinds(state[:, :-1], tokens[:, 1:]) == kinds(state[:, :-1], tokens[:, 1:], state[:, 1:])
+    asked = torch.stack([batch.targets[:, 1:], batch.mask[:, 1:].long(), batch.output_summary[:, 1:]], -1)
+    assert kinds(state) == kinds(state, asked)
+
+
+def reflected(length: int, bound: int) -> dict[tuple[int, ...], Fraction]:
+    """Probability of every sequence of heights of the walk that goes up at 0, down at the bound, else evenly."""
+    paths = {(0,): Fraction(1)}
+    for _ in range(length):
+        longer: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
+        for path, share in paths.items():
+            here = path[-1]
+            steps = [1] if here == 0 else [-1] if here == bound else [1, -1]
+            for step in steps:
+                longer[(*path, here + step)] += share / len(steps)
+        paths = longer
+    return {path[1:]: share for path, share in paths.items()}
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 5])
+def test_a_folded_walk_is_the_reflected_walk(bound):
+    """Exactly: over all 2^9 walks."""
+    walks = torch.tensor(list(product([1, -1], repeat=9))).cumsum(1)
+    found = Counter(map(tuple, folded(walks, bound).tolist()))
+    assert {path: Fraction(count, 2**9) for path, count in found.items()} == reflected(9, bound)
+
+
+@pytest.mark.parametrize(("depth", "length"), [(2, 7), (3, 7), (4, 9), (10, 5)])
+def test_chance_of_next_is_that_of_the_best_constant(depth, length):
+    law = reflected(length, depth)
+    full = sum(share for path, share in law.items() if path[-1] == depth)
+    task = make_task("dyck_k", k=3, depth=depth, ask="next")
+    assert task.chance("matched", length) == pytest.approx(float(max(full, 1 - full)) / 3)
+    assert task.chance("challenge", length) == make_task("dyck_k", k=3).chance("matched", length) == 1 / 3
+
+
+def heights(batch_tokens: torch.Tensor) -> list[tuple[int, ...]]:
+    return list(map(tuple, torch.where(batch_tokens % 2 == 1, 1, -1).cumsum(1).tolist()))
+
+
+def number(paths: list[tuple[int, ...]], law: dict[tuple[int, ...], Fraction]) -> tuple[torch.Tensor, list[float]]:
+    place = {path: i for i, path in enumerate(law)}
+    return torch.tensor([place[path] for path in paths]), [float(share) for share in law.values()]
+
+
+@pytest.mark.science
+@pytest.mark.parametrize("depth", [2, 3, 4])
+def test_every_sequence_of_depths_has_its_probability(depth, seeded, assert_law):
+    task = make_task("dyck_k", k=2, depth=depth)
+    batch = task.sample(MANY, 7, seeded(depth), "matched")
+    assert_law(*number(heights(batch.tokens[:, 1:]), reflected(7, depth)))
+    openings = batch.tokens[:, 1:][batch.tokens[:, 1:] % 2 == 1]
+    assert_law(openings // 2, [0.5, 0.5])
+    assert batch.mask[:, -1].all()
+
+
+@pytest.mark.science
+@pytest.mark.parametrize("depth", [2, 3, 5])
+def test_every_sequence_of_depths_of_the_challenge_law_has_its_probability(depth, seeded, assert_law):
+    """Length 9, N = 3: the bracket asked about is the 5th symbol, and the process is conditioned around it."""
+    law: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
+    before = {path: p for path, p in reflected(4, depth).items() if path[-1] <= depth - 2}
+    for first, p_first in before.items():
+        base = first[-1] + 1
+        after = {path: p for path, p in reflected(4, depth - base).items() if path[-1] == 0}
+        for second, p_second in after.items():
+            share = p_first / sum(before.values()) * p_second / sum(after.values())
+            law[(*first, base, *(base + h for h in second))] += share
+    batch = make_task("dyck_k", k=2, depth=depth).sample(MANY, 9, seeded(depth), "challenge", window=3)
+    assert (batch.meta["answer_position"] == 5).all()
+    assert_law(*number(heights(batch.tokens[:, 1:]), law))
+
+
+@pytest.mark.science
+@pytest.mark.parametrize("ask", ["close", "next"])
+def test_the_bracket_asked_about_is_out_of_sight(ask, seeded, assert_law):
+    window, length = 20, 121
+    task = make_task("dyck_k", k=4, depth=6, ask=ask)
+    batch = task.sample(2_000, length, seeded(1), "challenge", window)
+    place, tokens = batch.meta["answer_position"], batch.tokens
+    assert_law((place - 21) // 2, [1 / 41] * 41)  # 21, 23, .., 101
+    assert torch.equal(tokens.gather(1, place[:, None])[:, 0] // 2, batch.targets[:, -1])
+    assert [task.reference(row)[-1] for row in tokens[:100, 1:].tolist()] == batch.targets[:100, -1].tolist()
+    found = task.shortcuts(batch, window)
+    assert found["last_token"].mean() == pytest.approx(1 / 4, abs=0.05)
+    assert found["position_only"].mean() == pytest.approx(1 / 4, abs=0.04)
+    assert found["last_window"].max() <= 1 / 4
+    assert found["first_window"].mean() <= 1 / 4 + 0.03
+
+
+def test_the_last_window_shows_most_brackets_on_the_matched_law(seeded):
+    task = make_task("dyck_k", k=4, depth=6)
+    found = task.shortcuts(task.sample(2_000, 121, seeded(2), "matched"), 20)
+    assert found["last_window"].mean() > 0.9
+
+
+def test_impossible_depths_are_refused_in_one_sentence():
+    with pytest.raises(TaskError) as caught:
+        make_task("dyck_k", k=32, depth=30)
+    assert str(caught.value) == "dyck_k: depth must be an integer from 2 to 12 where k is 32, not 30"
+    assert make_task("dyck_k", k=32, depth=12).depth == 12
+    assert make_task("dyck_k").lengths(1, 6) == [1, 3, 5]

@@ -1,0 +1,272 @@
+"""Predictions: the published labels, what is derived here proved again, and silence where theory is silent."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from theory.languages_by_hand import KNOWN
+
+from workbench.tasks.base import TaskError
+from workbench.tasks.dfa import Automaton
+from workbench.tasks.registry import make_task, task_names
+from workbench.theory.claims import ENTRIES
+from workbench.theory.crasp_builder import Predicate, Q, all_of, any_of, count, program
+from workbench.theory.crasp_evaluator import evaluate
+from workbench.theory.deciders import find_certificate, in_crasp
+from workbench.theory.errors import TheoryError
+from workbench.theory.exclusion import exclude
+from workbench.theory.maps import regular_map
+from workbench.theory.predict import Positions, Prediction, one_line, predict, predict_regex
+from workbench.theory.published import labelled
+from workbench.theory.zoo import ZOO
+
+SEP = "<sep>"
+VERDICTS = {"guaranteed", "not expressible", "open", "not decided"}
+
+
+@pytest.mark.parametrize(("key", "positions", "label", "source"), labelled())
+def test_predictions_agree_with_every_published_label(key: str, positions: str, label: bool, source: str) -> None:
+    said = predict(key, positions)
+    assert said.verdict == ("guaranteed" if label else "not expressible")
+    assert any(r.source == source and r.expressible == label for r in said.reported)
+
+
+def test_the_labels_are_those_of_the_papers() -> None:
+    rows = labelled()
+    assert len(rows) == 2 * 32 + 10
+    out = {(key, positions) for key, positions, label, _ in rows if not label}
+    assert ("tomita_4", "none") in out
+    assert ("tomita_4", "learned") not in out
+    assert {key for key, positions in out if positions == "learned"} == {
+        "nf", "nb", "parity", "addition", "tomita_3", "tomita_5", "tomita_6", "zero_two", "nl_last", "nr_last",
+    }  # fmt: skip
+
+
+@pytest.mark.science
+@pytest.mark.parametrize("name", task_names())
+def test_every_task_of_the_house_has_a_prediction(name: str) -> None:
+    for positions in ("none", "learned", "rotary"):
+        said = predict(name, positions)
+        assert said.verdict in VERDICTS
+        assert said.reason
+        assert (said.theorem == "none") == (said.verdict in ("open", "not decided"))
+        assert said.line == one_line(name, positions)
+    assert predict(name, "rotary").verdict == "open"
+
+
+@pytest.mark.science
+def test_without_positions_is_never_more_than_with_them() -> None:
+    for name in {*task_names(), *ENTRIES, *ZOO}:
+        if predict(name, "none").verdict == "guaranteed":
+            assert predict(name, "learned").verdict == "guaranteed", name
+
+
+def test_the_theorem_is_silent_about_other_encodings_and_other_ids() -> None:
+    for positions in ("rotary", "alibi", "sinusoidal"):
+        said = predict("uf", positions)
+        assert (said.verdict, said.theorem, said.language_class) == ("open", "none", "")
+        assert "guaranteed" in said.reason  # what it would be for absolute positions
+    arange = predict("uf", Positions("learned", "arange"))
+    assert arange.verdict == "open"
+    assert "random_offset" in arange.reason
+    assert predict("parity", Positions("learned", "arange")).verdict == "not expressible"
+
+
+@pytest.mark.parametrize(
+    ("subject", "period", "locality", "verdict"),
+    [
+        ("aaaa_star", 4, 0, "guaranteed"),
+        ("aaaa_star", 8, 3, "guaranteed"),
+        ("aaaa_star", 2, 3, "not decided"),
+        ("tomita_4", 1, 2, "guaranteed"),
+        ("tomita_4", 1, 1, "not decided"),
+        ("ur", 1, 1, "guaranteed"),
+        ("ur", 1, 0, "not decided"),
+        ("tomita_6", 12, 9, "not expressible"),
+        ("majority", 1, 0, "guaranteed"),
+    ],
+)
+def test_limit_positions_must_offer_what_the_program_reads(
+    subject: str, period: int, locality: int, verdict: str
+) -> None:
+    assert predict(subject, Positions("limit", "arange", period, locality)).verdict == verdict
+
+
+def test_parameters_change_the_map() -> None:
+    assert predict("mod_p_mean", "none", p=1, k=0).verdict == "guaranteed"
+    assert predict("mod_p_mean", "none", p=3).verdict == "not expressible"
+    assert predict("mod_p_mean", Positions("limit", "arange", 3, 0), p=3).verdict == "guaranteed"
+    assert predict("mod_p_mean", Positions("limit", "arange", 2, 0), p=3).verdict == "not decided"
+    assert predict("kgram_retrieval", "none", k=1).verdict == "guaranteed"
+    assert predict("kgram_retrieval", "none", k=2).verdict == "not expressible"
+    assert predict("kgram_retrieval", Positions("limit", "arange", 1, 1), k=2).verdict == "not decided"
+    assert predict("tomita", "none", n=7).subject == "tomita_7"
+    assert predict("regular", "learned", regex="(aab)*").verdict == "guaranteed"
+
+
+def test_names_of_the_literature_are_understood() -> None:
+    for name, subject in (
+        ("T4", "tomita_4"),
+        ("D_12", "bounded_dyck_12"),
+        ("unique copy", "uf"),
+        ("repeat-copy", "nf"),
+        ("bin_majority", "majority"),
+    ):
+        assert predict(name, "learned").subject == subject
+    with pytest.raises(TheoryError, match="did you mean parity"):
+        predict("paritty")
+    with pytest.raises(TheoryError, match="did you mean rotary"):
+        predict("uf", "rotery")
+    with pytest.raises(TaskError, match="at most 7"):
+        predict("tomita_8")
+    assert one_line("paritty").startswith("no prediction: nothing is known about 'paritty'")
+
+
+def test_regular_expressions_with_and_without_positions() -> None:
+    def verdicts(expression: str, alphabet: str | None = None) -> tuple[str, str]:
+        said = [predict_regex(expression, p, alphabet=alphabet) for p in ("none", "learned")]
+        return said[0].verdict, said[1].verdict
+
+    assert verdicts("(ab|ba)*") == ("guaranteed", "guaranteed")
+    assert verdicts("(ab|bba)*") == ("not expressible", "guaranteed")
+    assert verdicts("(b|ab*a)*") == ("not expressible", "not expressible")
+    assert verdicts("(a|b|c)*ab(a|b|c)*") == ("not expressible", "guaranteed")
+    assert predict_regex("(a|b)*b", "none", "neutral_symbol").verdict == "not expressible"
+    assert predict_regex("(a|b)*b", "none", "last_position").verdict == "guaranteed"
+    with pytest.raises(TaskError, match="never closed"):
+        predict_regex("(ab", "none")
+
+
+@pytest.mark.science
+def test_what_no_decider_reaches_is_not_decided() -> None:
+    said = predict_regex("(aa(b|a)(b|a)(b)*ba)*", "learned")
+    assert (said.verdict, said.theorem, said.program) == ("not decided", "none", "")
+
+
+def test_programs_behind_a_guarantee_can_be_had() -> None:
+    assert predict("ur", "learned").programs() == [ZOO["ur"].program]
+    (own,) = predict_regex("(ab|bba)*", "learned").programs()
+    assert own.fragment == "C-RASP[local]"
+    assert predict("parity", "learned").programs() == []
+
+
+def test_a_map_is_expressible_only_if_every_answer_is() -> None:
+    states = predict("bounded_dyck", "none", n=3, ask="state")
+    assert states.verdict == "guaranteed"
+    assert predict("tomita", "none", n=4, ask="state").verdict == "not expressible"
+    assert predict("tomita", "learned", n=4, ask="next").verdict == "guaranteed"
+
+
+# ---- what is derived here, proved again ----------------------------------------------------------
+@pytest.mark.parametrize(
+    "name",
+    ["parity", "flip_flop", "even_pairs", "mod_count", "cycle_navigation", "tomita", "symmetric_group", "zero_two"],
+)
+def test_automata_behind_tasks_answer_like_their_reference(name: str) -> None:
+    task = make_task(name)
+    found = regular_map(task)
+    assert found is not None
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        tokens = rng.integers(1, task.d_vocab, 12)
+        state, said = found.automaton.start, []
+        for token in tokens:
+            state = int(found.automaton.table[state, token - 1])
+            said.append(int(found.answers[state]))
+        assert said == [-1 if a is None else a for a in task.reference(tokens.tolist())]
+
+
+def test_left_neighbours_without_positions_are_out_and_right_ones_in() -> None:
+    def without(expression: str) -> str:
+        return in_crasp(Automaton.from_regex(expression, "abs"), "last_position").decision
+
+    assert without("(a|b)*as(a|b)*") == "no"  # UL: the letter before the only s is a
+    assert without("(a|b)*as(a|b|s)*") == "no"  # NLFirst
+    assert without("(a|b)*sa(a|b)*") == "yes"  # UR
+    assert without("(a|b)*sa(a|b|s)*") == "yes"  # NRFirst
+    for last in ("(a|b|s)*sa(a|b)*", "(a|b|s)*as(a|b)*"):  # NRLast, NLLast
+        assert exclude(Automaton.from_regex(last, "abs")) is not None
+
+
+def test_the_positionless_program_for_right_neighbours() -> None:
+    """NEXT_a: the query is s, and an a stands where count(count(Q(s)) >= 1) = 2."""
+    letters = "abc"
+    answers: dict[str, Predicate] = {
+        f"NEXT_{a}": any_of(Q(s) & (count(Q(a) & (count(count(Q(s)) >= 1) == 2)) >= 1) for s in letters)
+        for a in letters
+    }
+    own, zoo = program([*letters, SEP], answers, outputs=list(answers)), ZOO["nr_first"].program  # type: ignore[arg-type]
+    assert own.fragment == "C-RASP[]"
+    for n in range(2, 6):
+        contexts = itertools.product(letters, repeat=n)
+        strings = [(*c, SEP, q) for c in contexts for q in letters if q in c[:-1]]
+        mine, theirs = (evaluate(p, np.array([p.ids(s) for s in strings])) for p in (own, zoo))
+        for a in letters:
+            assert np.array_equal(mine[f"NEXT_{a}"][:, -1], theirs[f"NEXT_{a}"][:, -1])
+
+
+@pytest.mark.parametrize("forward", [True, False])
+def test_copying_different_letters_of_a_fixed_alphabet_needs_no_positions(forward: bool) -> None:
+    """What the caveat on uf and ub says: how many places lie from a letter to the end tells the order."""
+    letters = "abcd"
+    inside = count(Q(SEP)) == 0
+    places = {a: count(all_of([inside, count(Q(a)) >= 1])) for a in letters}
+    given = {a: count(Q(a) & inside) >= 1 for a in letters}
+    whole, written = count(inside), ~inside
+    lines: dict[str, Predicate] = {}
+    for a in letters:
+        first = places[a] == whole if forward else places[a] == 1
+        steps = [
+            all_of([Q(s), written, given[a], (places[a] + 1 == places[s]) if forward else (places[a] == places[s] + 1)])
+            for s in letters
+        ]
+        lines[f"NEXT_{a}"] = any_of([all_of([Q(SEP), given[a], first]), *steps])
+    lines["NEXT_end"] = any_of(
+        all_of([Q(s), written, (places[s] == 1) if forward else (places[s] == whole)]) for s in letters
+    )
+    own = program([*letters, SEP], lines, outputs=list(lines))  # type: ignore[arg-type]
+    assert own.fragment == "C-RASP[]"
+    for n in range(1, 5):
+        for x in itertools.permutations(letters, n):
+            y = x if forward else x[::-1]
+            values = evaluate(own, np.array([own.ids((*x, SEP, *y))]))
+            for i, wanted in enumerate([*y, "end"]):
+                assert [name[5:] for name, v in values.items() if v[0, n + i]] == [wanted]
+
+
+def test_pairs_that_are_followed_cannot_be_counted_but_can_be_read() -> None:
+    """k-gram retrieval, k = 2: the strings whose only 00 that something follows is followed by 1."""
+
+    def step(state: tuple[str, str], symbol: str) -> tuple[str, str]:
+        recent, found = state
+        if recent == "00":
+            found = "many" if found != "none" else symbol
+        return (recent + symbol)[-2:], found
+
+    language = Automaton.explore("01", ("", "none"), step, lambda state: state[1] == "1").minimal()
+    assert in_crasp(language, "last_position").decision == "no"
+    found = find_certificate(language)
+    assert found is not None
+    assert found.locality <= 2
+
+
+def test_shares_of_a_residue_class_tell_even_from_odd() -> None:
+    even = Automaton.from_regex("(00)*(10)*", "01")
+    assert in_crasp(even, "last_position").decision == "no"
+
+
+def test_addition_modulo_a_number_is_excluded() -> None:
+    digits = Automaton.explore("01234", 0, lambda total, d: (total + int(d)) % 5, lambda total: total == 0)
+    assert exclude(digits) is not None
+
+
+def test_star_free_languages_carry_the_note_on_state_space_models() -> None:
+    def texts(said: Prediction) -> str:
+        return " ".join(note.text for note in said.notes)
+
+    assert "not star-free" in texts(predict_regex("(aa)*", "none"))
+    assert texts(predict("zero_two", "none")).startswith("star-free")
+    assert "recognised" in texts(predict_regex("(a|b|e)*be*", "learned"))
+    assert KNOWN["S*be*"].star_free

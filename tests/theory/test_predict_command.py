@@ -1,0 +1,73 @@
+"""``lengthlens predict``: what is printed, and one sentence for whatever the user can mend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from typer.testing import CliRunner
+
+from workbench.cli.errors import say
+from workbench.cli.main import app
+
+Output = Callable[..., str]
+
+
+@pytest.fixture
+def output() -> Output:
+    def run(*arguments: str) -> str:
+        done = CliRunner().invoke(app, ["predict", *arguments])
+        if done.exception and not isinstance(done.exception, SystemExit):
+            sentence = say(done.exception)
+            assert sentence is not None, done.exception
+            return f"error: {sentence}"
+        return done.output
+
+    return run
+
+
+def test_a_task_by_default_without_and_with_positions(output: Output) -> None:
+    text = output("tomita_4")
+    assert "tomita_4 · positions none: not expressible" in text
+    assert "tomita_4 · positions learned, ids random_offset: guaranteed" in text
+    assert "program   tomita_4" in text
+    assert "100 / 85.4 / 84.4 %" in text
+
+
+def test_a_regular_expression_with_its_algebra_and_program(output: Output) -> None:
+    text = output("--regex", "(ab|ba)*", "--positions", "none", "--program")
+    assert "(ab|ba)* · positions none: guaranteed" in text
+    assert "accept :=" in text
+    assert "star-free yes; R-trivial no; R-omega yes" in text
+
+
+def test_settings_reach_the_task_and_the_positions(output: Output) -> None:
+    text = output("aaaa_star", "--positions", "limit", "--set", "positions.period=2")
+    assert "limit (period 2): not decided" in text
+    assert "mod_p_mean" in output("mod_p_mean", "--set", "task.p=5", "--positions", "none")
+
+
+def test_notes_that_were_not_checked_say_so(output: Output) -> None:
+    assert "recalled, not checked" in output("parity", "--positions", "none")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "say what to predict"),
+        (("parity", "--regex", "a*"), "say what to predict"),
+        (("paritty",), "did you mean parity"),
+        (("parity", "--positions", "rotery"), "did you mean rotary"),
+        (("--regex", "(a"), "never closed"),
+        (("parity", "--alphabet", "ab"), "goes with --regex"),
+        (("--regex", "a*", "--acceptance", "first"), "last or neutral"),
+        (("parity", "--set", "model.layers=2"), "--set takes"),
+        (("parity", "--set", "task.m=2"), "unknown parameter"),
+        (("--regex", "a*", "--set", "task.n=2"), "no parameters"),
+        (("parity", "--positions", "none", "--set", "positions.period=2"), "only limit positions"),
+    ],
+)
+def test_mistakes_get_one_sentence(output: Output, arguments: tuple[str, ...], says: str) -> None:
+    text = output(*arguments)
+    assert text.startswith("error: ")
+    assert says in text

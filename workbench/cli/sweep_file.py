@@ -1,0 +1,211 @@
+"""Reading a sweep: a YAML file that describes a grid of runs, as cells with a name and settings each."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from workbench.cli.errors import UsageError
+from workbench.cli.options import DEFAULTS
+from workbench.table.errors import nearest
+
+OPTIONS = ("task", *DEFAULTS)
+SECTIONS = ("task", "model", "training", "seeds")
+TOP = ("out", "base", "grid", "measure")
+MEASURE = ("only", "steps", "lengths", "sequences", "set")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a sweep.
+
+    Attributes:
+        name: its folder below the sweep's, made from what varies.
+        settings: every setting of the cell, by option name or dotted path.
+        varying: those that tell it from the others.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    varying: Mapping[str, Any]
+
+    @property
+    def task(self) -> str:
+        return str(self.settings["task"])
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The named options of ``lengthlens train``."""
+        return {key: value for key, value in self.settings.items() if key in DEFAULTS}
+
+    @property
+    def assignments(self) -> list[tuple[list[str], Any]]:
+        """What ``--set`` would say."""
+        return [(key.split("."), value) for key, value in self.settings.items() if "." in key]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep as its file describes it.
+
+    Attributes:
+        out: folder of the runs; None where the file names none.
+        cells: the runs.
+        measure: options of measuring, or None where nothing is to be measured.
+    """
+
+    out: Path | None
+    cells: tuple[Cell, ...]
+    measure: Mapping[str, Any] | None
+
+
+def read_sweep(file: Path) -> Sweep:
+    """The sweep that a file describes.
+
+    Raises:
+        UsageError: for anything that cannot be read or does not exist; names the file and the key.
+    """
+    try:
+        content = yaml.load(file.read_bytes(), Loader=_Loader)
+    except yaml.YAMLError as error:
+        raise UsageError(f"{file} is no YAML: {' '.join(str(error).split())}") from None
+    try:
+        return _sweep(content)
+    except UsageError as error:
+        raise UsageError(f"{file}: {error}") from None
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml ships no types
+    """YAML in which a key that is given twice is an error, not silently the last one."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        twice = next((key for i, key in enumerate(keys) if key in keys[:i]), None)
+        if twice is not None:
+            raise yaml.constructor.ConstructorError(None, None, f"the key {twice!r} is given twice", node.start_mark)
+        made: dict[Any, Any] = super().construct_mapping(node, deep)
+        return made
+
+
+def _sweep(content: Any) -> Sweep:
+    content = _mapping(content, "a sweep", TOP)
+    base = _settings(content.get("base") or {}, "base")
+    grids = content.get("grid") or {}
+    drawn = [point for grid in (grids if isinstance(grids, list) else [grids]) for point in _points(grid)]
+    varying = _varying([labels for _, labels in drawn])
+    cells = []
+    for settings, labels in drawn:
+        whole = {**base, **settings}
+        if "task" not in whole:
+            raise UsageError("no task; name one under base, or several under grid")
+        name = "-".join(label for axis, label in labels.items() if axis in varying) or "run"
+        told = {key: value for key, value in settings.items() if len({repr(s.get(key)) for s, _ in drawn}) > 1}
+        cells.append(Cell(name, whole, told))
+    _distinct(cells)
+    out = content.get("out")
+    return Sweep(None if out is None else Path(str(out)), tuple(cells), _measure(content.get("measure")))
+
+
+def _points(grid: Any) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
+    """The settings of every point of one grid, and a label per axis."""
+    axes = _mapping(grid, "grid")
+    choices = [[(axis, point) for point in _axis(axis, values)] for axis, values in axes.items()]
+    for chosen in itertools.product(*choices):
+        settings: dict[str, Any] = {}
+        for axis, (_, point) in chosen:
+            for key, value in point.items():
+                if key in settings:
+                    raise UsageError(f"grid: {axis} sets {key}, which another axis sets as well")
+                settings[key] = value
+        yield settings, {axis: label for axis, (label, _) in chosen}
+
+
+def _axis(axis: str, values: Any) -> list[tuple[str, dict[str, Any]]]:
+    """The points along one axis: a label and settings each."""
+    if not isinstance(values, list) or not values:
+        raise UsageError(f"grid: {axis} takes a list of values, e.g. [1, 2], not {values!r}")
+    if _known(axis):
+        return [(_label(axis, value), {axis: value}) for value in values]
+    if not all(isinstance(value, dict) for value in values):
+        raise UsageError(f"grid: there is no setting {axis!r}; {nearest(axis, OPTIONS)}")
+    points = []
+    for value in values:
+        settings = _settings({k: v for k, v in value.items() if k != "name"}, f"grid: {axis}")
+        label = _slug(value["name"]) if "name" in value else "-".join(_label(k, v) for k, v in settings.items())
+        points.append((label, settings))
+    return points
+
+
+def _settings(values: Any, where: str) -> dict[str, Any]:
+    settings = _mapping(values, where)
+    for key in settings:
+        if not _known(key):
+            raise UsageError(f"{where}: there is no setting {key!r}; {nearest(key, OPTIONS)}")
+    return settings
+
+
+def _known(key: str) -> bool:
+    """Whether a key is an option of ``train`` or a path of its ``--set``."""
+    section, dot, rest = key.partition(".")
+    return key in OPTIONS or bool(dot and rest and section in SECTIONS)
+
+
+def _mapping(value: Any, where: str, known: tuple[str, ...] | None = None) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise UsageError(f"{where} must be a mapping of keys to values, not {value!r}")
+    made = {str(key): inner for key, inner in value.items()}
+    for key in made:
+        if known is not None and key not in known:
+            raise UsageError(f"{where} has no key {key!r}; {nearest(key, known)}")
+    return made
+
+
+def _varying(labels: list[dict[str, str]]) -> set[str]:
+    """The axes along which the cells differ; an axis that some grid lacks is one."""
+    axes = {axis for one in labels for axis in one}
+    return {axis for axis in axes if len({one.get(axis) for one in labels}) > 1}
+
+
+def _distinct(cells: list[Cell]) -> None:
+    seen: dict[str, Cell] = {}
+    for cell in cells:
+        if cell.name in seen:
+            raise UsageError(
+                f"grid: two cells are called {cell.name!r} (their settings: {dict(seen[cell.name].varying)} and "
+                f"{dict(cell.varying)}); drop one, or tell them apart by a `name`"
+            )
+        seen[cell.name] = cell
+
+
+def _label(key: str, value: Any) -> str:
+    """A short name of one setting: words as they are, numbers after their key."""
+    short = key.rpartition(".")[2]
+    if isinstance(value, dict):
+        inner = [v if k in ("name", "law") else f"{k}{v}" for k, v in value.items()]
+        return _slug("_".join(map(str, inner)))
+    words = isinstance(value, str) and not value[:1].isdigit()
+    return _slug(value if words else f"{short}{value}")
+
+
+def _slug(value: Any) -> str:
+    """Text that is safe as the name of a folder."""
+    return re.sub(r"[^A-Za-z0-9_.+]+", "_", str(value)).strip("_.") or "_"
+
+
+def _measure(value: Any) -> Mapping[str, Any] | None:
+    if value is None or value is False:
+        return None
+    options = {} if value is True else _mapping(value, "measure", MEASURE)
+    for key in ("only", "lengths", "steps"):
+        given = options.get(key, [])
+        kind = str if key == "only" else int
+        if given != "last" and not (isinstance(given, list) and all(type(one) is kind for one in given)):
+            raise UsageError(f"measure: {key} takes a list{' or last' * (key == 'steps')}, not {given!r}")
+    _mapping(options.get("set", {}), "measure: set")
+    return options

@@ -1,0 +1,58 @@
+"""What encodings and id laws share: frozen configs in a registry, stated by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+S = TypeVar("S", bound="Scheme")
+
+
+class PositionError(Exception):
+    """A position scheme that does not exist, or a length that the scheme cannot read.
+
+    Not a ValueError: pydantic would wrap it, and the sentence would drown in a validation report.
+    """
+
+
+class Scheme(BaseModel):
+    """One entry of a registry: its name and its parameters."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+
+
+def named(kind: str, registry: Mapping[str, type[S]], value: str | Mapping[str, Any] | S) -> S:
+    """An entry of ``registry`` from its name, from ``{"name": ..., **parameters}``, or as it is.
+
+    Raises:
+        PositionError: for an unknown name, with the nearest ones, or a parameter that does not exist or fit.
+    """
+    if isinstance(value, Scheme):
+        return value  # type: ignore[return-value]  # mypy narrows to Scheme, the caller knows which
+    fields: dict[str, Any] = {"name": value} if isinstance(value, str) else dict(value)
+    name = str(fields.get("name"))
+    if name not in registry:
+        near = get_close_matches(name, registry, n=2, cutoff=0.4)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        raise PositionError(f"unknown {kind} {name!r}; {hint}known: {', '.join(registry)}")
+    try:
+        return registry[name](**fields)
+    except ValidationError as error:
+        raise PositionError(f"{kind} {name}: {_problem(registry[name], error)}") from None
+
+
+def _problem(scheme: type[Scheme], error: ValidationError) -> str:
+    """The first problem of a validation report as one clause."""
+    first = error.errors()[0]
+    where, message = ".".join(str(part) for part in first["loc"]), str(first["msg"])
+    if first["type"] == "extra_forbidden":
+        parameters = [name for name in scheme.model_fields if name != "name"]
+        return f"no parameter {where!r}; it has {', '.join(parameters) or 'none'}"
+    if first["type"] == "value_error":
+        return message.removeprefix("Value error, ")
+    return f"{where}={first['input']!r}: {message[0].lower()}{message[1:]}"

@@ -1,0 +1,186 @@
+"""Taking in foreign TransformerLens checkpoints as a run: the same weights in our format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from torch import Tensor
+
+from workbench.models.config import ModelConfig
+from workbench.models.transformer import HookedTransformer
+from workbench.models.upstream import FOLDED, UpstreamError, fields_of_config, fields_of_weights, our_weights
+from workbench.runs.folder import FORMAT, Run, RunError, run_id, sha256_of
+from workbench.runs.foreign import checkpoint_files, read_weights
+from workbench.runs.ids import check_training_ids
+from workbench.runs.load import fill, weights_bytes
+from workbench.runs.lock import writer_lock
+from workbench.runs.write import remove_unfinished, write_checkpoint, write_config
+from workbench.tasks.base import Task
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """Checkpoints of one foreign training run, and what their owner says of them.
+
+    Attributes:
+        source: the folder of checkpoint files.
+        task: the task; its token and answer ids are the model's.
+        lengths: shortest and longest prefix length in training.
+        stated: fields of ModelConfig that neither files nor config tell, or that are to win over them.
+        config: a JSON file with TransformerLens's config; None = ``config.json`` in the folder, if there.
+        files: which files to take; None = all.
+        task_source: ``file.py:Class`` for an unpackaged task.
+    """
+
+    source: Path
+    task: Task
+    lengths: tuple[int, int]
+    stated: Mapping[str, Any] = field(default_factory=dict)
+    config: Path | None = None
+    files: str | None = None
+    task_source: str = ""
+
+
+def adopt(foreign: Foreign, out: Path) -> Run:
+    """Write a run folder with the weights of every foreign checkpoint.
+
+    All files are read and checked before anything is written; the same call continues where it was cut off.
+
+    Raises:
+        RunError: for the first thing that is missing or does not fit, naming the file.
+        PositionError: if the position scheme cannot read the training lengths.
+    """
+    files = checkpoint_files(foreign.source, foreign.files)
+    cfg = model_config(foreign, files[0][1], read_weights(files[0][1]))
+    low, high = foreign.lengths
+    longest = max(foreign.task.lengths(low, high))
+    check_training_ids(foreign.task, cfg, longest)
+    model = HookedTransformer(cfg)
+    for _, path in files:
+        _fill(model, path)
+    config = _run_config(foreign, cfg, files, longest)
+    trained = _trained_ids(cfg, longest + foreign.task.bos)
+    with writer_lock(out):
+        remove_unfinished(out)
+        if not (out / "run.json").exists():
+            write_config(out, config)
+        run = Run.open(out)
+        if run.id != config["id"]:
+            raise RunError(f"{out} holds another run; choose another --out")
+        for step, path in files:
+            if step not in run.steps:
+                _fill(model, path)
+                facts: dict[str, Any] = {
+                    "source": path.relative_to(foreign.source).as_posix(),
+                    "source_sha256": sha256_of(path),
+                }
+                write_checkpoint(run, step, weights_bytes(model), trained, None, **facts)
+    return run
+
+
+def model_config(foreign: Foreign, path: Path, weights: Mapping[str, Tensor]) -> ModelConfig:
+    """The model that the weights of one file belong to: from their shapes, the config, and what is stated.
+
+    Raises:
+        RunError: if these contradict each other or leave something open, or the model does not fit the task.
+    """
+    try:
+        fields = fields_of_weights(weights)
+    except UpstreamError as error:
+        raise RunError(f"{path}: {error}") from None
+    config = foreign.config or foreign.source / "config.json"
+    if foreign.config is not None or config.exists():
+        fields = _joined(config, fields, path)
+    fields = {**fields, **foreign.stated}
+    fields.setdefault("n_ctx", foreign.lengths[1] + foreign.task.bos)
+    _complete(path, fields)
+    try:
+        cfg = ModelConfig(**fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        said = str(first["msg"]).removeprefix("Value error, ")
+        raise RunError(f"{path}: no model can be made of it: {where + ': ' if where else ''}{said}") from None
+    task = foreign.task
+    if (cfg.d_vocab, cfg.d_vocab_out) != (task.d_vocab, task.d_vocab_out):
+        raise RunError(
+            f"{path}: its model has {cfg.d_vocab} tokens and {cfg.d_vocab_out} outputs, but {task.name} "
+            f"{task.d_vocab} and {task.d_vocab_out}"
+        )
+    return cfg
+
+
+def _joined(config: Path, shapes: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The fields of the config, which must agree with those that the shapes tell."""
+    try:
+        told = fields_of_config(json.loads(config.read_text(encoding="utf-8")))
+    except (OSError, ValueError, AttributeError) as error:
+        said = str(error) if isinstance(error, UpstreamError) else f"it is no JSON object that can be read ({error})"
+        raise RunError(f"{config}: {said}") from None
+    shapes = {k: v for k, v in shapes.items() if k != "n_ctx" or told["positions"]["name"] == "learned"}
+    for name in told.keys() & shapes.keys():
+        if told[name] != shapes[name]:
+            raise RunError(f"{config} says {name} = {told[name]!r}, but in {path} it is {shapes[name]!r}")
+    return {**shapes, **told}
+
+
+def _complete(path: Path, fields: Mapping[str, Any]) -> None:
+    """Refuse to guess what shapes do not tell."""
+    asked = {
+        "positions": "which positions does it read? (none, learned, rotary or alibi)",
+        "act_fn": "which activation do its MLPs have? (gelu, gelu_new, relu or silu)",
+        "normalization_type": f"it holds no LayerNorm weights: either it has none (then null), or {FOLDED}",
+    }
+    for name, question in asked.items():
+        if name not in fields and not (name == "act_fn" and fields.get("attn_only")):
+            raise RunError(f"{path}: {question}; say it with --set model.{name}=..., or put config.json beside it")
+
+
+def _fill(model: HookedTransformer, path: Path) -> None:
+    """Load one file into the model, refusing whatever does not fit."""
+    try:
+        weights = our_weights(model.cfg, read_weights(path))
+    except UpstreamError as error:
+        raise RunError(f"{path}: {error}") from None
+    norms = "blocks.0.ln1.w"
+    if model.cfg.normalization_type == "LN" and norms not in weights:
+        raise RunError(f"{path}: it holds no LayerNorm weights; {FOLDED}")
+    fill(model, weights, str(path))
+
+
+def _trained_ids(cfg: ModelConfig, positions: int) -> list[list[int]]:
+    """Ids that training can have shown: TransformerLens's are 0, 1, 2, ... unless another law is stated."""
+    return [[0, positions - 1]] if cfg.ids.name == "arange" else [[0, cfg.n_ctx - 1]]
+
+
+def _run_config(foreign: Foreign, cfg: ModelConfig, files: list[tuple[int, Path]], longest: int) -> dict[str, Any]:
+    """The content of ``run.json``. What nobody knows of the training is left out, not filled with defaults."""
+    task, (low, high) = foreign.task, foreign.lengths
+    adopted = {path.relative_to(foreign.source).as_posix(): sha256_of(path) for _, path in files}
+    parts: dict[str, Any] = {
+        "task": {"name": foreign.task_source or task.name, "parameters": task.parameters},
+        "model": cfg.model_dump(mode="json"),
+        "training": {
+            "adopted": adopted,
+            "steps": files[-1][0],
+            "curriculum": {"low": low, "high": high},
+            "trained_length": longest,
+        },
+        "seeds": {"evaluation": 0, "probe": 0},
+    }
+    lengths = f"lengths from {low} to {high}, as stated when the checkpoints were adopted"
+    return {
+        "format": FORMAT,
+        "id": run_id(parts),
+        **parts,
+        "facts": {"question": task.question, "kind": task.kind, "summary": task.summary, "lengths": lengths},
+        "versions": {name: version(name) for name in ("lengthlens", "torch")},
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

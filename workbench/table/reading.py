@@ -1,0 +1,110 @@
+"""Reading what counts of a run, at once where its folder is as the compacted table left it.
+
+Bringing shards together (:mod:`workbench.table.assembly`) looks at every one of them. When compaction
+ends it notes the state of the folder; while that stays, the table alone is all there is to read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from workbench.table.assembly import Assembly, Part, assemble
+from workbench.table.errors import TableError
+from workbench.table.files import read_file
+from workbench.table.layout import table_path
+
+STATE, NEWEST = "state", "newest"
+"""Metadata of a compacted table: the folder's state, and the newest spec of each measurement with its age."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What counts of a run.
+
+    Attributes:
+        rows: all rows, as ENCODED.
+        specs: measurement -> (age of its newest part, its spec as JSON).
+        problems: one sentence for each thing that is wrong and left out.
+    """
+
+    rows: pa.Table
+    specs: Mapping[str, tuple[str, str]]
+    problems: list[str]
+
+
+def read_run(run_path: Path) -> Reading:
+    """The rows of a run that count; what is damaged is named, never used."""
+    settled = _settled(run_path)
+    if settled is not None:
+        return settled
+    assembly = assemble(run_path)
+    return Reading(assembly.rows, newest(assembly.chosen), assembly.problems)
+
+
+def note(assembly: Assembly, state: str) -> dict[str, str]:
+    """Metadata by which :func:`read_run` knows a settled folder; none where there is anything to tell of it."""
+    if assembly.problems:
+        return {}
+    return {STATE: state, NEWEST: json.dumps(newest(assembly.chosen))}
+
+
+def newest(parts: Iterable[Part]) -> dict[str, tuple[str, str]]:
+    """measurement -> (age, spec) of its newest part."""
+    ordered = sorted(parts, key=lambda part: part.age)
+    return {part.measurement: (part.age[0], part.metadata["spec"]) for part in ordered}
+
+
+def merged_specs(readings: Iterable[Reading]) -> dict[str, Any]:
+    """measurement -> spec, as the newest part of all runs has it."""
+    found: dict[str, tuple[str, str]] = {}
+    for reading in readings:
+        for measurement, aged in reading.specs.items():
+            found[measurement] = max(found.get(measurement, aged), aged)
+    return {measurement: json.loads(spec) for measurement, (_, spec) in sorted(found.items())}
+
+
+def folder_state(run_path: Path) -> str:
+    """A hash of names, sizes and times of a run's configuration, checkpoints' ``meta.json`` and shards."""
+    lines = [*_states(run_path, ("run.json",))]
+    for step in _names(run_path / "steps"):
+        lines += _states(run_path / "steps" / step, ("meta.json",))
+    for measurement in _names(run_path / "measurements"):
+        lines += _states(run_path / "measurements" / measurement, None)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _settled(run_path: Path) -> Reading | None:
+    """The table alone, where it was made of exactly this folder."""
+    try:
+        rows, metadata = read_file(table_path(run_path))
+        if metadata.get(STATE) != folder_state(run_path):
+            return None
+        specs = {measurement: (age, spec) for measurement, (age, spec) in json.loads(metadata[NEWEST]).items()}
+    except (TableError, OSError, ValueError, KeyError):
+        return None  # what is wrong with it, assembling says
+    return Reading(rows, specs, [])
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(folder) if not name.startswith("."))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _states(folder: Path, names: tuple[str, ...] | None) -> Iterator[str]:
+    """``path size time`` of the named files of a folder, or of all."""
+    for name in _names(folder) if names is None else names:
+        try:
+            state = os.stat(f"{folder}/{name}")
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        yield f"{folder.name}/{name} {state.st_size} {state.st_mtime_ns}"

@@ -1,0 +1,118 @@
+"""Blocks of equal length, one for each letter: a^n b^n, a^n b^n c^n, a^n b^n c^n d^n."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from itertools import groupby
+from typing import ClassVar
+
+import torch
+from jaxtyping import Bool, Int
+from pydantic import Field
+from torch import Tensor
+
+from workbench.tasks.base import BOS
+from workbench.tasks.counting_language import LESS, MORE, ORDER, CounterLanguage, Trace, event_places
+from workbench.tasks.laws import integers
+
+__all__ = ["EqualBlocks"]
+
+
+class EqualBlocks(CounterLanguage):
+    """Is this one block of each letter, in order and all of one length? a^n b^n, a^n b^n c^n, a^n b^n c^n d^n.
+
+    Laws: a fair coin says whether the string is the word of its length (:class:`CounterLanguage`). Asked for
+    *member*, the event of a miss is at the boundary of two blocks, uniform over the boundaries: the last s
+    tokens of the one block and the first s of the next change places, or the boundary lies s tokens further
+    right or left. Asked for *next*, the block of a is s longer than a word of this length has, and the
+    rest goes on as it must. Under *training* and *matched*, s is uniform over what is possible (for *next*:
+    such that the last letter still occurs); under *challenge* it is 1, and the boundary lies outside the
+    first and the last N tokens where there is one that does: up to four letters, from length 4 N on.
+
+    The update summary is (count of each letter, whether no word begins so).
+
+    Example: ``a a b b`` is a word; asked for *next*, its prefixes still need b, b, and nothing more.
+
+        >>> EqualBlocks().reference([1, 1, 2, 2])
+        [0, 0, 0, 1]
+        >>> task = EqualBlocks(ask="next")
+        >>> [task.output_names[i] for i in task.reference([1, 1, 2, 2])]
+        ['a b', 'a b', 'b', '<eos>']
+    """
+
+    name: ClassVar[str] = "a_n_b_n"
+    summary: ClassVar[str] = "membership in a^n b^n, a^n b^n c^n, ..., or what may follow"
+
+    letters: int = Field(2, ge=2, le=8)
+    """Number of letters, each with a block of its own."""
+
+    @property
+    def tokens_names(self) -> tuple[str, ...]:
+        """BOS and the letters."""
+        return (BOS, *string.ascii_lowercase[: self.letters])
+
+    @property
+    def language(self) -> str:
+        return " ".join(f"{letter}^n" for letter in self.tokens_names[1:])
+
+    @property
+    def following_names(self) -> tuple[str, ...]:
+        """Nothing; a or b, after a; any other letter alone."""
+        return ("<eos>", "a b", *self.tokens_names[2:])
+
+    def admissible(self, length: int) -> bool:
+        return length >= self.letters and length % self.letters == 0
+
+    def _draw(
+        self, kind: Int[Tensor, " batch"], length: int, clear: int | None, generator: torch.Generator
+    ) -> tuple[Int[Tensor, "batch length"], Int[Tensor, " batch"]]:
+        size, index = length // self.letters, torch.arange(length, device=generator.device)
+        if self.ask == "next":
+            most = max(1, (length - 1) // (self.letters - 1) - size) if clear is None else 1
+            longer = (1 + integers(most, (len(kind),), generator)) * (kind == MORE)
+            return 1 + index // (size + longer)[:, None], torch.full_like(kind, size - 1)
+        place = event_places(range(size - 1, length - 1, size), length, clear, len(kind), generator)
+        moved = 1 + integers(size if clear is None else 1, (len(kind), 1), generator)
+        block, past, kind = (place // size)[:, None], index - place[:, None], kind[:, None]
+        grows = (kind == MORE) | (kind == ORDER)
+        shrinks = (kind == LESS) | (kind == ORDER)
+        grows, shrinks = grows & (past > 0) & (past <= moved), shrinks & (past <= 0) & (past > -moved)
+        letter = torch.where(grows, block, torch.where(shrinks, block + 1, index // size))
+        return 1 + letter, place
+
+    def _trace(self, strings: Int[Tensor, "batch length"]) -> Trace:
+        letters = torch.arange(1, self.letters + 1, device=strings.device)[:, None]
+        counts = (strings[:, None] == letters).cumsum(2)  # [batch, letter, length]
+        latest = strings.cummax(1).values
+        first, rest = counts[:, :1], counts[:, 1:]
+        unordered = (strings < latest).long().cummax(1).values.bool()
+        uneven = (rest > first) | (rest < first) & (letters[1:] < latest[:, None])
+        needs_more = counts.gather(1, latest[:, None] - 1)[:, 0] < first[:, 0]
+        following = torch.where(needs_more, latest, latest + 1) % (self.letters + 1)
+        following = following.where(latest > 1, 1)
+        return Trace(counts.transpose(1, 2), unordered | uneven.any(1), following)
+
+    def _ends_a_word(self, tokens: Int[Tensor, "batch window"]) -> Bool[Tensor, " batch"]:
+        """Read backwards, with the letters in the opposite order, the end of a word begins one."""
+        return ~self._trace(self.letters + 1 - tokens.flip(1)).violated[:, -1]
+
+    def _right_counts(self, counters: Int[Tensor, "batch counter"]) -> Bool[Tensor, " batch"]:
+        return (counters == counters[:, :1]).all(1)
+
+    def _right_order(self, strings: Int[Tensor, "batch length"], trace: Trace) -> Bool[Tensor, " batch"]:
+        return (strings[:, 1:] >= strings[:, :-1]).all(1)
+
+    def may_follow(self, symbols: Sequence[str]) -> set[str] | None:
+        alphabet = self.tokens_names[1:]
+        blocks = [(letter, len(list(run))) for letter, run in groupby(symbols)]
+        if [letter for letter, _ in blocks] != list(alphabet[: len(blocks)]):
+            return None
+        sizes = [size for _, size in blocks]
+        if any(size != sizes[0] for size in sizes[:-1]) or sizes[-1] > sizes[0]:
+            return None
+        if len(blocks) == 1:
+            return {"a", "b"}
+        if sizes[-1] < sizes[0]:
+            return {blocks[-1][0]}
+        return {"<eos>"} if len(blocks) == len(alphabet) else {alphabet[len(blocks)]}

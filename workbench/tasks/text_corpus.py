@@ -1,0 +1,149 @@
+"""The bytes of a folder, read once and within bounds, with what the challenge law of text needs of them."""
+
+from __future__ import annotations
+
+import hashlib
+import sysconfig
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Int, UInt8
+from torch import Tensor
+
+from workbench.tasks.base import TaskError
+
+__all__ = ["STANDARD_LIBRARY", "Corpus", "corpus", "split_files"]
+
+STANDARD_LIBRARY = "stdlib"
+"""Stands for the folder of Python's own library, of which the modules at the top level are read."""
+TRAINING_CAP = 8 << 20
+HELD_OUT_CAP = 2 << 20
+"""Bytes that are read at most; the held-out ones are sorted, which takes some forty times their size."""
+REPEATED = 8
+"""Bytes of context that a far repeat shares with its copy; eight of them are one int64."""
+ENOUGH = 256
+"""Places that a challenge law needs, so that a batch is not the same few windows over and over."""
+
+
+class Corpus:
+    """Training and held-out bytes, each a circle.
+
+    Attributes:
+        training, held_out: the bytes, uint8.
+    """
+
+    def __init__(self, training: bytes, held_out: bytes) -> None:
+        self.training, self.held_out = _tensor(training), _tensor(held_out)
+        self._far: dict[int, Int[Tensor, " places"]] = {}
+
+    @cached_property
+    def likeliest_after(self) -> UInt8[Tensor, "256 256"]:
+        """The most frequent byte after each two bytes in the training files; a space where they never occur."""
+        data = self.training.numpy().astype(np.int32)
+        triples = (data << 16) | (np.roll(data, -1) << 8) | np.roll(data, -2)
+        kinds, counts = np.unique(triples, return_counts=True)
+        kinds = kinds[np.argsort(counts, kind="stable")]
+        table = np.full(1 << 16, ord(" "), dtype=np.uint8)
+        table[kinds >> 8] = kinds & 255  # of equal places the last one counts: the most frequent byte
+        return torch.from_numpy(table).view(256, 256)
+
+    @cached_property
+    def _repeats(self) -> tuple[np.ndarray, np.ndarray]:
+        """Held-out places whose byte a repeat gives and the two bytes before do not, and how far back its copy is."""
+        data = self.held_out.numpy()
+        circle = np.concatenate([np.resize(data[::-1], REPEATED)[::-1], data])
+        before = np.lib.stride_tricks.sliding_window_view(circle, REPEATED)[: len(data)]
+        code = np.ascontiguousarray(before).view(np.int64)[:, 0]
+        order = np.argsort(code, kind="stable")
+        again = code[order[1:]] == code[order[:-1]]
+        place, copy = order[1:][again], order[:-1][again]
+        table = self.likeliest_after.numpy()
+        told = data[place] == data[copy]
+        near = table[data[place - 2], data[place - 1]] == data[place]
+        kept = told & ~near
+        return place[kept], (place - copy)[kept]
+
+    def far_repeats(self, length: int) -> Int[Tensor, " places"]:
+        """Held-out places whose byte a copy gives that windows of ``length`` before them show well inside.
+
+        The latest earlier occurrence of the eight bytes before, and the byte behind it, lie outside the
+        first and the last eighth of the window. All places, where fewer than 256 are like that.
+        """
+        if length not in self._far:
+            place, back = self._repeats
+            margin = length // 8
+            found = np.sort(place[(back > margin) & (back + REPEATED <= length - margin)])
+            every = np.arange(len(self.held_out))
+            self._far[length] = torch.from_numpy(found if len(found) >= ENOUGH else every)
+        return self._far[length]
+
+
+@lru_cache(maxsize=8)
+def split_files(folder: str, share: float) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """The training and the held-out files of a folder, in the order of a fixed hash of their names.
+
+    Raises:
+        TaskError: if the folder cannot be read, or one side has no text.
+    """
+    root = Path(sysconfig.get_path("stdlib") if folder == STANDARD_LIBRARY else folder)
+    try:
+        next(root.iterdir(), None)
+    except OSError as error:
+        raise TaskError(f"folder {root} cannot be read: {error.strerror}; give a folder of text files") from error
+    found = root.glob("*.py") if folder == STANDARD_LIBRARY else root.rglob("*")
+    drawn = sorted((_fraction(path.relative_to(root).as_posix()), path) for path in found if _has_text(path))
+    training = tuple(path for place, path in drawn if place < share)
+    held_out = tuple(path for place, path in drawn if place >= share)
+    for files, side in ((training, "training"), (held_out, "held-out")):
+        if not files:
+            raise TaskError(
+                f"folder {root} has {len(drawn)} files with text, none of which is a {side} one at share = {share:g}; "
+                "give a folder with more files, or another share"
+            )
+    return training, held_out
+
+
+@lru_cache(maxsize=2)
+def corpus(folder: str, share: float) -> Corpus:
+    """The bytes of a folder, read once per process.
+
+    Raises:
+        TaskError: as :func:`split_files`, or for a file that cannot be read.
+    """
+    training, held_out = split_files(folder, share)
+    return Corpus(_read(training, TRAINING_CAP), _read(held_out, HELD_OUT_CAP))
+
+
+def _read(files: Iterable[Path], cap: int) -> bytes:
+    """The files one after another, up to ``cap`` bytes."""
+    parts: list[bytes] = []
+    left = cap
+    for path in files:
+        if left <= 0:
+            break
+        try:
+            with path.open("rb") as file:
+                parts.append(file.read(left))
+        except OSError as error:
+            raise TaskError(f"text: {path} cannot be read: {error.strerror}") from error
+        left -= len(parts[-1])
+    return b"".join(parts)
+
+
+def _has_text(path: Path) -> bool:
+    try:
+        return path.is_file() and path.stat().st_size > 0
+    except OSError:
+        return False
+
+
+def _fraction(name: str) -> float:
+    """A number in [0, 1) that is a fixed function of a file's name."""
+    return int.from_bytes(hashlib.sha256(name.encode(errors="surrogateescape")).digest()[:8], "big") / 2**64
+
+
+def _tensor(data: bytes) -> UInt8[Tensor, " bytes"]:
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8)

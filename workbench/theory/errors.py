@@ -1,0 +1,7 @@
+"""The one error of this room."""
+
+from __future__ import annotations
+
+
+class TheoryError(ValueError):
+    """A question that theory cannot be asked in this form; the message says why, and the way out."""

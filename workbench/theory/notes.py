@@ -1,0 +1,81 @@
+"""Remarks that other theories and experiments have on a task, beside the verdict. Each is cited.
+
+Nothing here enters a verdict. Remarks whose source was not at hand when they were written down are marked
+as recalled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+ZHOU = "Zhou et al. 2023, What Algorithms can Transformers Learn? (RASP-L)"
+
+
+@dataclass(frozen=True)
+class Note:
+    """One remark.
+
+    Attributes:
+        text: a clause.
+        source: who says so.
+        recalled: True where it was written from memory and not checked against the source.
+    """
+
+    text: str
+    source: str
+    recalled: bool = False
+
+
+CONJECTURE = Note(
+    "conjecture: a task with a short RASP-L program that is valid at every length generalises in length", ZHOU
+)
+_SHORT = Note("has a short RASP-L program", ZHOU, recalled=True)
+_LONG = Note("has no short RASP-L program as stated", ZHOU, recalled=True)
+_SENSITIVE = Note(
+    "average sensitivity n, the largest there is: transformers that compute it sit in sharp minima",
+    "Hahn and Rofin 2024, Why are Sensitive Functions Hard for Transformers?",
+)
+_SPARSE = Note(
+    "each answer needs a fixed number of tokens: sparse functional attention, if they are local, generalises in "
+    "length (theorem 4.3); no theorem carries this to transformers",
+    "Golowich et al., arXiv 2502.16792",
+)
+_COUPLED = Note(
+    "with coupled position ids each answer needs a fixed number of tokens with neighbouring ids (proposition D.2)",
+    "Golowich et al., arXiv 2502.16792",
+)
+
+NOTES: Mapping[str, tuple[Note, ...]] = {
+    "majority": (CONJECTURE, _SHORT),
+    "most_frequent": (CONJECTURE, _SHORT),
+    "sort": (CONJECTURE, _SHORT),
+    "uf": (CONJECTURE, _SHORT),
+    "nf": (CONJECTURE, _LONG),
+    "parity": (CONJECTURE, _LONG, _SENSITIVE),
+    "addition": (
+        CONJECTURE,
+        _LONG,
+        Note("index hints and answers written in reverse make the program short", ZHOU),
+        _COUPLED,
+    ),
+    "parity_scratchpad": (Note("a scratchpad makes the RASP-L program of parity short", ZHOU), _COUPLED),
+    "variable_assignment": (_COUPLED,),
+    "sparse_parity": (_SPARSE,),
+    "planted": (_SPARSE,),
+    "kgram_retrieval": (_SPARSE,),
+    "alternating_blocks": (
+        Note(
+            "without positions, d layers of attention generalise up to k = d + 2 blocks and fail at d + 3",
+            "Yang et al., Knee-Deep in C-RASP, arXiv 2506.16055",
+        ),
+    ),
+}
+"""Remarks by the key of a task."""
+
+
+def regular_notes(star_free: bool) -> tuple[Note, ...]:
+    """Remarks on a regular language, given whether it is star-free."""
+    source = "Sarrof, Veitsman, Hahn, arXiv 2405.17394"
+    said = "star-free: recognised" if star_free else "not star-free: not recognised"
+    return (Note(f"{said} by state-space models with non-negative gates at finite precision", source),)

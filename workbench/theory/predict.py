@@ -1,0 +1,212 @@
+"""What theory predicts for a task and a position encoding, by which theorem, and where it is silent.
+
+Two classes are at stake. Transformers without positions are held against C-RASP[empty], those with learned
+positions trained at random offsets, and limit transformers, against C-RASP[periodic, local] (Huang et al.,
+arXiv 2410.02140). Regular languages are decided; other maps are looked up in :mod:`workbench.theory.claims`.
+
+*guaranteed* is a theorem's word, on the theorem's terms: an idealised learner that takes the simplest
+transformer fitting all lengths up to n/2, at every offset, is right up to n once n is large. It is no
+statement about gradient descent. *not expressible* means outside the class. *open* means that no theorem
+covers the case; *not decided* that a decision procedure ended without an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from workbench.tasks.base import Task, TaskError
+from workbench.tasks.dfa import Automaton
+from workbench.theory.claims import COMMUNICATION, Claim, Entry, Verdict
+from workbench.theory.crasp_program import Program
+from workbench.theory.deciders import Certificate, Convention
+from workbench.theory.errors import TheoryError
+from workbench.theory.maps import RegularMap, regular_map
+from workbench.theory.monoid import is_aperiodic, syntactic_monoid
+from workbench.theory.notes import NOTES, Note, regular_notes
+from workbench.theory.published import Reported, reported
+from workbench.theory.subjects import base_of, entry_of, program_of, resolve
+from workbench.theory.synthesis import synthesise
+from workbench.theory.verdicts import EMPTY, POSITIONAL, SILENT, Positions, of_languages, of_program, stated
+from workbench.theory.zoo import ZOO
+
+__all__ = ["Positions", "Prediction", "one_line", "predict", "predict_regex"]
+
+LEARNER = "the theorem's learner takes the simplest transformer that fits lengths up to n/2; it is not gradient descent"
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What theory says about one map and one position encoding.
+
+    Attributes:
+        subject: the task's key, or the regular expression.
+        positions: in words.
+        verdict: guaranteed, not expressible, open or not decided.
+        language_class: the class it was held against; "" where no theorem covers the positions.
+        theorem: by which theorem, with its paper; "none" where there is none.
+        program: a program that witnesses it, by its name in the zoo or in a line; "" without one.
+        period: the modulus of the residues that it reads; 1 = none.
+        locality: the largest offset that it reads.
+        reason: one sentence.
+        derived: whether the step from the theorem to this map was made here, not in the paper.
+        assumptions: under which this holds, and caveats.
+        reported: published accuracies for the same task and positions.
+        notes: remarks of other theories.
+        languages: of a guaranteed regular map, the language of each answer.
+    """
+
+    subject: str
+    positions: str
+    verdict: Verdict
+    language_class: str
+    theorem: str
+    program: str
+    period: int
+    locality: int
+    reason: str
+    derived: bool
+    assumptions: tuple[str, ...]
+    reported: tuple[Reported, ...] = ()
+    notes: tuple[Note, ...] = ()
+    languages: tuple[Automaton, ...] = field(default=(), repr=False, compare=False)
+
+    def programs(self) -> list[Program]:
+        """The programs that witness a guarantee: the zoo's, or one per answer written from the potentials.
+
+        Empty where the verdict is another, or the program is only described.
+        """
+        if self.verdict != "guaranteed":
+            return []
+        if self.program in ZOO:
+            return [ZOO[self.program].program]
+        return [synthesise(language, Certificate(self.period, self.locality)) for language in self.languages]
+
+    @property
+    def line(self) -> str:
+        """The prediction in one line."""
+        why = f"program {self.program}" if self.program else self.reason
+        return f"{self.verdict}: {why}" + (f" ({self.theorem})" if self.theorem != "none" else "")
+
+
+def predict(
+    subject: str | Task,
+    positions: Positions | str = "none",
+    convention: Convention = "last_position",
+    **parameters: Any,
+) -> Prediction:
+    """Predict for a task, given as an object, or by the name and parameters of one in the house or the literature.
+
+    Args:
+        subject: e.g. ``majority``, ``tomita_4``, ``D_12``, ``unique copy``, ``my_task.py:MyTask``, or a task.
+        positions: an encoding, or its name.
+        convention: how acceptance of a regular language may read the last symbol.
+        parameters: of the task, where it is given by name.
+
+    Example:
+
+        >>> predict("parity", "learned").verdict
+        'not expressible'
+
+    Raises:
+        TheoryError: for a name that nothing is known about, with the nearest ones, or unknown positions.
+        TaskError: for a parameter that the task does not have.
+    """
+    at = Positions.named(positions) if isinstance(positions, str) else positions
+    key, task = resolve(subject, parameters)
+    found = None if task is None else regular_map(task)
+    said = stated(_entry(key, task, found, at, convention), at)
+    languages = tuple(found.languages()) if found is not None and said.verdict == "guaranteed" else ()
+    notes = (*NOTES.get(base_of(key), ()), *(() if found is None else _star_free_note(found.languages())))
+    return _prediction(key, at, said, languages, reported(key, at.name), notes)
+
+
+def predict_regex(
+    expression: str,
+    positions: Positions | str = "none",
+    convention: Convention = "last_position",
+    alphabet: str | None = None,
+) -> Prediction:
+    """Predict for membership in the language of a regular expression.
+
+    Example:
+
+        >>> predict_regex("(a|b)*bb(a|b)*", "none").verdict, predict_regex("(a|b)*bb(a|b)*", "learned").verdict
+        ('not expressible', 'guaranteed')
+
+    Raises:
+        TaskError: for an invalid expression.
+        TheoryError: for unknown positions.
+    """
+    at = Positions.named(positions) if isinstance(positions, str) else positions
+    languages = (Automaton.from_regex(expression, alphabet),)
+    said = stated(of_languages(lambda: languages, at, convention), at)
+    return _prediction(expression, at, said, languages, (), _star_free_note(languages))
+
+
+def one_line(task_name: str, positions: Positions | str = "none") -> str:
+    """The prediction for a task by name in one line, for lists; says so where there is none."""
+    try:
+        return predict(task_name, positions).line
+    except (TheoryError, TaskError) as error:
+        return f"no prediction: {error}"
+
+
+def _entry(key: str, task: Task | None, found: RegularMap | None, at: Positions, convention: Convention) -> Entry:
+    """What is claimed: of a program where there is one, decided where it is regular, else as looked up."""
+    case, listed = program_of(key, task), entry_of(key, task)
+    if found is not None:
+        decided = of_languages(found.languages, at, convention)
+        return decided if case is None else of_program(case, decided.without)
+    if listed is not None:
+        return listed
+    if case is not None:
+        return of_program(case)
+    unknown = Claim("open", "none", "no claim about this map is known, and it is no automaton's")
+    return Entry(unknown, unknown)
+
+
+def _star_free_note(languages: Iterable[Automaton]) -> tuple[Note, ...]:
+    """What it means that a language is star-free or not; nothing is said of maps of several answers."""
+    first = list(islice(languages, 2))
+    if len(first) != 1:
+        return ()
+    monoid = syntactic_monoid(first[0])
+    return () if monoid is None else regular_notes(is_aperiodic(monoid))
+
+
+def _prediction(
+    subject: str,
+    at: Positions,
+    said: Claim,
+    languages: tuple[Automaton, ...],
+    published: tuple[Reported, ...],
+    notes: tuple[Note, ...],
+) -> Prediction:
+    held_against = "" if at.name in SILENT else EMPTY if at.name == "none" else POSITIONAL
+    assumptions = [said.note] if said.note else []
+    if said.verdict == "guaranteed":
+        assumptions.append(LEARNER)
+    elif said.verdict == "not expressible" and said.theorem != COMMUNICATION:
+        assumptions.append(
+            f"outside {held_against}; whether it holds all that such limit transformers compute is open, so this is no "
+            "proof about transformers"
+        )
+    return Prediction(
+        subject=subject,
+        positions=str(at),
+        verdict=said.verdict,
+        language_class=held_against,
+        theorem=said.theorem,
+        program=said.program if said.verdict == "guaranteed" else "",
+        period=said.period,
+        locality=said.locality,
+        reason=said.reason,
+        derived=said.derived,
+        assumptions=tuple(assumptions),
+        reported=published,
+        notes=notes,
+        languages=languages,
+    )

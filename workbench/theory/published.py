@@ -1,0 +1,104 @@
+"""What two papers label as expressible, and the accuracies they report, as data for comparison.
+
+Huang et al. 2024 (arXiv 2410.02140), appendix tables and published result files; Jobanputra et al. 2025 (arXiv
+2505.21785), tasks trained from scratch. Accuracies are shares of strings all of whose answers are right, on
+trained lengths and on two bins beyond. They are of the papers' own models, data and selection (runs that fit,
+best configuration): outcomes to compare with, not truths. The label is whether the authors hold the task to
+be in the class that their theorem is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+HUANG = "Huang et al., arXiv 2410.02140"
+JOBANPUTRA = "Jobanputra et al., arXiv 2505.21785"
+
+
+@dataclass(frozen=True)
+class Reported:
+    """One published result.
+
+    Attributes:
+        positions: ``none`` or ``learned`` (absolute, with a random offset in training), or ``rotary``.
+        expressible: the authors' label; None where they give none.
+        accuracy: in percent, on trained lengths, then on the two bins beyond.
+        source: the paper.
+    """
+
+    positions: str
+    expressible: bool | None
+    accuracy: tuple[float, float, float]
+    source: str
+
+
+_Bins = tuple[float, float, float]
+_ALL: _Bins = (100, 100, 100)
+
+_HUANG: Mapping[str, tuple[bool, _Bins, bool, _Bins]] = {
+    "majority": (True, _ALL, True, _ALL),
+    "interleaved_majority": (True, (100, 96.8, 84.7), False, (96.2, 68.8, 39.5)),
+    "most_frequent": (True, (100, 99.6, 97.8), True, (100, 99.9, 98.5)),
+    "sort": (True, (100, 100, 99.4), True, (100, 99.8, 80.6)),
+    "uf": (True, (100, 99.9, 98.7), False, (100, 18, 0)),
+    "nf": (False, (100, 25.6, 0), False, (100, 28, 0)),
+    "parity": (False, (100, 83.0, 62.1), False, (97.5, 74.5, 63.3)),
+    "addition": (False, (99.7, 26.8, 0), False, (99.5, 27.7, 0)),
+    "bounded_dyck_2": (True, _ALL, True, _ALL),
+    "bounded_dyck_3": (True, _ALL, True, _ALL),
+    "bounded_dyck_4": (True, _ALL, True, _ALL),
+    "bounded_dyck_12": (True, _ALL, True, _ALL),
+    "tomita_1": (True, _ALL, True, _ALL),
+    "tomita_2": (True, _ALL, True, _ALL),
+    "tomita_3": (False, (60.45, 7.7, 0), False, (21.1, 0, 0)),
+    "tomita_4": (True, (100, 85.4, 84.4), False, (100, 16.45, 0)),
+    "tomita_5": (False, (54.4, 0, 0), False, (7.1, 0, 0)),
+    "tomita_6": (False, (59.6, 0, 0), False, (2.4, 0, 0)),
+    "tomita_7": (True, (100, 94.2, 93.2), True, (100, 87.5, 76.2)),
+    "blocks_abcde": (True, _ALL, True, _ALL),
+    "abd_bc": (True, (100, 99.8, 98.5), True, (100, 99.8, 98.5)),
+    "zero_two": (False, (99.7, 24.4, 1.2), False, (18.2, 11.2, 0)),
+    "aa_star": (True, _ALL, False, (100, 0, 0)),
+    "aaaa_star": (True, (100, 92.3, 86.7), False, (100, 0, 0)),
+    "abab_star": (True, (100, 89.4, 82.3), False, (100, 0, 0)),
+    "dyck_1": (True, _ALL, True, _ALL),
+    "boolean_3": (True, _ALL, True, _ALL),
+    "boolean_5": (True, (100, 75.3, 72.1), True, (100, 75.3, 72.1)),
+    "shuffle_dyck_2": (True, (85.9, 82.2, 50.4), True, (81.2, 79.8, 42.7)),
+    "anbn": (True, (100, 99.4, 92.3), True, _ALL),
+    "anbncn": (True, (100, 91.2, 87.4), True, _ALL),
+    "anbncndn": (True, (100, 86.4, 75.2), True, _ALL),
+}
+
+_JOBANPUTRA: Mapping[str, tuple[bool, _Bins, _Bins]] = {
+    "uf": (True, (100, 99.45, 97), (100, 99.45, 99)),
+    "ub": (True, (100, 99, 97.24), (100, 99, 99)),
+    "ur": (True, (100, 99.15, 99), _ALL),
+    "ul": (True, (100, 99, 99), _ALL),
+    "nr_first": (True, (100, 100, 99.95), _ALL),
+    "nl_first": (True, (100, 100, 99), (100, 100, 99)),
+    "nr_last": (False, (100, 86.05, 46.85), (100, 45, 34)),
+    "nl_last": (False, (100, 77, 47.2), (100, 32, 34)),
+    "nf": (False, (100, 46.75, 12.86), (100, 13, 0)),
+    "nb": (False, (99.95, 26.8, 5.12), (99.95, 5, 0)),
+}
+
+
+def reported(key: str, positions: str) -> tuple[Reported, ...]:
+    """Published results for a task (by its key, e.g. ``tomita_4``) under a position encoding."""
+    found = []
+    if key in _HUANG:
+        label, learned, label_none, none = _HUANG[key]
+        found += [Reported("learned", label, learned, HUANG), Reported("none", label_none, none, HUANG)]
+    if key in _JOBANPUTRA:
+        label, learned, rotary = _JOBANPUTRA[key]
+        found += [Reported("learned", label, learned, JOBANPUTRA), Reported("rotary", None, rotary, JOBANPUTRA)]
+    return tuple(r for r in found if r.positions == positions)
+
+
+def labelled() -> list[tuple[str, str, bool, str]]:
+    """Every published label: (key, positions, expressible, source)."""
+    keys = dict.fromkeys([*_HUANG, *_JOBANPUTRA])
+    rows = [(key, r) for key in keys for p in ("none", "learned") for r in reported(key, p)]
+    return [(key, r.positions, r.expressible, r.source) for key, r in rows if r.expressible is not None]

@@ -1,0 +1,102 @@
+"""Linear spans over the rationals, in exact arithmetic: what the deciders decide with."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from fractions import Fraction
+from math import lcm
+from typing import Generic, TypeVar
+
+Number = int | Fraction
+K = TypeVar("K", bound=Hashable)
+Vector = dict[K, Number]
+"""A sparse vector: coordinate -> value, zeros left out."""
+
+
+class Span(Generic[K]):
+    """The rational span of the vectors added so far, kept in echelon form.
+
+    Coordinates are any hashable things; each gets a place when it is first met. Every kept row has 1 at
+    its pivot, which is the first of its places, and no two rows share a pivot.
+
+    Example:
+
+        >>> span: Span[str] = Span()
+        >>> span.add({"a": 2, "b": 1}), span.add({"a": 4, "b": 2})
+        (True, False)
+        >>> span.residue({"a": 1})
+        {'b': Fraction(-1, 2)}
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[K, int] = {}
+        self._names: list[K] = []
+        self._rows: dict[int, dict[int, Number]] = {}
+
+    @property
+    def dimension(self) -> int:
+        """Number of linearly independent vectors among those added."""
+        return len(self._rows)
+
+    def residue(self, vector: Mapping[K, Number]) -> Vector[K]:
+        """The one vector that differs from ``vector`` by an element of the span and is 0 at every pivot.
+
+        So two vectors have equal residues exactly if their difference lies in the span.
+        """
+        return {self._names[place]: value for place, value in self._reduced(vector).items()}
+
+    def add(self, vector: Mapping[K, Number]) -> bool:
+        """Widen the span by a vector; returns whether it was not in it already."""
+        rest = self._reduced(vector)
+        if not rest:
+            return False
+        pivot = min(rest)
+        lead = rest[pivot]
+        self._rows[pivot] = rest if lead == 1 else {place: _ratio(value, lead) for place, value in rest.items()}
+        return True
+
+    def annihilators(self, names: Iterable[K]) -> list[dict[K, int]]:
+        """A basis of the vectors whose product with every vector of the span is 0, scaled to integers.
+
+        Their coordinates are those of the span and ``names``.
+        """
+        for name in names:
+            self._place(name)
+        found = []
+        for free in range(len(self._names)):
+            if free in self._rows:
+                continue
+            values: dict[int, Number] = {free: 1}
+            for pivot in sorted(self._rows, reverse=True):
+                row = self._rows[pivot]
+                product = sum((row[place] * value for place, value in values.items() if place in row), 0)
+                if product:
+                    values[pivot] = -product
+            scale = lcm(*(Fraction(value).denominator for value in values.values()))
+            found.append({self._names[place]: int(value * scale) for place, value in values.items()})
+        return found
+
+    def _reduced(self, vector: Mapping[K, Number]) -> dict[int, Number]:
+        rest = {self._place(name): value for name, value in vector.items() if value}
+        while pivots := rest.keys() & self._rows.keys():
+            # A row has nothing before its pivot, so clearing the first pivot never brings back an earlier one.
+            pivot = min(pivots)
+            factor = rest[pivot]
+            for place, value in self._rows[pivot].items():
+                changed = rest.get(place, 0) - factor * value
+                if changed:
+                    rest[place] = changed
+                else:
+                    rest.pop(place, None)
+        return rest
+
+    def _place(self, name: K) -> int:
+        if name not in self._places:
+            self._places[name] = len(self._names)
+            self._names.append(name)
+        return self._places[name]
+
+
+def _ratio(value: Number, by: Number) -> Number:
+    quotient = Fraction(value) / by
+    return quotient.numerator if quotient.denominator == 1 else quotient

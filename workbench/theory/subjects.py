@@ -1,0 +1,98 @@
+"""From what a user calls a map to what is known under: a task of the house, a key, and a claim about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.table.errors import nearest
+from workbench.tasks.base import Task
+from workbench.tasks.registry import make_task, task_names
+from workbench.theory.claims import ENTRIES, Entry, average, kgram
+from workbench.theory.errors import TheoryError
+from workbench.theory.zoo import ZOO, Case
+
+PARAMETER = {"tomita": "n", "bounded_dyck": "n", "alternating_blocks": "k", "mod_count": "m"}
+"""Tasks whose key ends in a parameter, e.g. ``tomita_4``."""
+ALIASES = {
+    "bin_majority": "majority",
+    "binary_majority": "majority",
+    "bin_majority_interleave": "interleaved_majority",
+    "unique_copy": "uf",
+    "copy_unique": "uf",
+    "repeat_copy": "nf",
+    "copy_repeat": "nf",
+    "simple_task": "simple_average",
+    "mod_p": "mod_p_mean",
+}
+"""Names in the literature -> keys."""
+PROGRAMS = {
+    "aa_star": "even_as",
+    "aaaa_star": "fourfold_as",
+    "abab_star": "abab",
+    "abd_bc": "around_d",
+    "blocks_abcde": "blocks",
+    **{f"bounded_dyck_{n}": f"d_{n}" for n in (1, 2, 3, 4)},
+}
+"""Keys -> names in the zoo, where they differ."""
+
+
+def resolve(subject: str | Task, parameters: Mapping[str, Any]) -> tuple[str, Task | None]:
+    """The key of a map, and its task where the house has one.
+
+    Args:
+        subject: a task, or the name of one in the house, the literature or the zoo of programs.
+        parameters: of the task.
+
+    Raises:
+        TheoryError: for a name under which nothing is known, with the nearest ones.
+        TaskError: for a parameter that the task does not have.
+    """
+    if isinstance(subject, Task):
+        return key_of(subject), subject
+    if ".py" in subject:
+        task = make_task(subject, **parameters)
+        return key_of(task), task
+    name = re.sub(r"[\s-]+", "_", subject.strip()).lower()
+    name = re.sub(r"^t(?:omita_?)?(\d+)$", r"tomita_\1", name)
+    name = re.sub(r"^d_?(\d+)$", r"bounded_dyck_\1", name)
+    name = ALIASES.get(name, name)
+    base = base_of(name)
+    given = dict(parameters) if base == name else {PARAMETER[base]: int(name.removeprefix(f"{base}_")), **parameters}
+    if base in task_names():
+        task = make_task(base, **given)
+        return key_of(task), task
+    if name in ENTRIES or name in ZOO or name == "simple_average":
+        return name, None
+    known = {*task_names(), *ENTRIES, *ZOO, *ALIASES, "tomita_4", "bounded_dyck_2"}
+    raise TheoryError(f"nothing is known about {subject!r}; {nearest(name, known)}")
+
+
+def key_of(task: Task) -> str:
+    """The key of a task: its name, and its parameter where that makes another map."""
+    return f"{task.name}_{getattr(task, PARAMETER[task.name])}" if task.name in PARAMETER else task.name
+
+
+def base_of(key: str) -> str:
+    """The task's name in a key."""
+    found = re.fullmatch(r"(.+?)_(\d+)", key)
+    return found[1] if found and found[1] in PARAMETER else key
+
+
+def entry_of(key: str, task: Task | None) -> Entry | None:
+    """What is claimed of a map that is no regular language; None where nothing is."""
+    if key == "simple_average":
+        return average(1)
+    if task is not None and key == "mod_p_mean":
+        return average(task.parameters["p"])
+    if task is not None and key == "kgram_retrieval":
+        return kgram(task.parameters["k"])
+    return ENTRIES.get(key)
+
+
+def program_of(key: str, task: Task | None) -> Case | None:
+    """The zoo's program for a map, if it has one; acceptors only stand for tasks that ask for membership."""
+    if getattr(task, "ask", "member") != "member":
+        return None
+    return ZOO.get(PROGRAMS.get(key, key))

@@ -1,0 +1,48 @@
+"""Making a frozen config from plain data, with one sentence for whatever does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from workbench.table.errors import nearest
+
+Made = TypeVar("Made", bound=BaseModel)
+
+
+class TrainingError(Exception):
+    """A training setting that does not exist or does not fit; the message names it and the way out.
+
+    Not a ValueError: pydantic would wrap it, and the sentence would drown in a validation report.
+    """
+
+
+def construct(cls: type[Made], values: Mapping[str, Any], what: str) -> Made:
+    """An instance of ``cls`` with the given fields.
+
+    Args:
+        cls: the config.
+        values: its fields.
+        what: how the sentence calls the thing, e.g. ``curriculum growing``.
+
+    Raises:
+        TrainingError: naming the first field that is unknown, missing or impossible.
+    """
+    try:
+        return cls(**values)
+    except ValidationError as error:
+        raise TrainingError(_sentence(cls, error, what)) from None
+
+
+def _sentence(cls: type[BaseModel], error: ValidationError, what: str) -> str:
+    # An unknown name first: what it was meant to be may be what is missing.
+    first = min(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
+    place = [str(part) for part in first["loc"]]
+    if first["type"] == "extra_forbidden" and len(place) == 1:
+        return f"{what} has no setting {place[0]!r}; {nearest(place[0], cls.model_fields)}"
+    if first["type"] == "missing":
+        return f"{what} needs the setting {'.'.join(place)}"
+    said = str(first["msg"]).removeprefix("Value error, ")
+    return f"{what}: {'.'.join(place)}: {said}, not {first['input']!r}" if place else f"{what}: {said}"

@@ -1,0 +1,39 @@
+"""``live.jsonl``: the log since the last checkpoint, for whoever watches. Nothing is ever read back to go on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from workbench.table.errors import storing
+from workbench.table.seal import sealed_json
+
+NAME = "live.jsonl"
+
+
+class Live:
+    """The file, one sealed JSON object a line: ``step``, the scores and ``time`` (seconds since 1970)."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / NAME
+
+    def restart(self, lines: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Begin anew, with these lines. Raises StorageError if it cannot be written."""
+        with storing(self.path.parent):
+            self.path.write_bytes(b"".join(map(_sealed, lines)))
+
+    def add(self, line: Mapping[str, Any]) -> None:
+        """Append a line. Raises StorageError if it cannot be written."""
+        # Not kept open: a full disk would be reported a second time, without its name, when it is closed.
+        with storing(self.path.parent), open(self.path, "ab") as file:
+            file.write(_sealed(line))
+
+    def remove(self) -> None:
+        """Remove the file, where there is one."""
+        self.path.unlink(missing_ok=True)
+
+
+def _sealed(line: Mapping[str, Any]) -> bytes:
+    return sealed_json({**line, "time": time.time()})

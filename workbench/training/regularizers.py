@@ -1,0 +1,144 @@
+"""What may be added to the loss, beside the optimizer's own weight decay.
+
+A run names regularizers with their coefficients; the loss that is minimised is the task's loss plus the
+sum of coefficient times penalty. What is logged as *loss* stays the task's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from workbench.models.config import ModelConfig
+from workbench.models.transformer import HookedTransformer
+from workbench.table.errors import nearest
+from workbench.tasks.base import Batch
+from workbench.training.fields import TrainingError
+
+
+class Regularizer(Protocol):
+    """A penalty on a model and on what it does with a batch."""
+
+    def check(self, cfg: ModelConfig, coefficient: float) -> None:
+        """Refuse a model or a coefficient for which the penalty means nothing.
+
+        Raises:
+            TrainingError: saying why, and the way out.
+        """
+        ...
+
+    def hooks(self, cfg: ModelConfig) -> list[str]:
+        """Names of the activations that :meth:`penalty` reads."""
+        ...
+
+    def penalty(self, model: HookedTransformer, batch: Batch, seen: Mapping[str, Tensor]) -> Float[Tensor, ""]:
+        """The penalty, with its graph."""
+        ...
+
+
+@dataclass(frozen=True)
+class Positional:
+    """Pushes what attention reads from position vectors alone to be local.
+
+    The regularizer of Huang et al. (2410.02140) in the form their experiments use: with the position
+    vectors p_1 .. p_N (every row of the table) and M = (p W_Q)(p W_K)^T for each layer and head, without
+    biases, scale or LayerNorm, the squares of the lower triangle of M (query i >= key j) are summed over
+    queries and averaged over keys; layers and heads add up. It stays bounded as N grows if M falls off
+    with the lag i - j, and grows like N if M is periodic or constant.
+    """
+
+    def check(self, cfg: ModelConfig, coefficient: float) -> None:
+        if not cfg.positions.added:
+            raise TrainingError(
+                f"the regularizer positional needs position vectors that are added to the embedding, which positions "
+                f"{cfg.positions.name} do not have; take learned, sinusoidal or limit, or leave it out"
+            )
+        if coefficient < 0:
+            raise TrainingError(f"the coefficient of the regularizer positional must be at least 0, not {coefficient}")
+
+    def hooks(self, cfg: ModelConfig) -> list[str]:
+        return []
+
+    def penalty(self, model: HookedTransformer, batch: Batch, seen: Mapping[str, Tensor]) -> Float[Tensor, ""]:
+        ids = torch.arange(model.cfg.n_ctx, device=batch.tokens.device)[None]
+        rows = model.pos_embed(ids)[0]
+        layers = zip(model.W_Q, model.W_K, strict=True)
+        return torch.stack([positional_penalty(rows, w_q, w_k) for w_q, w_k in layers]).sum()
+
+
+def positional_penalty(
+    table: Float[Tensor, "n d_model"],
+    w_q: Float[Tensor, "head d_model d_head"],
+    w_k: Float[Tensor, "head d_model d_head"],
+) -> Float[Tensor, ""]:
+    """The sum over heads of the penalty of :class:`Positional` for one layer."""
+    products = (table @ w_q) @ (table @ w_k).transpose(1, 2)
+    return products.tril().pow(2).sum(1).mean(1).sum()
+
+
+@dataclass(frozen=True)
+class AttentionEntropy:
+    """Mean entropy of attention, in nats, over layers, heads and supervised queries.
+
+    A positive coefficient sharpens attention, a negative one spreads it.
+    """
+
+    def check(self, cfg: ModelConfig, coefficient: float) -> None:
+        if cfg.attention != "softmax":
+            raise TrainingError(
+                f"the regularizer attention_entropy needs softmax attention, not {cfg.attention}: its entropy has no "
+                "gradient, or there is no pattern to take it from"
+            )
+
+    def hooks(self, cfg: ModelConfig) -> list[str]:
+        return [f"blocks.{layer}.attn.hook_pattern" for layer in range(cfg.n_layers)]
+
+    def penalty(self, model: HookedTransformer, batch: Batch, seen: Mapping[str, Tensor]) -> Float[Tensor, ""]:
+        return torch.stack([mean_entropy(seen[name], batch.mask) for name in self.hooks(model.cfg)]).mean()
+
+
+def mean_entropy(
+    pattern: Float[Tensor, "batch head query key"], mask: Bool[Tensor, "batch query"]
+) -> Float[Tensor, ""]:
+    """Mean over heads and over the queries in ``mask`` of the entropy of each row, in nats."""
+    # Masked keys weigh exactly 0; there the slope of p log p is infinite and would make the gradient NaN.
+    logs = pattern.clamp_min(torch.finfo(pattern.dtype).tiny).log()
+    entropy = -(pattern * logs).sum(-1)
+    return entropy.mean(1)[mask].mean()
+
+
+REGULARIZERS: dict[str, Regularizer] = {"positional": Positional(), "attention_entropy": AttentionEntropy()}
+
+
+def check_regularizers(coefficients: Mapping[str, float], cfg: ModelConfig) -> None:
+    """Refuse unknown regularizers and those that this model cannot have.
+
+    Raises:
+        TrainingError: naming the regularizer and the way out.
+    """
+    for name, coefficient in coefficients.items():
+        if name not in REGULARIZERS:
+            raise TrainingError(f"unknown regularizer {name!r}; {nearest(name, REGULARIZERS)}")
+        REGULARIZERS[name].check(cfg, coefficient)
+
+
+def outputs_and_penalty(
+    model: HookedTransformer, batch: Batch, ids: Tensor, coefficients: Mapping[str, float]
+) -> tuple[Float[Tensor, "batch pos out"], Float[Tensor, ""] | None]:
+    """The model's outputs, and the sum of coefficient times penalty (None without regularizers)."""
+    if not coefficients:
+        return model(batch.tokens, ids), None
+    seen: dict[str, Tensor] = {}
+
+    def keep(value: Tensor, hook: object) -> None:
+        seen[hook.name] = value  # type: ignore[attr-defined]
+
+    names = {name for one in coefficients for name in REGULARIZERS[one].hooks(model.cfg)}
+    outputs = model.run_with_hooks(batch.tokens, ids, fwd_hooks=[(name, keep) for name in sorted(names)])
+    parts = [c * REGULARIZERS[one].penalty(model, batch, seen) for one, c in coefficients.items()]
+    return outputs, torch.stack(parts).sum()

@@ -1,0 +1,97 @@
+"""Parameters of the task that change while training goes on, as a pure function of the step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from workbench.table.errors import nearest
+from workbench.tasks.base import Task
+from workbench.training.fields import TrainingError, construct
+
+
+class TaskSchedule(BaseModel):
+    """One parameter of the task over training. It ends at the run's own task, on which all evaluation is done.
+
+    Attributes:
+        parameter: the task's parameter.
+        values: what it is before its own value, in order.
+        over: steps until it has its own value.
+        change: *switch*: each of ``values`` holds for an equal share of the first ``over`` steps.
+            *linear*: interpolated from each value to the next, and from the last to the parameter's
+            own value, in equal shares of the first ``over`` steps; whole numbers are rounded.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    parameter: str
+    values: tuple[Any, ...] = Field(min_length=1)
+    over: int = Field(ge=1)
+    change: Literal["switch", "linear"] = "switch"
+
+    def value(self, own: Any, step: int) -> Any:
+        """The parameter at ``step``, where its own and last value is ``own``."""
+        if step >= self.over:
+            return own
+        place, inside = divmod(step * len(self.values), self.over)
+        if self.change == "switch":
+            return self.values[place]
+        knots = (*self.values, own)
+        found = knots[place] + (knots[place + 1] - knots[place]) * inside / self.over
+        return round(found) if all(isinstance(k, int) for k in knots) else found
+
+
+def scheduled(task: Task, schedules: Sequence[TaskSchedule], step: int) -> Task:
+    """The task as it is at ``step``; ``task`` itself once every schedule has ended."""
+    if all(step >= s.over for s in schedules):
+        return task
+    return _changed(task, {s.parameter: s.value(getattr(task, s.parameter), step) for s in schedules})
+
+
+def check_schedules(task: Task, schedules: Sequence[TaskSchedule], low: int, high: int) -> None:
+    """Refuse a schedule under which the model or the lengths would have to change with the task.
+
+    Raises:
+        TrainingError: for an unknown parameter, a value that the task refuses, one that changes its
+            vocabulary, its answers or its admissible lengths in ``low..high``, or a linear change of
+            what is no number.
+    """
+    for schedule in schedules:
+        name = schedule.parameter
+        if name not in type(task).model_fields:
+            raise TrainingError(f"{task.name} has no parameter {name!r}; {nearest(name, type(task).model_fields)}")
+        own = getattr(task, name)
+        if schedule.change == "linear" and not all(_is_number(v) for v in (*schedule.values, own)):
+            raise TrainingError(f"the task schedule of {name} cannot be linear: not all its values are numbers")
+        for value in _visited(schedule, own):
+            _check_fits(task, _changed(task, {name: value}), f"{name} = {value!r}", low, high)
+
+
+def _visited(schedule: TaskSchedule, own: Any) -> list[Any]:
+    """The values to check: all of them, but of real numbers that are interpolated only the knots."""
+    if schedule.change == "linear" and all(isinstance(v, int) for v in (*schedule.values, own)):
+        knots = (*schedule.values, own)
+        return list(range(min(knots), max(knots) + 1))
+    return list(schedule.values)
+
+
+def _check_fits(task: Task, other: Task, what: str, low: int, high: int) -> None:
+    if (other.tokens_names, other.output_names, other.d_vocab_out) != (
+        task.tokens_names, task.output_names, task.d_vocab_out,
+    ):  # fmt: skip
+        raise TrainingError(f"the task schedule changes the vocabulary or the answers of {task.name} at {what}")
+    if other.lengths(low, high) != task.lengths(low, high):
+        raise TrainingError(
+            f"the task schedule changes which lengths between {low} and {high} {task.name} admits, at {what}; "
+            f"choose training lengths that all of its values admit"
+        )
+
+
+def _changed(task: Task, values: dict[str, Any]) -> Task:
+    return construct(type(task), {**dict(task), **values}, f"the task schedule of {task.name}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
