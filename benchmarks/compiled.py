@@ -41,13 +41,14 @@ def mismatches(case: Case, length: int, log_scaled: bool, dtype: str) -> Line:
 
 def measure(length: int = LENGTH) -> list[Line]:
     torch.set_num_threads(1)
+    plain = [(case, False, "float32") for case in (*ZOO.values(), UR_4)]
+    options = [(False, "float64"), (True, "float32")]
+    further = [(case, *option) for case in (ZOO["dyck_1"], ZOO["contains_ab"], UR_4) for option in options]
     found = []
-    for case in (*ZOO.values(), UR_4):
-        found.append(mismatches(case, length, False, "float32"))
-        print(f"{found[-1].what}: {found[-1].value:.0f} mismatches, {found[-1].note}", file=sys.stderr)
-    for name in ("dyck_1", "contains_ab"):
-        found += [mismatches(ZOO[name], length, *option) for option in ((False, "float64"), (True, "float32"))]
-    found += [mismatches(UR_4, length, *option) for option in ((False, "float64"), (True, "float32"))]
+    for case, log_scaled, dtype in plain + further:
+        line = mismatches(case, length, log_scaled, dtype)
+        print(f"{line.what}: {line.value:.0f} mismatches, {line.note}", file=sys.stderr)
+        found.append(line)
     return found
 
 

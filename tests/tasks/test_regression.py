@@ -60,7 +60,7 @@ def test_the_moment_matrices_of_two_components():
     assert batch.update_summary[0, 5].tolist() == [1, -1, 1, 1, -1, 1, 1, 0, 2, 0]
 
 
-@pytest.mark.parametrize(("dimension", "levels", "length"), [(1, 3, 5), (2, 3, 4)])
+@pytest.mark.parametrize(("dimension", "levels", "length"), [(1, 3, 4), (2, 3, 3)])
 def test_update_summary_can_be_carried_on_and_summaries_determine_the_answer(dimension, levels, length, every_string):
     task = make_task("linear_regression", dimension=dimension, levels=levels)
     batch = task.label(every_string((dimension + 1) * levels, length))

@@ -135,6 +135,7 @@ def test_regular_expressions_with_and_without_positions() -> None:
     assert verdicts("(a|b|c)*ab(a|b|c)*") == ("not expressible", "guaranteed")
     assert predict_regex("(a|b)*b", "none", "neutral_symbol").verdict == "not expressible"
     assert predict_regex("(a|b)*b", "none", "last_position").verdict == "guaranteed"
+    assert predict("tomita_4", "learned", "neutral_symbol").program == ""
     with pytest.raises(TaskError, match="never closed"):
         predict_regex("(ab", "none")
 

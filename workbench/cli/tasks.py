@@ -19,9 +19,23 @@ CHANCE_AT = 64
 Entry = tuple[str, str, Task | str]
 """A task's family, its name, and the task with its default parameters, or why there is none."""
 
+
+def predictions(task: Task) -> str:
+    """What theory predicts without positions, and with learned positions of random offset: the verdicts alone."""
+    from workbench.theory.errors import TheoryError
+    from workbench.theory.predict import predict
+
+    try:
+        verdicts = [predict(task, positions).verdict for positions in ("none", "learned")]
+    except (TheoryError, TaskError):
+        return ""
+    return verdicts[0] if verdicts[0] == verdicts[1] else " / ".join(verdicts)
+
+
 COLUMNS: dict[str, Callable[[Task], str]] = {
     "kind": lambda task: task.kind,
     "chance": lambda task: f"{task.chance('matched', task.next_length(CHANCE_AT)):.2f}",
+    "theory, without / with positions": predictions,
     "summary that answers": lambda task: task.summary,
 }
 """What is told about a task beside its name: the heading and where the text comes from."""

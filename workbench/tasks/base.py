@@ -355,9 +355,7 @@ class Task(BaseModel):
             return self._within(outputs, batch.targets)
         return outputs.argmax(-1) == batch.targets
 
-    def _within(
-        self, guess: Float[Tensor, "*#any dim"], target: Float[Tensor, "*#any dim"]
-    ) -> Bool[Tensor, "*any"]:
+    def _within(self, guess: Float[Tensor, "*#any dim"], target: Float[Tensor, "*#any dim"]) -> Bool[Tensor, "*any"]:
         """Whether all components of each guess lie within ``tolerance`` of the target's."""
         return ((guess - target).abs() <= self.tolerance_ + ROUNDING).all(-1)
 

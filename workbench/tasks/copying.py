@@ -26,7 +26,7 @@ class _Unique(SequenceTask):
     """Inputs whose symbols are all different."""
 
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
-    suggested: ClassVar[Mapping[str, Any]] = {"lengths": "3-51", "n_ctx": 512}
+    suggested: ClassVar[Mapping[str, Any]] = {"lengths": "3-51", "positions": "rotary", "steps": 6000}
 
     symbols: int = Field(256, ge=2, le=4096)
     """Size of the alphabet, and so the longest input."""
@@ -69,7 +69,7 @@ class _Repeats(SequenceTask):
     """Inputs over a small alphabet, in which symbols repeat."""
 
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
-    suggested: ClassVar[Mapping[str, Any]] = {"lengths": "3-51", "n_ctx": 512}
+    suggested: ClassVar[Mapping[str, Any]] = {"lengths": "3-51", "positions": "rotary", "steps": 4000}
 
     symbols: int = Field(5, ge=2, le=256)
     """Size of the alphabet."""

@@ -90,7 +90,7 @@ class Addition(SequenceTask):
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     summary: ClassVar[str] = "the next digit of the sum"
     separator: ClassVar[str] = "="
-    suggested: ClassVar[Mapping[str, Any]] = {"lengths": "9-51", "n_ctx": 512}
+    suggested: ClassVar[Mapping[str, Any]] = {"lengths": "9-51", "positions": "rotary", "steps": 10_000}
 
     @property
     def alphabet(self) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ class SparseParity(Task):
     summary: ClassVar[str] = "the parity of the bits behind small numbers so far"
     vocabulary: ClassVar[tuple[str, ...]] = (BOS,)
     outputs: ClassVar[tuple[str, ...] | None] = ("0", "1")
-    suggested: ClassVar[Mapping[str, Any]] = {"lengths": "21-51"}
+    suggested: ClassVar[Mapping[str, Any]] = {"lengths": "21-51", "positions": "rotary", "steps": 10_000}
 
     k: int = Field(4, ge=1, le=32)
     """Largest number of small numbers."""

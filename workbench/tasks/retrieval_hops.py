@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -56,6 +56,7 @@ class KHop(Task):
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     summary: ClassVar[str] = "the token at the end of the chain"
     vocabulary: ClassVar[tuple[str, ...]] = (BOS,)
+    suggested: ClassVar[Mapping[str, Any]] = {"positions": "rotary", "steps": 6000}
 
     k: int = Field(2, ge=1, le=16)
     """Number of hops."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Bool, Int
@@ -44,6 +44,7 @@ class Needle(QueryTask):
     name: ClassVar[str] = "needle"
     question: ClassVar[str] = "Which value was given to this key?"
     summary: ClassVar[str] = "the value given to the key"
+    suggested: ClassVar[Mapping[str, Any]] = {"positions": "rotary", "steps": 6000}
 
     distractors: int = Field(3, ge=0, le=31)
     """Pairs of other keys in the haystack; 0 for a single needle."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -28,6 +28,7 @@ class QueryTask(Task):
     """
 
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
+    suggested: ClassVar[Mapping[str, Any]] = {"positions": "rotary"}
 
     # ---- what a subclass states --------------------------------------------------------------
     @property

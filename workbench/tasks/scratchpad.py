@@ -53,9 +53,8 @@ class ParityScratchpad(SequenceTask):
     summary: ClassVar[str] = "the next parity on the scratchpad"
     suggested: ClassVar[Mapping[str, Any]] = {
         "lengths": "11-51",
-        "ids": "coupled",
         "positions": "learned",
-        "n_ctx": 512,
+        "ids": "coupled",
     }
 
     jump: int = Field(1, ge=1, le=4)
@@ -134,6 +133,7 @@ class VariableAssignment(SequenceTask):
         "ids": "coupled",
         "positions": "learned",
         "n_ctx": 640,
+        "steps": 10_000,
     }
 
     depth: int = Field(2, ge=1, le=8)

@@ -53,7 +53,7 @@ class Text(Task):
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     summary: ClassVar[str] = "the next byte"
     vocabulary: ClassVar[tuple[str, ...]] = (BOS,)
-    suggested: ClassVar[Mapping[str, Any]] = {"lengths": "64-64", "steps": 10_000, "d_model": 128}
+    suggested: ClassVar[Mapping[str, Any]] = {"lengths": "64", "positions": "rotary", "steps": 10_000, "d_model": 128}
 
     folder: str = STANDARD_LIBRARY
     """A folder of text files, read with its subfolders; ``stdlib`` is the top level of Python's own library."""

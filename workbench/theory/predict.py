@@ -159,7 +159,8 @@ def _entry(key: str, task: Task | None, found: RegularMap | None, at: Positions,
     case, listed = program_of(key, task), entry_of(key, task)
     if found is not None:
         decided = of_languages(found.languages, at, convention)
-        return decided if case is None else of_program(case, decided.without)
+        # The zoo's programs accept at the last position, and may read it.
+        return of_program(case, decided.without) if case and convention == "last_position" else decided
     if listed is not None:
         return listed
     if case is not None:

@@ -77,7 +77,9 @@ def boolean_expression(arity: int, values: str = "01", operators: str = "~+>*^")
 
     ``owed`` operands are still to come; it first reaches 0 at the end of a complete expression.
     """
-    owed: Term = 1 - count(any_of(Q(value) for value in values))
+    owed: Term = 1 - count(Q(values[0]))
+    for value in values[1:]:
+        owed = owed - count(Q(value))
     for more, operator in enumerate(operators[1:arity], start=1):
         owed = owed + more * count(Q(operator))
     complete = owed <= 0

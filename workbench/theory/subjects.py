@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.table.errors import nearest
@@ -27,15 +27,14 @@ ALIASES = {
     "mod_p": "mod_p_mean",
 }
 """Names in the literature -> keys."""
-PROGRAMS = {
-    "aa_star": "even_as",
-    "aaaa_star": "fourfold_as",
-    "abab_star": "abab",
-    "abd_bc": "around_d",
-    "blocks_abcde": "blocks",
-    **{f"bounded_dyck_{n}": f"d_{n}" for n in (1, 2, 3, 4)},
+HOUSE: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "a_n_b_n": lambda given: {2: "anbn", 3: "anbncn", 4: "anbncndn"}.get(given["letters"], "a_n_b_n"),
+    "boolean": lambda given: f"boolean_{given['n']}",
+    "letter_majority": lambda given: "most_frequent",
+    "shuffle_dyck": lambda given: f"shuffle_dyck_{given['k']}",
+    "simple": lambda given: "simple_average",
 }
-"""Keys -> names in the zoo, where they differ."""
+"""Tasks that the literature and the zoo call otherwise: their key from their parameters."""
 
 
 def resolve(subject: str | Task, parameters: Mapping[str, Any]) -> tuple[str, Task | None]:
@@ -71,6 +70,8 @@ def resolve(subject: str | Task, parameters: Mapping[str, Any]) -> tuple[str, Ta
 
 def key_of(task: Task) -> str:
     """The key of a task: its name, and its parameter where that makes another map."""
+    if task.name in HOUSE:
+        return HOUSE[task.name](task.parameters)
     return f"{task.name}_{getattr(task, PARAMETER[task.name])}" if task.name in PARAMETER else task.name
 
 
@@ -95,4 +96,4 @@ def program_of(key: str, task: Task | None) -> Case | None:
     """The zoo's program for a map, if it has one; acceptors only stand for tasks that ask for membership."""
     if getattr(task, "ask", "member") != "member":
         return None
-    return ZOO.get(PROGRAMS.get(key, key))
+    return ZOO.get(key)
