@@ -59,7 +59,7 @@ class Work:
             found = {str(p.relative_to(folder)): sha256_of(p) for p in folder.glob("steps/*/*")}
         else:
             rows = Table.load(folder).frame().drop(columns="run").to_dict("records")
-            found = {str(sorted(map(str, rows))): ""}
+            found = {str(row): "" for row in rows}
         rest = [p for p in folder.rglob("*") if p.is_file() and not p.is_relative_to(folder / "steps")]
         return found | {str(p.relative_to(folder)): "" for p in rest}
 
@@ -115,7 +115,8 @@ def go_on(whole: Undisturbed, folder: Path) -> str:
         return f"made again although done: {', '.join(again)}"
     result = work.result(folder)
     differing = sorted(k for k in result.keys() | whole.result.keys() if result.get(k) != whole.result.get(k))
-    return f"differs from the undisturbed one: {', '.join(key[:200] for key in differing)}" if differing else ""
+    few = ", ".join(key[:200] for key in differing[:3])
+    return f"differs from the undisturbed one in {len(differing)} places: {few}" if differing else ""
 
 
 def wrong_end(kind: str, ended: Ended, folder: Path) -> str:

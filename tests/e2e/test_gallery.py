@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from workbench.cli.check import damage
 from workbench.cli.sweep import config_of
 from workbench.cli.sweep_file import read_sweep
 from workbench.measure.batch import execute, plan
 from workbench.runs import Run, find_runs
+from workbench.runs.integrity import run_problems
 from workbench.table import Table
 
 pytestmark = pytest.mark.e2e
@@ -32,7 +32,7 @@ def test_it_is_small_and_holds_only_what_is_shown() -> None:
     }  # fmt: skip
     for run in find_runs(GALLERY):
         assert run.config["model"]["d_model"] <= 32
-        assert damage(run) == []
+        assert run_problems(run) == []
 
 
 def test_every_run_is_a_cell_of_its_file() -> None:
@@ -62,7 +62,7 @@ def test_measured_again_it_gives_the_same_numbers(tmp_path: Path, name: str) -> 
     assert execute(plan([run.path], steps=[step], sequences=SEQUENCES), "serial") == []
     made = Table.load(run.path).frame(step=step)
     assert len(made) == len(kept)
-    both = by_key(kept).join(by_key(made), lsuffix="_kept", rsuffix="_made", how="inner")
+    both = by_key(kept).add_suffix("_kept").join(by_key(made).add_suffix("_made"), how="inner")
     assert len(both) == len(kept)
     assert (both["status_kept"] == both["status_made"]).all()
     assert (both["label_kept"] == both["label_made"]).all()

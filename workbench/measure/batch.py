@@ -143,7 +143,7 @@ class Present:
             return not keys and (name, step, key) in self.compacted
         path = shard_path(self.run.path, name, step, key)
         # What the table holds has been read since the file was written: a large folder need not be read again.
-        if self.compacted.get((name, step, key)) != path.stat().st_mtime_ns:
+        if self.compacted.get((name, step, key)) != path.stat().st_ctime_ns:
             try:
                 verify_shard(path, self.run.id)
             except TableError as error:

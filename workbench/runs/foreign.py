@@ -79,7 +79,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
             f"{path} cannot be read as tensors alone: it is damaged, or holds objects whose code is not run here; "
             "save its weights by themselves, as torch.save(model.state_dict(), file) does"
         ) from None
-    except (SafetensorError, OSError, RuntimeError, EOFError, KeyError, ValueError) as error:
+    except (SafetensorError, OSError, RuntimeError, EOFError, LookupError, ValueError, TypeError) as error:
         raise RunError(f"{path} is damaged or no checkpoint: {_first_line(error)}") from None
     return {name: _float32(path, name, value) for name, value in _state_dict(path, held).items()}
 

@@ -36,7 +36,8 @@ class Part:
     Attributes:
         measurement, step, key: as in the shard's path.
         metadata: the shard's own metadata: spec (JSON), key, sha256, run (id), written (UTC, ISO 8601), rows ...
-        modified: modification time of the shard's file in ns, or None where there is no file any more.
+        modified: time of the last change to the shard's file in ns (its ctime, which nobody can set back), or None
+            where there is no file any more.
         rows: its rows (ENCODED), where the compacted table has them.
     """
 
@@ -106,7 +107,7 @@ def _known(run_path: Path, problems: list[str]) -> dict[tuple[str, int, str], Pa
     for shard in shards_of(run_path):
         identity = shard[:3]
         old = recorded.get(identity)
-        modified = shard.path.stat().st_mtime_ns
+        modified = shard.path.stat().st_ctime_ns
         if old is not None and old.modified == modified:
             parts[identity] = old
             continue

@@ -107,4 +107,4 @@ def _states(folder: Path, names: tuple[str, ...] | None) -> Iterator[str]:
             state = os.stat(f"{folder}/{name}")
         except (FileNotFoundError, NotADirectoryError):
             continue
-        yield f"{folder.name}/{name} {state.st_size} {state.st_mtime_ns}"
+        yield f"{folder.name}/{name} {state.st_size} {state.st_ctime_ns}"

@@ -202,4 +202,4 @@ def _kept(run_path: Path, part: Part) -> Part:
         return part
     path = shard_path(run_path, *part.identity)
     write_file(path, part.rows, part.metadata)
-    return replace(part, modified=path.stat().st_mtime_ns)
+    return replace(part, modified=path.stat().st_ctime_ns)
