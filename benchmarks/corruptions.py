@@ -8,19 +8,21 @@ import json
 import random
 import shutil
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 from safetensors.numpy import load, save
 
 from benchmarks.faults import Fault
 from benchmarks.forked import lengthlens
 from benchmarks.kills import MEASURE, STEPS, TRAIN
 from workbench.runs.folder import Run, RunError
-from workbench.runs.log import read_log
+from workbench.runs.log import COLUMNS, read_log
 from workbench.runs.write import sha256
 from workbench.table import Table
 from workbench.table.seal import sealed_json
@@ -250,7 +252,7 @@ def sound(root: Path) -> Sound:
     if problems:
         raise RuntimeError(f"the undamaged runs are said to be damaged: {problems}")
     weights = {(run, step): _weights(root / run, step) for run in "abcd" for step in Run.open(root / run).steps}
-    logs = {run: _log(root / run) for run in "abcd"}
+    logs = {run: frozenset(_written(root / run)) for run in "abcd"}
     return Sound({run: rows_of(root / run)[0] for run in "ab"}, logs, weights)
 
 
@@ -262,7 +264,8 @@ def judge(corruption: Corruption, whole: Sound, root: Path, folder: Path) -> str
     problems = said_by_check(copy)
     silent = [name for name in corruption.named if not any(_names(problem, copy, name) for problem in problems)]
     wrong = [f"not named: {', '.join(silent)} in {problems}"] if silent else []
-    return "; ".join([*wrong, *_used(whole, copy)])
+    runs = {name.partition("/")[0] for name in corruption.named} & set("abcd") or {"a"}
+    return "; ".join([*wrong, *_used(whole, copy, runs)])
 
 
 def _names(problem: str, root: Path, name: str) -> bool:
@@ -281,8 +284,8 @@ def said_by_check(root: Path) -> list[str]:
     return [line for line in said.getvalue().splitlines() if line.startswith("problem: ")]
 
 
-def _used(whole: Sound, root: Path) -> Iterator[str]:
-    """Rows and weights that differ from the undamaged ones and are handed out all the same."""
+def _used(whole: Sound, root: Path, runs: set[str]) -> Iterator[str]:
+    """What differs from the undamaged runs and is handed out all the same: rows, log lines, weights of these runs."""
     for run, rows in whole.rows.items():
         found, problems = rows_of(root / run)
         if found - rows:
@@ -290,17 +293,17 @@ def _used(whole: Sound, root: Path) -> Iterator[str]:
         if rows - found and not problems:
             yield f"the table of {run} lacks {len(rows - found)} rows and says nothing"
     for run, lines in whole.logs.items():
-        strange = _log(root / run) - lines
+        strange = _logged(root / run) - lines
         if strange:
             yield f"the log of {run} holds {len(strange)} lines that were never written"
-    for (run, step), weights in whole.weights.items():
+    for run, step in sorted(key for key in whole.weights if key[0] in runs):
         try:
             with warnings.catch_warnings(action="ignore"):
                 loaded = _weights(root / run, step)
         except RunError:
             continue
         # Signed weights that are finite and fit cannot be told from right ones but by their equals.
-        if loaded != weights and Run.open(root / run).equal_steps() == []:
+        if loaded != whole.weights[run, step] and Run.open(root / run).equal_steps() == []:
             yield f"step {step} of {run} is loaded with other weights"
 
 
@@ -313,11 +316,24 @@ def rows_of(folder: Path) -> tuple[frozenset[str], list[str]]:
     return frozenset(map(str, table.frame().drop(columns="run").to_dict("records"))), table.problems
 
 
-def _log(folder: Path) -> frozenset[str]:
+def _written(folder: Path) -> Iterator[str]:
+    """The text of every line of a run's log; of those for one step only the last is shown."""
+    for file in folder.glob("steps/*/log.parquet"):
+        yield from map(_text, pq.read_table(file).to_pylist())
+    live = folder / "live.jsonl"
+    yield from (_text(json.loads(line)) for line in (live.read_bytes().splitlines() if live.exists() else []))
+
+
+def _logged(folder: Path) -> frozenset[str]:
+    """The text of every line that is shown."""
     try:
-        return frozenset(map(str, read_log(folder).to_dict("records")))
+        return frozenset(map(_text, read_log(folder).to_dict("records")))
     except RunError:
         return frozenset()
+
+
+def _text(line: Mapping[str, Any]) -> str:
+    return str([float("nan") if line[name] is None else float(line[name]) for name in COLUMNS])
 
 
 def _weights(folder: Path, step: int) -> str:
