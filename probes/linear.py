@@ -224,7 +224,7 @@ def code(y: Shaped[Tensor, "row *s"], classes: int) -> Float[Tensor, "row target
 
 def fit_probes(
     x: Float[Tensor, "site row d"],
-    labels: Sequence[Shaped[Tensor, "row *s"]],
+    labels: Sequence[Shaped[Tensor, "row ..."]],
     classes: Sequence[int],
     fold: Int[Tensor, "row"],
     strengths: Sequence[float] = RIDGES,
