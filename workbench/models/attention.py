@@ -96,7 +96,8 @@ class Attention(nn.Module):
         weights = torch.stack([self.W_Q, self.W_K, self.W_V])
         biases = torch.stack([self.b_Q, self.b_K, self.b_V])
         joined = F.linear(x, rearrange(weights, "t h d e -> (t h e) d"), biases.flatten())
-        q, k, v = rearrange(joined, "b p (t h e) -> t b p h e", t=3, h=self.cfg.n_heads)
+        # Taken apart along its own axis: the gradients are then put together in place, without a transposed copy.
+        q, k, v = rearrange(joined, "b p (t h e) -> b p t h e", t=3, h=self.cfg.n_heads).unbind(2)
         return q, k, v
 
     def score_inputs(self, q: Tensor, k: Tensor, at: Places) -> ScoreInputs:
