@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.table.making import RunMaker
 from workbench.table import Table, TableError
+from workbench.table.assembly import unpack
 from workbench.table.errors import StorageError
 from workbench.table.shards import compact, read_metadata, renew, shards_of
 
@@ -264,7 +265,7 @@ def test_the_table_tells_specs_and_shards(make_run):
     assert '"behaviour": {"name": "behaviour", "version": 3' in metadata["specs"]
     specs = Table.load(run.path).specs
     assert {name: spec["version"] for name, spec in specs.items()} == {"behaviour": 3, "circuits.hardmax": 5}
-    assert metadata["shards"].count('"key": "k1", "held": true') == 2
+    assert unpack(metadata["shards"]).count('"key": "k1", "held": true') == 2
 
 
 def test_only_runs_are_compacted(tmp_path):

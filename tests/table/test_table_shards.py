@@ -41,7 +41,7 @@ def test_rows_and_metadata_come_back_as_written(tmp_path):
     assert metadata.pop("written") > "2026"
     assert metadata == {**META, "lengths": "[1,2]", "schema_version": "1", "rows": "2"}
     stored = pq.ParquetFile(path).metadata
-    assert {stored.row_group(0).column(i).compression for i in range(len(FIELDS))} == {"ZSTD"}
+    assert {stored.row_group(0).column(i).compression for i in range(len(FIELDS))} == {"LZ4"}
     assert json.loads(stored.metadata[b"spec"])["name"] == "behaviour"
 
 

@@ -8,6 +8,8 @@ when it was made, so that a shard known there and not touched since need not be 
 from __future__ import annotations
 
 import json
+import zlib
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -292,8 +294,21 @@ def to_manifest(assembly: Assembly) -> dict[str, str]:
         "run": assembly.run,
         "specs": json.dumps(specs),
         "spec_texts": json.dumps(texts),
-        "shards": json.dumps(shards),
+        "shards": pack(json.dumps(shards)),
     }
+
+
+def pack(text: str) -> str:
+    """A long text made short. Parquet's readers copy all metadata several times before the first row."""
+    return b64encode(zlib.compress(text.encode())).decode()
+
+
+def unpack(packed: str) -> str:
+    """What :func:`pack` made short. Raises ValueError for anything else."""
+    try:
+        return zlib.decompress(b64decode(packed, validate=True)).decode()
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
 
 
 def from_manifest(metadata: Mapping[str, str], rows: pa.Table) -> list[Part]:
@@ -301,7 +316,7 @@ def from_manifest(metadata: Mapping[str, str], rows: pa.Table) -> list[Part]:
     texts = json.loads(metadata["spec_texts"])
     parts = []
     start = 0
-    for entry in json.loads(metadata["shards"]):
+    for entry in json.loads(unpack(metadata["shards"])):
         own = {**entry["metadata"], "spec": texts[entry["metadata"]["spec"]]}
         held = None
         if entry["held"]:

@@ -142,7 +142,7 @@ def write_file(path: Path, rows: pa.Table, metadata: Mapping[str, str]) -> None:
     whole = {**metadata, "schema_version": str(SCHEMA_VERSION), "rows": str(rows.num_rows), KEY: BLANK}
     table = rows.cast(SCHEMA).replace_schema_metadata(whole)
     data = io.BytesIO()
-    pq.write_table(table, data, compression="zstd")
+    pq.write_table(table, data, compression="lz4")
     sealed = seal(data.getvalue())
     with replacing(path) as stream:
         stream.write(sealed)
@@ -156,7 +156,7 @@ def read_file(path: Path) -> tuple[pa.Table, dict[str, str]]:
     """
     with _opened(path) as file:
         metadata = _checked(path, file)
-        table: pa.Table = file.read()
+        table: pa.Table = file.read(use_threads=False)  # many files are read at once, a thread for each
     return table.replace_schema_metadata(None), metadata
 
 

@@ -101,10 +101,11 @@ def _names(folder: Path) -> list[str]:
 
 
 def _states(folder: Path, names: tuple[str, ...] | None) -> Iterator[str]:
-    """``path size time`` of the named files of a folder, or of all."""
+    """``path size time`` of the named files of a folder, or of all. There are thousands: no Path for each."""
+    path, own = str(folder), folder.name
     for name in _names(folder) if names is None else names:
         try:
-            state = os.stat(f"{folder}/{name}")
+            state = os.stat(f"{path}/{name}")
         except (FileNotFoundError, NotADirectoryError):
             continue
-        yield f"{folder.name}/{name} {state.st_size} {state.st_ctime_ns}"
+        yield f"{own}/{name} {state.st_size} {state.st_ctime_ns}"

@@ -25,6 +25,7 @@ from workbench.table.assembly import (
     shard_rows,
     strange_rows,
     to_manifest,
+    unpack,
 )
 from workbench.table.errors import TableError
 from workbench.table.files import read_file, read_header, remove_leftovers, write_file
@@ -125,7 +126,7 @@ def verify_shard(path: Path, run: str) -> None:
 def compacted(run_path: Path) -> dict[tuple[str, int, str], int]:
     """(measurement, step, key) -> file time in ns of the shards whose rows a sound ``table.parquet`` holds."""
     try:
-        entries = json.loads(read_header(table_path(run_path))["shards"])
+        entries = json.loads(unpack(read_header(table_path(run_path))["shards"]))
         return {(e["measurement"], e["step"], e["key"]): e["modified"] for e in entries if e["held"]}
     except (TableError, KeyError, ValueError, TypeError):
         return {}
