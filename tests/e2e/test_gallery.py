@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from workbench.cli.compile import compiled_run
 from workbench.cli.sweep import config_of
 from workbench.cli.sweep_file import read_sweep
 from workbench.measure.batch import execute, plan
@@ -35,9 +36,18 @@ def test_it_is_small_and_holds_only_what_is_shown() -> None:
         assert run_problems(run) == []
 
 
-def test_every_run_is_a_cell_of_its_file() -> None:
-    held = {run.name: run.id for run in find_runs(GALLERY)}
+def test_every_trained_run_is_a_cell_of_its_file() -> None:
+    held = {run.name: run.id for run in find_runs(GALLERY) if "compiled" not in run.config["training"]}
     assert held == {cell.name: config_of(cell).as_json()["id"] for cell in SWEEP.cells}
+
+
+def test_every_compiled_run_is_what_its_program_compiles_to(tmp_path: Path) -> None:
+    for held in find_runs(GALLERY / "compiled"):
+        options = held.config["training"]["compiled"]
+        low, high = held.config["training"]["curriculum"].values()
+        made = compiled_run(**options, lengths=(low, high), out=tmp_path / held.name)
+        assert made.id == held.id
+        assert made.meta(1)["sha256"] == held.meta(1)["sha256"]
 
 
 def test_nothing_is_left_to_measure() -> None:

@@ -228,6 +228,34 @@ def adopt(
     adopt_command(source, task, lengths, out, config, files, set_ or [])
 
 
+@app.command("compile")
+def compile_command(
+    program: Annotated[str, typer.Argument(help="A program, named as `lengthlens predict --program` does: majority.")],
+    lengths: Annotated[
+        str, typer.Option(help="Lengths that count as trained, as LOW-HIGH; it is right on them.")
+    ] = "1-20",
+    up_to: Annotated[
+        int, typer.Option("--up-to", min=1, help="Longest prefix for which its comparisons are sharp enough.")
+    ] = 1024,
+    first_keys: Annotated[
+        int | None, typer.Option("--first-keys", min=1, help="Hide all keys after this position.")
+    ] = None,
+    log_scaled: Annotated[bool, typer.Option("--log-scaled", help="Multiply scores by log K.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="The run's folder. Default: checkpoints/compiled/PROGRAM_UPTO.")
+    ] = None,
+) -> None:
+    """Make a transformer that computes a C-RASP program exactly, as a run: a model whose every answer is known.
+
+    Two options make length-coupled twins, right on short prefixes by construction and wrong on long ones:
+    --up-to 20 (comparisons too blunt for the near ties of long strings) and --first-keys 20 (what comes
+    later is never read).
+    """
+    from workbench.cli.compile import compile_command
+
+    compile_command(program, lengths, up_to, first_keys, log_scaled, out)
+
+
 @app.command("app")
 def app_command(
     folders: Annotated[

@@ -50,18 +50,26 @@ def head(console: Console, run: Run) -> None:
     console.print(
         f"{task['name']}{f' ({given})' if given else ''} · {model['n_layers']} layers, {model['n_heads']} heads, "
         f"d_model {model['d_model']} · positions {model['positions']['name']}, ids {model['ids']['name']} · "
-        f"trained on lengths {training['curriculum']['low']} to {training['trained_length']}, "
-        f"{run.steps[-1] if run.steps else 0:,} of {training['steps']:,} steps · {len(run.steps)} checkpoints",
+        f"{trained(run)} · {len(run.steps)} checkpoints",
         style="dim",
         highlight=False,
     )
     # A law that gives not simply every length alike changes what "trained" means.
     law = run.config.get("facts", {}).get("lengths", "")
-    notes = [law] if law and training["curriculum"]["law"] != "uniform" else []
+    notes = [law] if law and training["curriculum"].get("law") != "uniform" else []
     if run.ended:
         notes.append(f"ended early: {run.ended}")
     for note in notes:
         console.print(note, style="dim", highlight=False)
+
+
+def trained(run: Run) -> str:
+    """On which lengths and how far, or for which lengths the weights were made."""
+    training = run.config["training"]
+    lengths = f"lengths {training['curriculum']['low']} to {training['trained_length']}"
+    if "compiled" in training:
+        return f"compiled, its {lengths} taken as trained"
+    return f"trained on {lengths}, {run.steps[-1] if run.steps else 0:,} of {training['steps']:,} steps"
 
 
 def verdict(console: Console, rows: Any, step: int) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +14,11 @@ from torch import Tensor
 from workbench.models.config import ModelConfig
 from workbench.models.transformer import HookedTransformer
 from workbench.models.upstream import FOLDED, UpstreamError, fields_of_config, fields_of_weights, our_weights
-from workbench.runs.folder import FORMAT, Run, RunError, run_id, sha256_of
+from workbench.runs.folder import Run, RunError, sha256_of
 from workbench.runs.foreign import checkpoint_files, read_weights
+from workbench.runs.given import Checkpoint, config_of, store
 from workbench.runs.ids import check_training_ids
-from workbench.runs.load import fill, weights_bytes
-from workbench.runs.lock import writer_lock
-from workbench.runs.write import remove_unfinished, write_checkpoint, write_config
+from workbench.runs.load import fill
 from workbench.tasks.base import Task
 
 
@@ -65,24 +62,28 @@ def adopt(foreign: Foreign, out: Path) -> Run:
     model = HookedTransformer(cfg)
     for _, path in files:
         _fill(model, path)
-    config = _run_config(foreign, cfg, files, longest)
-    trained = _trained_ids(cfg, longest + foreign.task.bos)
-    with writer_lock(out):
-        remove_unfinished(out)
-        if not (out / "run.json").exists():
-            write_config(out, config)
-        run = Run.open(out)
-        if run.id != config["id"]:
-            raise RunError(f"{out} holds another run; choose another --out")
-        for step, path in files:
-            if step not in run.steps:
-                _fill(model, path)
-                facts: dict[str, Any] = {
-                    "source": path.relative_to(foreign.source).as_posix(),
-                    "source_sha256": sha256_of(path),
-                }
-                write_checkpoint(run, step, weights_bytes(model), trained, None, **facts)
-    return run
+    adopted = {path.relative_to(foreign.source).as_posix(): sha256_of(path) for _, path in files}
+    config = config_of(
+        foreign.task,
+        cfg,
+        foreign.lengths,
+        {"adopted": adopted, "steps": files[-1][0]},
+        "as stated when the checkpoints were adopted",
+        foreign.task_source,
+    )
+    checkpoints = [_checkpoint(foreign, model, step, path) for step, path in files]
+    return store(out, config, checkpoints, _trained_ids(cfg, longest + foreign.task.bos))
+
+
+def _checkpoint(foreign: Foreign, model: HookedTransformer, step: int, path: Path) -> Checkpoint:
+    """One file, loaded into the model when it is stored."""
+
+    def filled() -> HookedTransformer:
+        _fill(model, path)
+        return model
+
+    source = path.relative_to(foreign.source).as_posix()
+    return Checkpoint(step, filled, {"source": source, "source_sha256": sha256_of(path)})
 
 
 def model_config(foreign: Foreign, path: Path, weights: Mapping[str, Tensor]) -> ModelConfig:
@@ -158,29 +159,3 @@ def _fill(model: HookedTransformer, path: Path) -> None:
 def _trained_ids(cfg: ModelConfig, positions: int) -> list[list[int]]:
     """Ids that training can have shown: TransformerLens's are 0, 1, 2, ... unless another law is stated."""
     return [[0, positions - 1]] if cfg.ids.name == "arange" else [[0, cfg.n_ctx - 1]]
-
-
-def _run_config(foreign: Foreign, cfg: ModelConfig, files: list[tuple[int, Path]], longest: int) -> dict[str, Any]:
-    """The content of ``run.json``. What nobody knows of the training is left out, not filled with defaults."""
-    task, (low, high) = foreign.task, foreign.lengths
-    adopted = {path.relative_to(foreign.source).as_posix(): sha256_of(path) for _, path in files}
-    parts: dict[str, Any] = {
-        "task": {"name": foreign.task_source or task.name, "parameters": task.parameters},
-        "model": cfg.model_dump(mode="json"),
-        "training": {
-            "adopted": adopted,
-            "steps": files[-1][0],
-            "curriculum": {"low": low, "high": high},
-            "trained_length": longest,
-        },
-        "seeds": {"evaluation": 0, "probe": 0},
-    }
-    lengths = f"lengths from {low} to {high}, as stated when the checkpoints were adopted"
-    return {
-        "format": FORMAT,
-        "id": run_id(parts),
-        **parts,
-        "facts": {"question": task.question, "kind": task.kind, "summary": task.summary, "lengths": lengths},
-        "versions": {name: version(name) for name in ("lengthlens", "torch")},
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
