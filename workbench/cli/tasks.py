@@ -32,9 +32,14 @@ def predictions(task: Task) -> str:
     return verdicts[0] if verdicts[0] == verdicts[1] else " / ".join(verdicts)
 
 
+def share(value: float) -> str:
+    """A share in two digits; one that is not 0 never looks like it."""
+    return "<0.01" if 0 < value < 0.005 else f"{value:.2f}"
+
+
 COLUMNS: dict[str, Callable[[Task], str]] = {
     "kind": lambda task: task.kind,
-    "chance": lambda task: f"{task.chance('matched', task.next_length(CHANCE_AT)):.2f}",
+    "chance": lambda task: share(task.chance("matched", task.next_length(CHANCE_AT))),
     "theory, without / with positions": predictions,
     "summary that answers": lambda task: task.summary,
 }
