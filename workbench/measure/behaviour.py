@@ -25,7 +25,7 @@ from workbench.tasks.base import EVALUATION_LAWS as LAWS
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from workbench.models.config import ModelConfig
+    from workbench.models.config import Architecture
     from workbench.tasks.base import Batch
 
 HIGHEST_FLOOR = 0.95
@@ -111,7 +111,7 @@ class Behaviour:
         )
         self.seen: dict[tuple[str, int], tuple[Batch, Tensor]] = {}
 
-    def hooks(self, cfg: ModelConfig) -> list[str]:
+    def hooks(self, cfg: Architecture) -> list[str]:
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:

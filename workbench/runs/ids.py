@@ -11,11 +11,11 @@ from torch import Tensor
 from workbench.models.positions import PositionError
 
 if TYPE_CHECKING:
-    from workbench.models.config import ModelConfig
+    from workbench.models.config import Architecture
     from workbench.tasks.base import Task
 
 
-def evaluation_ids(task: Task, cfg: ModelConfig, length: int) -> Int[Tensor, "1 pos"]:
+def evaluation_ids(task: Task, cfg: Architecture, length: int) -> Int[Tensor, "1 pos"]:
     """Ids that evaluation gives to a string of ``length``, checked against the encoding.
 
     Where the task couples ids and they depend on the string, these are the ids of one drawn string.
@@ -28,7 +28,7 @@ def evaluation_ids(task: Task, cfg: ModelConfig, length: int) -> Int[Tensor, "1 
     return ids
 
 
-def check_training_ids(task: Task, cfg: ModelConfig, longest: int) -> None:
+def check_training_ids(task: Task, cfg: Architecture, longest: int) -> None:
     """Refuse a run whose longest training strings cannot be given ids that its encoding can read.
 
     Raises:
@@ -40,7 +40,7 @@ def check_training_ids(task: Task, cfg: ModelConfig, longest: int) -> None:
     cfg.positions.check(int(ids.max()), cfg.n_ctx)
 
 
-def _coupled(task: Task, cfg: ModelConfig, length: int) -> Int[Tensor, "1 pos"] | None:
+def _coupled(task: Task, cfg: Architecture, length: int) -> Int[Tensor, "1 pos"] | None:
     if not cfg.ids.coupled:
         return None
     ids = task.sample(1, length, torch.Generator().manual_seed(0), "matched").position_ids

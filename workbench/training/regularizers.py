@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from workbench.models.config import ModelConfig
-from workbench.models.transformer import HookedTransformer
+from workbench.models.config import Architecture
+from workbench.models.hooked import Hooked
 from workbench.table.errors import nearest
 from workbench.tasks.base import Batch
 from workbench.training.fields import TrainingError
@@ -24,7 +24,7 @@ from workbench.training.fields import TrainingError
 class Regularizer(Protocol):
     """A penalty on a model and on what it does with a batch."""
 
-    def check(self, cfg: ModelConfig, coefficient: float) -> None:
+    def check(self, cfg: Architecture, coefficient: float) -> None:
         """Refuse a model or a coefficient for which the penalty means nothing.
 
         Raises:
@@ -32,11 +32,11 @@ class Regularizer(Protocol):
         """
         ...
 
-    def hooks(self, cfg: ModelConfig) -> list[str]:
+    def hooks(self, cfg: Architecture) -> list[str]:
         """Names of the activations that :meth:`penalty` reads."""
         ...
 
-    def penalty(self, model: HookedTransformer, batch: Batch, seen: Mapping[str, Tensor]) -> Float[Tensor, ""]:
+    def penalty(self, model: Hooked, batch: Batch, seen: Mapping[str, Tensor]) -> Float[Tensor, ""]:
         """The penalty, with its graph."""
         ...
 
@@ -52,7 +52,7 @@ class Positional:
     with the lag i - j, and grows like N if M is periodic or constant.
     """
 
-    def check(self, cfg: ModelConfig, coefficient: float) -> None:
+    def check(self, cfg: Architecture, coefficient: float) -> None:
         if not cfg.positions.added:
             raise TrainingError(
                 f"the regularizer positional needs position vectors that are added to the embedding, which positions "
@@ -61,10 +61,10 @@ class Positional:
         if coefficient < 0:
             raise TrainingError(f"the coefficient of the regularizer positional must be at least 0, not {coefficient}")
 
-    def hooks(self, cfg: ModelConfig) -> list[str]:
+    def hooks(self, cfg: Architecture) -> list[str]:
         return []
 
-    def penalty(self, model: HookedTransformer, batch: Batch, seen: Mapping[str, Tensor]) -> Float[Tensor, ""]:
+    def penalty(self, model: Hooked, batch: Batch, seen: Mapping[str, Tensor]) -> Float[Tensor, ""]:
         ids = torch.arange(model.cfg.n_ctx, device=batch.tokens.device)[None]
         rows = model.pos_embed(ids)[0]
         layers = zip(model.W_Q, model.W_K, strict=True)
@@ -88,17 +88,17 @@ class AttentionEntropy:
     A positive coefficient sharpens attention, a negative one spreads it.
     """
 
-    def check(self, cfg: ModelConfig, coefficient: float) -> None:
+    def check(self, cfg: Architecture, coefficient: float) -> None:
         if cfg.attention != "softmax":
             raise TrainingError(
                 f"the regularizer attention_entropy needs softmax attention, not {cfg.attention}: its entropy has no "
                 "gradient, or there is no pattern to take it from"
             )
 
-    def hooks(self, cfg: ModelConfig) -> list[str]:
+    def hooks(self, cfg: Architecture) -> list[str]:
         return [f"blocks.{layer}.attn.hook_pattern" for layer in range(cfg.n_layers)]
 
-    def penalty(self, model: HookedTransformer, batch: Batch, seen: Mapping[str, Tensor]) -> Float[Tensor, ""]:
+    def penalty(self, model: Hooked, batch: Batch, seen: Mapping[str, Tensor]) -> Float[Tensor, ""]:
         return torch.stack([mean_entropy(seen[name], batch.mask) for name in self.hooks(model.cfg)]).mean()
 
 
@@ -115,7 +115,7 @@ def mean_entropy(
 REGULARIZERS: dict[str, Regularizer] = {"positional": Positional(), "attention_entropy": AttentionEntropy()}
 
 
-def check_regularizers(coefficients: Mapping[str, float], cfg: ModelConfig) -> None:
+def check_regularizers(coefficients: Mapping[str, float], cfg: Architecture) -> None:
     """Refuse unknown regularizers and those that this model cannot have.
 
     Raises:
@@ -128,7 +128,7 @@ def check_regularizers(coefficients: Mapping[str, float], cfg: ModelConfig) -> N
 
 
 def outputs_and_penalty(
-    model: HookedTransformer, batch: Batch, ids: Tensor, coefficients: Mapping[str, float]
+    model: Hooked, batch: Batch, ids: Tensor, coefficients: Mapping[str, float]
 ) -> tuple[Float[Tensor, "batch pos out"], Float[Tensor, ""] | None]:
     """The model's outputs, and the sum of coefficient times penalty (None without regularizers)."""
     if not coefficients:

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
+from workbench.models.architectures import make_model
 from workbench.models.positions import PositionError
-from workbench.models.transformer import HookedTransformer
 from workbench.runs.folder import Run, RunError
 from workbench.runs.load import weights_bytes
 from workbench.runs.lock import writer_lock
@@ -100,7 +100,7 @@ class Trainer:
     def _train(self, run: Run) -> None:
         """Train from where the run has got to."""
         torch.set_num_threads(self.law.threads)
-        self.model = HookedTransformer(self.config.model, seed=self.seeds.init)
+        self.model = make_model(self.config.model, seed=self.seeds.init)
         self.optimizer = make_optimizer(self.model, self.law)
         require_room(self.folder, self._room(run))
         self.state = load_state(self.folder, run.id, self.model, self.optimizer) or State()
