@@ -41,7 +41,8 @@ def test_handmade_machines_are_scale_robust_and_their_state_is_decodable(make_ru
     assert problems == []
     assert table.frame(quantity="verdict")["label"].item() == "scale-robust"
     refit = table.frame(quantity="summary_decodability", layer=0, mode="refit", control="")
-    assert len(refit) and (refit["value"] == 1).all()
+    assert len(refit)
+    assert (refit["value"] == 1).all()
     hardmax = table.frame(measurement="circuits.hardmax")
     assert set(hardmax["status"]) == {"not_applicable"}
     assert set(hardmax["quantity"]) == {q.name for q in make_measurement("circuits.hardmax").spec.quantities}

@@ -55,7 +55,8 @@ def train(
     ids: Annotated[
         str | None,
         typer.Option(
-            help="Position ids in training: arange, random_offset, pose, random_subset, coupled (by the task).",
+            help="Position ids in training: arange, random_offset, pose, random_subset, coupled (by the task), "
+            "predicted (coupled, and those of answers by the model itself).",
             show_default=DEFAULT["ids"],
         ),
     ] = None,

@@ -53,12 +53,13 @@ class LayerNorm(nn.Module):
 
 
 class Unembed(nn.Module):
-    """Read-out ``W_U [d_model, d_vocab_out]``."""
+    """Read-out ``W_U [d_model, out]``; ``d_vocab_out`` outputs unless another number is stated."""
 
-    def __init__(self, cfg: Architecture) -> None:
+    def __init__(self, cfg: Architecture, outputs: int | None = None) -> None:
         super().__init__()
-        self.W_U = nn.Parameter(empty(cfg.d_model, cfg.d_vocab_out))
-        self.b_U = nn.Parameter(zeros(cfg.d_vocab_out))
+        width = cfg.d_vocab_out if outputs is None else outputs
+        self.W_U = nn.Parameter(empty(cfg.d_model, width))
+        self.b_U = nn.Parameter(zeros(width))
 
     def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos out"]:
         return affine(x, self.W_U, self.b_U)

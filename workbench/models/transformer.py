@@ -90,6 +90,9 @@ class Block(nn.Module):
 class HookedTransformer(Hooked):
     """A causal transformer whose every activation has a hook and a TransformerLens name.
 
+    One that predicts ids (id law ``predicted``) has a second read-out, seen through ``hook_id_logits`` and
+    ``hook_next_ids`` (:mod:`workbench.models.coupling`); it is computed only while one of these is observed.
+
     Args:
         cfg: the architecture.
         seed: seed of the initial weights, drawn without touching any global random state.
@@ -108,6 +111,9 @@ class HookedTransformer(Hooked):
         self.blocks = nn.ModuleList(Block(cfg, layer) for layer in range(cfg.n_layers))
         self.ln_final = LayerNorm(cfg) if cfg.normalization_type == "LN" else nn.Identity()
         self.unembed = Unembed(cfg)
+        if cfg.ids.predicted:
+            self.unembed_ids = Unembed(cfg, cfg.n_ctx)
+            self.hook_id_logits, self.hook_next_ids = HookPoint(), HookPoint()
         self.setup()
         self.initialize(seed)
 
@@ -138,7 +144,10 @@ class HookedTransformer(Hooked):
         at = self.places(ids, x.dtype)
         for block in self.blocks:
             x = block(x, at)
-        logits: Tensor = self.unembed(self.ln_final(x))
+        x = self.ln_final(x)
+        if self.cfg.ids.predicted and observed(self.hook_id_logits, self.hook_next_ids):
+            self.hook_next_ids(self.hook_id_logits(self.unembed_ids(x)).argmax(-1))
+        logits: Tensor = self.unembed(x)
         return logits
 
     def places(self, ids: Int[Tensor, "#batch pos"], dtype: torch.dtype) -> Places:

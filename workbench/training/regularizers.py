@@ -1,7 +1,8 @@
 """What may be added to the loss, beside the optimizer's own weight decay.
 
 A run names regularizers with their coefficients; the loss that is minimised is the task's loss plus the
-sum of coefficient times penalty. What is logged as *loss* stays the task's own.
+sum of coefficient times penalty, plus the loss of predicted ids where the model predicts them. What is logged
+as *loss* stays the task's own.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from workbench.models.config import Architecture
+from workbench.models.coupling import ID_LOGITS, id_loss
 from workbench.models.hooked import Hooked
 from workbench.table.errors import nearest
 from workbench.tasks.base import Batch
@@ -130,8 +132,11 @@ def check_regularizers(coefficients: Mapping[str, float], cfg: Architecture) -> 
 def outputs_and_penalty(
     model: Hooked, batch: Batch, ids: Tensor, coefficients: Mapping[str, float]
 ) -> tuple[Float[Tensor, "batch pos out"], Float[Tensor, ""] | None]:
-    """The model's outputs, and the sum of coefficient times penalty (None without regularizers)."""
-    if not coefficients:
+    """The model's outputs, and what is added to the task's loss: the sum of coefficient times penalty, and, where
+    the model predicts ids, their weighted cross-entropy. None where nothing is added.
+    """
+    law = model.cfg.ids
+    if not coefficients and not law.predicted:
         return model(batch.tokens, ids), None
     seen: dict[str, Tensor] = {}
 
@@ -139,6 +144,9 @@ def outputs_and_penalty(
         seen[hook.name] = value  # type: ignore[attr-defined]
 
     names = {name for one in coefficients for name in REGULARIZERS[one].hooks(model.cfg)}
+    names |= {ID_LOGITS} if law.predicted else set()
     outputs = model.run_with_hooks(batch.tokens, ids, fwd_hooks=[(name, keep) for name in sorted(names)])
     parts = [c * REGULARIZERS[one].penalty(model, batch, seen) for one, c in coefficients.items()]
+    if law.predicted:
+        parts.append(law.weight * id_loss(seen[ID_LOGITS], ids, batch.mask))
     return outputs, torch.stack(parts).sum()

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import torch
 
 from workbench.models.architectures import make_model
+from workbench.models.coupling import ids_right, outputs_and_ids
 from workbench.models.positions import PositionError
 from workbench.runs.folder import Run, RunError
 from workbench.runs.load import weights_bytes
@@ -210,7 +211,10 @@ class Trainer:
         g = generator(purpose[0], self.seeds.evaluation, *purpose[1:], length)
         batch = self.task.sample(sequences, length, g, "matched")
         ids = self.config.model.ids.evaluation(batch.tokens.shape[1], self.config.model.n_ctx, batch.position_ids)
-        right = self.task.correct(self.model(batch.tokens, ids), batch)
+        outputs, next_ids = outputs_and_ids(self.model, batch.tokens, ids)
+        right = self.task.correct(outputs, batch)
+        if next_ids is not None:
+            right &= ids_right(next_ids, ids, batch.mask)
         return float(self.task.answered(right, batch).double().mean())
 
     def _log(self, step: int) -> None:
