@@ -139,6 +139,7 @@ class Hardmax:
             quantities=QUANTITIES,
             laws=("matched",),
             sequences=128,
+            needs="attention",
         )
 
     def hooks(self, cfg: ModelConfig) -> list[str]:

@@ -18,7 +18,7 @@ from workbench.measure.measurement import Quantity, Spec, Study
 from workbench.tasks.base import Batch
 
 if TYPE_CHECKING:
-    from workbench.models.config import ModelConfig
+    from workbench.models.config import Architecture
     from workbench.table.schema import Row
 
 SEQUENCES = 512
@@ -77,7 +77,7 @@ class ProbeMeasurement(ABC):
             sequences=SEQUENCES,
         )
 
-    def hooks(self, cfg: ModelConfig) -> list[str]:
+    def hooks(self, cfg: Architecture) -> list[str]:
         """The embedding and the residual stream after each block."""
         return ["blocks.0.hook_resid_pre", *(after_block(layer) for layer in range(cfg.n_layers))]
 

@@ -7,6 +7,7 @@ from workbench.measure.grid import make_grid
 from workbench.measure.intervals import wilson
 from workbench.measure.study import CheckpointStudy, Evaluation, forward
 from workbench.measure.verdict import FITTED
+from workbench.models.coupling import next_id_hooks
 from workbench.runs.folder import Run
 
 SEQUENCES = 512
@@ -27,7 +28,7 @@ def fit_sentence(run: Run, sequences: int = SEQUENCES) -> str:
     seen = {}
     for n in grid.inside:
         batch = evaluation.batch("matched", n)
-        seen[n] = reduce_batch(study, "matched", n, batch, forward(model, batch, [])["logits"])
+        seen[n] = reduce_batch(study, "matched", n, batch, forward(model, batch, next_id_hooks(model.cfg)))
     last = seen[grid.inside[-1]]
     right, count = int(last.correct.sum()), len(last.correct)
     low, high = wilson(right, count)

@@ -36,6 +36,14 @@ def train(
     out: Annotated[
         Path | None, typer.Option(help="The run's folder. Default: checkpoints/TASK-POSITIONS-sSEED.")
     ] = None,
+    architecture: Annotated[
+        str | None,
+        typer.Option(help="transformer, or ssm: a state-space model.", show_default=DEFAULT["architecture"]),
+    ] = None,
+    gates: Annotated[
+        str | None,
+        typer.Option(help="Gates of a state-space model: nonnegative or signed.", show_default=DEFAULT["gates"]),
+    ] = None,
     positions: Annotated[
         str | None,
         typer.Option(
@@ -47,7 +55,8 @@ def train(
     ids: Annotated[
         str | None,
         typer.Option(
-            help="Position ids in training: arange, random_offset, pose, random_subset, coupled (by the task).",
+            help="Position ids in training: arange, random_offset, pose, random_subset, coupled (by the task), "
+            "predicted (coupled, and those of answers by the model itself).",
             show_default=DEFAULT["ids"],
         ),
     ] = None,
@@ -117,6 +126,8 @@ def train(
     from workbench.cli.train import train_command
 
     options = {
+        "architecture": architecture,
+        "gates": gates,
         "positions": positions,
         "ids": ids,
         "curriculum": curriculum,

@@ -5,16 +5,39 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.cli.errors import UsageError
 from workbench.table.errors import nearest
 
+if TYPE_CHECKING:
+    from workbench.tasks.base import Task
+
 DEFAULTS: Mapping[str, Any] = {
-    "positions": "none", "ids": "arange", "curriculum": "uniform", "lengths": "1-50", "steps": 2000, "layers": 2,
+    "architecture": "transformer", "gates": "nonnegative", "positions": "none", "ids": "arange",
+    "curriculum": "uniform", "lengths": "1-50", "steps": 2000, "layers": 2,
     "d_model": 64, "heads": 4, "n_ctx": 512, "learning_rate": 1e-3, "batch_size": 64, "seed": 0,
 }  # fmt: skip
 """Options of ``lengthlens train``, with what holds where neither the user nor the task says otherwise."""
+
+ONLY: Mapping[str, tuple[str, ...]] = {"transformer": ("positions", "ids", "heads"), "ssm": ("gates",)}
+"""Options that one architecture alone has."""
+
+
+def suggestions(task: Task, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a task suggests beside the options that were given (None = not given), for their architecture."""
+    found = dict(task.suggested)
+
+    def chosen(option: str) -> Any:
+        value = options.get(option)
+        value = found.get(option, DEFAULTS.get(option)) if value is None else value
+        return value.get("name") if isinstance(value, Mapping) else value
+
+    for (option, value), more in task.suggested_with.items():
+        if chosen(option) == value:
+            found |= more
+    others = {name for kind, names in ONLY.items() for name in names if kind != chosen("architecture")}
+    return {name: value for name, value in found.items() if name not in others}
 
 
 def resolved(options: Mapping[str, Any], suggested: Mapping[str, Any], task: str) -> dict[str, Any]:
@@ -22,17 +45,28 @@ def resolved(options: Mapping[str, Any], suggested: Mapping[str, Any], task: str
 
     Args:
         options: what the user gave; None = not given.
-        suggested: ``Task.suggested``.
+        suggested: see :func:`suggestions`.
         task: the task's name, for the error.
 
     Raises:
-        UsageError: for a suggestion that is no option.
+        UsageError: for a suggestion that is no option, an architecture that does not exist, or an option
+            that another architecture alone has.
     """
     for name in suggested:
         if name not in DEFAULTS:
             raise UsageError(f"{task} suggests {name!r}, which is no option of train; {nearest(name, DEFAULTS)}")
     given = {name: value for name, value in options.items() if value is not None}
-    return {**DEFAULTS, **suggested, **given}
+    found = {**DEFAULTS, **suggested, **given}
+    if found["architecture"] not in ONLY:
+        raise UsageError(f"unknown architecture {found['architecture']!r}; {nearest(found['architecture'], ONLY)}")
+    for architecture, names in ONLY.items():
+        for name in names:
+            if name in given and architecture != found["architecture"]:
+                raise UsageError(
+                    f"--{name} is an option of architecture {architecture}, not of {found['architecture']}; leave it "
+                    f"out, or add --architecture {architecture}"
+                )
+    return found
 
 
 def length_range(text: str) -> tuple[int, int]:

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.errors import Stopping, UsageError
-from workbench.cli.options import assignments, length_range, put, resolved
+from workbench.cli.options import assignments, length_range, put, resolved, suggestions
 from workbench.cli.progress import TrainingProgress
-from workbench.models.config import ModelConfig
+from workbench.models.architectures import config_class
+from workbench.models.config import Architecture
 from workbench.models.positions import encoding, id_law
+from workbench.models.ssm_config import SSMConfig
 from workbench.tasks import make_task
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
 from workbench.training.fields import construct
@@ -40,14 +42,14 @@ def build(task: str, options: Mapping[str, Any], settings: Settings) -> RunConfi
         if path[0] == "task":
             put(tree, path, value)
     made = make_task(task, **tree["task"])
-    tree |= sections(resolved(options, made.suggested, made.name))
+    tree |= sections(resolved(options, suggestions(made, options), made.name))
     for path, value in settings:
         put(tree, path, value)
     sizes = {"d_vocab": made.d_vocab, "d_vocab_out": made.d_vocab_out}
     return RunConfig(
         task=made,
         task_source=task if ":" in task else "",
-        model=construct(ModelConfig, {**tree["model"], **sizes}, "model"),
+        model=construct(config_class(tree["model"]), {**tree["model"], **sizes}, "model"),
         training=construct(TrainingConfig, tree["training"], "training"),
         seeds=construct(Seeds, tree["seeds"], "seeds"),
     )
@@ -59,15 +61,13 @@ def sections(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     # Refused here by their own names, before --set turns them into dicts.
     encoding(options["positions"])
     id_law(options["ids"])
+    model = {"n_layers": options["layers"], "d_model": options["d_model"], "n_ctx": options["n_ctx"]}
+    if options["architecture"] == "ssm":
+        model |= {"architecture": "ssm", "gates": options["gates"]}
+    else:
+        model |= {"positions": options["positions"], "ids": options["ids"], "n_heads": options["heads"]}
     return {
-        "model": {
-            "positions": options["positions"],
-            "ids": options["ids"],
-            "n_layers": options["layers"],
-            "d_model": options["d_model"],
-            "n_heads": options["heads"],
-            "n_ctx": options["n_ctx"],
-        },
+        "model": model,
         "training": {
             "steps": options["steps"],
             "batch_size": options["batch_size"],
@@ -83,10 +83,11 @@ def train_command(task: str, out: Path | None, options: Mapping[str, Any], setti
 
     config = build(task, options, assignments(settings))
     name = Path(task.rpartition(":")[2] if ":" in task else task).name
-    folder = out or Path("checkpoints") / f"{name}-{config.model.positions.name}-s{config.seeds.init}"
+    folder = out or Path("checkpoints") / f"{name}-{_kind(config.model)}-s{config.seeds.init}"
     if ":" in task:
         config = config.model_copy(update={"task_source": absolute(task)})
-    taken = {key: value for key, value in config.task.suggested.items() if options.get(key) is None}
+    suggested = suggestions(config.task, options)
+    taken = {key: value for key, value in suggested.items() if options.get(key) is None}
     if taken:
         print(f"{config.task.name} suggests {', '.join(f'{key} {value}' for key, value in taken.items())}.")
     with TrainingProgress(config.training.steps, folder.name) as progress:
@@ -100,6 +101,11 @@ def train_command(task: str, out: Path | None, options: Mapping[str, Any], setti
         print(f"It ended early: {run.ended}.")
     print(fit_sentence(run))
     print(f"Next: lengthlens measure {folder}")
+
+
+def _kind(cfg: Architecture) -> str:
+    """What the name of a run's folder says of its model."""
+    return f"ssm-{cfg.gates}" if isinstance(cfg, SSMConfig) else str(cfg.positions.name)
 
 
 def absolute(task: str) -> str:

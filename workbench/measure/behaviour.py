@@ -2,8 +2,9 @@
 
 Two modes. *teacher_forced*: every query sees the right answers before it. *free_running*, for answers of
 several tokens: the model is given the prompt alone and feeds on what it answered. A greedy model gets a
-whole answer right in both modes or in neither, for up to its first error it has seen the same tokens; what
-free running shows is what becomes of an answer after an error (``token_accuracy``), and the accuracy of
+whole answer right in both modes or in neither, for up to its first error it has seen the same tokens (and
+ids, where it predicts these: an answer is then right only with the id of the next token); what free running
+shows is what becomes of an answer after an error (``token_accuracy``), and the accuracy of
 tasks that ask for a final answer only. The verdict is teacher-forced.
 """
 
@@ -19,13 +20,14 @@ from workbench.measure.free_running import affordable, free_run
 from workbench.measure.intervals import bootstrap_mean, clopper_pearson, wilson
 from workbench.measure.measurement import Quantity, Spec, Study
 from workbench.measure.verdict import Skill, Verdict, decide
+from workbench.models.coupling import NEXT_IDS, ids_right, next_id_hooks
 from workbench.table.schema import Row, row
 from workbench.tasks.base import EVALUATION_LAWS as LAWS
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from workbench.models.config import ModelConfig
+    from workbench.models.config import Architecture
     from workbench.tasks.base import Batch
 
 HIGHEST_FLOOR = 0.95
@@ -37,6 +39,14 @@ QUANTITIES = (
     Quantity(
         "token_accuracy",
         "where the answer is several tokens: share of them that are right, mean over sequences",
+        "share",
+        0,
+        1,
+    ),
+    Quantity(
+        "coupling_accuracy",
+        "where the model predicts position ids: share of sequences whose tokens (target tokens) or ids (target ids) "
+        "are all right when the right ones are fed; all other quantities want both",
         "share",
         0,
         1,
@@ -76,7 +86,10 @@ QUANTITIES = (
 
 @dataclass(frozen=True)
 class Observed:
-    """Per-sequence results of one law and length; ``tokens`` only where the answer is several tokens."""
+    """Per-sequence results of one law and length.
+
+    ``tokens`` only where the answer is several tokens; ``parts`` (all tokens, all ids) only where ids are predicted.
+    """
 
     correct: np.ndarray
     exact: np.ndarray
@@ -85,6 +98,7 @@ class Observed:
     chance: float
     shortcuts: Mapping[str, float]
     strata: Mapping[str, np.ndarray]
+    parts: Mapping[str, np.ndarray]
 
 
 class Behaviour:
@@ -109,14 +123,14 @@ class Behaviour:
             laws=LAWS,
             sequences=512,
         )
-        self.seen: dict[tuple[str, int], tuple[Batch, Tensor]] = {}
+        self.seen: dict[tuple[str, int], tuple[Batch, Mapping[str, Tensor]]] = {}
 
-    def hooks(self, cfg: ModelConfig) -> list[str]:
-        return []
+    def hooks(self, cfg: Architecture) -> list[str]:
+        return next_id_hooks(cfg)
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        # Task and training length arrive with the study; logits are small enough to be kept as they are.
-        self.seen[law, length] = (batch, cache["logits"])
+        # Task and training length arrive with the study; answers are small enough to be kept as they are.
+        self.seen[law, length] = (batch, {name: cache[name] for name in ("logits", NEXT_IDS) if name in cache})
 
     def finish(self, study: Study) -> list[Row]:
         results = {key: reduce_batch(study, *key, *value) for key, value in self.seen.items()}
@@ -149,6 +163,7 @@ class Behaviour:
             rows.append(self._token_row(study, seen.tokens, shared))
         for oracle, value in seen.shortcuts.items():
             rows.append(row(quantity="shortcut", target=oracle, value=value, **shared))
+        rows += [share_row("coupling_accuracy", name, hits, shared) for name, hits in seen.parts.items()]
         return rows + [stratum_row(name, hits, shared) for name, hits in seen.strata.items()]
 
     def _token_row(self, study: Study, tokens: np.ndarray, shared: dict[str, Any]) -> Row:
@@ -158,7 +173,7 @@ class Behaviour:
 
     def _free_rows(self, study: Study, law: str, n: int) -> list[Row]:
         """The rows of the mode ``free_running``, for tasks whose answers are part of the sequence."""
-        batch, logits = self.seen[law, n]
+        batch, cache = self.seen[law, n]
         if batch.prompt is None:
             return []
         shared: dict[str, Any] = {"law": law, "length": n, "mode": "free_running"}
@@ -167,7 +182,9 @@ class Behaviour:
             return [row(quantity="accuracy", status="not_applicable", note=note, **shared)]
         count = affordable(batch, self.free_running)
         batch = batch.rows(0, count)
-        found = free_run(study.model, study.task, batch, logits[:count])
+        predicted = cache.get(NEXT_IDS)
+        next_ids = None if predicted is None else predicted[:count]
+        found = free_run(study.model, study.task, batch, cache["logits"][:count], next_ids)
         study.passes += found.passes
         shared["n"] = count
         rows = []
@@ -180,16 +197,22 @@ class Behaviour:
         return [*rows, self._token_row(study, share_right(found.right, batch), shared)]
 
 
-def reduce_batch(study: Study, law: str, length: int, batch: Batch, logits: Tensor) -> Observed:
+def reduce_batch(study: Study, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> Observed:
     """Per-sequence correctness and loss at the query whose prefix length is exactly ``length``.
+
+    ``cache`` holds ``logits``, and the predicted ids where the model predicts them.
 
     Where the answer is several tokens, a sequence is right if all of them are, and its loss is their mean.
 
     Sequences whose query there is not supervised (an undefined answer) do not count.
     """
-    at = batch.index(length)
+    at, logits = batch.index(length), cache["logits"]
     right = study.task.correct(logits, batch)
-    asked = batch.mask[:, at]
+    asked, parts = batch.mask[:, at], {}
+    if NEXT_IDS in cache:
+        ids = study.cfg.ids.evaluation(batch.tokens.shape[1], study.cfg.n_ctx, batch.position_ids)
+        parts = {"tokens": right, "ids": ids_right(cache[NEXT_IDS], ids, batch.mask)}
+        right = right & parts["ids"]
     exact = (right | ~batch.mask).all(1)
     answered = study.task.answered(right, batch)
     losses = study.task.losses(logits, batch)
@@ -205,6 +228,7 @@ def reduce_batch(study: Study, law: str, length: int, batch: Batch, logits: Tens
         strata={
             name: answered[asked & kind].cpu().numpy().astype(float) for name, kind in study.task.strata(batch).items()
         },
+        parts={name: study.task.answered(part, batch)[asked].cpu().numpy() for name, part in parts.items()},
     )
 
 
@@ -234,10 +258,16 @@ def skill_of(seen: Observed, law: str, *, tests: int, unseen: bool) -> Skill | N
 
 def stratum_row(name: str, hits: np.ndarray, shared: dict[str, Any]) -> Row:
     """Accuracy within a stratum, with its own number of sequences; undefined where none fell into it."""
-    own = {**shared, "n": len(hits), "quantity": "stratum_accuracy", "target": name}
     if not len(hits):
+        own = {**shared, "n": 0, "quantity": "stratum_accuracy", "target": name}
         return row(**{**own, "status": "undefined", "note": "no string of this kind was drawn"})
+    return share_row("stratum_accuracy", name, hits, shared)
+
+
+def share_row(quantity: str, target: str, hits: np.ndarray, shared: Mapping[str, Any]) -> Row:
+    """A share of sequences, at least one, with its interval."""
     low, high = wilson(int(hits.sum()), len(hits))
+    own = {**shared, "n": len(hits), "quantity": quantity, "target": target}
     return row(value=float(hits.mean()), low=low, high=high, **own)
 
 

@@ -14,7 +14,7 @@ from workbench.theory.weights import COMPLEXITY, COMPOSITE, NotCovered, checkpoi
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from workbench.models.config import ModelConfig
+    from workbench.models.config import Architecture
     from workbench.tasks.base import Batch
 
 BOUND, LOG10, PART = "training_length_bound", "training_length_bound_log10", "bound_part"
@@ -68,7 +68,7 @@ class TrainingLengthBound:
             sequences=2,
         )
 
-    def hooks(self, cfg: ModelConfig) -> list[str]:
+    def hooks(self, cfg: Architecture) -> list[str]:
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
@@ -78,7 +78,7 @@ class TrainingLengthBound:
         from workbench.models.transformer import HookedTransformer
 
         if not isinstance(study.model, HookedTransformer):
-            return [_refused("theorem 4.1", "the theorems are read on weights of this workbench's own model")]
+            return [_refused("theorem 4.1", "the theorems are about transformers, and read on this workbench's own")]
         found, parts = checkpoint_bound(
             study.model, 0 if study.task.bos else None, epsilon=self.epsilon, bits=self.bits, reading=self.reading
         )

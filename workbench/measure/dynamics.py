@@ -15,7 +15,7 @@ from workbench.table.schema import Row, row
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from workbench.models.config import ModelConfig
+    from workbench.models.config import Architecture
     from workbench.tasks.base import Batch
 
 Array = NDArray[np.float64]
@@ -66,7 +66,7 @@ class Dynamics:
         )
         self.sequences = 0
 
-    def hooks(self, cfg: ModelConfig) -> list[str]:
+    def hooks(self, cfg: Architecture) -> list[str]:
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:

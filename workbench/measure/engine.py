@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from workbench.measure.applicable import lacking, not_applicable
 from workbench.measure.measurement import Grid, Measurement, Spec
 from workbench.measure.registry import make_measurement
 from workbench.measure.study import BLOCK, MATERIALISING, CheckpointStudy, Evaluation, forward
@@ -117,12 +118,20 @@ def measure_item(item: Item) -> Done:
     start = time.monotonic()
     run = replace(Run.open(item.run_path), name=item.run_name)
     model = run.load(item.step)
-    made = [(w, make_measurement(w.name, dict(w.settings))) for w in item.wanted]
+    every = [(w, make_measurement(w.name, dict(w.settings))) for w in item.wanted]
+    apart = Isolation()
+    made, total = [], 0
+    for wanted, measurement in every:
+        with apart.of(wanted.name):
+            if why := lacking(measurement, model):
+                rows = not_applicable(measurement.spec, why)
+                write_rows(run, item.step, wanted, measurement.spec, rows, passes=0)
+                total += len(rows)
+            else:
+                made.append((wanted, measurement))
     sequences, seed = max(w.sequences for w in item.wanted), run.config["seeds"]["evaluation"]
     evaluation = Evaluation(run.task, item.grid, seed, sequences, consistent=model.cfg.ids.consistent)
-    apart = Isolation()
-    passes = observe_all(model, evaluation, made, apart)
-    total, extra = 0, 0
+    passes, extra = observe_all(model, evaluation, made, apart), 0
     for wanted, measurement in made:
         if wanted.name in apart.failures:
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.measure.measurement import Grid
-from workbench.models.config import ModelConfig
+from workbench.models.config import Architecture
 from workbench.models.positions import PositionError
 from workbench.runs.ids import evaluation_ids
 from workbench.tasks.base import Task, TaskError
@@ -46,7 +46,7 @@ def make_grid(task: Task, trained: int, lengths: Sequence[int] | None = None) ->
     return Grid(trained, tuple(every), tuple(inside), tuple(n for n in every if n > trained))
 
 
-def readable(grid: Grid, task: Task, cfg: ModelConfig, *, strict: bool) -> tuple[Grid, str]:
+def readable(grid: Grid, task: Task, cfg: Architecture, *, strict: bool) -> tuple[Grid, str]:
     """The part of a grid that the position scheme can read, and a sentence about the rest ("" if none).
 
     Raises:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from workbench.models.config import ModelConfig
+    from workbench.models.config import Architecture
     from workbench.models.protocol import HookedModel
     from workbench.table.schema import Row
     from workbench.tasks.base import Batch, Task
@@ -52,6 +52,8 @@ class Spec:
         quantities: what its rows hold.
         laws: evaluation laws whose batches it wants to observe.
         sequences: number of sequences per law and length it wants by default.
+        needs: what a model must have to be measured: ``attention``, a ``scan`` over states, or "" = nothing
+            that some architecture lacks. Without it every quantity is a row of status *not_applicable*.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Spec:
     quantities: tuple[Quantity, ...]
     laws: tuple[str, ...] = ("matched",)
     sequences: int = 256
+    needs: Literal["", "attention", "scan"] = ""
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class Study(Protocol):
     run: str
     step: int
     task: Task
-    cfg: ModelConfig
+    cfg: Architecture
     model: HookedModel
     grid: Grid
     trained_ids: Any
@@ -134,7 +137,7 @@ class Measurement(Protocol):
     @property
     def spec(self) -> Spec: ...
 
-    def hooks(self, cfg: ModelConfig) -> list[str]:
+    def hooks(self, cfg: Architecture) -> list[str]:
         """Names of the activations ``observe`` wants in ``cache`` (``logits`` is always there)."""
         ...
 

@@ -30,7 +30,10 @@ at once. In whole blocks they do not depend on what else is measured in the same
 that was interrupted goes on to the same bits.
 """
 
-MATERIALISING = ("hook_attn_scores", "hook_pattern", "hook_scale", "hook_normalized")
+MATERIALISING = (
+    "hook_attn_scores", "hook_pattern", "hook_scale", "hook_normalized",
+    "hook_ssm_gates", "hook_ssm_write", "hook_ssm_state",
+)  # fmt: skip
 """Hooks that make a model compute in the open what it else computes fused, which changes the last bits."""
 
 _MEMO: dict[tuple[object, ...], Any] = {}

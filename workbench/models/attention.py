@@ -14,19 +14,8 @@ from transformer_lens.hook_points import HookPoint
 from workbench.models.config import ModelConfig
 from workbench.models.encodings import Alibi, Limit, Rotary, Turn, alibi_slopes, rotate
 from workbench.models.kernels import attend
+from workbench.models.layers import affine, observed
 from workbench.models.scores import ScoreInputs
-
-
-def observed(*hooks: HookPoint) -> bool:
-    """Whether a hook is attached to any of these points."""
-    return any(h.fwd_hooks or h.bwd_hooks for h in hooks)
-
-
-def affine(
-    x: Float[Tensor, "batch pos d_in"], weight: Float[Tensor, "d_in d_out"], bias: Float[Tensor, " d_out"]
-) -> Float[Tensor, "batch pos d_out"]:
-    """x W + b in one pass: adding the bias afterwards would read and write the product once more."""
-    return F.linear(x, weight.mT, bias)
 
 
 @dataclass(frozen=True)

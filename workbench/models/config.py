@@ -2,63 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator, model_validator
 
 from workbench.models.positions import Arange, Encoding, IdLaw, Limit, NoPositions, encoding, id_law
 
 
-class ModelConfig(BaseModel):
-    """Architecture, in the vocabulary of TransformerLens where it has a word for it.
+class Architecture(BaseModel):
+    """What the config of every architecture states, in the vocabulary of TransformerLens where it has a word for it.
 
     Attributes:
         d_vocab: number of token ids, BOS included.
-        d_vocab_out: number of outputs; None = ``d_vocab``.
-        n_layers: number of blocks (attention, then MLP unless ``attn_only``).
+        d_vocab_out: number of outputs; 0 = ``d_vocab``.
+        n_layers: number of blocks.
         d_model: width of the residual stream.
         n_heads: attention heads per block.
-        d_head: width of a head; None = ``d_model // n_heads``.
-        d_mlp: width of the MLP; None = ``4 * d_model``; an int per block is allowed.
         n_ctx: number of position ids the model may be given in training; it bounds the readable
             length only where ids index a table (learned positions).
         positions: the encoding, by name or with parameters.
         ids: the id law, by name or with parameters.
-        log_scaling: what is multiplied by log K_i in row i of the scores, K_i the number of keys that query
-            i sees: nothing, ``all`` of the score, only the ``local`` bias phi of limit positions, or all
-            times a ``learned`` gain per head (scalable softmax, Nakanishi 2025, 2501.19399). A row of one key
-            is multiplied by log 1 = 0, which leaves its weight 1.
-        attention: ``softmax``; ``hardmax``, uniform over the keys of exactly the highest score; or
-            ``linear``, weights phi(q) . phi(k) with phi(x) = elu(x) + 1.
-        act_fn: activation of the MLP ("gelu" is the exact one, "gelu_new" its approximation by tanh).
+        attention: its kind, or ``none``.
         normalization_type: pre-LayerNorm, or None.
-        attn_only: no MLPs.
-        initializer_range: standard deviation of the initial weights; None = 0.8 / sqrt(d_model).
+        initializer_range: standard deviation of the initial weights; 0 = 0.8 / sqrt(d_model).
+        eps: added to the variance in LayerNorm.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
+    kind: ClassVar[str]
+    """The architecture's name: how a run and a command line call it."""
+    title: ClassVar[str]
+    """What sentences call it."""
+
     d_vocab: int = Field(ge=1)
+    d_vocab_out: int = Field(default=0, ge=0)
     n_layers: int = Field(ge=1)
     d_model: int = Field(ge=1)
-    n_heads: int = Field(ge=1)
+    n_heads: int = Field(ge=0)
     n_ctx: int = Field(ge=1)
     positions: SerializeAsAny[Encoding] = NoPositions()
     ids: SerializeAsAny[IdLaw] = Arange()
-    log_scaling: Literal["none", "all", "local", "learned"] = "none"
-    attention: Literal["softmax", "hardmax", "linear"] = "softmax"
-    d_vocab_out: int = Field(default=0, ge=0)
-    d_head: int = Field(default=0, ge=0)
-    d_mlp: int | tuple[int, ...] = 0
-    act_fn: Literal["gelu", "gelu_new", "relu", "silu"] = "gelu"
+    attention: str
     normalization_type: Literal["LN"] | None = "LN"
-    attn_only: bool = False
     initializer_range: float = Field(default=0.0, ge=0)
     eps: float = 1e-5
-
-    # Stated for type checkers: fields are given by name or as plain dicts, and validated into their classes.
-    def __init__(self, **data: Any) -> None:
-        super().__init__(**data)
 
     @field_validator("positions", mode="before")
     @classmethod
@@ -72,6 +60,57 @@ class ModelConfig(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
+    def _fill_widths(cls, data: Any) -> Any:
+        data = dict(data)
+        d_model = data.get("d_model") or 0
+        data["d_vocab_out"] = data.get("d_vocab_out") or data.get("d_vocab")
+        data["initializer_range"] = data.get("initializer_range") or (0.8 / d_model**0.5 if d_model else 0)
+        return data
+
+    def score_hooks(self, layer: int) -> list[str]:
+        """Names of the activations that the attention scores of a layer are made of; none without attention."""
+        return []
+
+    # Fields that TransformerLens's ActivationCache and its users expect of a config.
+    @property
+    def device(self) -> str | None:
+        return None
+
+
+class ModelConfig(Architecture):
+    """A transformer; see :class:`Architecture` for what is not said here.
+
+    Attributes:
+        n_heads: attention heads per block.
+        d_head: width of a head; None = ``d_model // n_heads``.
+        d_mlp: width of the MLP; None = ``4 * d_model``; an int per block is allowed.
+        log_scaling: what is multiplied by log K_i in row i of the scores, K_i the number of keys that query
+            i sees: nothing, ``all`` of the score, only the ``local`` bias phi of limit positions, or all
+            times a ``learned`` gain per head (scalable softmax, Nakanishi 2025, 2501.19399). A row of one key
+            is multiplied by log 1 = 0, which leaves its weight 1.
+        attention: ``softmax``; ``hardmax``, uniform over the keys of exactly the highest score; or
+            ``linear``, weights phi(q) . phi(k) with phi(x) = elu(x) + 1.
+        act_fn: activation of the MLP ("gelu" is the exact one, "gelu_new" its approximation by tanh).
+        attn_only: no MLPs.
+    """
+
+    kind: ClassVar[str] = "transformer"
+    title: ClassVar[str] = "transformer"
+
+    n_heads: int = Field(ge=1)
+    log_scaling: Literal["none", "all", "local", "learned"] = "none"
+    attention: Literal["softmax", "hardmax", "linear"] = "softmax"
+    d_head: int = Field(default=0, ge=0)
+    d_mlp: int | tuple[int, ...] = 0
+    act_fn: Literal["gelu", "gelu_new", "relu", "silu"] = "gelu"
+    attn_only: bool = False
+
+    # Stated for type checkers: fields are given by name or as plain dicts, and validated into their classes.
+    def __init__(self, **data: Any) -> None:
+        super().__init__(**data)
+
+    @model_validator(mode="before")
+    @classmethod
     def _fill(cls, data: Any) -> Any:
         data = dict(data)
         d_model, n_heads = data.get("d_model") or 0, data.get("n_heads") or 0
@@ -79,9 +118,7 @@ class ModelConfig(BaseModel):
             if d_model % n_heads:
                 raise ValueError(f"d_model {d_model} is not a multiple of n_heads {n_heads}; state d_head")
             data["d_head"] = d_model // n_heads
-        data["d_vocab_out"] = data.get("d_vocab_out") or data.get("d_vocab")
         data["d_mlp"] = data.get("d_mlp") or 4 * d_model
-        data["initializer_range"] = data.get("initializer_range") or (0.8 / d_model**0.5 if d_model else 0)
         return data
 
     @model_validator(mode="after")
@@ -122,11 +159,6 @@ class ModelConfig(BaseModel):
         if self.positions.biased:
             names.append("hook_position_ids")
         return names
-
-    # Fields that TransformerLens's ActivationCache and its users expect of a config.
-    @property
-    def device(self) -> str | None:
-        return None
 
     @property
     def attn_scale(self) -> float:

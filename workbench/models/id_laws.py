@@ -24,6 +24,8 @@ class IdLaw(Scheme):
     """Whether evaluation gives a prefix the same ids alone as inside a longer sequence."""
     coupled: ClassVar[bool] = False
     """Whether ids come from the task, so that they are known only with a batch of it."""
+    predicted: ClassVar[bool] = False
+    """Whether the model itself must say which ids the tokens of its answer have."""
 
     def training(
         self,
@@ -164,14 +166,13 @@ class RandomSubset(IdLaw):
         return self.training(1, pos, n_ctx, torch.Generator().manual_seed(pos))
 
 
-class Coupled(IdLaw):
+class TaskIds(IdLaw):
     """The ids that the task couples, so that tokens with a common role share one.
 
     As in position coupling (Cho et al. 2024, 2405.20671): training adds one offset per sequence, uniform over
     those that fit 0..n_ctx-1, to all ids but 0, which special tokens such as BOS keep; evaluation adds none.
     """
 
-    name: Literal["coupled"] = "coupled"
     coupled: ClassVar[bool] = True
 
     def training(
@@ -190,8 +191,26 @@ class Coupled(IdLaw):
 
     def evaluation(self, pos: int, n_ctx: int, coupled: Int[Tensor, "#batch pos"] | None = None) -> Ids:
         if coupled is None:
-            raise PositionError("ids coupled come from the task, and this batch has none; choose another id law")
+            raise PositionError(f"ids {self.name} come from the task, and this batch has none; choose another id law")
         return coupled
+
+
+class Coupled(TaskIds):
+    """The ids that the task couples; those of an answer are given like those of the input."""
+
+    name: Literal["coupled"] = "coupled"
+
+
+class Predicted(TaskIds):
+    """The ids that the task couples, those of an answer said by the model: :mod:`workbench.models.coupling`.
+
+    Attributes:
+        weight: of the cross-entropy of ids, beside 1 for that of the tokens. The paper does not state it.
+    """
+
+    name: Literal["predicted"] = "predicted"
+    predicted: ClassVar[bool] = True
+    weight: float = Field(default=1.0, gt=0.0)
 
 
 ID_LAWS: dict[str, type[IdLaw]] = {
@@ -200,6 +219,7 @@ ID_LAWS: dict[str, type[IdLaw]] = {
     "pose": Pose,
     "random_subset": RandomSubset,
     "coupled": Coupled,
+    "predicted": Predicted,
 }
 
 

@@ -10,13 +10,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformer_lens import ActivationCache, HookedRootModule
 from transformer_lens.hook_points import HookPoint
 
-from workbench.models.attention import Attention, Places, affine, observed
+from workbench.models.attention import Attention, Places
 from workbench.models.config import ModelConfig
 from workbench.models.encodings import Limit, Rotary, Sinusoidal, sinusoids, turn
-from workbench.models.schemes import PositionError
+from workbench.models.hooked import Hooked
+from workbench.models.layers import Embed, LayerNorm, Unembed, affine, observed
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
@@ -24,17 +24,6 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "silu": F.silu,
 }
-
-
-class Embed(nn.Module):
-    """Token embedding ``W_E [d_vocab, d_model]``."""
-
-    def __init__(self, cfg: ModelConfig) -> None:
-        super().__init__()
-        self.W_E = nn.Parameter(torch.empty(cfg.d_vocab, cfg.d_model))
-
-    def forward(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
-        return F.embedding(tokens, self.W_E)
 
 
 class PosEmbed(nn.Module):
@@ -54,25 +43,6 @@ class PosEmbed(nn.Module):
         if isinstance(scheme, Sinusoidal):
             return sinusoids(ids, self.cfg.d_model, scheme, dtype)
         return F.embedding(ids % scheme.period if isinstance(scheme, Limit) else ids, self.W_pos)
-
-
-class LayerNorm(nn.Module):
-    """LayerNorm with ``hook_scale`` and ``hook_normalized``; fused while neither is observed."""
-
-    def __init__(self, cfg: ModelConfig) -> None:
-        super().__init__()
-        self.eps = cfg.eps
-        self.w = nn.Parameter(torch.ones(cfg.d_model))
-        self.b = nn.Parameter(torch.zeros(cfg.d_model))
-        self.hook_scale, self.hook_normalized = HookPoint(), HookPoint()
-
-    def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_model"]:
-        if not observed(self.hook_scale, self.hook_normalized):
-            return F.layer_norm(x, x.shape[-1:], self.w, self.b, self.eps)
-        x = x - x.mean(-1, keepdim=True)
-        scale = self.hook_scale((x.pow(2).mean(-1, keepdim=True) + self.eps).sqrt())
-        normalized: Tensor = self.hook_normalized(x / scale)
-        return normalized * self.w + self.b
 
 
 class MLP(nn.Module):
@@ -117,20 +87,11 @@ class Block(nn.Module):
         return x
 
 
-class Unembed(nn.Module):
-    """Read-out ``W_U [d_model, d_vocab_out]``."""
-
-    def __init__(self, cfg: ModelConfig) -> None:
-        super().__init__()
-        self.W_U = nn.Parameter(torch.empty(cfg.d_model, cfg.d_vocab_out))
-        self.b_U = nn.Parameter(torch.zeros(cfg.d_vocab_out))
-
-    def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos out"]:
-        return affine(x, self.W_U, self.b_U)
-
-
-class HookedTransformer(HookedRootModule):  # type: ignore[misc]  # the base ships no usable types
+class HookedTransformer(Hooked):
     """A causal transformer whose every activation has a hook and a TransformerLens name.
+
+    One that predicts ids (id law ``predicted``) has a second read-out, seen through ``hook_id_logits`` and
+    ``hook_next_ids`` (:mod:`workbench.models.coupling`); it is computed only while one of these is observed.
 
     Args:
         cfg: the architecture.
@@ -139,7 +100,7 @@ class HookedTransformer(HookedRootModule):  # type: ignore[misc]  # the base shi
 
     def __init__(self, cfg: ModelConfig, seed: int = 0) -> None:
         super().__init__()
-        self.cfg = cfg
+        self.cfg: ModelConfig = cfg
         self.embed = Embed(cfg)
         self.hook_embed = HookPoint()
         if cfg.positions.added:
@@ -150,6 +111,9 @@ class HookedTransformer(HookedRootModule):  # type: ignore[misc]  # the base shi
         self.blocks = nn.ModuleList(Block(cfg, layer) for layer in range(cfg.n_layers))
         self.ln_final = LayerNorm(cfg) if cfg.normalization_type == "LN" else nn.Identity()
         self.unembed = Unembed(cfg)
+        if cfg.ids.predicted:
+            self.unembed_ids = Unembed(cfg, cfg.n_ctx)
+            self.hook_id_logits, self.hook_next_ids = HookPoint(), HookPoint()
         self.setup()
         self.initialize(seed)
 
@@ -180,7 +144,10 @@ class HookedTransformer(HookedRootModule):  # type: ignore[misc]  # the base shi
         at = self.places(ids, x.dtype)
         for block in self.blocks:
             x = block(x, at)
-        logits: Tensor = self.unembed(self.ln_final(x))
+        x = self.ln_final(x)
+        if self.cfg.ids.predicted and observed(self.hook_id_logits, self.hook_next_ids):
+            self.hook_next_ids(self.hook_id_logits(self.unembed_ids(x)).argmax(-1))
+        logits: Tensor = self.unembed(x)
         return logits
 
     def places(self, ids: Int[Tensor, "#batch pos"], dtype: torch.dtype) -> Places:
@@ -194,31 +161,10 @@ class HookedTransformer(HookedRootModule):  # type: ignore[misc]  # the base shi
 
     def ids_for(self, tokens: Tensor, position_ids: Tensor | None) -> Int[Tensor, "#batch pos"]:
         """The ids this forward pass reads, checked against the scheme."""
-        if position_ids is None:
-            position_ids = torch.arange(tokens.shape[1], device=tokens.device)[None]
-        elif position_ids.shape not in (tokens.shape, (1, tokens.shape[1])):
-            raise PositionError(
-                f"position ids of shape {tuple(position_ids.shape)} do not fit tokens of shape {tuple(tokens.shape)}"
-            )
-        if self.cfg.positions.table:
-            self.cfg.positions.check(int(position_ids.max()), self.cfg.n_ctx)
-        position_ids = position_ids.to(tokens.device)
+        position_ids = self.checked_ids(tokens, position_ids)
         if self.cfg.positions.biased and observed(self.hook_position_ids):
             position_ids = self.hook_position_ids(position_ids.expand_as(tokens).clone())
         return position_ids
-
-    def run_with_cache(
-        self, *args: Any, return_cache_object: bool = True, remove_batch_dim: bool = False, **kwargs: Any
-    ) -> tuple[Tensor, Any]:
-        """Logits and an ``ActivationCache``, as in TransformerLens, without keeping a graph.
-
-        Gradients are kept only with ``incl_bwd=True``.
-        """
-        with torch.set_grad_enabled(bool(kwargs.get("incl_bwd", False))):
-            out, cache = super().run_with_cache(*args, remove_batch_dim=remove_batch_dim, **kwargs)
-        if return_cache_object:
-            cache = ActivationCache(cache, self, has_batch_dim=not remove_batch_dim)
-        return out, cache
 
     def to_upstream(self) -> Any:
         """This model as TransformerLens's own class; see :func:`workbench.models.upstream.to_upstream`.
@@ -230,26 +176,14 @@ class HookedTransformer(HookedRootModule):  # type: ignore[misc]  # the base shi
 
         return to_upstream(self)
 
-    def score_hooks(self, layer: int) -> list[str]:
-        """See :meth:`ModelConfig.score_hooks`."""
-        return self.cfg.score_hooks(layer)
-
     @property
     def attn_score_scale(self) -> float:
         """Factor from q . k to the score."""
         return 1.0 / self.cfg.attn_scale
 
     @property
-    def W_E(self) -> Float[Tensor, "d_vocab d_model"]:
-        return self.embed.W_E
-
-    @property
     def W_pos(self) -> Float[Tensor, "row d_model"]:
         return self.pos_embed.W_pos
-
-    @property
-    def W_U(self) -> Float[Tensor, "d_model out"]:
-        return self.unembed.W_U
 
     def _stacked(self, module: str, name: str) -> Tensor:
         return torch.stack([getattr(getattr(block, module), name) for block in self.blocks])

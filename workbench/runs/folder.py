@@ -16,7 +16,7 @@ from workbench.table.layout import checkpoint_steps, is_run, read_config, run_fo
 from workbench.table.seal import SealError, open_json
 
 if TYPE_CHECKING:
-    from workbench.models.transformer import HookedTransformer
+    from workbench.models.hooked import Hooked
     from workbench.tasks.base import Task
 
 FORMAT = 1
@@ -179,7 +179,7 @@ class Run:
         spec = self.config["task"]
         return make_task(spec["name"], **spec["parameters"])
 
-    def load(self, step: int) -> HookedTransformer:
+    def load(self, step: int) -> Hooked:
         """The model at ``step``, verified.
 
         Raises:

@@ -8,14 +8,14 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from workbench.models.positions import PositionError
+from workbench.models.positions import ID_LAWS, PositionError
 
 if TYPE_CHECKING:
-    from workbench.models.config import ModelConfig
+    from workbench.models.config import Architecture
     from workbench.tasks.base import Task
 
 
-def evaluation_ids(task: Task, cfg: ModelConfig, length: int) -> Int[Tensor, "1 pos"]:
+def evaluation_ids(task: Task, cfg: Architecture, length: int) -> Int[Tensor, "1 pos"]:
     """Ids that evaluation gives to a string of ``length``, checked against the encoding.
 
     Where the task couples ids and they depend on the string, these are the ids of one drawn string.
@@ -28,7 +28,7 @@ def evaluation_ids(task: Task, cfg: ModelConfig, length: int) -> Int[Tensor, "1 
     return ids
 
 
-def check_training_ids(task: Task, cfg: ModelConfig, longest: int) -> None:
+def check_training_ids(task: Task, cfg: Architecture, longest: int) -> None:
     """Refuse a run whose longest training strings cannot be given ids that its encoding can read.
 
     Raises:
@@ -40,11 +40,28 @@ def check_training_ids(task: Task, cfg: ModelConfig, longest: int) -> None:
     cfg.positions.check(int(ids.max()), cfg.n_ctx)
 
 
-def _coupled(task: Task, cfg: ModelConfig, length: int) -> Int[Tensor, "1 pos"] | None:
+def _coupled(task: Task, cfg: Architecture, length: int) -> Int[Tensor, "1 pos"] | None:
     if not cfg.ids.coupled:
         return None
-    ids = task.sample(1, length, torch.Generator().manual_seed(0), "matched").position_ids
-    if ids is None:
-        others = ", ".join(("arange", "random_offset", "pose", "random_subset"))
-        raise PositionError(f"{task.name} couples no position ids, so ids coupled has nothing to read; choose {others}")
-    return ids
+    batch = task.sample(1, length, torch.Generator().manual_seed(0), "matched")
+    if batch.position_ids is None:
+        laws = ", ".join(name for name, law in ID_LAWS.items() if not law.coupled)
+        what = "predict" if cfg.ids.predicted else "read"
+        raise PositionError(
+            f"{task.name} couples no position ids, so ids {cfg.ids.name} has nothing to {what}; choose {laws}, or a "
+            f"task that couples them: {', '.join(_coupling_tasks())}"
+        )
+    if cfg.ids.predicted and batch.prompt is None:
+        raise PositionError(
+            f"the answers of {task.name} are not part of the sequence, so there is no next id to predict; choose ids "
+            "coupled"
+        )
+    return batch.position_ids
+
+
+def _coupling_tasks() -> list[str]:
+    """Names of the tasks that couple position ids."""
+    from workbench.tasks.base import Task
+    from workbench.tasks.registry import find_task, task_names
+
+    return [name for name in task_names() if find_task(name).coupled_ids is not Task.coupled_ids]

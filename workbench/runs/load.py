@@ -9,16 +9,17 @@ from pydantic import ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from workbench.models.config import ModelConfig
+from workbench.models.architectures import make_config, make_model
 from workbench.models.positions import PositionError
-from workbench.models.transformer import HookedTransformer
 from workbench.runs.folder import RunError
 
 if TYPE_CHECKING:
+    from workbench.models.config import Architecture
+    from workbench.models.hooked import Hooked
     from workbench.runs.folder import Run
 
 
-def load_model(run: Run, step: int) -> HookedTransformer:
+def load_model(run: Run, step: int) -> Hooked:
     """The verified model of ``run`` at ``step``; see :meth:`Run.load`."""
     run.verify(step)
     file = run.step_path(step) / "model.safetensors"
@@ -26,21 +27,21 @@ def load_model(run: Run, step: int) -> HookedTransformer:
         weights = load_file(file)
     except (SafetensorError, OSError) as error:
         raise RunError(f"checkpoint {file} is damaged: {error}") from None
-    model = HookedTransformer(model_config(run))
+    model = make_model(model_config(run))
     fill(model, weights, str(file))
     model.eval()
     return model
 
 
-def model_config(run: Run) -> ModelConfig:
+def model_config(run: Run) -> Architecture:
     """The config of a run's model.
 
     Raises:
         RunError: if ``run.json`` does not describe a model that this version knows.
     """
     try:
-        return ModelConfig(**run.config["model"])
-    except (ValidationError, PositionError) as error:
+        return make_config(run.config["model"])
+    except (ValueError, PositionError) as error:
         said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
         raise RunError(f"{run.path / 'run.json'} does not describe a model: {said}") from None
 

@@ -59,6 +59,8 @@ class Task(BaseModel):
     """What it is listed under; "" = the first word of its module's name, e.g. ``copying``."""
     suggested: ClassVar[Mapping[str, Any]] = {}
     """Options of ``lengthlens train`` that suit this task where its own defaults do not, e.g. ``steps``."""
+    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = {}
+    """What suits on top where an option has a value, e.g. ``{("architecture", "ssm"): {"steps": 1500}}``."""
 
     # ---- what a model for this task must look like -------------------------------------------
     @property

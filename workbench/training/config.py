@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator, model_validator
 
-from workbench.models.config import ModelConfig
+from workbench.models.architectures import make_config
+from workbench.models.config import Architecture
 from workbench.runs.folder import FORMAT, run_id
 from workbench.runs.ids import check_training_ids
 from workbench.tasks.base import Task
@@ -102,9 +103,14 @@ class RunConfig(Config):
     task: SerializeAsAny[Task]
     task_source: str = ""
     """``file.py:Class`` for an unpackaged task; "" for one known by name."""
-    model: ModelConfig
+    model: SerializeAsAny[Architecture]
     training: TrainingConfig
     seeds: Seeds = Seeds()
+
+    @field_validator("model", mode="before")
+    @classmethod
+    def _architecture(cls, value: Any) -> Any:
+        return make_config(value) if isinstance(value, dict) else value
 
     @model_validator(mode="after")
     def _complete(self) -> RunConfig:

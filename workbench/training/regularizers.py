@@ -1,7 +1,8 @@
 """What may be added to the loss, beside the optimizer's own weight decay.
 
 A run names regularizers with their coefficients; the loss that is minimised is the task's loss plus the
-sum of coefficient times penalty. What is logged as *loss* stays the task's own.
+sum of coefficient times penalty, plus the loss of predicted ids where the model predicts them. What is logged
+as *loss* stays the task's own.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from workbench.models.config import ModelConfig
-from workbench.models.transformer import HookedTransformer
+from workbench.models.config import Architecture
+from workbench.models.coupling import ID_LOGITS, id_loss
+from workbench.models.hooked import Hooked
 from workbench.table.errors import nearest
 from workbench.tasks.base import Batch
 from workbench.training.fields import TrainingError
@@ -24,7 +26,7 @@ from workbench.training.fields import TrainingError
 class Regularizer(Protocol):
     """A penalty on a model and on what it does with a batch."""
 
-    def check(self, cfg: ModelConfig, coefficient: float) -> None:
+    def check(self, cfg: Architecture, coefficient: float) -> None:
         """Refuse a model or a coefficient for which the penalty means nothing.
 
         Raises:
@@ -32,11 +34,11 @@ class Regularizer(Protocol):
         """
         ...
 
-    def hooks(self, cfg: ModelConfig) -> list[str]:
+    def hooks(self, cfg: Architecture) -> list[str]:
         """Names of the activations that :meth:`penalty` reads."""
         ...
 
-    def penalty(self, model: HookedTransformer, batch: Batch, seen: Mapping[str, Tensor]) -> Float[Tensor, ""]:
+    def penalty(self, model: Hooked, batch: Batch, seen: Mapping[str, Tensor]) -> Float[Tensor, ""]:
         """The penalty, with its graph."""
         ...
 
@@ -52,7 +54,7 @@ class Positional:
     with the lag i - j, and grows like N if M is periodic or constant.
     """
 
-    def check(self, cfg: ModelConfig, coefficient: float) -> None:
+    def check(self, cfg: Architecture, coefficient: float) -> None:
         if not cfg.positions.added:
             raise TrainingError(
                 f"the regularizer positional needs position vectors that are added to the embedding, which positions "
@@ -61,10 +63,10 @@ class Positional:
         if coefficient < 0:
             raise TrainingError(f"the coefficient of the regularizer positional must be at least 0, not {coefficient}")
 
-    def hooks(self, cfg: ModelConfig) -> list[str]:
+    def hooks(self, cfg: Architecture) -> list[str]:
         return []
 
-    def penalty(self, model: HookedTransformer, batch: Batch, seen: Mapping[str, Tensor]) -> Float[Tensor, ""]:
+    def penalty(self, model: Hooked, batch: Batch, seen: Mapping[str, Tensor]) -> Float[Tensor, ""]:
         ids = torch.arange(model.cfg.n_ctx, device=batch.tokens.device)[None]
         rows = model.pos_embed(ids)[0]
         layers = zip(model.W_Q, model.W_K, strict=True)
@@ -88,17 +90,17 @@ class AttentionEntropy:
     A positive coefficient sharpens attention, a negative one spreads it.
     """
 
-    def check(self, cfg: ModelConfig, coefficient: float) -> None:
+    def check(self, cfg: Architecture, coefficient: float) -> None:
         if cfg.attention != "softmax":
             raise TrainingError(
                 f"the regularizer attention_entropy needs softmax attention, not {cfg.attention}: its entropy has no "
                 "gradient, or there is no pattern to take it from"
             )
 
-    def hooks(self, cfg: ModelConfig) -> list[str]:
+    def hooks(self, cfg: Architecture) -> list[str]:
         return [f"blocks.{layer}.attn.hook_pattern" for layer in range(cfg.n_layers)]
 
-    def penalty(self, model: HookedTransformer, batch: Batch, seen: Mapping[str, Tensor]) -> Float[Tensor, ""]:
+    def penalty(self, model: Hooked, batch: Batch, seen: Mapping[str, Tensor]) -> Float[Tensor, ""]:
         return torch.stack([mean_entropy(seen[name], batch.mask) for name in self.hooks(model.cfg)]).mean()
 
 
@@ -115,7 +117,7 @@ def mean_entropy(
 REGULARIZERS: dict[str, Regularizer] = {"positional": Positional(), "attention_entropy": AttentionEntropy()}
 
 
-def check_regularizers(coefficients: Mapping[str, float], cfg: ModelConfig) -> None:
+def check_regularizers(coefficients: Mapping[str, float], cfg: Architecture) -> None:
     """Refuse unknown regularizers and those that this model cannot have.
 
     Raises:
@@ -128,10 +130,13 @@ def check_regularizers(coefficients: Mapping[str, float], cfg: ModelConfig) -> N
 
 
 def outputs_and_penalty(
-    model: HookedTransformer, batch: Batch, ids: Tensor, coefficients: Mapping[str, float]
+    model: Hooked, batch: Batch, ids: Tensor, coefficients: Mapping[str, float]
 ) -> tuple[Float[Tensor, "batch pos out"], Float[Tensor, ""] | None]:
-    """The model's outputs, and the sum of coefficient times penalty (None without regularizers)."""
-    if not coefficients:
+    """The model's outputs, and what is added to the task's loss: the sum of coefficient times penalty, and, where
+    the model predicts ids, their weighted cross-entropy. None where nothing is added.
+    """
+    law = model.cfg.ids
+    if not coefficients and not law.predicted:
         return model(batch.tokens, ids), None
     seen: dict[str, Tensor] = {}
 
@@ -139,6 +144,9 @@ def outputs_and_penalty(
         seen[hook.name] = value  # type: ignore[attr-defined]
 
     names = {name for one in coefficients for name in REGULARIZERS[one].hooks(model.cfg)}
+    names |= {ID_LOGITS} if law.predicted else set()
     outputs = model.run_with_hooks(batch.tokens, ids, fwd_hooks=[(name, keep) for name in sorted(names)])
     parts = [c * REGULARIZERS[one].penalty(model, batch, seen) for one, c in coefficients.items()]
+    if law.predicted:
+        parts.append(law.weight * id_loss(seen[ID_LOGITS], ids, batch.mask))
     return outputs, torch.stack(parts).sum()

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from workbench.models.config import ModelConfig
+from pydantic import BaseModel
+
+from workbench.models.architectures import make_config
 from workbench.models.positions import PositionError
 from workbench.runs.folder import Run, RunError, canonical
 from workbench.tasks import make_task
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
 from workbench.training.fields import TrainingError
 
-PARTS: dict[str, Any] = {"model": ModelConfig, "training": TrainingConfig, "seeds": Seeds}
+PARTS: dict[str, Callable[[dict[str, Any]], BaseModel]] = {
+    "model": make_config,
+    "training": lambda fields: TrainingConfig(**fields),
+    "seeds": lambda fields: Seeds(**fields),
+}
 
 
 def refuse_another(run: Run, config: RunConfig) -> None:
@@ -41,5 +48,5 @@ def _whole(part: str, config: dict[str, Any]) -> str:
         if part == "task":
             fields = {**fields, "parameters": make_task(fields["name"], **fields["parameters"]).parameters}
         else:
-            fields = PARTS[part](**fields).model_dump(mode="json")
+            fields = PARTS[part](fields).model_dump(mode="json")
     return canonical(fields)

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
+from workbench.models.architectures import make_model
+from workbench.models.coupling import ids_right, outputs_and_ids
 from workbench.models.positions import PositionError
-from workbench.models.transformer import HookedTransformer
 from workbench.runs.folder import Run, RunError
 from workbench.runs.load import weights_bytes
 from workbench.runs.lock import writer_lock
@@ -100,7 +101,7 @@ class Trainer:
     def _train(self, run: Run) -> None:
         """Train from where the run has got to."""
         torch.set_num_threads(self.law.threads)
-        self.model = HookedTransformer(self.config.model, seed=self.seeds.init)
+        self.model = make_model(self.config.model, seed=self.seeds.init)
         self.optimizer = make_optimizer(self.model, self.law)
         require_room(self.folder, self._room(run))
         self.state = load_state(self.folder, run.id, self.model, self.optimizer) or State()
@@ -210,7 +211,10 @@ class Trainer:
         g = generator(purpose[0], self.seeds.evaluation, *purpose[1:], length)
         batch = self.task.sample(sequences, length, g, "matched")
         ids = self.config.model.ids.evaluation(batch.tokens.shape[1], self.config.model.n_ctx, batch.position_ids)
-        right = self.task.correct(self.model(batch.tokens, ids), batch)
+        outputs, next_ids = outputs_and_ids(self.model, batch.tokens, ids)
+        right = self.task.correct(outputs, batch)
+        if next_ids is not None:
+            right &= ids_right(next_ids, ids, batch.mask)
         return float(self.task.answered(right, batch).double().mean())
 
     def _log(self, step: int) -> None:

@@ -1,0 +1,89 @@
+"""The scan against the recurrence it is the fast form of: values, gradients, odd lengths, long ones."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from workbench.models import ssm_scan
+from workbench.models.ssm_scan import gates_of, recurrence, scan, selective_scan, writes_of
+
+LENGTHS = (1, 2, 7, 8, 37, 129, 1001)
+
+
+def inputs(pos: int, batch: int = 2, inner: int = 5, states: int = 3, dtype: torch.dtype = torch.float32):
+    g = torch.Generator().manual_seed(pos)
+    drawn = [torch.randn(shape, generator=g, dtype=dtype) for shape in (
+        (batch, pos, inner), (batch, pos, inner), (inner, states), (batch, pos, states), (batch, pos, states),
+    )]  # fmt: skip
+    drawn[1], drawn[2] = drawn[1].abs(), drawn[2].abs()  # step sizes and rates
+    return [t.requires_grad_() for t in drawn]
+
+
+def close(found: torch.Tensor, wanted: torch.Tensor, tolerance: float) -> bool:
+    found, wanted = found.detach(), wanted.detach()
+    return bool((found - wanted).abs().max() <= tolerance * max(1.0, float(wanted.abs().max())))
+
+
+def by_definition(x, dt, decay, b, c, signed):
+    return torch.einsum("bpdn,bpn->bpd", recurrence(gates_of(dt, decay, signed), writes_of(x, dt, b)), c)
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("pos", LENGTHS)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-12)])
+def test_the_fused_scan_is_the_recurrence(pos: int, signed: bool, dtype: torch.dtype, tolerance: float) -> None:
+    given = inputs(pos, dtype=dtype)
+    weights = torch.randn(given[0].shape, generator=torch.Generator().manual_seed(1), dtype=dtype)
+    found, wanted = selective_scan(*given, signed), by_definition(*given, signed)
+    assert close(found, wanted, tolerance)
+    ours = torch.autograd.grad((found * weights).sum(), given)
+    theirs = torch.autograd.grad((wanted * weights).sum(), given)
+    for name, a, b in zip(("x", "dt", "decay", "b", "c"), ours, theirs, strict=True):
+        assert close(a, b, tolerance), name
+
+
+@pytest.mark.parametrize("pos", LENGTHS)
+def test_the_open_scan_is_the_recurrence(pos: int) -> None:
+    g = torch.Generator().manual_seed(pos)
+    gates = (2 * torch.rand(2, pos, 4, 3, generator=g) - 1).requires_grad_()
+    writes = torch.randn(2, pos, 4, 3, generator=g).requires_grad_()
+    weights = torch.randn(2, pos, 4, 3, generator=g)
+    found, wanted = scan(gates, writes), recurrence(gates, writes)
+    assert close(found, wanted, 1e-5)
+    ours = torch.autograd.grad((found * weights).sum(), (gates, writes))
+    theirs = torch.autograd.grad((wanted * weights).sum(), (gates, writes))
+    assert close(ours[0], theirs[0], 1e-5)
+    assert close(ours[1], theirs[1], 1e-5)
+
+
+@pytest.mark.parametrize("block", [1, 64, 10**6])
+@pytest.mark.parametrize("step", [1, 10**6])
+def test_no_way_of_cutting_time_changes_the_result(block: int, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = inputs(101, dtype=torch.float64)
+    wanted = by_definition(*given, True)
+    monkeypatch.setattr(ssm_scan, "BLOCK_ELEMENTS", block)
+    monkeypatch.setattr(ssm_scan, "STEP_ELEMENTS", step)
+    found = selective_scan(*given, True)
+    assert close(found, wanted, 1e-12)
+    for a, b in zip(*(torch.autograd.grad(y.sum(), given) for y in (found, wanted)), strict=True):
+        assert close(a, b, 1e-12)
+
+
+def test_gradients_by_finite_differences() -> None:
+    given = inputs(9, batch=1, inner=2, states=2, dtype=torch.float64)
+    for signed in (False, True):
+        assert torch.autograd.gradcheck(lambda *t, s=signed: selective_scan(*t, s), given)
+
+
+def test_what_is_kept_for_the_gradient_grows_with_channels_not_with_states() -> None:
+    """Memory is linear in length, and states are made again rather than kept."""
+
+    def kept(pos: int) -> int:
+        sizes = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: sizes.append(t.numel()) or t, lambda t: t):
+            selective_scan(*inputs(pos, inner=64, states=16), False)
+        return sum(sizes)
+
+    assert kept(1024) < 2.1 * kept(512)
+    assert kept(1024) < 0.25 * (2 * 1024 * 64 * 16)

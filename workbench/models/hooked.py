@@ -1,0 +1,70 @@
+"""What all our models share: TransformerLens's root module, ids that are checked, caches without a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from transformer_lens import ActivationCache, HookedRootModule
+from transformer_lens.hook_points import HookPoint
+
+from workbench.models.layers import Embed, Unembed
+from workbench.models.schemes import PositionError
+
+
+class Hooked(HookedRootModule):  # type: ignore[misc]  # the base ships no usable types
+    """A causal model whose every activation has a hook; see :class:`workbench.models.protocol.HookedModel`.
+
+    A subclass sets ``embed``, ``blocks``, ``ln_final`` and ``unembed``, and states :meth:`forward`.
+    """
+
+    cfg: Any
+    """The config of its architecture."""
+    hook_dict: dict[str, HookPoint]
+    embed: Embed
+    blocks: nn.ModuleList
+    unembed: Unembed
+
+    def checked_ids(self, tokens: Tensor, position_ids: Tensor | None) -> Int[Tensor, "#batch pos"]:
+        """The given position ids, or 0, 1, 2, ...
+
+        Raises:
+            PositionError: for ids that do not fit the tokens, or that the position scheme cannot read.
+        """
+        if position_ids is None:
+            position_ids = torch.arange(tokens.shape[1], device=tokens.device)[None]
+        elif position_ids.shape not in (tokens.shape, (1, tokens.shape[1])):
+            raise PositionError(
+                f"position ids of shape {tuple(position_ids.shape)} do not fit tokens of shape {tuple(tokens.shape)}"
+            )
+        if self.cfg.positions.table:
+            self.cfg.positions.check(int(position_ids.max()), self.cfg.n_ctx)
+        return position_ids.to(tokens.device)
+
+    def run_with_cache(
+        self, *args: Any, return_cache_object: bool = True, remove_batch_dim: bool = False, **kwargs: Any
+    ) -> tuple[Tensor, Any]:
+        """Logits and an ``ActivationCache``, as in TransformerLens, without keeping a graph.
+
+        Gradients are kept only with ``incl_bwd=True``.
+        """
+        with torch.set_grad_enabled(bool(kwargs.get("incl_bwd", False))):
+            out, cache = super().run_with_cache(*args, remove_batch_dim=remove_batch_dim, **kwargs)
+        if return_cache_object:
+            cache = ActivationCache(cache, self, has_batch_dim=not remove_batch_dim)
+        return out, cache
+
+    def score_hooks(self, layer: int) -> list[str]:
+        """Names of the activations that the attention scores of a layer are made of."""
+        names: list[str] = self.cfg.score_hooks(layer)
+        return names
+
+    @property
+    def W_E(self) -> Float[Tensor, "d_vocab d_model"]:
+        return self.embed.W_E
+
+    @property
+    def W_U(self) -> Float[Tensor, "d_model out"]:
+        return self.unembed.W_U

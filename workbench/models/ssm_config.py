@@ -1,0 +1,75 @@
+"""The frozen description from which a state-space model is built."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from workbench.models.config import Architecture
+from workbench.models.positions import Arange, Encoding, IdLaw, NoPositions
+
+
+class SSMConfig(Architecture):
+    """A state-space model of the Mamba kind (Gu, Dao 2023, 2312.00752); see also :class:`Architecture`.
+
+    It reads no positions and has no heads; these fields are fixed.
+
+    Attributes:
+        d_inner: channels of a layer; 0 = ``2 * d_model``.
+        d_state: states per channel.
+        d_conv: tokens that the short causal convolution sees; 1 = the token itself.
+        dt_rank: rank of the map from channels to step sizes; 0 = ``d_model / 16``, rounded up.
+        gates: ``nonnegative``, in [0, 1], or ``signed``, in [-1, 1]: 2 a - 1 of the former (Grazzi et al.
+            2024, 2411.12537). Which of the two decides what can be expressed (Sarrof, Veitsman, Hahn 2024,
+            2405.17394): with nonnegative ones and finite precision no parity at all lengths.
+        time_invariant: step sizes, and what states take and give, are the same for every token.
+        dt_min, dt_max: initial step sizes are spread log-uniformly between these.
+    """
+
+    kind: ClassVar[str] = "ssm"
+    title: ClassVar[str] = "state-space model"
+
+    architecture: Literal["ssm"] = "ssm"
+    n_heads: Literal[0] = 0
+    attention: Literal["none"] = "none"
+    positions: Encoding = NoPositions()
+    ids: IdLaw = Arange()
+    d_inner: int = Field(default=0, ge=0)
+    d_state: int = Field(default=16, ge=1)
+    d_conv: int = Field(default=4, ge=1)
+    dt_rank: int = Field(default=0, ge=0)
+    gates: Literal["nonnegative", "signed"] = "nonnegative"
+    time_invariant: bool = False
+    dt_min: float = Field(default=1e-3, gt=0)
+    dt_max: float = Field(default=0.1, gt=0)
+
+    # Stated for type checkers: fields are given by name or as plain dicts, and validated into their classes.
+    def __init__(self, **data: Any) -> None:
+        super().__init__(**data)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, data: Any) -> Any:
+        data = dict(data)
+        d_model = data.get("d_model") or 0
+        data["d_inner"] = data.get("d_inner") or 2 * d_model
+        data["dt_rank"] = data.get("dt_rank") or math.ceil(d_model / 16)
+        return data
+
+    @field_validator("positions", "ids")
+    @classmethod
+    def _no_positions(cls, value: Encoding | IdLaw) -> Encoding | IdLaw:
+        if value.name not in ("none", "arange"):
+            raise ValueError(
+                f"a state-space model reads no positions, so {value.name} means nothing to it; leave it out, or take "
+                "architecture transformer"
+            )
+        return value
+
+    @model_validator(mode="after")
+    def _ordered(self) -> SSMConfig:
+        if self.dt_min > self.dt_max:
+            raise ValueError(f"dt_min {self.dt_min:g} exceeds dt_max {self.dt_max:g}")
+        return self

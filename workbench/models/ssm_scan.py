@@ -1,0 +1,207 @@
+"""The recurrence h_t = a_t h_(t-1) + w_t, elementwise: by itself, and fused with what it is made of.
+
+Time is cut into blocks that fit the cache, so that memory beside inputs and outputs is one block's. Within a
+block the recurrence runs step by step over all sequences, channels and states at once; where these are few,
+so that a step is shorter than the call that makes it, the block is cut into pieces that run side by side and
+are joined afterwards (the two-level form of the parallel prefix sum, Blelloch 1990). Gradients are the same
+recurrence backwards, with the states made again from those that blocks begin with.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+States = Float[Tensor, "batch pos d_inner d_state"]
+Channels = Float[Tensor, "batch pos d_inner"]
+Reads = Float[Tensor, "batch pos d_state"]
+
+BLOCK_ELEMENTS = 1 << 17
+"""Numbers per block and tensor: half a MiB, of which a few stay in a core's cache."""
+STEP_ELEMENTS = 1 << 13
+"""Numbers per step below which a block is cut into pieces that run side by side."""
+SHORTEST_PIECE = 8
+
+
+def scan(gates: States, writes: States) -> States:
+    """All states of h_t = a_t h_(t-1) + w_t with h_(-1) = 0, in time and memory linear in length; differentiable.
+
+    Args:
+        gates: a_t, any real numbers.
+        writes: w_t.
+    """
+    states: Tensor = _Scan.apply(gates, writes)
+    return states
+
+
+def recurrence(gates: States, writes: States) -> States:
+    """The same states, one step after the other and with autograd's own gradient: the definition, for tests."""
+    state, states = torch.zeros_like(writes[:, 0]), []
+    for t in range(writes.shape[1]):
+        state = gates[:, t] * state + writes[:, t]
+        states.append(state)
+    return torch.stack(states, 1)
+
+
+def selective_scan(
+    x: Channels, dt: Channels, decay: Float[Tensor, "d_inner d_state"], b: Reads, c: Reads, signed: bool
+) -> Channels:
+    """What a selective state-space layer reads of its states, which are never held all at once.
+
+    With E = exp(-dt decay), per channel and state: gates a = E in [0, 1], or a = 2 E - 1 in [-1, 1] where
+    ``signed``; writes w = dt x b; states h_t = a_t h_(t-1) + w_t; result y_t = sum over states of c_t h_t.
+
+    Args:
+        x: inputs.
+        dt: step sizes, at least 0.
+        decay: rates A, at least 0.
+        b, c: what each state takes of the inputs, and what is read of it; shared by all channels.
+        signed: whether gates may be negative.
+    """
+    y: Tensor = _SelectiveScan.apply(x, dt, decay, b, c, signed)
+    return y
+
+
+def gates_of(dt: Channels, decay: Float[Tensor, "d_inner d_state"], signed: bool) -> States:
+    """exp(-dt A), which lies in [0, 1]; or twice that minus 1, which lies in [-1, 1]."""
+    shrink = torch.exp(-dt[..., None] * decay)
+    return 2 * shrink - 1 if signed else shrink
+
+
+def writes_of(x: Channels, dt: Channels, b: Reads) -> States:
+    """dt x b: what each state is given."""
+    return (dt * x)[..., None] * b[:, :, None, :]
+
+
+class _Scan(torch.autograd.Function):
+    """Gradients: with g the gradient of the loss by h, accumulated backwards, dw = g and da_t = g_t h_(t-1)."""
+
+    @staticmethod
+    def forward(ctx: Any, gates: Tensor, writes: Tensor) -> Tensor:
+        states = torch.empty_like(writes)
+        state = torch.zeros_like(writes[:, 0])
+        for rows in _blocks(writes.shape):
+            states[:, rows] = _run(gates[:, rows], writes[:, rows], state)
+            state = states[:, rows.stop - 1]
+        ctx.save_for_backward(gates, states)
+        return states
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]  # torch ships no type for it
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+        gates, states = ctx.saved_tensors
+        grad_writes = torch.empty_like(states)
+        carried = torch.zeros_like(states[:, 0])
+        for rows in reversed(_blocks(states.shape)):
+            total = _back(gates[:, rows], grad[:, rows], carried)
+            grad_writes[:, rows] = total
+            carried = gates[:, rows.start] * total[:, 0]
+        grad_gates = torch.zeros_like(gates)
+        torch.mul(grad_writes[:, 1:], states[:, :-1], out=grad_gates[:, 1:])
+        return grad_gates, grad_writes
+
+
+class _SelectiveScan(torch.autograd.Function):
+    """:func:`selective_scan`; keeps its inputs and the states that blocks begin with."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dt: Tensor, decay: Tensor, b: Tensor, c: Tensor, signed: bool) -> Tensor:
+        y, state = torch.empty_like(x), x.new_zeros(x.shape[0], *decay.shape)
+        starts = []
+        for rows in _blocks((*x.shape, decay.shape[1])):
+            starts.append(state)
+            gates = gates_of(dt[:, rows], decay, signed)
+            states = _run(gates, writes_of(x[:, rows], dt[:, rows], b[:, rows]), state)
+            y[:, rows] = _read(states, c[:, rows])
+            state = states[:, -1].clone()
+        ctx.signed = signed
+        ctx.save_for_backward(x, dt, decay, b, c, torch.stack(starts))
+        return y
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]  # torch ships no type for it
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, dt, decay, b, c, starts = ctx.saved_tensors
+        grad_x, grad_dt, grad_b, grad_c = (torch.empty_like(t) for t in (x, dt, b, c))
+        grad_decay, carried = torch.zeros_like(decay), torch.zeros_like(starts[0])
+        blocks = _blocks((*x.shape, decay.shape[1]))
+        for rows, start in zip(reversed(blocks), starts.flip(0), strict=True):
+            steps, scaled = dt[:, rows], dt[:, rows] * x[:, rows]
+            shrink = torch.exp(-steps[..., None] * decay)
+            gates = 2 * shrink - 1 if ctx.signed else shrink
+            states = _run(gates, scaled[..., None] * b[:, rows, None, :], start)
+            grad_c[:, rows] = _over_channels(grad[:, rows], states)
+            total = _back(gates, grad[:, rows, :, None] * c[:, rows, None, :], carried)
+            carried = gates[:, 0] * total[:, 0]
+            grad_b[:, rows] = _over_channels(scaled, total)
+            grad_scaled = _read(total, b[:, rows])
+            # by the exponent -dt A: total * (state before) * E, twice that where gates are 2 E - 1
+            total[:, 1:] *= states[:, :-1]
+            total[:, 0] *= start
+            total *= shrink
+            total *= -2 if ctx.signed else -1
+            grad_dt[:, rows] = (total * decay).sum(-1) + grad_scaled * x[:, rows]
+            grad_x[:, rows] = grad_scaled * steps
+            grad_decay += torch.einsum("bpdn,bpd->dn", total, steps)
+        return grad_x, grad_dt, grad_decay, grad_b, grad_c, None
+
+
+def _read(states: Tensor, weights: Tensor) -> Tensor:
+    """Sum over states, per channel."""
+    return torch.matmul(states, weights[..., None])[..., 0]
+
+
+def _over_channels(weights: Tensor, states: Tensor) -> Tensor:
+    """Sum over channels, per state."""
+    return torch.matmul(weights[..., None, :], states)[..., 0, :]
+
+
+def _blocks(shape: torch.Size | tuple[int, ...]) -> list[slice]:
+    """Slices of time of at most ``BLOCK_ELEMENTS`` numbers each, but of at least a few steps."""
+    batch, pos, channels, states = shape
+    size = max(SHORTEST_PIECE, BLOCK_ELEMENTS // max(1, batch * channels * states))
+    return [slice(start, min(start + size, pos)) for start in range(0, pos, size)]
+
+
+def _run(gates: Tensor, writes: Tensor, start: Tensor) -> Tensor:
+    """States of one block that begins after the state ``start``."""
+    pieces = _pieces(writes)
+    if pieces == 1:
+        states, state = torch.empty_like(writes), start
+        for t in range(writes.shape[1]):
+            state = torch.addcmul(writes[:, t], gates[:, t], state, out=states[:, t])
+        return states
+    whole = writes.shape[1] // pieces * pieces
+    states = torch.empty_like(writes)
+    a, w, h = (t[:, :whole].unflatten(1, (pieces, -1)) for t in (gates, writes, states))
+    product = torch.empty_like(w)
+    product[:, :, 0], h[:, :, 0] = a[:, :, 0], w[:, :, 0]
+    for t in range(1, w.shape[2]):
+        torch.addcmul(w[:, :, t], a[:, :, t], h[:, :, t - 1], out=h[:, :, t])
+        torch.mul(a[:, :, t], product[:, :, t - 1], out=product[:, :, t])
+    state = start
+    for piece in range(pieces):
+        h[:, piece].addcmul_(product[:, piece], state[:, None])
+        state = h[:, piece, -1]
+    for t in range(whole, writes.shape[1]):
+        state = torch.addcmul(writes[:, t], gates[:, t], state, out=states[:, t])
+    return states
+
+
+def _back(gates: Tensor, grads: Tensor, carried: Tensor) -> Tensor:
+    """g_t = grads_t + a_(t+1) g_(t+1) within one block; ``carried`` is what the next block hands to the last step."""
+    backwards = grads.flip(1)
+    backwards[:, 0] += carried
+    # The gate of a step is that of the step after it in time, so the first one is never used.
+    shifted = torch.cat([gates[:, :1], gates[:, 1:].flip(1)], 1)
+    return _run(shifted, backwards, torch.zeros_like(carried)).flip(1)
+
+
+def _pieces(writes: Tensor) -> int:
+    """How many pieces of a block run side by side."""
+    wanted = STEP_ELEMENTS // max(1, writes[:, 0].numel())
+    return max(1, min(wanted, writes.shape[1] // SHORTEST_PIECE))
