@@ -116,6 +116,7 @@ class CheckpointStudy:
         self.run, self.step, self.model, self.cfg = run.name, step, model, model.cfg
         self.task, self.grid = evaluation.task, evaluation.grid
         self.passes = 0
+        self.earlier: Sequence[int] = tuple(s for s in run.steps if s < step)
         self._run, self._evaluation, self._sequences = run, evaluation, sequences
         intervals = run.meta(step).get("trained_ids")
         self.trained_ids = (
@@ -139,9 +140,9 @@ class CheckpointStudy:
         return self._evaluation.batch(law, length).rows(0, self._sequences)
 
     def cache(
-        self, law: str, length: int, names: Sequence[str], untrained: bool = False
+        self, law: str, length: int, names: Sequence[str], untrained: bool = False, step: int | None = None
     ) -> Mapping[str, Tensor] | None:
-        model = self.model
+        model = self.model if step is None else self._run.load(step)
         if untrained:
             if 0 not in self._run.steps:
                 return None
