@@ -17,7 +17,9 @@ from probes.rows import ProbeError
 #: Inverse strength of the L2 penalty on standardised features, as scikit-learn counts it (per sum over rows).
 INVERSE_PENALTY = 1.0
 TOLERANCE = 1e-6
-ITERATIONS = 200
+ITERATIONS = 2000
+#: Most weights that Newton's method, which is cubic in them, is used for; beyond, L-BFGS.
+NEWTON = 400
 
 
 class Unconverged(ProbeError):
@@ -30,28 +32,28 @@ class Classifier:
 
     Attributes:
         classes: number of classes answered among, those without fitted rows included.
-        iterations: Newton steps that it took.
+        iterations: steps that it took.
     """
 
     classes: int
     iterations: int
     _fitted: LogisticRegression | None
-    _only: int
+    _seen: NDArray[np.int64]
+    _rows: int
     _mean: NDArray[np.float64]
     _scale: NDArray[np.float64]
 
     def log2_probabilities(self, x: Float[Tensor, "row d"]) -> Float[np.ndarray, "row class"]:
-        """Log (base 2) probability of every class; a class without fitted rows has the share of one row in all.
+        """Log (base 2) probability of every class; each class without fitted rows has that of one row more.
 
-        The share (fitted rows + 1 for each class never seen) keeps the code length of a new class finite.
+        A class that is met for the first time then has a finite code length.
         """
         z = (x.double().numpy() - self._mean) / self._scale
-        found = np.full((len(z), self.classes), -np.inf)
-        if self._fitted is None:
-            found[:, self._only] = 0.0
-        else:
-            found[:, self._fitted.classes_] = self._fitted.predict_log_proba(z)
-        return np.asarray(found / np.log(2))
+        unseen = self.classes - len(self._seen)
+        found = np.full((len(z), self.classes), -np.log2(self._rows + unseen))
+        own = np.zeros((len(z), 1)) if self._fitted is None else self._fitted.predict_log_proba(z) / np.log(2)
+        found[:, self._seen] = own + np.log2(self._rows / (self._rows + unseen))
+        return found
 
     def __call__(self, x: Float[Tensor, "row d"]) -> Int[np.ndarray, "row"]:
         """The likeliest class of each row."""
@@ -61,7 +63,7 @@ class Classifier:
 def logistic(
     x: Float[Tensor, "row d"], y: Int[Tensor, "row"], classes: int, inverse_penalty: float = INVERSE_PENALTY
 ) -> Classifier:
-    """Fit by Newton's method, whose steps are exact where there are more rows than features.
+    """Fit a regression, or fail.
 
     Args:
         x: features; standardised here.
@@ -79,9 +81,11 @@ def logistic(
     mean, scale = features.mean(0), features.std(0)
     scale = np.where(scale > 1e-9 * (1 + np.abs(mean)), scale, 1.0)
     labels = y.numpy()
-    if len(np.unique(labels)) == 1:
-        return Classifier(classes, 0, None, int(labels[0]), mean, scale)
-    model = LogisticRegression(C=inverse_penalty, solver="newton-cholesky", tol=TOLERANCE, max_iter=ITERATIONS)
+    seen = np.unique(labels)
+    if len(seen) == 1:
+        return Classifier(classes, 0, None, seen, len(labels), mean, scale)
+    solver = "newton-cholesky" if len(seen) * features.shape[1] <= NEWTON else "lbfgs"
+    model = LogisticRegression(C=inverse_penalty, solver=solver, tol=TOLERANCE, max_iter=ITERATIONS)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         try:
@@ -91,4 +95,4 @@ def logistic(
     steps = int(np.max(model.n_iter_))
     if steps >= ITERATIONS:
         raise Unconverged(f"logistic regression did not converge in {ITERATIONS} steps")
-    return Classifier(classes, steps, model, -1, mean, scale)
+    return Classifier(classes, steps, model, seen, len(labels), mean, scale)
