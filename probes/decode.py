@@ -16,15 +16,13 @@ from probes.rows import Rows, folds, pooled
 
 TRANSFER, RECALIBRATED, REFIT = "transfer", "recalibrated", "refit"
 MODES = (TRANSFER, RECALIBRATED, REFIT)
+#: An integer with more values than this is read as a number: it counts, and has no classes.
+MOST_CLASSES = 128
 #: Fewest sequences that a probe is fitted or tested on.
 FEWEST = 8
 
 #: Makes the generator for a named purpose, always the same one for the same name.
 Rng = Callable[..., np.random.Generator]
-
-
-class ProbeError(ValueError):
-    """A probe that cannot be had from what was given; the message says why and the way out."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class Target:
 
     Attributes:
         name: its name among the labels of the rows.
-        values: the classes, ascending; probes use their places in this list. None = a real target.
+        values: the classes, ascending; probes use their places in this list. None = a real or counting target.
     """
 
     name: str
@@ -69,9 +67,10 @@ class Target:
 
     @staticmethod
     def among(name: str, rows: Mapping[int, Rows]) -> Target:
-        """The target whose classes are all those that occur at any of the lengths."""
+        """The target whose classes are all those that occur at any of the lengths, unless it is a number."""
         labels = torch.cat([r.labels[name] for r in rows.values()])
-        return Target(name, None if labels.is_floating_point() else labels.unique())
+        values = None if labels.is_floating_point() else labels.unique()
+        return Target(name, None if values is None or len(values) > MOST_CLASSES else values)
 
     @property
     def classes(self) -> int:
@@ -88,6 +87,8 @@ class Target:
         sequences = len(rows.sequence.unique())
         if sequences < FEWEST:
             return f"{sequences} sequences with a supervised query {where}; at least {FEWEST} are needed"
+        if not bool(rows.x.isfinite().all()):
+            return f"activations are not finite {where}"
         return self.poor(self.of(rows), where)
 
     def poor(self, y: Shaped[Tensor, "row *s"], where: str) -> str:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from probes.decode import ProbeError, Rng
+from probes.decode import Rng
 from probes.measurement import ProbeMeasurement
 from probes.position import Position
-from probes.rows import Rows
+from probes.rows import ProbeError, Rows
 from probes.summary import Summary
 from workbench.measure.study import forward
 

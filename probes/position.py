@@ -8,7 +8,7 @@ a count that is not normalised grows with i.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,9 @@ from jaxtyping import Int
 from torch import Tensor
 
 from probes import controls
-from probes.decode import ProbeError
 from probes.measurement import ProbeMeasurement
 from probes.report import Names
-from probes.rows import Rows, gather
+from probes.rows import ProbeError, Rows, gather
 from workbench.measure.measurement import Quantity
 from workbench.tasks.base import Batch
 
@@ -42,6 +41,8 @@ class Position(ProbeMeasurement):
     """
 
     name = "probes.position"
+    version = 2
+    about = ("position",)
     title = "Position probes"
     names = Names("position_decodability")
     label_controls = (controls.SHUFFLED,)
@@ -64,8 +65,9 @@ class Position(ProbeMeasurement):
         positions: int = 8,
         seed: int = 0,
         queries: str = "supervised",
+        layers: Sequence[int] | None = None,
     ) -> None:
-        super().__init__(law, resamples)
+        super().__init__(law, resamples, layers)
         if positions < 1:
             raise ProbeError(f"positions per band must be at least 1, not {positions}")
         if queries not in QUERIES:

@@ -19,6 +19,7 @@ from probes.metrics import (
     r2,
     rmse,
 )
+from probes.rows import layer_of
 from workbench.table.schema import Row, row
 
 REVERSED = "the frozen direction reads the opposite here (its refitted gain is negative)"
@@ -138,7 +139,7 @@ class Cell:
         return {
             "law": self.law,
             "length": self.length,
-            "layer": site - 1,
+            "layer": layer_of(self.sites[site]),
             "site": self.sites[site],
             "target": self.target.name,
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,12 @@ from probes.linear import FOLDS
 from workbench.tasks.base import Batch
 
 WINDOW = 8
+EMBEDDING = "blocks.0.hook_resid_pre"
+MID, POST = ".hook_resid_mid", ".hook_resid_post"
+
+
+class ProbeError(ValueError):
+    """A probe that cannot be had from what was given; the message says why and the way out."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +27,7 @@ class Rows:
     """Probe rows taken at one prefix length (or, for position, in the band that ends there).
 
     Attributes:
-        x: residual stream at every site (the embedding first, then after each block), float32.
+        x: residual stream at every site (the embedding first, then in and after each block), float32.
         labels: per target name, what a probe is to read; int64 = class, float64 = real, maybe a vector.
         sequence: which sequence of the batch a row comes from.
         tokens: the last :data:`WINDOW` task tokens up to the query, the query's last; -1 before the start.
@@ -67,17 +73,36 @@ def gather(
     return Rows(x.detach().float().cpu(), labels, sequence, tokens)
 
 
-def sites_in(cache: Mapping[str, Tensor]) -> list[str]:
-    """Hook names of the embedding and of the residual stream after each block that ``cache`` holds."""
-    found = ["blocks.0.hook_resid_pre"]
-    while (name := after_block(len(found) - 1)) in cache:
-        found.append(name)
-    return found
+def sites_of(n_layers: int, mids: bool, layers: Sequence[int] | None = None) -> list[str]:
+    """Hook names of the embedding (layer -1) and of the residual stream in and after each block, in order.
+
+    Args:
+        n_layers: blocks of the model.
+        mids: whether blocks have a middle, between attention and MLP.
+        layers: the layers wanted; None = all.
+
+    Raises:
+        ProbeError: for a layer that the model does not have.
+    """
+    for layer in layers or ():
+        if not -1 <= layer < n_layers:
+            raise ProbeError(f"there is no layer {layer}; the layers are -1 (the embedding) to {n_layers - 1}")
+    wanted = range(-1, n_layers) if layers is None else sorted(set(layers))
+    parts = ("mid", "post") if mids else ("post",)
+    named = [[f"blocks.{layer}.hook_resid_{part}" for part in parts] if layer >= 0 else [EMBEDDING] for layer in wanted]
+    return [name for names in named for name in names]
 
 
-def after_block(layer: int) -> str:
-    """Hook name of the residual stream after block ``layer``."""
-    return f"blocks.{layer}.hook_resid_post"
+def sites_in(cache: Mapping[str, Tensor], layers: Sequence[int] | None = None) -> list[str]:
+    """Those names of :func:`sites_of` that ``cache`` holds, at the layers wanted (None = all)."""
+    held = [name for name in cache if name == EMBEDDING or name.endswith((MID, POST))]
+    wanted = [name for name in held if layers is None or layer_of(name) in layers]
+    return sorted(wanted, key=lambda name: (layer_of(name), name.endswith(POST)))
+
+
+def layer_of(site: str) -> int:
+    """The block a site lies in; -1 for the embedding."""
+    return -1 if site == EMBEDDING else int(site.split(".")[1])
 
 
 def halves(sequences: int, rng: np.random.Generator) -> Bool[Tensor, "sequence"]:

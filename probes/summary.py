@@ -10,21 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import torch
 from torch import Tensor
 
 from probes import controls
 from probes.measurement import ProbeMeasurement
 from probes.report import Names
-from probes.rows import Rows, gather
+from probes.rows import Rows
+from probes.stream import summary_rows
 from workbench.measure.measurement import Quantity
 from workbench.tasks.base import Batch
 
-TARGET = "output_summary"
-
 
 class Summary(ProbeMeasurement):
-    """Summary probes at every layer: balanced accuracy where the summary is a class, R^2 where it is real.
+    """Summary probes at every layer: balanced accuracy where the summary is a class, R^2 where it is numbers.
 
     All components of a vector are read at once, and R^2 weights them by their variances.
 
@@ -37,6 +35,7 @@ class Summary(ProbeMeasurement):
     """
 
     name = "probes.summary"
+    version = 2
     title = "Summary probes"
     names = Names("summary_decodability", rmse="summary_rmse", selectivity="selectivity")
     label_controls = (controls.SHUFFLED, controls.HASHED)
@@ -68,11 +67,7 @@ class Summary(ProbeMeasurement):
 
     def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
         """The supervised queries whose prefix length is exactly ``length``, one per sequence."""
-        index = batch.index(length)
-        sequence = batch.mask[:, index].nonzero()[:, 0]
-        at = torch.stack([sequence, torch.full_like(sequence, index)], 1)
-        summary = batch.output_summary[sequence, index].cpu()
-        return gather(batch, cache, sites, at, {TARGET: summary.double() if not batch.categorical else summary})
+        return summary_rows(batch, length, cache, sites)
 
 
 MEASUREMENT = Summary

@@ -89,3 +89,27 @@ def read_code() -> Callable[..., list[dict[str, Any]]]:
         return measurement.decode(inside, rng_of(3), lambda: None)
 
     return read
+
+
+@pytest.fixture
+def measured() -> Callable[..., list[dict[str, Any]]]:
+    """``measured(run, step, name, lengths=..., **settings)``: the rows of one measurement of one checkpoint."""
+    from workbench.measure.engine import Isolation, Wanted, mark_unseen, observe_all
+    from workbench.measure.grid import make_grid, readable
+    from workbench.measure.registry import make_measurement
+    from workbench.measure.study import CheckpointStudy, Evaluation
+
+    def measure(
+        run: Any, step: int, name: str, lengths: Sequence[int] | None = None, sequences: int = 128, **settings: Any
+    ) -> list[dict[str, Any]]:
+        model = run.load(step)
+        whole = make_grid(run.task, run.trained_length, lengths)
+        grid, _ = readable(whole, run.task, model.cfg, strict=False)
+        evaluation = Evaluation(run.task, grid, 0, sequences, consistent=model.cfg.ids.consistent)
+        measurement, apart = make_measurement(name, settings), Isolation()
+        observe_all(model, evaluation, [(Wanted(name, (), sequences, ""), measurement)], apart)
+        assert not apart.failures
+        study = CheckpointStudy(run, step, model, evaluation, sequences)
+        return mark_unseen(measurement.finish(study), study)
+
+    return measure

@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from probes.decode import ProbeError
 from probes.position import Position
+from probes.rows import ProbeError
 from workbench.tasks.base import Batch
 
 

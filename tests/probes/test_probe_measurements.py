@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import probes
-from probes.decode import ProbeError
 from probes.position import Position
+from probes.rows import ProbeError
 from probes.summary import Summary
 from workbench.measure.measurement import Grid, Measurement
 from workbench.models import HookedTransformer, ModelConfig
@@ -108,9 +108,10 @@ def test_summary_rows_of_a_study() -> None:
         | {("summary_decodability", "refit", c) for c in controls}
         | {("selectivity", "refit", "")}
     )
-    assert len(rows) == len(kinds) * len(LENGTHS) * 2
+    assert len(rows) == len(kinds) * len(LENGTHS) * 3
     assert {(r["layer"], r["site"]) for r in rows} == {
         (-1, "blocks.0.hook_resid_pre"),
+        (0, "blocks.0.hook_resid_mid"),
         (0, "blocks.0.hook_resid_post"),
     }
     assert all(r["status"] == "ok" and r["low"] <= r["value"] <= r["high"] and r["n"] == 80 for r in rows)
@@ -121,8 +122,8 @@ def test_summary_rows_of_a_study() -> None:
 def test_selectivity_is_refit_minus_the_best_rival() -> None:
     rows = FakeStudy(model(1), model(0), Majority(), {}).measure(Summary(resamples=20))
     for length in LENGTHS:
-        for layer in (-1, 0):
-            here = [r for r in rows if (r["length"], r["layer"]) == (length, layer)]
+        for site in ("blocks.0.hook_resid_pre", "blocks.0.hook_resid_mid", "blocks.0.hook_resid_post"):
+            here = [r for r in rows if (r["length"], r["site"]) == (length, site)]
             value = {
                 r["control"]: r["value"]
                 for r in here
@@ -140,7 +141,7 @@ def test_at_step_0_the_untrained_control_is_the_refit_itself() -> None:
     study = FakeStudy(model(4), model(4), Majority(), {})
     for kind in (Summary, Position):
         values = {
-            (r["length"], r["layer"], r["target"], r["control"]): r["value"]
+            (r["length"], r["site"], r["target"], r["control"]): r["value"]
             for r in study.measure(kind(resamples=20))
             if r["mode"] == "refit" and r["quantity"] in ("summary_decodability", "position_decodability")
         }

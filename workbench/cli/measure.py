@@ -27,8 +27,12 @@ def measure_command(
     settings: Sequence[str],
     executor: str,
     workers: int | None,
+    further: dict[str, dict[str, Any]] | None = None,
 ) -> None:
-    """Plan, measure, report; raises SystemExit(1) if anything went wrong on the way."""
+    """Plan, measure, report; raises SystemExit(1) if anything went wrong on the way.
+
+    ``further`` are settings by measurement, beside ``settings`` as typed, which win.
+    """
     from workbench.jobs.executors import make_executor
     from workbench.measure.batch import plan
 
@@ -39,7 +43,7 @@ def measure_command(
         steps=_steps(steps),
         lengths=None if lengths is None else integers(lengths, "--lengths"),
         sequences=sequences,
-        settings=settings_of(assignments(settings)),
+        settings=_merged(further or {}, settings_of(assignments(settings))),
     )
     run_plan(todo, executor, workers)
 
@@ -96,6 +100,36 @@ def settings_of(pairs: Sequence[tuple[Sequence[str], Any]]) -> dict[str, dict[st
     return found
 
 
+def _merged(base: dict[str, dict[str, Any]], typed: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {name: base.get(name, {}) | typed.get(name, {}) for name in {**base, **typed}}
+
+
+def family(package: str, targets: str | None, layers: str | None) -> tuple[list[str], dict[str, dict[str, Any]]]:
+    """The measurements of a package that are about any of the targets, and their settings of layers.
+
+    Raises:
+        UsageError: for a target that none is about, or layers where none has that setting.
+    """
+    from workbench.measure.registry import measurements
+
+    chosen = {name: cls for name, cls in measurements().items() if name.startswith(f"{package}.")}
+    if targets is not None:
+        known = sorted({target for cls in chosen.values() for target in getattr(cls, "about", ())})
+        wanted = [target.strip() for target in targets.split(",")]
+        for target in wanted:
+            if target not in known:
+                names = " or ".join(known) or "nothing: no measurement here is about one"
+                raise UsageError(f"--targets takes {names}, not {target!r}")
+        chosen = {name: cls for name, cls in chosen.items() if {*wanted} & {*getattr(cls, "about", ())}}
+    if layers is None:
+        return list(chosen), {}
+    numbers = integers(layers, "--layers")
+    settings = {name: {"layers": numbers} for name, cls in chosen.items() if "layers" in cls().spec.settings}
+    if not settings:
+        raise UsageError(f"no measurement of {package} can be restricted to layers")
+    return list(settings), settings
+
+
 def run_for_package(package: str) -> None:
     """The command line of ``python -m PACKAGE``: the same as ``lengthlens measure`` with only that family."""
 
@@ -103,6 +137,10 @@ def run_for_package(package: str) -> None:
         folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Runs, or folders of runs.")],
         steps: Annotated[str | None, typer.Option(help="Checkpoints, e.g. 0,100,2000; default all.")] = None,
         lengths: Annotated[str | None, typer.Option(help="Prefix lengths, e.g. 100,200,400.")] = None,
+        layers: Annotated[
+            str | None, typer.Option(help="Layers, e.g. -1,0,2 (-1 = embedding): those measurements that have layers.")
+        ] = None,
+        targets: Annotated[str | None, typer.Option(help="What about, e.g. summary or position.")] = None,
         sequences: Annotated[int | None, typer.Option(min=2, help="Sequences per law and length.")] = None,
         set_: Annotated[
             list[str] | None, typer.Option("--set", metavar="MEASUREMENT.SETTING=VALUE", help="Repeatable.")
@@ -110,7 +148,8 @@ def run_for_package(package: str) -> None:
         executor: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
         workers: Annotated[int | None, typer.Option(min=1, help="Worker processes.")] = None,
     ) -> None:
-        measure_command(folders, [f"{package}."], steps, lengths, sequences, set_ or [], executor, workers)
+        only, settings = family(package, targets, layers)
+        measure_command(folders, only, steps, lengths, sequences, set_ or [], executor, workers, settings)
 
     command.__doc__ = f"Measure checkpoints with the measurements of `{package}` only (see `lengthlens measure`)."
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

@@ -49,7 +49,13 @@ _MOST_LAYER_NAMES = 7
 
 def probe_rows(frame: pd.DataFrame, concept: str) -> pd.DataFrame:
     """All rows of one concept's decodability (``summary`` or ``position``); may be empty."""
-    return pick(frame, **_probe(concept))
+    return _pick(frame, concept)
+
+
+def _pick(frame: pd.DataFrame, concept: str, **where: int) -> pd.DataFrame:
+    """Rows of one concept's decodability, in the embedding and after each block: one place per layer."""
+    rows = pick(frame, **_probe(concept), **where)
+    return rows[~rows["site"].astype(str).str.endswith("hook_resid_mid")]
 
 
 def _probe(concept: str) -> dict[str, str]:
@@ -213,7 +219,7 @@ def decodability_by_layer_data(frame: pd.DataFrame, *, step: int, length: int) -
     """The rows of :func:`decodability_by_layer`: series summary (transfer), position (refit), controls (highest)."""
     found, controls = [], []
     for concept in CONCEPTS:
-        rows = pick(frame, **_probe(concept), step=step, length=length)
+        rows = _pick(frame, concept, step=step, length=length)
         found.append(tidy(pick(rows, mode=MODE[concept], control=""), concept, "layer"))
         controls.append(rows[rows["control"] != ""])
     if all(part.empty for part in found):
@@ -231,7 +237,7 @@ def _lines_data(frame: pd.DataFrame, along: str, layer: int | None, **where: int
     where = where | {"layer": last_layer(frame) if layer is None else layer}
     found, refit, controls = [], [], []
     for concept in CONCEPTS:
-        rows = pick(frame, **_probe(concept), **where)
+        rows = _pick(frame, concept, **where)
         plain = pick(rows, control="")
         found.append(tidy(pick(plain, mode=MODE[concept]), concept, along))
         if MODE[concept] != "refit":

@@ -95,6 +95,8 @@ class Study(Protocol):
     grid: Grid
     trained_ids: Any
     """Position ids seen in training (sorted 1-d int array), or None where not recorded."""
+    earlier: Sequence[int]
+    """Steps of the run's checkpoints before this one, ascending."""
     passes: int
     """Further forward passes made in ``finish``; whoever makes one without :meth:`cache` adds it here."""
 
@@ -111,11 +113,14 @@ class Study(Protocol):
         ...
 
     def cache(
-        self, law: str, length: int, names: Sequence[str], untrained: bool = False
+        self, law: str, length: int, names: Sequence[str], untrained: bool = False, step: int | None = None
     ) -> Mapping[str, Tensor] | None:
-        """A further forward pass (counted and reported) of this checkpoint, or of the run's step 0.
+        """A further forward pass (counted and reported) of this checkpoint, of another step, or of the run's step 0.
 
         Returns None for ``untrained`` where the run has no step 0.
+
+        Raises:
+            RunError: for a ``step`` that the run lacks, or whose checkpoint is damaged.
         """
         ...
 

@@ -64,6 +64,32 @@ def forward(model: HookedModel, batch: Batch, names: Sequence[str]) -> dict[str,
     return {name: torch.cat([part[name] for part in parts]) for name in [*names, "logits"]}
 
 
+def edited_logits(model: HookedModel, batch: Batch, edits: Sequence[tuple[str, Callable[..., Any]]]) -> Tensor:
+    """Logits of a batch with activations edited, in the same chunks and with the same ids as :func:`forward`.
+
+    Args:
+        model: the model.
+        batch: the sequences.
+        edits: per hook name, a function of the activation and its hook that returns what to go on with. It sees a
+            chunk of the sequences at a time.
+
+    Raises:
+        KeyError: for a name the model does not have, where an edit would silently do nothing.
+    """
+    unknown = [name for name, _ in edits if name not in model.hook_dict]
+    if unknown:
+        raise KeyError(f"the model has no hook {unknown[0]!r}")
+    positions = batch.tokens.shape[1]
+    ids = model.cfg.ids.evaluation(positions, model.cfg.n_ctx, batch.position_ids)
+    size, parts = _chunk(positions), []
+    for start in range(0, len(batch), size):
+        rows = slice(start, start + size)
+        with torch.no_grad():
+            chosen = ids if ids.shape[0] == 1 else ids[rows]
+            parts.append(model.run_with_hooks(batch.tokens[rows], chosen, fwd_hooks=list(edits)))
+    return torch.cat(parts)
+
+
 def _chunk(positions: int) -> int:
     """Sequences per forward pass: the largest power of two that CHUNK_TOKENS and BLOCK admit."""
     most = min(BLOCK, max(1, CHUNK_TOKENS // positions))
@@ -119,6 +145,7 @@ class CheckpointStudy:
         self.run, self.step, self.model, self.cfg = run.name, step, model, model.cfg
         self.task, self.grid = evaluation.task, evaluation.grid
         self.passes = 0
+        self.earlier: Sequence[int] = tuple(s for s in run.steps if s < step)
         self._run, self._evaluation, self._sequences = run, evaluation, sequences
         intervals = run.meta(step).get("trained_ids")
         self.trained_ids = (
@@ -142,9 +169,9 @@ class CheckpointStudy:
         return self._evaluation.batch(law, length).rows(0, self._sequences)
 
     def cache(
-        self, law: str, length: int, names: Sequence[str], untrained: bool = False
+        self, law: str, length: int, names: Sequence[str], untrained: bool = False, step: int | None = None
     ) -> Mapping[str, Tensor] | None:
-        model = self.model
+        model = self.model if step is None else self._run.load(step)
         if untrained:
             if 0 not in self._run.steps:
                 return None

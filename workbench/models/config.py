@@ -71,6 +71,11 @@ class Architecture(BaseModel):
         """Names of the activations that the attention scores of a layer are made of; none without attention."""
         return []
 
+    @property
+    def resid_mid(self) -> bool:
+        """Whether blocks have a residual stream in their middle, ``hook_resid_mid``."""
+        return False
+
     # Fields that TransformerLens's ActivationCache and its users expect of a config.
     @property
     def device(self) -> str | None:
@@ -138,6 +143,10 @@ class ModelConfig(Architecture):
         if isinstance(self.d_mlp, tuple) and len(self.d_mlp) != self.n_layers:
             raise ValueError(f"d_mlp names {len(self.d_mlp)} widths for {self.n_layers} layers")
         return self
+
+    @property
+    def resid_mid(self) -> bool:
+        return not self.attn_only
 
     def mlp_width(self, layer: int) -> int:
         return self.d_mlp[layer] if isinstance(self.d_mlp, tuple) else self.d_mlp

@@ -1,0 +1,261 @@
+"""What the residual stream says of position beyond the summary, and of the summary beyond position.
+
+Both are read in the band (n/2, n], where position varies:
+
+    position_given_summary = 1 - SSE(log i ~ s + x) / SSE(log i ~ s)
+    summary_given_position = 1 - SSE(s ~ i + x) / SSE(s ~ i)
+
+with s and i as indicators (a real summary as it is), x the residual stream, and errors on sequences that were
+not fitted on: each half of them is predicted from the other. A count that was never normalised tells both, and
+these say which of the two is there for its own sake. What is conditioned on is partialled out of x and of the
+target (Frisch and Waugh 1933) and bears no ridge penalty, or what a penalty leaves of it would be put down to x.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Shaped
+from torch import Tensor
+
+from probes import controls
+from probes.decode import Rng
+from probes.linear import ridge
+from probes.metrics import Estimate, Resamples, estimates
+from probes.rows import ProbeError, Rows, folds, gather, halves, layer_of
+from probes.stream import TARGET, StreamMeasurement, summary_labels
+from workbench.measure.measurement import Quantity, Study
+from workbench.table.schema import Row, row
+from workbench.tasks.base import Batch
+
+POSITION = "log_i"
+FEWEST = 8
+"""Fewest sequences in a half, and rows of a position in a half."""
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Squared errors on held-out rows, summed over the components of the target.
+
+    Attributes:
+        full: with the residual stream, per site.
+        base: with what is conditioned on alone.
+    """
+
+    full: Float[Tensor, "site row"]
+    base: Float[Tensor, "row"]
+
+    def shares(self, resamples: Resamples) -> Float[Tensor, "draw site"]:
+        """1 - full / base, as measured and resampled."""
+        return 1 - resamples.sums(self.full) / resamples.sums(self.base)[:, None]
+
+
+def crossed(
+    x: Float[Tensor, "site row d"],
+    targets: Sequence[Float[Tensor, "row _"]],
+    given: Float[Tensor, "row known"],
+    rows: Rows,
+    fit: Bool[Tensor, "sequence"],
+) -> list[Errors]:
+    """Errors of every row, predicted from the half of the sequences that it is not in.
+
+    Args:
+        x: features.
+        targets: what is predicted, each on its own.
+        given: what is conditioned on.
+        rows: which sequence each row belongs to.
+        fit: the sequences of the first half.
+    """
+    width = [t.shape[1] for t in targets]
+    flat = torch.cat([*targets, x.double().permute(1, 0, 2).flatten(1)], 1)
+    full = [x.new_zeros(len(x), len(rows), dtype=torch.float64) for _ in targets]
+    base = [torch.zeros(len(rows), dtype=torch.float64) for _ in targets]
+    first = fit[rows.sequence]
+    for inn in (first, ~first):
+        out = ~inn
+        known: Tensor = torch.linalg.lstsq(given[inn], flat[inn], driver="gelsd").solution
+        left = flat - given @ known
+        y, z = left[:, : sum(width)], left[:, sum(width) :].unflatten(1, x.shape[::2]).permute(1, 0, 2)
+        pieces = y.split(width, 1)
+        directions = ridge(z[:, inn], [piece[inn] for piece in pieces], folds(rows.sequence[inn]))
+        for i, (piece, found) in enumerate(zip(pieces, directions, strict=True)):
+            full[i][:, out] = (found(z[:, out]) - piece[out]).pow(2).sum(-1)
+            base[i][out] = piece[out].pow(2).sum(-1)
+    return [Errors(*pair) for pair in zip(full, base, strict=True)]
+
+
+def indicators(labels: Shaped[Tensor, "row *s"]) -> Float[Tensor, "row value"]:
+    """One column per value of a class, or the numbers of a real label beside a constant."""
+    if labels.is_floating_point():
+        values = labels.double().reshape(len(labels), -1)
+        return torch.cat([torch.ones(len(labels), 1, dtype=torch.float64), values], 1)
+    classes, place = labels.unique(return_inverse=True)
+    return torch.nn.functional.one_hot(place, len(classes)).double()
+
+
+class Conditional(StreamMeasurement):
+    """Position given the summary, and the summary given position, at every layer and in the band of each length.
+
+    Args:
+        law: the evaluation law.
+        resamples: bootstrap resamples of sequences behind every interval.
+        layers: layers to read; None = all.
+        positions: how many positions of the band are read, the same ones in every sequence.
+        queries: ``supervised`` positions only, or ``all``.
+
+    Raises:
+        ProbeError: for fewer than two positions, or an unknown kind of query.
+    """
+
+    name = "probes.conditional"
+    title = "Position and summary, each given the other"
+    about = ("summary", "position")
+    quantities = (
+        Quantity(
+            "position_given_summary",
+            "1 - SSE(log i ~ s + x) / SSE(log i ~ s) on held-out sequences, queries in the band (n/2, n]: what the "
+            "residual stream x says of position beyond the summary s",
+            "share of squared error",
+            high=1.0,
+            about="position",
+        ),
+        Quantity(
+            "summary_given_position",
+            "1 - SSE(s ~ i + x) / SSE(s ~ i) on held-out sequences, queries in the band (n/2, n], indicators of the "
+            "classes where the summary has classes: what x says of the summary beyond position",
+            "share of squared error",
+            high=1.0,
+            about="summary",
+        ),
+    )
+
+    def __init__(
+        self,
+        law: str = "matched",
+        resamples: int = 400,
+        layers: Sequence[int] | None = None,
+        positions: int = 8,
+        queries: str = "supervised",
+    ) -> None:
+        super().__init__(law, resamples, layers)
+        if positions < 2:
+            raise ProbeError(f"position varies over at least 2 positions, not {positions}")
+        if queries not in ("supervised", "all"):
+            raise ProbeError(f"unknown kind of query {queries!r}; use supervised or all")
+        self.positions, self.queries = positions, queries
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return super().settings | {"positions": self.positions, "queries": self.queries}
+
+    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
+        """The same few positions of the band, evenly spread, of every sequence."""
+        first, last = batch.index(length // 2 + 1), batch.index(length)
+        asked = batch.mask.cpu() if self.queries == "supervised" else torch.ones_like(batch.mask.cpu())
+        able = first + asked[:, first : last + 1].sum(0).ge(2 * FEWEST).nonzero()[:, 0]
+        chosen = able[torch.linspace(0, max(len(able) - 1, 0), min(self.positions, len(able))).round().long()]
+        at = asked[:, chosen].nonzero()
+        at[:, 1] = chosen[at[:, 1]]
+        place = at[:, 1] + (0 if batch.bos else 1)
+        summary = summary_labels(batch)[at[:, 0], at[:, 1]].cpu()
+        return gather(batch, cache, sites, at, {TARGET: summary, POSITION: place})
+
+    def finish(self, study: Study) -> list[Row]:
+        """Both quantities at all layers and lengths, with their controls."""
+
+        def rng(*parts: object) -> Any:
+            return study.rng(self.name, *parts)
+
+        fit = halves(self._drawn, rng("split"))
+        key = (self.name, json.dumps(self.settings, sort_keys=True), tuple(sorted(self.rows)))
+        fixed = study.memo(key, lambda: self._fixed(study, fit, rng))
+        made = []
+        for length, rows in sorted(self.rows.items()):
+            for quantity, problem in self._problems(rows, fit).items():
+                if problem:
+                    made += [self._row(quantity, length, site, "", problem) for site in self._sites]
+                    continue
+                found = self._read(quantity, rows.x, rows, fit, rng, ("", controls.SHUFFLED)) | fixed[length, quantity]
+                for control, estimated in found.items():
+                    for i, site in enumerate(self._sites):
+                        at = estimated[i % len(estimated)]
+                        made.append(self._row(quantity, length, site, control, at, self._count(rows)))
+        return made
+
+    def _problems(self, rows: Rows, fit: Bool[Tensor, "sequence"]) -> dict[str, str]:
+        """Per quantity, why it cannot be had, or ""."""
+        first = fit[rows.sequence]
+        least = min(len(rows.sequence[side].unique()) for side in (first, ~first))
+        common = ""
+        if least < FEWEST:
+            common = f"{least} sequences with supervised queries of the band in a half; at least {FEWEST} are needed"
+        elif not bool(rows.x.isfinite().all()):
+            common = "activations are not finite"
+        found = {}
+        for quantity, name, what in (
+            ("position_given_summary", POSITION, "position"),
+            ("summary_given_position", TARGET, "the summary"),
+        ):
+            labels = rows.labels[name]
+            still = bool(len(labels)) and bool((labels == labels[0]).all())
+            found[quantity] = common or (f"{what} does not vary in the band" if still else "")
+        return found
+
+    def _read(
+        self,
+        quantity: str,
+        x: Float[Tensor, "site row d"],
+        rows: Rows,
+        fit: Bool[Tensor, "sequence"],
+        rng: Rng,
+        kinds: Sequence[str],
+    ) -> dict[str, list[Estimate]]:
+        """Estimates per site of the quantity and, of ``kinds``, of shuffled labels."""
+        place, summary = rows.labels[POSITION], rows.labels[TARGET]
+        if quantity == "position_given_summary":
+            target, given = place.double().log()[:, None], indicators(summary)
+        else:
+            target, given = indicators(summary), indicators(place)
+        shuffled = controls.shuffled(target, rng("shuffle", quantity, len(rows)))
+        targets = [{"": target}.get(kind, shuffled) for kind in kinds]
+        resamples = Resamples.of(rows.sequence, rng("bootstrap", quantity), self.resamples)
+        found = crossed(x, targets, given, rows, fit)
+        return {kind: estimates(errors.shares(resamples)) for kind, errors in zip(kinds, found, strict=True)}
+
+    def _fixed(
+        self, study: Study, fit: Bool[Tensor, "sequence"], rng: Rng
+    ) -> dict[tuple[int, str], dict[str, list[Estimate]]]:
+        """What does not depend on the checkpoint: the query's token alone, and the untrained model."""
+        untrained = self.untrained_rows(study)
+        made: dict[tuple[int, str], dict[str, list[Estimate]]] = {}
+        for length, rows in self.rows.items():
+            features = {controls.TOKEN: controls.inputs(rows.tokens, controls.TOKEN)}
+            if untrained is not None:
+                features[controls.UNTRAINED] = untrained[length].x
+            for quantity, problem in self._problems(rows, fit).items():
+                found = {
+                    control: self._read(quantity, x, rows, fit, rng, ("",))[""]
+                    for control, x in features.items()
+                    if not problem and bool(x.isfinite().all())
+                }
+                made[length, quantity] = found
+        return made
+
+    @staticmethod
+    def _count(rows: Rows) -> int:
+        return len(rows.sequence.unique())
+
+    def _row(self, quantity: str, length: int, site: str, control: str, at: Estimate | str, n: int = 0) -> Row:
+        target = POSITION if quantity == "position_given_summary" else TARGET
+        fields = {"law": self.law, "length": length, "site": site, "layer": layer_of(site), "quantity": quantity}
+        fields |= {"target": target, "mode": "refit", "control": control}
+        if isinstance(at, str):
+            return row(**fields, status="undefined", note=at)
+        return row(**fields, value=at.value, low=at.low, high=at.high, n=n)
+
+
+MEASUREMENT = Conditional

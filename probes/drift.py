@@ -1,0 +1,230 @@
+"""Is the summary coded in the same directions at other lengths, and since when in training?
+
+The code at one length and step is the matrix c of class means, less their mean. Two codes are compared by
+
+    cos = <c, c'> / sqrt(<c, c> <c', c'>)
+
+every inner product being taken between disjoint halves of the sequences: sampling noise then lowers no
+cosine, and equal codes have cosine 1 at any number of sequences. Scale and offset of a code do not matter
+here; ``length_coupling`` is where they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from probes.codes import Draws, Labelling, NoCode, centred, codes, inner
+from probes.length_coupling import NOISE, STILL
+from probes.rows import Rows, halves, layer_of
+from probes.stream import TARGET, StreamMeasurement, summary_rows
+from workbench.measure.intervals import interval
+from workbench.measure.measurement import Quantity, Study
+from workbench.runs.folder import RunError
+from workbench.table.schema import Row, row
+from workbench.tasks.base import Batch
+
+SETTLED = 0.9
+"""Cosine from which on two codes count as the same."""
+KEPT_BYTES = 8 << 20
+"""Activations of another checkpoint larger than this are not kept for the next one, but made again."""
+LENGTH, STEP = "length", "step"
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Cosine:
+    """The cosine of two codes with its interval, or why there is none."""
+
+    value: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    problem: str = ""
+
+    @staticmethod
+    def of(products: Float[Tensor, "part draw"]) -> Cosine:
+        """From the draws of <c, c'>, <c, c> and <c', c'>; undefined where a norm is not above its noise."""
+        cross, *norms = products.numpy()
+        if any(not n[0] > 0 or not float(interval(n[1:])[0]) > 0 for n in norms):
+            return Cosine(problem=NOISE)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # By chance an unbiased cosine can leave its range; what it estimates cannot.
+            values = np.clip(cross / np.sqrt(norms[0] * norms[1]), -1, 1)
+        low, high = interval(values[1:])
+        return Cosine(float(values[0]), float(low), float(high))
+
+
+def cosines(
+    xs: Mapping[Any, Float[Tensor, "row d"]], draws: Mapping[Any, Draws], pairs: Sequence[tuple[Any, Any]]
+) -> list[Cosine]:
+    """Cosines between codes, by whatever tells them apart: lengths, or steps."""
+    if not all(bool(x.isfinite().all()) for x in xs.values()):
+        return [Cosine(problem="activations are not finite")] * len(pairs)
+    parts: list[list[Tensor]] = [[] for _ in pairs]
+    for means in codes(xs, draws):
+        c = {key: centred(m) for key, m in means.items()}
+        own = {key: inner(m, m) for key, m in c.items()}
+        for part, (a, b) in zip(parts, pairs, strict=True):
+            part.append(torch.stack([inner(c[a], c[b]), own[a], own[b]]))
+    return [Cosine.of(torch.cat(part, 1)) for part in parts]
+
+
+def settled(steps: Sequence[int], found: Sequence[Cosine], here: int) -> int:
+    """The first step from which on the code is that of ``here``; ``here`` itself where it was another until then."""
+    first = here
+    for step, cosine in reversed(list(zip(steps, found, strict=True))):
+        if cosine.problem or cosine.value < SETTLED:
+            break
+        first = step
+    return first
+
+
+class Drift(StreamMeasurement):
+    """Cosines of summary codes between all pairs of lengths, and between this checkpoint and all earlier ones at N.
+
+    Args:
+        law: the evaluation law.
+        resamples: bootstrap resamples, inside class and half.
+        layers: layers to read; None = all.
+    """
+
+    name = "probes.drift"
+    title = "Drift of the code"
+    quantities = (
+        Quantity(
+            "drift",
+            "cosine between the class means of the output summary (less their mean) at this length and checkpoint "
+            "and at another: mode length, target the longer length; mode step, at N, target the earlier step. Squared "
+            "norms are products of disjoint halves of the sequences, so that noise does not lower it",
+            "cosine",
+            low=-1.0,
+            high=1.0,
+            about="summary",
+        ),
+        Quantity(
+            "settled_step",
+            f"the first checkpoint from which on the code at N keeps a cosine of at least {SETTLED} with that of this "
+            "one; censored where no earlier one has this code",
+            "step",
+            low=0,
+            about="summary",
+        ),
+    )
+
+    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
+        """The supervised queries of exactly that prefix length."""
+        return summary_rows(batch, length, cache, sites)
+
+    def finish(self, study: Study) -> list[Row]:
+        """Cosines over lengths, then over steps."""
+        fit = halves(self._drawn, study.rng(self.name, "split"))
+        lengths = sorted(self.rows)
+        try:
+            labelling = Labelling.of(self.rows, study.grid.inside, fit)
+        except NoCode as error:
+            lost = [self._lost(LENGTH, n, str(m), str(error)) for n, m in combinations(lengths, 2)]
+            return lost + self._unsettled(study, str(error))
+        draws, made, problems = dict[int, Draws](), list[Row](), dict[int, str]()
+        for n in lengths:
+            try:
+                draws[n] = Draws.of(self.rows[n], labelling, fit, study.rng(self.name, n), self.resamples)
+            except NoCode as error:
+                problems[n] = str(error)
+        for n, m in combinations(lengths, 2):
+            lacking = [f"at length {k}: {problems[k]}" for k in (n, m) if k in problems]
+            made += [self._lost(LENGTH, n, str(m), lacking[0])] if lacking else []
+        pairs = list(combinations(draws, 2))
+        for i, site in enumerate(self._sites):
+            xs = {n: self.rows[n].x[i] for n in draws}
+            note = self._note(labelling, draws, xs)
+            for (n, m), found in zip(pairs, cosines(xs, draws, pairs) if pairs else [], strict=True):
+                made.append(self._row(LENGTH, site, n, str(m), found, min(len(self.rows[n]), len(self.rows[m])), note))
+        trained = study.grid.trained
+        if trained not in draws:
+            return made + self._unsettled(study, problems.get(trained, f"length {trained} was not measured"))
+        return made + self._over_steps(study, labelling, draws[trained])
+
+    def _over_steps(self, study: Study, labelling: Labelling, draws: Draws) -> list[Row]:
+        """This checkpoint's code at N beside those of all earlier ones: the same strings, in the same halves."""
+        trained, key = study.grid.trained, (self.name, tuple(self._sites))
+        rows, made = self.rows[trained], list[Row]()
+        if rows.x.nbytes <= KEPT_BYTES:
+            study.memo((*key, study.step), lambda: rows.x)
+        found: list[list[Cosine]] = []
+        for step in study.earlier:
+            try:
+                x = self._of_step(study, step, key)
+            except RunError as error:
+                found.append([Cosine(problem=str(error))] * len(self._sites))
+                continue
+            pair = [(step, study.step)]
+            both = {step: draws, study.step: draws}
+            found.append([cosines({step: x[i], study.step: rows.x[i]}, both, pair)[0] for i in range(len(self._sites))])
+        for i, site in enumerate(self._sites):
+            here, note = [at[i] for at in found], self._note(labelling, {0: draws}, {0: rows.x[i]})
+            for step, cosine in zip(study.earlier, here, strict=True):
+                made.append(self._row(STEP, site, trained, str(step), cosine, len(rows), note))
+            made.append(self._settled(study, site, rows.x[i], draws, here))
+        return made
+
+    def _of_step(self, study: Study, step: int, key: tuple[Any, ...]) -> Tensor:
+        """The rows at N of an earlier checkpoint."""
+        trained = study.grid.trained
+
+        def make() -> Tensor:
+            cache = study.cache(self.law, trained, self._sites, step=step)
+            assert cache is not None
+            return self.reduce(study.batch(self.law, trained), trained, cache, self._sites).x
+
+        return make() if self.rows[trained].x.nbytes > KEPT_BYTES else study.memo((*key, step), make)
+
+    def _settled(self, study: Study, site: str, x: Tensor, draws: Draws, found: Sequence[Cosine]) -> Row:
+        """When the code at N became what it is."""
+        fields = self._place(site, study.grid.trained) | {"quantity": "settled_step", "target": TARGET}
+        (own,) = cosines({0: x, 1: x}, {0: draws, 1: draws}, [(0, 1)])
+        if own.problem:
+            return row(**fields, status="undefined", note=own.problem)
+        first = settled(study.earlier, found, study.step)
+        late = first == study.step
+        return row(
+            **fields,
+            value=first,
+            n=len(self.rows[study.grid.trained]),
+            status="censored" if late else "ok",
+            note="no earlier checkpoint has this code" if late else "",
+        )
+
+    def _unsettled(self, study: Study, problem: str) -> list[Row]:
+        """The rows at N where no code of this checkpoint can be had."""
+        trained = study.grid.trained
+        fields = [self._place(site, trained) | {"quantity": "settled_step", "target": TARGET} for site in self._sites]
+        return [row(**f, status="undefined", note=problem) for f in fields]
+
+    def _note(self, labelling: Labelling, draws: Mapping[Any, Draws], xs: Mapping[Any, Tensor]) -> str:
+        still = any(d.still(xs[key]) for key, d in draws.items())
+        return "; ".join(filter(None, (labelling.note, STILL if still else "")))
+
+    def _place(self, site: str, length: int) -> Row:
+        return {"law": self.law, "length": length, "site": site, "layer": layer_of(site)}
+
+    def _row(self, mode: str, site: str, length: int, target: str, found: Cosine, n: int, note: str) -> Row:
+        fields = self._place(site, length) | {"quantity": "drift", "mode": mode, "target": target}
+        if found.problem:
+            return row(**fields, status="undefined", note=found.problem)
+        return row(**fields, value=found.value, low=found.low, high=found.high, n=n, note=note)
+
+    def _lost(self, mode: str, length: int, target: str, problem: str) -> Row:
+        fields = {"law": self.law, "length": length, "quantity": "drift", "mode": mode, "target": target}
+        return row(**fields, status="undefined", note=problem)
+
+
+MEASUREMENT = Drift

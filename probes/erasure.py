@@ -1,0 +1,293 @@
+"""Does the model use it? Accuracy by prefix length with the summary, or position, erased from the residual stream.
+
+The *summary* is erased at the query alone, by an eraser fitted at queries of the same prefix length (mode
+refit) or of the lengths inside training (transfer). *Position* is the same for all queries of one length, so it
+is erased at every token, by an eraser fitted at tokens drawn from the whole prefix; the concept is which of 8
+bins log i falls in, less what the summary at that token predicts of it, for otherwise erasing position would
+erase part of a count. Erasers are fitted on one half of the sequences, accuracies taken on the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Shaped
+from torch import Tensor
+
+from probes.decode import REFIT, TRANSFER
+from probes.leace import Eraser, Whitened, residual
+from probes.rows import MID, ProbeError, Rows, gather, halves, join, layer_of
+from probes.stream import TARGET, StreamMeasurement, summary_labels, summary_rows
+from workbench.measure.intervals import bootstrap_mean, clopper_pearson
+from workbench.measure.measurement import Quantity, Study
+from workbench.measure.study import edited_logits
+from workbench.table.schema import Row, row
+from workbench.tasks.base import Batch
+
+if TYPE_CHECKING:
+    from workbench.models.config import Architecture
+
+POSITION = "log_i"
+BINS = 8
+CONTROL = "random_of_equal_rank"
+FEWEST = 16
+"""Fewest sequences that an eraser is fitted or an accuracy taken on."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One edit: what is done to which concept, and how the eraser was come by."""
+
+    target: str
+    mode: str
+    control: str
+    kept: bool
+    eraser: Eraser
+
+
+class Erasure(StreamMeasurement):
+    """Accuracy with the summary or position erased in the embedding and after each block, and with it alone kept.
+
+    Args:
+        law: the evaluation law.
+        resamples: bootstrap resamples of sequences behind the intervals of differences.
+        layers: layers to edit; None = all.
+        factors: prefix lengths, as multiples of N.
+        positions: tokens per sequence that erasers of position are fitted on.
+
+    Raises:
+        ProbeError: for no factor, or fewer than one position.
+    """
+
+    name = "probes.erasure"
+    title = "Erasure of summary and position"
+    about = ("summary", "position")
+    sequences = 256
+    quantities = (
+        Quantity(
+            "erased_accuracy",
+            "accuracy at the query of exact prefix length n while LEACE erases the target from the residual stream: "
+            "the output summary at the query, or position (8 bins of log i, less what the summary predicts) at every "
+            "token. Control: as many random functionals of the whitened activations, each of "
+            "variance 1 there, as the target's are",
+            "share",
+            low=0.0,
+            high=1.0,
+        ),
+        Quantity(
+            "erasure_effect",
+            "accuracy of the model as it is minus erased_accuracy, on the same sequences",
+            "difference of shares",
+            low=-1.0,
+            high=1.0,
+        ),
+        Quantity(
+            "erasure_selectivity",
+            "erased_accuracy of the control minus that of the target, on the same sequences",
+            "difference of shares",
+            low=-1.0,
+            high=1.0,
+        ),
+        Quantity(
+            "kept_accuracy",
+            "accuracy at the query while its residual stream is the mean plus its projection onto the summary's "
+            "subspace and nothing else",
+            "share",
+            low=0.0,
+            high=1.0,
+            about="summary",
+        ),
+    )
+
+    def __init__(
+        self,
+        law: str = "matched",
+        resamples: int = 400,
+        layers: Sequence[int] | None = None,
+        factors: Sequence[float] = (1, 2, 4),
+        positions: int = 16,
+    ) -> None:
+        super().__init__(law, resamples, layers)
+        if not factors or positions < 1:
+            raise ProbeError("erasure needs at least one factor of N, and at least one position per sequence")
+        self.factors, self.positions = [float(f) for f in factors], positions
+        self.tokens: dict[int, Rows] = {}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return super().settings | {"factors": self.factors, "positions": self.positions}
+
+    def hooks(self, cfg: Architecture) -> list[str]:
+        """The embedding and the residual stream after each block."""
+        return [name for name in super().hooks(cfg) if not name.endswith(MID)]
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        held = {name: x for name, x in cache.items() if not name.endswith(MID)}
+        super().observe(law, length, batch, held)
+        self.tokens[length] = self._draw(batch, length, held)
+
+    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
+        """The supervised queries of exactly that prefix length."""
+        return summary_rows(batch, length, cache, sites)
+
+    def _draw(self, batch: Batch, length: int, cache: Mapping[str, Tensor]) -> Rows:
+        """Some tokens of every sequence, anywhere in the prefix, with their position and summary."""
+        order = np.random.default_rng([1, length]).random((len(batch), length)).argsort(1)
+        place = torch.from_numpy(1 + order[:, : self.positions])
+        sequence = torch.arange(len(batch))[:, None].expand_as(place).flatten()
+        index = place.flatten() - (0 if batch.bos else 1)
+        labels = {TARGET: summary_labels(batch)[sequence, index].cpu(), POSITION: place.flatten().double().log()}
+        return gather(batch, cache, self._sites, torch.stack([sequence, index], 1), labels)
+
+    def finish(self, study: Study) -> list[Row]:
+        """Accuracies of all edits of one checkpoint."""
+        fit = halves(self._drawn, study.rng(self.name, "split"))
+        wanted = [study.task.next_length(study.grid.trained * factor) for factor in self.factors]
+        return [made for n in wanted if n in self.rows for made in self._length(study, n, fit)]
+
+    def _length(self, study: Study, length: int, fit: Bool[Tensor, "sequence"]) -> Iterator[Row]:
+        """All rows of one prefix length."""
+        batch = study.batch(self.law, length)
+        chosen = (~fit & batch.mask[:, batch.index(length)].cpu()).nonzero()[:, 0]
+        if len(chosen) < FEWEST:
+            yield self._undefined(length, {}, f"{len(chosen)} sequences to test on; at least {FEWEST} are needed")
+            return
+        tested = _sequences(batch, chosen)
+        intact = self._right(study, tested, length, [])
+        for i, site in enumerate(self._sites):
+            place = {"site": site, "layer": layer_of(site)}
+            for target in (TARGET, POSITION):
+                arms: list[Arm] = []
+                for mode in (REFIT, TRANSFER):
+                    try:
+                        arms += self._arms(study, i, target, mode, length, fit)
+                    except ValueError as error:
+                        yield self._undefined(length, {**place, "target": target, "mode": mode}, str(error))
+                right = [self._right(study, tested, length, [(site, _edit(arm, tested, length))]) for arm in arms]
+                yield from self._report(study, length, place, arms, right, intact)
+
+    def _arms(
+        self, study: Study, site: int, target: str, mode: str, length: int, fit: Bool[Tensor, "sequence"]
+    ) -> list[Arm]:
+        """The edits of one concept at one place.
+
+        Raises:
+            ValueError: where no eraser can be fitted.
+        """
+        source = self.rows if target == TARGET else self.tokens
+        lengths = [length] if mode == REFIT else [n for n in study.grid.inside if n in source]
+        if not lengths:
+            raise ValueError("none of the lengths inside training was measured")
+        rows = join([source[n].take(fit[source[n].sequence]) for n in lengths])
+        if len(rows.sequence.unique()) < FEWEST:
+            raise ValueError(f"fewer than {FEWEST} sequences to fit an eraser on")
+        # The same draws at every checkpoint.
+        rng = study.rng(self.name, target, site, length, mode)
+        white = Whitened.of(rows.x[site])
+        eraser = white.leace(concept(rows, target), rng)
+        made = [Arm(target, mode, "", False, eraser)]
+        if mode == TRANSFER:
+            return made
+        control = white.random(eraser.rank, rng)
+        made.append(Arm(target, mode, CONTROL, False, control))
+        if target == TARGET:
+            made += [Arm(target, mode, "", True, eraser), Arm(target, mode, CONTROL, True, control)]
+        return made
+
+    def _right(
+        self, study: Study, batch: Batch, length: int, edits: list[tuple[str, Callable[..., Any]]]
+    ) -> Bool[Tensor, " sequence"]:
+        study.passes += 1
+        logits = edited_logits(study.model, batch, edits)
+        return study.task.correct(logits, batch)[:, batch.index(length)].cpu()
+
+    def _report(
+        self,
+        study: Study,
+        length: int,
+        place: Row,
+        arms: Sequence[Arm],
+        right: Sequence[Bool[Tensor, " sequence"]],
+        intact: Bool[Tensor, " sequence"],
+    ) -> Iterator[Row]:
+        for arm, hit in zip(arms, right, strict=True):
+            fields = {**place, "law": self.law, "length": length, "target": arm.target, "mode": arm.mode}
+            fields |= {
+                "control": arm.control,
+                "n": len(hit),
+                "note": f"rank {arm.eraser.rank}, variance {arm.eraser.variance:.3g}",
+            }
+            low, high = clopper_pearson(int(hit.sum()), len(hit))
+            share = float(hit.double().mean())
+            yield row(
+                **fields, quantity="kept_accuracy" if arm.kept else "erased_accuracy", value=share, low=low, high=high
+            )
+            if not arm.kept:
+                yield row(**fields, quantity="erasure_effect", **self._difference(study, length, intact, hit))
+        erased = {(a.mode, a.control): hit for a, hit in zip(arms, right, strict=True) if not a.kept}
+        if (REFIT, CONTROL) not in erased:
+            return
+        fields = {**place, "law": self.law, "length": length, "target": arms[0].target, "mode": REFIT}
+        gap = self._difference(study, length, erased[REFIT, CONTROL], erased[REFIT, ""])
+        yield row(**fields, quantity="erasure_selectivity", n=len(intact), **gap)
+
+    def _difference(
+        self, study: Study, length: int, a: Bool[Tensor, " sequence"], b: Bool[Tensor, " sequence"]
+    ) -> dict[str, float]:
+        """Mean paired difference with its interval; where all are equal, that of a share of 0 or 1."""
+        gap = (a.double() - b.double()).numpy()
+        value = float(gap.mean())
+        low, high = bootstrap_mean(gap, study.rng(self.name, "bootstrap", length), self.resamples)
+        if np.ptp(gap) == 0:
+            slack = clopper_pearson(0, len(gap))[1]
+            return {"value": value, "low": max(-1.0, value - slack), "high": min(1.0, value + slack)}
+        return {"value": value, "low": float(low), "high": float(high)}
+
+    def _undefined(self, length: int, place: Row, problem: str) -> Row:
+        return row(
+            **{"law": self.law, "length": length, "quantity": "erased_accuracy", **place},
+            status="undefined",
+            note=problem,
+        )
+
+
+def concept(rows: Rows, target: str) -> Float[Tensor, "row concept"]:
+    """What an eraser erases: the summary's indicators or values, or 8 bins of log i less what the summary says."""
+    summary = _indicators(rows.labels[TARGET])
+    if target == TARGET:
+        return summary
+    log_i = rows.labels[POSITION]
+    edges = torch.linspace(0, float(log_i.max()), BINS + 1, dtype=torch.float64)[1:-1]
+    return residual(_indicators(torch.bucketize(log_i, edges)), summary)
+
+
+def _indicators(labels: Shaped[Tensor, "row *s"]) -> Float[Tensor, "row value"]:
+    if labels.is_floating_point():
+        return labels.double().reshape(len(labels), -1)
+    values, place = labels.unique(return_inverse=True)
+    return torch.nn.functional.one_hot(place, len(values)).double()
+
+
+def _edit(arm: Arm, batch: Batch, length: int) -> Callable[..., Any]:
+    """The edit as a hook: at the query for the summary, at every token but BOS for position."""
+    where = slice(batch.index(length), None) if arm.target == TARGET else slice(1 if batch.bos else 0, None)
+    return partial(_apply, change=arm.eraser.keep if arm.kept else arm.eraser.erase, where=where)
+
+
+def _apply(x: Tensor, hook: Any, change: Callable[[Tensor], Tensor], where: slice) -> Tensor:
+    edited = x.clone()
+    edited[:, where] = change(x[:, where])
+    return edited
+
+
+def _sequences(batch: Batch, chosen: Tensor) -> Batch:
+    """Some sequences of a batch."""
+    return Batch.join([batch.rows(int(i), int(i) + 1) for i in chosen])
+
+
+MEASUREMENT = Erasure

@@ -1,0 +1,154 @@
+"""Erasing a concept linearly and no more than that (LEACE; Belrose et al. 2023, 2306.03819, theorem 4.2).
+
+With W = Sxx^(-1/2) and U an orthonormal basis of the columns of W Sxz,
+
+    r(x) = x - W^+ U U^T W (x - mean)
+
+is the smallest change of x, in mean square, after which no linear predictor of z does better than a constant,
+for any convex loss. This is exact on the rows it was fitted on, and approximate on others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+_NO_VARIANCE = 1e-10  # of the largest eigenvalue; below it, what varies is rounding
+_NO_CORRELATION = 1e-7  # canonical correlation; below it, what correlates is rounding
+SHUFFLES = 49
+
+
+@dataclass(frozen=True)
+class Eraser:
+    """An oblique projection away from a subspace, about a mean.
+
+    Attributes:
+        mean: of the fitted rows; what is left where something is erased.
+        reads: functionals that are erased, of the centred activation.
+        writes: the directions they are taken out of.
+    """
+
+    mean: Float[Tensor, "d"]
+    reads: Float[Tensor, "rank d"]
+    writes: Float[Tensor, "d rank"]
+
+    @property
+    def rank(self) -> int:
+        """Number of functionals erased."""
+        return len(self.reads)
+
+    @property
+    def variance(self) -> float:
+        """Variance of what is erased from the fitted rows, summed over dimensions; there the functionals are white."""
+        return float(self.writes.pow(2).sum())
+
+    def part(self, x: Float[Tensor, "... d"]) -> Float[Tensor, "... d"]:
+        """What is erased from each activation."""
+        mean, reads, writes = (t.to(x.dtype) for t in (self.mean, self.reads, self.writes))
+        return (x - mean) @ reads.T @ writes.T
+
+    def erase(self, x: Float[Tensor, "... d"]) -> Float[Tensor, "... d"]:
+        """The activation without the concept."""
+        return x - self.part(x)
+
+    def keep(self, x: Float[Tensor, "... d"]) -> Float[Tensor, "... d"]:
+        """The mean activation with the concept and nothing else."""
+        return self.mean.to(x.dtype) + self.part(x)
+
+
+@dataclass(frozen=True)
+class Whitened:
+    """Activations of the fitted rows, with their covariance taken apart.
+
+    Attributes:
+        mean: their mean.
+        basis: directions that vary at all.
+        scale: standard deviation along each.
+    """
+
+    mean: Float[Tensor, "d"]
+    basis: Float[Tensor, "d k"]
+    scale: Float[Tensor, "k"]
+    x: Float[Tensor, "row d"]
+
+    @staticmethod
+    def of(x: Float[Tensor, "row d"]) -> Whitened:
+        """Centre and decompose.
+
+        Raises:
+            ValueError: for activations that are not finite, or that do not vary.
+        """
+        x = x.double()
+        if not bool(x.isfinite().all()):
+            raise ValueError("activations are not finite")
+        mean = x.mean(0)
+        variance, basis = torch.linalg.eigh((x - mean).T @ (x - mean) / len(x))
+        kept = variance > _NO_VARIANCE * variance[-1].clamp(min=torch.finfo(torch.float64).tiny)
+        if not bool(kept.any()) or float(variance[-1]) <= 0:
+            raise ValueError("activations do not vary")
+        return Whitened(mean, basis[:, kept], variance[kept].sqrt(), x)
+
+    def leace(self, z: Float[Tensor, "row concept"], rng: np.random.Generator | None = None) -> Eraser:
+        """The eraser of a concept.
+
+        Args:
+            z: the concept, one row per fitted row.
+            rng: if given, a concept that the activations predict no better than shuffled ones is refused: the
+                eraser of what is not there takes out whatever it covaries with by chance.
+
+        Raises:
+            ValueError: for a concept of which nothing is linearly there, or nothing beyond chance.
+        """
+        white, z = self._white(), _whitened(z)
+        if not z.shape[1]:
+            raise ValueError("the concept does not vary")
+        left, correlations, _ = torch.linalg.svd(white.T @ z / len(z), full_matrices=False)
+        dealt = (z[torch.from_numpy(rng.permutation(len(z)))] for _ in range(SHUFFLES)) if rng is not None else ()
+        chance = max((_strongest(white, one) for one in dealt), default=0.0)
+        kept = correlations > _NO_CORRELATION
+        if not bool(kept.any()) or float(correlations[0]) <= chance:
+            raise ValueError("the concept is linearly there no more than by chance, so there is nothing to erase")
+        return self._eraser(left[:, kept])
+
+    def random(self, rank: int, rng: np.random.Generator) -> Eraser:
+        """The control of an eraser: as many random functionals, of variance 1 on whitened activations as its own are.
+
+        A random subspace of the activations as they are would hold next to no variance, and erasing it would show
+        nothing.
+        """
+        drawn = torch.from_numpy(rng.standard_normal((len(self.scale), rank)))
+        return self._eraser(torch.linalg.qr(drawn)[0])
+
+    def _white(self) -> Tensor:
+        return (self.x - self.mean) @ self.basis / self.scale
+
+    def _eraser(self, directions: Float[Tensor, "k rank"]) -> Eraser:
+        reads = (self.basis / self.scale) @ directions
+        writes = (self.basis * self.scale) @ directions
+        return Eraser(self.mean, reads.T, writes)
+
+
+def _whitened(z: Float[Tensor, "row concept"]) -> Float[Tensor, "row k"]:
+    """A basis of what the concept varies in, uncorrelated and of variance 1: erasing either erases both."""
+    z = z.double() - z.double().mean(0)
+    left, scale, _ = torch.linalg.svd(z, full_matrices=False)
+    found: Tensor = left[:, scale > _NO_CORRELATION * max(1.0, float(scale[0]))] * math.sqrt(len(z))
+    return found
+
+
+def _strongest(white: Tensor, z: Tensor) -> float:
+    """The largest canonical correlation."""
+    values: Tensor = torch.linalg.svdvals(white.T @ z / len(z))
+    return float(values[0])
+
+
+def residual(z: Float[Tensor, "row concept"], given: Float[Tensor, "row known"]) -> Float[Tensor, "row concept"]:
+    """What a linear prediction from ``given`` and a constant leaves of a concept."""
+    known = torch.cat([torch.ones(len(given), 1, dtype=torch.float64), given.double()], 1)
+    weights: Tensor = torch.linalg.lstsq(known, z.double(), driver="gelsd").solution
+    return z.double() - known @ weights

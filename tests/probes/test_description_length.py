@@ -1,0 +1,124 @@
+"""Online codes whose length is known, and classifiers that converge or fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import minimize
+
+import probes.logistic
+from probes.description_length import DescriptionLength, online_code
+from probes.logistic import Unconverged, logistic
+from probes.rows import ProbeError
+from workbench.models.handmade import majority
+from workbench.tasks.averages import ModPMean
+from workbench.tasks.counting import Majority
+
+
+def normal(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def test_the_optimum_is_that_of_a_general_minimiser() -> None:
+    x, y = normal(80, 3), (normal(80, seed=1) + normal(80, 3)[:, 0] > 0).long()
+    fitted = logistic(x, y, 2)
+    z = ((x - x.mean(0)) / x.std(0, correction=0)).numpy()
+    sign = 2 * y.numpy() - 1
+
+    def loss(w: np.ndarray) -> float:
+        return float(np.logaddexp(0, -sign * (z @ w[:3] + w[3])).sum() + 0.5 * (w[:3] ** 2).sum())
+
+    best = minimize(loss, np.zeros(4), tol=1e-12).x
+    expected = -np.logaddexp(0, -(z @ best[:3] + best[3])) / np.log(2)
+    assert np.allclose(fitted.log2_probabilities(x)[:, 1], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("classes", [2, 5, 40])
+def test_probabilities_sum_to_one_with_classes_never_seen(classes: int) -> None:
+    y = torch.randint(max(2, classes // 2), (200,), generator=torch.Generator().manual_seed(0))
+    fitted = logistic(normal(200, 12), y, classes)
+    assert np.exp2(fitted.log2_probabilities(normal(9, 12, seed=2))).sum(1) == pytest.approx(1)
+    only = logistic(normal(200, 12), y * 0 + 1, classes)
+    probability = np.exp2(only.log2_probabilities(normal(3, 12, seed=3)))
+    assert probability.sum(1) == pytest.approx(1)
+    assert probability[:, 1] == pytest.approx(200 / (200 + classes - 1))
+
+
+def test_an_unconverged_fit_is_an_error_and_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes.logistic, "ITERATIONS", 1)
+    y = (normal(100)[:] > 0).long()
+    with pytest.raises(Unconverged, match="did not converge"):
+        logistic(normal(100, 5), y, 2)
+    monkeypatch.setattr(probes.logistic, "NEWTON", 0)
+    with pytest.raises(Unconverged, match="did not converge"):
+        logistic(normal(100, 5), y, 2)
+    with pytest.raises(ProbeError, match="not finite"):
+        logistic(torch.full((100, 2), torch.nan), y, 2)
+
+
+def test_a_summary_that_lies_open_costs_little_more_than_the_first_block() -> None:
+    y = torch.arange(512) % 2
+    code = online_code((2.0 * y - 1)[:, None] + 0.001 * normal(512, 1), y, 2)
+    assert code.bits[:32].tolist() == [1.0] * 32
+    assert code.length() == pytest.approx(32, abs=22)  # what is left is the ridge's reluctance to be sure
+    assert (code.predicted == y[256:].numpy()).all()
+
+
+def test_noise_costs_a_bit_each_and_a_little_more() -> None:
+    y = torch.randint(2, (2048,), generator=torch.Generator().manual_seed(0))
+    code = online_code(normal(2048, 4), y, 2)
+    assert 1.0 < code.length() / 2048 < 1.03
+    few = online_code(normal(2048, 64), y, 2)
+    assert few.length() / 2048 > code.length() / 2048  # more features to be wrongly sure of
+
+
+def test_a_class_of_known_log_odds_costs_its_entropy() -> None:
+    """y is 1 with probability 1/4 or 3/4 by a bit that x tells: H = .811 bits."""
+    generator = torch.Generator().manual_seed(0)
+    told = torch.randint(2, (8192,), generator=generator)
+    y = (torch.rand(8192, generator=generator) < 0.25 + 0.5 * told).long()
+    code = online_code(told[:, None].double(), y, 2)
+    later = code.bits[code.block > 0]
+    assert later.mean() == pytest.approx(0.811, abs=0.02)
+    drawn = code.lengths(np.random.default_rng(0), 400)
+    assert drawn.mean() == pytest.approx(code.length(), rel=0.01)
+    assert drawn.std() == pytest.approx(np.sqrt(len(later)) * later.std(), rel=0.2)
+
+
+def test_too_few_rows_are_named() -> None:
+    with pytest.raises(ProbeError, match="63 sequences"):
+        online_code(normal(63, 2), torch.arange(63) % 2, 2)
+    with pytest.raises(ProbeError, match="at least one factor"):
+        DescriptionLength(factors=())
+
+
+def test_rows_of_a_run(make_run: Callable[..., Any], measured: Callable[..., list[dict[str, Any]]]) -> None:
+    run = make_run(majority(gain_length=400), Majority(), 13, steps=(0, 100))
+    rows = measured(run, 100, "probes.description_length", lengths=[27, 53], resamples=30, sequences=256, layers=[1])
+    at = {
+        (r["quantity"], r["control"]): r["value"]
+        for r in rows
+        if r["length"] == 53 and r["site"] == "blocks.1.hook_resid_post"
+    }
+    assert at["logistic_accuracy", ""] == 1
+    assert at["compression", ""] > 8
+    assert at["compression", ""] == pytest.approx(1 / at["description_length", ""])
+    assert at["compression", "untrained"] == at["compression", ""]  # step 0 holds the same weights here
+    for control in ("shuffled_labels", "hashed_labels"):
+        assert at["compression", control] == pytest.approx(1, abs=0.2)
+    assert {r["length"] for r in rows} == {13, 53}
+
+
+def test_a_real_summary_has_no_code_of_classes(
+    make_run: Callable[..., Any], measured: Callable[..., list[dict[str, Any]]]
+) -> None:
+    from workbench.models import HookedTransformer, ModelConfig
+
+    task = ModPMean()
+    cfg = ModelConfig(d_vocab=task.d_vocab, n_layers=1, d_model=8, n_heads=1, n_ctx=64, d_vocab_out=task.d_vocab_out)
+    rows = measured(make_run(HookedTransformer(cfg), task, 8), 100, "probes.description_length", lengths=[16])
+    assert {(r["status"], r["value"]) for r in rows} == {("not_applicable", None)}

@@ -1,0 +1,121 @@
+"""Cosines of codes that are equal, turned or absent, over lengths and over training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from probes.codes import Draws, Labelling
+from probes.drift import Cosine, cosines, settled
+from probes.rows import Rows, halves
+from probes.stream import TARGET
+from workbench.models.handmade import majority
+from workbench.tasks.counting import Majority
+
+D, BATCH = 24, 400
+
+
+def turned(angle: float, noise: float, seed: int, scale: float = 1.0, offset: float = 0.0) -> Rows:
+    """A fair bit along a direction at an angle in the plane of the first two dimensions, in noise."""
+    generator = torch.Generator().manual_seed(seed)
+    labels = torch.randint(2, (BATCH,), generator=generator)
+    x = noise * torch.randn(BATCH, D, generator=generator) + offset
+    s = scale * (2.0 * labels - 1)
+    x[:, 0] += math.cos(angle) * s
+    x[:, 1] += math.sin(angle) * s
+    return Rows(x[None], {TARGET: labels}, torch.arange(BATCH), torch.full((BATCH, 8), -1))
+
+
+def between(a: Rows, b: Rows, resamples: int = 100) -> Cosine:
+    fit = halves(BATCH, np.random.default_rng(0))
+    rows = {0: a, 1: b}
+    labelling = Labelling.of(rows, (0, 1), fit)
+    draws = {k: Draws.of(r, labelling, fit, np.random.default_rng(k), resamples) for k, r in rows.items()}
+    return cosines({k: r.x[0] for k, r in rows.items()}, draws, [(0, 1)])[0]
+
+
+@pytest.mark.parametrize("degrees", [0, 45, 90, 180])
+def test_the_angle_between_two_codes(degrees: float) -> None:
+    found = between(turned(0.3, 0.3, 1), turned(0.3 + math.radians(degrees), 0.3, 2, scale=2, offset=5))
+    assert found.value == pytest.approx(math.cos(math.radians(degrees)), abs=0.03)
+    assert found.low <= found.value <= found.high
+
+
+def test_noise_lowers_no_cosine() -> None:
+    """Means of 200 rows in noise of 24 x 2^2: without halves the cosine of equal codes would be .8."""
+    a, b = turned(0, 2.0, 1), turned(0, 2.0, 2)
+    means = [torch.stack([r.x[0][r.labels[TARGET] == c].mean(0) for c in (0, 1)]) for r in (a, b)]
+    codes = [(m - m.mean(0)).flatten() for m in means]
+    naive = float(codes[0] @ codes[1] / (codes[0].norm() * codes[1].norm()))
+    found = [between(turned(0, 2.0, seed), turned(0, 2.0, 100 + seed)).value for seed in range(20)]
+    assert naive < 0.9
+    assert np.mean(found) == pytest.approx(1, abs=0.05)
+
+
+def test_no_code_has_no_angle() -> None:
+    found = between(turned(0, 0.3, 1), turned(0, 0.3, 2, scale=0))
+    assert found.problem == "the code is not above its sampling noise"
+    assert math.isnan(found.value)
+    broken = turned(0, 0.3, 1)
+    broken.x[0, 3, 3] = torch.inf
+    assert between(broken, turned(0, 0.3, 2)).problem == "activations are not finite"
+
+
+def test_when_a_code_settled() -> None:
+    away, close, lost = Cosine(0.5), Cosine(0.95), Cosine(problem="no code")
+    assert settled([1, 2, 4, 8], [close, away, close, close], 16) == 4
+    assert settled([1, 2, 4, 8], [close, close, close, close], 16) == 1
+    assert settled([1, 2, 4, 8], [close, close, close, away], 16) == 16
+    assert settled([1, 2, 4, 8], [close, close, lost, close], 16) == 8
+    assert settled([], [], 16) == 16
+
+
+@pytest.mark.science
+def test_intervals_of_angles_cover_the_truth() -> None:
+    truth, trials = math.cos(math.radians(60)), 120
+    found = [between(turned(0, 0.6, s), turned(math.radians(60), 0.6, 1000 + s), 200) for s in range(trials)]
+    assert 0.89 <= np.mean([c.low <= truth <= c.high for c in found]) <= 0.99
+
+
+def test_rows_of_a_run_over_lengths_and_steps(
+    make_run: Callable[..., Any], measured: Callable[..., list[dict[str, Any]]]
+) -> None:
+    run = make_run(majority(gain_length=400), Majority(), 25, steps=(0, 50, 100))
+    rows = measured(run, 100, "probes.drift", lengths=[51, 101], resamples=50)
+    last = [r for r in rows if r["site"] == "blocks.1.hook_resid_post"]
+    lengths = {(r["length"], r["target"]) for r in last if r["mode"] == "length"}
+    assert lengths == {(a, str(b)) for a in (7, 13, 25, 51, 101) for b in (13, 25, 51, 101) if a < b}
+    steps = {r["target"]: r["value"] for r in last if r["mode"] == "step"}
+    assert steps == {"0": pytest.approx(1), "50": pytest.approx(1)}  # the same weights at every step
+    (when,) = [r for r in last if r["quantity"] == "settled_step"]
+    assert (when["value"], when["status"]) == (0, "ok")
+    (first,) = [
+        r
+        for r in measured(run, 0, "probes.drift", lengths=[51], resamples=50)
+        if r["quantity"] == "settled_step" and r["site"] == "blocks.1.hook_resid_post"
+    ]
+    assert (first["value"], first["status"]) == (0, "censored")
+
+
+def test_a_damaged_checkpoint_is_named_and_the_others_are_compared(
+    make_run: Callable[..., Any], measured: Callable[..., list[dict[str, Any]]]
+) -> None:
+    run = make_run(majority(gain_length=400), Majority(), 9, steps=(0, 50, 100))
+    (run.path / "steps" / "00000050" / "model.safetensors").write_bytes(b"broken")
+    rows = measured(run, 100, "probes.drift", lengths=[19], resamples=20, layers=[1])
+    status = {r["target"]: (r["status"], "50" in r["note"]) for r in rows if r["mode"] == "step"}
+    assert status == {"0": ("ok", False), "50": ("undefined", True)}
+
+
+def test_classes_that_are_missing_somewhere_are_named(
+    make_run: Callable[..., Any], measured: Callable[..., list[dict[str, Any]]]
+) -> None:
+    run = make_run(majority(gain_length=400), Majority(), 9)
+    rows = measured(run, 100, "probes.drift", lengths=[19], sequences=8, resamples=20)
+    assert {r["status"] for r in rows} == {"undefined"}
+    assert all("sequences per half" in r["note"] for r in rows)

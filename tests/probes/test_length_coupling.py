@@ -1,0 +1,262 @@
+"""C(n) of codes, hand-made and compiled models whose length coupling is known in closed form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from probes.codes import FEWEST, Labelling, NoCode
+from probes.length_coupling import Change, Codes
+from probes.rows import Rows, halves
+from probes.stream import TARGET
+from workbench.models import HookedTransformer, ModelConfig
+from workbench.models.handmade import majority
+from workbench.tasks.automata import Parity
+from workbench.tasks.counting import Majority
+from workbench.theory.compiler import compile
+from workbench.theory.programs import majority as majority_program
+
+D = 24
+INSIDE = (25, 50)
+Code = Callable[[Tensor, int], Tensor]
+
+
+def rows_of(x: Tensor, labels: Tensor) -> Rows:
+    tokens = torch.full((len(x), 8), -1)
+    return Rows(x[None].float(), {TARGET: labels}, torch.arange(len(x)), tokens)
+
+
+def draw(code: Code, lengths: Sequence[int], batch: int, noise: float, seed: int) -> dict[int, Rows]:
+    """Rows ``x = code(s, n)`` plus noise of a fair bit s, drawn independently at each length."""
+    generator, found = torch.Generator().manual_seed(seed), {}
+    for n in lengths:
+        labels = torch.randint(2, (batch,), generator=generator)
+        x = code(2.0 * labels - 1, n)
+        found[n] = rows_of(x + noise * torch.randn(x.shape, generator=generator), labels)
+    return found
+
+
+def changes(
+    rows: Mapping[int, Rows], inside: Sequence[int] = INSIDE, resamples: int = 100, seed: int = 0
+) -> dict[tuple[int, bool], Change]:
+    batch = max(len(r) for r in rows.values())
+    fit = halves(batch, np.random.default_rng(seed))
+    found = Codes(rows, inside, fit, lambda *parts: np.random.default_rng([seed, len(parts), parts[-1]]), resamples)
+    return found.changes({n: r.x[0] for n, r in rows.items()})
+
+
+def value(code: Code, n: int, noise: float = 0.3, batch: int = 1000, inside: Sequence[int] = INSIDE) -> float:
+    return float(changes(draw(code, sorted({*inside, n}), batch, noise, 1), inside)[n, False].draws[0])
+
+
+def axes(*coordinates: Tensor) -> Tensor:
+    x = torch.zeros(len(coordinates[0]), D)
+    for i, c in enumerate(coordinates):
+        x[:, i] = c
+    return x
+
+
+def mixture(share: float, z: float) -> Code:
+    """The summary, and beside it a position code that is 0 inside training and z at 400."""
+    return lambda s, n: axes(
+        math.sqrt(1 - share) * s, torch.full_like(s, math.sqrt(share) * (z if n > 50 else (-0.5 if n == 25 else 0.5)))
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (lambda s, n: axes(s), 0.0),
+        (lambda s, n: axes(torch.full_like(s, n / 50)), 1.0),
+        (lambda s, n: axes(s * (0.5 if n > 50 else 1.0)), 0.25 / 1.25),
+        (lambda s, n: axes(s * (3.0 if n > 50 else 1.0)), 4 / 10),
+        (lambda s, n: axes(s, torch.full_like(s, 0.8 if n > 50 else 0.0)), 0.64 / 2.64),
+        (lambda s, n: axes(s, torch.full_like(s, 5.0 if n > 50 else 0.0)), 25 / 27),
+        (lambda s, n: axes(s) if n <= 50 else axes(0 * s, s), 1.0),
+        (lambda s, n: axes(s) if n <= 50 else axes(-s), 1.0),  # 1 - cos, clipped
+    ],
+)
+def test_pure_codes(code: Code, expected: float) -> None:
+    assert value(code, 400) == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.1, 0.122), (0.3, 0.349), (0.6, 0.652), (0.9, 0.918)])
+def test_a_mixture_of_summary_and_position(share: float, expected: float) -> None:
+    z = 1.58
+    assert share * z**2 / (2 * (1 - share) + share * z**2) == pytest.approx(expected, abs=1e-3)
+    assert value(mixture(share, z), 400) == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize("phi", [20, 60, 90, 150])
+def test_a_rotation_from_one_training_length(phi: float) -> None:
+    angle = math.radians(phi)
+    code: Code = lambda s, n: axes(s) if n == 50 else axes(math.cos(angle) * s, math.sin(angle) * s)  # noqa: E731
+    assert value(code, 400, inside=(50,)) == pytest.approx(min(1, 1 - math.cos(angle)), abs=0.02)
+
+
+def test_a_rotation_from_several_training_lengths() -> None:
+    theta = 0.02
+
+    def direction(n: int) -> np.ndarray:
+        return np.array([math.cos(theta * n), math.sin(theta * n)])
+
+    resultant = (direction(25) + direction(50)) / 2
+    for n in (60, 90, 130):
+        expected = min(1, ((direction(n) - resultant) ** 2).sum() / (1 + (resultant**2).sum()))
+        found = value(lambda s, m: axes(s * direction(m)[0], s * direction(m)[1]), n)
+        assert found == pytest.approx(expected, abs=0.02)
+
+
+def test_rotation_translation_and_scale_change_nothing() -> None:
+    rows = draw(mixture(0.4, 1.5), (25, 50, 400), 200, 0.3, 4)
+    turn = torch.linalg.qr(torch.randn(D, D, generator=torch.Generator().manual_seed(0), dtype=torch.float64))[0]
+    moved = {n: r.x[0].double() @ turn * 7 + 3 for n, r in rows.items()}
+    fit = halves(200, np.random.default_rng(0))
+    codes = Codes(rows, INSIDE, fit, lambda *p: np.random.default_rng(p[-1]), 20)
+    before, after = codes.changes({n: r.x[0] for n, r in rows.items()}), codes.changes(moved)
+    for pair in before:
+        assert before[pair].draws == pytest.approx(after[pair].draws, abs=1e-12)
+
+
+def test_noise_adds_nothing() -> None:
+    """Without halves the noise of the means in 500 dimensions would pass for a change."""
+    code: Code = lambda s, n: torch.cat([s[:, None], torch.zeros(len(s), 499)], 1)  # noqa: E731
+    rows = draw(code, (25, 50, 400), 1000, 1.5, 2)
+    naive = [torch.stack([r.x[0][r.labels[TARGET] == c].mean(0) for c in (0, 1)]) for r in rows.values()]
+    grand = ((naive[0] + naive[1]) / 2).mean(0)
+    a, b = (naive[0] + naive[1]) / 2 - grand, naive[2] - grand
+    assert float((b - a).pow(2).sum() / (b.pow(2).sum() + a.pow(2).sum())) > 0.4
+    found = [float(changes(draw(code, (25, 50, 400), 1000, 1.5, seed))[400, False].draws[0]) for seed in range(6)]
+    assert np.mean(found) < 0.1
+
+
+def test_nothing_is_undefined_and_never_a_number() -> None:
+    found = changes(draw(lambda s, n: axes(0 * s), (25, 50, 400), 400, 0.3, 3))
+    assert all(change.problem == "the code is not above its sampling noise" for change in found.values())
+    still = changes(draw(lambda s, n: axes(0 * s), (25, 50, 400), 400, 0.0, 3))
+    assert all(change.problem for change in still.values())
+    rows = draw(lambda s, n: axes(s), (25, 50, 400), 100, 0.3, 3)
+    rows[400].x[0, 5, 5] = torch.nan
+    assert {c.problem for c in changes(rows).values()} == {"activations are not finite"}
+
+
+@pytest.mark.parametrize("p", [1.0, 0.99, 0.9, 0.75, 0.6])
+def test_a_binary_output_of_known_accuracy(p: float) -> None:
+    """Logits +-1 that are right with probability p past training: C = (1 - a)^2 / (1 + a^2), a = 2p - 1."""
+
+    def logits(s: Tensor, n: int) -> Tensor:
+        right = torch.rand(len(s), generator=torch.Generator().manual_seed(n)) < (p if n > 50 else 1)
+        answer = torch.where(right, s, -s)
+        return torch.stack([-answer, answer], 1)
+
+    rows = draw(logits, (25, 50, 400), 4000, 0.0, 5)
+    a = float(((rows[400].x[0][:, 1] > 0) == rows[400].labels[TARGET].bool()).double().mean()) * 2 - 1
+    found = changes(rows)[400, False].draws[0]
+    assert found == pytest.approx((1 - a) ** 2 / (1 + a**2), abs=0.02)
+
+
+def test_real_summaries_are_compared_in_common_bins() -> None:
+    def rows(n: int, scale: float, width: int) -> Rows:
+        s = torch.rand(800, width, generator=torch.Generator().manual_seed(n), dtype=torch.float64)
+        noise = 0.1 * torch.randn(800, D, generator=torch.Generator().manual_seed(n + 1))
+        noise[:, :width] += scale * (s - 0.5)
+        return rows_of(noise, s if width > 1 else s[:, 0])
+
+    for width in (1, 3):
+        same = changes({25: rows(25, 1, width), 50: rows(50, 1, width), 400: rows(400, 1, width)})
+        half = changes({25: rows(25, 1, width), 50: rows(50, 1, width), 400: rows(400, 0.5, width)})
+        assert same[400, False].draws[0] == pytest.approx(0, abs=0.01)
+        assert half[400, False].draws[0] == pytest.approx(0.2, abs=0.05)
+
+
+def test_poor_classes_are_left_out_or_named() -> None:
+    fit = halves(60, np.random.default_rng(0))
+    x = torch.randn(60, 3)
+    three = torch.arange(60) % 2
+    three[0] = 2
+    labelling = Labelling.of({5: rows_of(x, three)}, (5,), fit)
+    assert (labelling.classes, labelling.note) == ((0, 1), "2 of 3 classes")
+    with pytest.raises(NoCode, match="one class only"):
+        Labelling.of({5: rows_of(x, three * 0)}, (5,), fit)
+    with pytest.raises(NoCode, match=f"{FEWEST} sequences per half"):
+        Labelling.of({5: rows_of(x, torch.arange(60))}, (5,), fit)
+    with pytest.raises(NoCode, match="none of the lengths"):
+        Labelling.of({5: rows_of(x, three)}, (7,), fit)
+    lacking = Codes({5: rows_of(x, three), 9: rows_of(x, three * 0)}, (5,), fit, lambda *p: np.random.default_rng(0), 9)
+    assert "class 1 has 0 sequences" in lacking.problems[9]
+
+
+@pytest.mark.parametrize("twin", ["robust", "first", "gain"])
+@pytest.mark.parametrize("made", ["by hand", pytest.param("compiled", marks=pytest.mark.science)])
+def test_models_whose_answers_are_known(made: str, twin: str) -> None:
+    """Logits are +-1/2, so that C follows from the accuracies alone, which are counted here."""
+    n_max = {"robust": 400, "first": 400, "gain": 20}[twin]
+    if made == "by hand":
+        model = majority(gain_length=n_max, window=50 if twin == "first" else None, n_ctx=402)
+    else:
+        program = majority_program(more="b", fewer="a")
+        model = compile(program, n_max, first_keys=50 if twin == "first" else None).model
+    task, inside, lengths = Majority(), (13, 25, 51), (13, 25, 51, 103, 205, 399)
+    inside = (13,) if twin == "gain" else inside
+    rows, expected = {}, {}
+    for n in lengths:
+        batch = task.sample(400, n, torch.Generator().manual_seed(n), "challenge")
+        with torch.no_grad():
+            logits = model(batch.tokens)[:, -1]
+        rows[n] = rows_of(logits - logits.mean(1, keepdim=True), batch.output_summary[:, -1])
+        right = [logits[rows[n].labels[TARGET] == c].argmax(1) == c for c in (0, 1)]
+        balanced = float(sum(r.double().mean() for r in right) / 2)
+        expected[n] = (2 - 2 * balanced) ** 2 / (1 + (2 * balanced - 1) ** 2)
+    found = {n: changes(rows, inside)[n, False].draws[0] for n in lengths}
+    for n in lengths:
+        assert found[n] == pytest.approx(expected[n], abs=0.03), n
+    if twin == "first":
+        assert 0.2 < found[103] < found[205] < found[399] <= 1
+    else:
+        assert max(found.values()) < 0.01
+
+
+@pytest.mark.science
+def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
+    """The mixture at alpha = .3, 200 sequences per length: C = .349."""
+    truth, hits, trials = 0.3 * 1.58**2 / (1.4 + 0.3 * 1.58**2), 0, 150
+    for seed in range(trials):
+        found = changes(draw(mixture(0.3, 1.58), (25, 50, 400), 200, 0.3, seed), resamples=300, seed=seed)
+        low, high = np.quantile(found[400, False].draws[1:], [0.025, 0.975])
+        hits += low <= truth <= high
+    assert 0.90 <= hits / trials <= 0.99  # three standard errors of 150 trials around .95, and .92 to .96 as designed
+
+
+def test_rows_of_a_run(make_run: Callable[..., Any], measured: Callable[..., list[dict[str, Any]]]) -> None:
+    run = make_run(majority(gain_length=400), Majority(), 25)
+    rows = measured(run, 100, "probes.length_coupling", lengths=[51, 101, 201], resamples=50)
+    head, *_ = rows
+    assert (head["quantity"], head["mode"], head["length"], head["status"]) == ("length_coupling", "used", None, "ok")
+    assert (head["value"], head["low"], head["high"], head["n"]) == (0, 0, 0, 128)
+    assert "all equal" in head["note"]  # logits are exact here, and a bootstrap of equal values has no width
+    stored = [r for r in rows if r["quantity"] == "length_coupling" and r["mode"] == "stored"]
+    assert [r["layer"] for r in stored] == [-1, 0, 0, 1, 1]
+    assert stored[-1]["value"] < 0.1
+    assert {r["length"] for r in rows if r["quantity"] == "length_coupling_at"} == {7, 13, 25, 51, 101, 201}
+    inner = measured(run, 100, "probes.length_coupling", lengths=[51], resamples=50, layers=[1])
+    assert inner[0]["status"] == "undefined"
+    assert "length 101 was not measured" in inner[0]["note"]
+    assert {r["layer"] for r in inner} == {None, 1}
+
+
+def test_positions_never_trained_are_said_so(
+    make_run: Callable[..., Any], measured: Callable[..., list[dict[str, Any]]]
+) -> None:
+    cfg = ModelConfig(d_vocab=3, n_layers=1, d_model=8, n_heads=1, n_ctx=80, d_vocab_out=2, positions="learned")
+    run = make_run(HookedTransformer(cfg), Parity(), 8)
+    rows = measured(run, 100, "probes.length_coupling", resamples=20)
+    one = [r for r in rows if r["quantity"] == "length_coupling" and r["status"] != "undefined"]
+    assert one
+    assert {r["status"] for r in one} == {"unseen_position"}
+    assert {r["status"] for r in rows if r["quantity"] == "length_coupling_in"} <= {"ok", "undefined"}
