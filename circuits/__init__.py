@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from circuits.hardmax import Hardmax, HardmaxResult, hardmax_statistics
+    from circuits.heads import head_statistics
+    from circuits.interchange import interchange_statistics
     from circuits.scores import attention_sample, score_inputs, scores_at, stream_scores
 
 __all__ = [
@@ -17,6 +19,8 @@ __all__ = [
     "HardmaxResult",
     "attention_sample",
     "hardmax_statistics",
+    "head_statistics",
+    "interchange_statistics",
     "score_inputs",
     "scores_at",
     "stream_scores",
@@ -25,8 +29,10 @@ __all__ = [
 _HOME = {
     "Hardmax": "circuits.hardmax",
     "HardmaxResult": "circuits.hardmax",
-    "hardmax_statistics": "circuits.hardmax",
     "attention_sample": "circuits.scores",
+    "hardmax_statistics": "circuits.hardmax",
+    "head_statistics": "circuits.heads",
+    "interchange_statistics": "circuits.interchange",
     "score_inputs": "circuits.scores",
     "scores_at": "circuits.scores",
     "stream_scores": "circuits.scores",
