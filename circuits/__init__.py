@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from circuits.ablation import ablation_statistics
     from circuits.hardmax import Hardmax, HardmaxResult, hardmax_statistics
     from circuits.heads import head_statistics
     from circuits.interchange import interchange_statistics
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Hardmax",
     "HardmaxResult",
+    "ablation_statistics",
     "attention_sample",
     "hardmax_statistics",
     "head_statistics",
@@ -29,6 +31,7 @@ __all__ = [
 _HOME = {
     "Hardmax": "circuits.hardmax",
     "HardmaxResult": "circuits.hardmax",
+    "ablation_statistics": "circuits.ablation",
     "attention_sample": "circuits.scores",
     "hardmax_statistics": "circuits.hardmax",
     "head_statistics": "circuits.heads",

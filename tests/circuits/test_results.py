@@ -16,7 +16,7 @@ from workbench.tasks import make_task
 
 @pytest.fixture(scope="module")
 def found() -> Result:
-    return interchange(
+    return interchange_statistics(
         majority(), make_task("majority"), trained=15, lengths=[15, 31, 61], sequences=24, factors=[2, 4]
     )
 
@@ -44,7 +44,7 @@ def test_controls_are_lines_of_their_own(found: Result) -> None:
 
 
 def test_heads_are_drawn_over_length() -> None:
-    result = heads(
+    result = head_statistics(
         induction_model(6, 8.0), make_task("kgram_retrieval", symbols=6), trained=12, lengths=[6, 12, 24], sequences=8
     )
     figure = result.figure("answer_token", mode="task")

@@ -51,6 +51,24 @@ def anti_induction_model(symbols: int, score: float, itself: Literal["seen", "ma
     return model
 
 
+def left_neighbour_model(symbols: int, score: float) -> HookedTransformer:
+    """A previous-token head, and a head that matches a token with its earlier occurrence and copies what stood before.
+
+    The answer is the left neighbour: anti-induction through the V of the key that matches, where induction goes through
+    the K of the key behind it.
+    """
+    model = _blank(symbols, layers=2, locality=1)
+    with torch.no_grad():
+        _previous_token(model, 0)
+        own, before, out = _places(symbols)
+        attn = _attention(model, 1)
+        _identity(attn.W_Q[0], own, score * model.cfg.attn_scale)
+        _identity(attn.W_K[0], own)
+        attn.phi[0, 0] = -SURE
+        _copy(attn, before, out)
+    return model
+
+
 def fixed_lag_model(symbols: int, lag: int) -> HookedTransformer:
     """A head that attends to the key ``lag`` places back, whatever stands there."""
     model = _blank(symbols, layers=1, locality=lag)
