@@ -9,14 +9,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from circuits.ablation import ablation_statistics
     from circuits.hardmax import Hardmax, HardmaxResult, hardmax_statistics
+    from circuits.heads import head_statistics
+    from circuits.interchange import interchange_statistics
     from circuits.scores import attention_sample, score_inputs, scores_at, stream_scores
 
 __all__ = [
     "Hardmax",
     "HardmaxResult",
+    "ablation_statistics",
     "attention_sample",
     "hardmax_statistics",
+    "head_statistics",
+    "interchange_statistics",
     "score_inputs",
     "scores_at",
     "stream_scores",
@@ -25,8 +31,11 @@ __all__ = [
 _HOME = {
     "Hardmax": "circuits.hardmax",
     "HardmaxResult": "circuits.hardmax",
-    "hardmax_statistics": "circuits.hardmax",
+    "ablation_statistics": "circuits.ablation",
     "attention_sample": "circuits.scores",
+    "hardmax_statistics": "circuits.hardmax",
+    "head_statistics": "circuits.heads",
+    "interchange_statistics": "circuits.interchange",
     "score_inputs": "circuits.scores",
     "scores_at": "circuits.scores",
     "stream_scores": "circuits.scores",
