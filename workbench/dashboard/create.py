@@ -15,18 +15,20 @@ from typing import Any
 from dash import Dash
 from werkzeug.serving import BaseWSGIServer, make_server
 
-from workbench.dashboard import attention, exports, shell, theme, wiring
+from workbench.dashboard import cursorpage, exports, shell, theme, wiring
 from workbench.dashboard.answers import Answers
+from workbench.dashboard.registry import pages
 from workbench.dashboard.store import Store
 from workbench.dashboard.worker import Worker
 
+LOCAL = ("127.0.0.1", "localhost", "::1")
 
-def create_app(root: Path | Sequence[Path], sample: str = attention.SAMPLE) -> Dash:
+
+def create_app(root: Path | Sequence[Path]) -> Dash:
     """The dashboard over one or several folders of runs. Reads only; imports no torch.
 
     Args:
         root: folder, or folders, below which runs are found; a folder that is still missing is empty.
-        sample: ``"module:function"`` that the worker is asked for attention patterns.
     """
     roots = [Path(root)] if isinstance(root, str | Path) else [Path(one) for one in root]
     # The model context protocol serves every callback to local agents: nothing a reader's tool should open.
@@ -45,8 +47,11 @@ def create_app(root: Path | Sequence[Path], sample: str = attention.SAMPLE) -> D
     )
     app.index_string = theme.index_string()
     app.layout = shell.layout(roots)
-    answers = Answers(Store(roots), Worker(), sample)
-    wiring.connect(app, answers)
+    answers = Answers(Store(roots), Worker())
+    wiring.frame(app, answers)
+    cursorpage.connect(app, answers)
+    for page in pages():
+        page.connect(app, answers)
     exports.connect(app.server, answers)
     app.server.extensions["lengthlens"] = answers
     return app
@@ -73,6 +78,9 @@ def serve(
         "(Ctrl-C ends it)",
         flush=True,
     )
+    threading.Thread(target=app.server.extensions["lengthlens"].store.refresh, daemon=True).start()  # read ahead
+    if host not in LOCAL:
+        print(f"warning: everybody who reaches {host}:{port} can read these folders; there is no login", flush=True)
     if open_browser:
         threading.Timer(1.0, webbrowser.open, [address]).start()
     try:
