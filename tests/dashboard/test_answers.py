@@ -11,12 +11,13 @@ import pytest
 from dash import no_update
 
 from workbench.dashboard import words
-from workbench.dashboard.answers import READY, STATE, TABLE, Answers, cursor_of
+from workbench.dashboard.answers import READY, STATE, TABLE, Answers
 from workbench.dashboard.cursor import Cursor, Filters
 from workbench.dashboard.cursorbar import bar, ribbon, verdict_at
 from workbench.dashboard.panels import BY_ID, GRAPHS, PANELS
 from workbench.dashboard.store import RunView, Store
 from workbench.dashboard.summaries import matches
+from workbench.dashboard.wiring import cursor_of
 from workbench.dashboard.worker import Worker
 
 LIGHT = {"theme": "light", "size": 11}

@@ -9,20 +9,10 @@ from typing import Any
 from dash import no_update
 
 from workbench.dashboard import attention, headgrid, panel
-from workbench.dashboard.cursor import (
-    Cursor,
-    Filters,
-    Notice,
-    check_filters,
-    parse,
-    read_filters,
-    resolve,
-    write,
-    write_filters,
-)
-from workbench.dashboard.pages import run as run_page
+from workbench.dashboard.cursor import Cursor, Filters, Notice, write_filters
 from workbench.dashboard.pages import runs as runs_page
 from workbench.dashboard.panels import Panel
+from workbench.dashboard.registry import Astray, Visit, page_at, pages
 from workbench.dashboard.shell import nav, problems
 from workbench.dashboard.store import RunView, Store
 from workbench.dashboard.summaries import matches, summarise
@@ -52,31 +42,23 @@ class Answers:
         """Content, navigation, and what the browser is told (run, title, whether it waits for data).
 
         Args:
-            path: ``/`` or ``/run``.
+            path: of the page.
             search: the query string.
-            last: the run seen last, which *Run* in the navigation leads back to.
+            last: the run seen last, which the navigation leads back to.
         """
         runs = self.store.runs()
-        asked = parse(search).get("run", "")
-        if path == "/run" and asked in runs:
-            run = runs[asked]
-            cursor, notices = resolve(search, run)
-            content = run_page.page(run, cursor, notices, list(runs))
-            return (
-                content,
-                nav("run", asked),
-                {"run": asked, "title": f"{asked} \u00b7 LengthLens", "waits": not len(run.frame)},
-            )
-        notices = self._astray(path, asked)
-        filters, stale = read_filters(search if path == "/" else "")
-        rows = [self.summary(view) for view in runs.values()]
-        filters, more = check_filters(filters, [row["task"] for row in rows], [row["positions"] for row in rows])
-        content = runs_page.page(runs, filters, [*notices, *stale, *more], rows, self.store.roots, self.store.problems)
-        return (
-            content,
-            nav("runs", last if last in runs else self._first(runs)),
-            {"run": "", "title": "Runs \u00b7 LengthLens", "waits": not rows},
-        )
+        page = page_at(path)
+        try:
+            if page is None:
+                notice = Notice(f"This link names the page {path}, which does not exist.", "Shown: all runs.", "Keep")
+                raise Astray(notice)
+            drawn = page.draw(self, Visit(path, search, last))
+        except Astray as astray:
+            page = pages()[0]
+            drawn = page.draw(self, Visit(path, search, last, [astray.notice]))
+        back = drawn.run or (last if last in runs else self._first(runs))
+        here = {"run": drawn.run, "title": f"{drawn.title} \u00b7 LengthLens", "waits": drawn.waits}
+        return drawn.content, nav(pages(), page, back), here
 
     def arrived(self, here: dict[str, Any] | None) -> bool:
         """Whether what a page was waiting for is now there: a first run, or a run's first rows."""
@@ -84,21 +66,6 @@ class Answers:
             return False
         run = self.store.run(here["run"])
         return bool(self.store.runs()) if not here["run"] else run is not None and len(run.frame) > 0
-
-    def _astray(self, path: str, asked: str) -> list[Notice]:
-        if path == "/":
-            return []
-        if path != "/run":
-            return [Notice(f"This link names the page {path}, which does not exist.", "Shown: all runs.", "Keep")]
-        if asked:
-            return [
-                Notice(
-                    f"This link names the run {asked}, which is not in this folder.",
-                    "Shown: all runs.",
-                    "Keep",
-                )
-            ]
-        return [Notice("This link names no run.", "Shown: all runs.", "Keep")]
 
     @staticmethod
     def _first(runs: dict[str, RunView]) -> str | None:
@@ -141,9 +108,6 @@ class Answers:
         }
 
     # ---- Run ---------------------------------------------------------------------------------------
-    def link(self, run: RunView, cursor: Cursor) -> dict[str, str]:
-        return {"path": "/run", "run": run.name, "href": write(cursor, run)}
-
     def panel(self, one: Panel, run: RunView, cursor: Cursor, look: dict[str, Any], mode: str) -> tuple[Any, ...]:
         """Figure, table, state, slice, spoken description and class of a panel's body."""
         try:
@@ -232,9 +196,3 @@ class Answers:
             "alt": said["alt"],
             "class": READY,
         }
-
-
-def cursor_of(run: str, step: int, length: int, head: str, view: str = "attention", sample: int = 0) -> Cursor:
-    """The cursor from the page's stores."""
-    layer, _, which = head.partition(".")
-    return Cursor(run, int(step), int(length), int(layer), int(which), view, int(sample))

@@ -15,8 +15,9 @@ from typing import Any
 from dash import Dash
 from werkzeug.serving import BaseWSGIServer, make_server
 
-from workbench.dashboard import attention, exports, shell, theme, wiring
+from workbench.dashboard import attention, cursorpage, exports, shell, theme, wiring
 from workbench.dashboard.answers import Answers
+from workbench.dashboard.registry import pages
 from workbench.dashboard.store import Store
 from workbench.dashboard.worker import Worker
 
@@ -46,7 +47,10 @@ def create_app(root: Path | Sequence[Path], sample: str = attention.SAMPLE) -> D
     app.index_string = theme.index_string()
     app.layout = shell.layout(roots)
     answers = Answers(Store(roots), Worker(), sample)
-    wiring.connect(app, answers)
+    wiring.frame(app, answers)
+    cursorpage.connect(app, answers)
+    for page in pages():
+        page.connect(app, answers)
     exports.connect(app.server, answers)
     app.server.extensions["lengthlens"] = answers
     return app

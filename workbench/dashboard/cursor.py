@@ -7,7 +7,7 @@ and the data does not have becomes a :class:`Notice` on screen, never a silent d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 from urllib.parse import parse_qsl, quote
@@ -120,8 +120,15 @@ def resolve(search: str | None, run: RunLike) -> tuple[Cursor, list[Notice]]:
     return Cursor(run.name, step, length, layer, head, view, max(sample or 0, 0)), notices
 
 
-def write(cursor: Cursor, run: RunLike) -> str:
-    """The canonical link of a cursor: path and query, defaults left out."""
+def write(cursor: Cursor, run: RunLike, path: str = "/run", extras: Mapping[str, str] | None = None) -> str:
+    """The canonical link of a cursor: path and query, defaults left out.
+
+    Args:
+        cursor: where.
+        run: whose defaults are left out.
+        path: the page.
+        extras: what else belongs to the page's address.
+    """
     base = default_cursor(run)
     parts = {"run": cursor.run}
     if cursor.step != base.step:
@@ -134,12 +141,12 @@ def write(cursor: Cursor, run: RunLike) -> str:
         parts["view"] = cursor.view
     if cursor.sample != base.sample:
         parts["sample"] = str(cursor.sample)
-    return "/run" + _query(parts)
+    return path + _query(parts | dict(extras or {}))
 
 
-def link(run: str) -> str:
-    """The link that opens a run at its default cursor."""
-    return "/run" + _query({"run": run})
+def link(run: str, path: str = "/run") -> str:
+    """The link that opens a run at its default cursor, on its own page or on another."""
+    return path + _query({"run": run})
 
 
 def read_filters(search: str | None) -> tuple[Filters, list[Notice]]:

@@ -10,7 +10,8 @@ from dash import dcc, html
 
 from workbench.dashboard import theme
 from workbench.dashboard.cursor import VERDICTS, Notice, link
-from workbench.dashboard.store import shown
+from workbench.dashboard.registry import Page
+from workbench.dashboard.store import shown as shown_path
 
 POLL_MS = 2000
 
@@ -172,26 +173,28 @@ def layout(roots: Sequence[Path]) -> dmc.MantineProvider:
     )
 
 
-def nav(page: str, run: str | None) -> list[html.A]:
-    """The pages there are; *Run* leads to a run, and is absent while there is none."""
-    pages = [("Runs", "/", "runs")]
-    if run is not None:
-        pages.append(("Run", link(run), "run"))
+def nav(pages: Sequence[Page], shown: Page, run: str | None) -> list[html.A]:
+    """The pages there are; those about one run lead to ``run``, and are absent while there is none.
+
+    A link to a page under the cursor bar carries the cursor along (``data-carry``, see ``assets/actions.js``).
+    """
     return [
         html.A(
-            name,
-            href=href,
-            className="on" if page == at else "",
-            **({"aria-current": "page"} if page == at else {}),
+            page.name,
+            href=link(run or "", page.path) if page.needs_run else page.path,
+            className="on" if page is shown else "",
+            **({"aria-current": "page"} if page is shown else {}),
+            **({"data-carry": "1"} if page.needs_run else {}),
             **{"data-nav": "1"},
         )
-        for name, href, at in pages
+        for page in pages
+        if run is not None or not page.needs_run
     ]
 
 
 def folder_text(root: Path) -> str:
     """A data root as it is shown: as short as it can be typed, with a slash at its end."""
-    text = shown(root)
+    text = shown_path(root)
     return text if text.endswith("/") else text + "/"
 
 

@@ -16,6 +16,15 @@
   lens.here = function () {
     return { path: location.pathname, search: location.search, last: lens.run || lens.last || "", tick: ++ticks };
   };
+  lens.carried = function (href) {  // a page under the cursor bar opens at the cursor of the page before
+    const asked = new URLSearchParams(location.search);
+    if (!document.querySelector(".cursor-page") || !asked.get("run")) return href;
+    const parts = [];
+    for (const key of ["run", "step", "len", "layer", "head"]) {
+      if (asked.has(key)) parts.push(key + "=" + encodeURIComponent(asked.get(key)).replace(/%2F/g, "/"));
+    }
+    return href.split("?")[0] + "?" + parts.join("&");
+  };
   lens.go = function (href, replace) {
     if (replace) history.replaceState({}, "", href);
     else if (location.pathname + location.search !== href) history.pushState({}, "", href);
@@ -196,15 +205,15 @@
   function openRun(name) {
     if (!name) return;
     const asked = new URLSearchParams(location.search);
-    if (location.pathname !== "/run" || asked.get("run") === name || lens.run === name) return;
+    if (!document.querySelector(".cursor-page") || asked.get("run") === name || lens.run === name) return;
     const parts = ["run=" + encodeURIComponent(name).replace(/%2F/g, "/")];
     for (const key of ["step", "len", "layer", "head", "view"]) {
       if (asked.has(key)) parts.push(key + "=" + encodeURIComponent(asked.get(key)));
     }
-    lens.go("/run?" + parts.join("&"));
+    lens.go(location.pathname + "?" + parts.join("&"));
   }
   function write(link) {  // the canonical link, made on the server; never one of a page already left
-    if (!link || !document.querySelector(link.run ? ".run-page" : ".runs-page")) return;
+    if (!link || location.pathname !== link.path) return;
     if (link.run && lens.run !== link.run) return;
     if (location.pathname + location.search !== link.href) history.replaceState({}, "", link.href);
   }
@@ -219,8 +228,12 @@
     document.title = here.title;
   }
   function changed(version) {  // a page that is not drawn yet will be drawn from the new state anyway
-    if (document.querySelector(".run-page")) lens.set("run-check", { data: version });
+    if (document.querySelector(".cursor-page")) lens.set("run-check", { data: version });
     else if (document.getElementById("grid")) lens.set("rows-check", { data: version });
+    else {
+      const check = document.querySelector("[data-check]");
+      if (check) lens.set(check.dataset.check, { data: version });
+    }
   }
   let readAt = 0;
   function read() { readAt = Date.now(); age(); }

@@ -72,7 +72,8 @@
     const anchor = t.closest("a[data-nav]");
     if (anchor && !e.metaKey && !e.ctrlKey && !e.shiftKey && e.button === 0) {
       e.preventDefault();
-      return lens.go(anchor.getAttribute("href"), anchor.dataset.nav === "replace");
+      const href = anchor.getAttribute("href");
+      return lens.go(anchor.dataset.carry ? lens.carried(href) : href, anchor.dataset.nav === "replace");
     }
     const item = t.closest(".mantine-Menu-item")?.querySelector("[data-action]") || t.closest("[data-action]");
     if (item) return lens.act(item.dataset.action, item.dataset.panel);

@@ -2,82 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from dash import dcc, html
+from dash import Dash, Input, Output, State, html, no_update
 
-from workbench.dashboard import attention, panel, words
-from workbench.dashboard.cursor import Cursor, Notice, write
-from workbench.dashboard.cursorbar import bar
+from workbench.dashboard import attention, attention_wiring, panel, wiring, words
+from workbench.dashboard.cursor import Cursor
+from workbench.dashboard.cursorpage import CursorPage
 from workbench.dashboard.headgrid import grid_shell
-from workbench.dashboard.panels import BY_ID, COLUMNS, PANELS, ROWS
-from workbench.dashboard.shell import banner, command, icon, problems
+from workbench.dashboard.panels import BY_ID, COLUMNS, GRAPHS, PANELS, ROWS
+from workbench.dashboard.shell import command, icon
 from workbench.dashboard.store import RunView
+from workbench.dashboard.wiring import PARTS, browser, place
+
+if TYPE_CHECKING:
+    from workbench.dashboard.answers import Answers
 
 
-def page(run: RunView, cursor: Cursor, notices: Sequence[Notice], names: Sequence[str]) -> list[Any]:
-    """Everything below the header, first without plots: each panel fills itself."""
+def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
+    """What stands below the cursor bar, first without plots: each panel fills itself."""
     return [
-        *stores(run, cursor),
-        html.Section(
-            bar(run, cursor, names),
-            id="cursorbar",
-            className="cursorbar",
-            role="region",
-            **{"aria-label": "Cursor"},
-        ),
+        *attention_wiring.stores(cursor),
         html.Div(
             [
-                html.Div(banner(notices), id="banner"),
-                html.Div(problems(run.problems), id="problems"),
-                html.Div(
-                    [
-                        html.P(words.meta(run), className="meta"),
-                        html.H1(id="verdict-line"),
-                        html.P(id="why", className="why"),
-                    ],
-                    className="headline",
-                    **{"aria-live": "polite"},
-                ),
-                *(evidence(run) if len(run.frame) else [unmeasured(run), training(run)]),
-                html.Div(
-                    [
-                        html.Div(
-                            [
-                                html.H2("Attention"),
-                                html.P("Where does the chosen head look?", className="soft"),
-                                html.P(id="attention-note"),
-                            ],
-                            className="rail",
-                        ),
-                        attention.shell(run, cursor),
-                    ],
-                    className="matrix attention-row",
-                ),
-                *([training(run)] if len(run.frame) else []),
+                html.P(words.meta(run), className="meta"),
+                html.H1(id="verdict-line"),
+                html.P(id="why", className="why"),
             ],
-            className="content run-page",
+            className="headline",
+            **{"aria-live": "polite"},
         ),
+        *(evidence(run) if len(run.frame) else [unmeasured(run), training(run)]),
+        html.Div(
+            [
+                html.Div(
+                    [
+                        html.H2("Attention"),
+                        html.P("Where does the chosen head look?", className="soft"),
+                        html.P(id="attention-note"),
+                    ],
+                    className="rail",
+                ),
+                attention.shell(run, cursor),
+            ],
+            className="matrix attention-row",
+        ),
+        *([training(run)] if len(run.frame) else []),
     ]
-
-
-def stores(run: RunView, cursor: Cursor) -> list[dcc.Store]:
-    """The cursor, one store per part, so that a move redraws only what depends on that part."""
-    data: dict[str, Any] = {
-        "run": run.name,
-        "step": cursor.step,
-        "length": cursor.length,
-        "head": f"{cursor.layer}.{cursor.head}",
-        "sample": cursor.sample,
-        "run-version": run.signature,
-        "log-version": run.log_signature,
-        "run-check": None,
-        "keep-run": None,
-        "link": {"path": "/run", "run": run.name, "href": write(cursor, run)},
-        "attention-seen": False,
-    }
-    return [dcc.Store(id=name, data=value) for name, value in data.items()]
 
 
 def evidence(run: RunView) -> list[Any]:
@@ -156,3 +128,50 @@ def legend() -> html.P:
         ],
         className="legend",
     )
+
+
+def connect(app: Dash, answers: Answers) -> None:
+    """Register the page's callbacks."""
+    for name, store in (("atStep", "step"), ("atLength", "length")):
+        outputs = [Output(f"at-{store}", "children"), Output(f"at-{store}-2", "children")]
+        browser(app, name, *outputs, Input(store, "data"))
+    # The log's panel is on every run's page, the others only on that of a measured run: callbacks of their own.
+    for source in ("frame", "log"):
+        wiring.graphs(app, [one for one in GRAPHS if one.source == source])
+    for one in PANELS:
+        wiring.panel(app, answers, one)
+    attention_wiring.connect(app, answers)
+    _prose(app, answers)
+
+
+def _prose(app: Dash, answers: Answers) -> None:
+    @app.callback(Output("rail-training", "children"), Input("log-version", "data"), State("run", "data"))
+    def trained(_: Any, run: str) -> Any:
+        view = answers.store.run(run)
+        return no_update if view is None else words.training(view)
+
+    @app.callback(
+        Output("verdict-line", "children"),
+        Output("why", "children"),
+        Input("step", "data"),
+        Input("head", "data"),
+        Input("run-version", "data"),
+        State("length", "data"),
+        State("run", "data"),
+    )
+    def headline(step: int, head: str, _: Any, length: int, run: str) -> Any:
+        view, cursor = place(answers, run, step, length, head)
+        return words.verdict(view, cursor), words.why(view, cursor)
+
+    @app.callback(
+        *[Output(f"rail-{row}", "children") for row in ROWS],
+        *[Input(part, "data") for part in PARTS],
+        Input("run-version", "data"),
+        State("run", "data"),
+    )
+    def rails(step: int, length: int, head: str, _: Any, run: str) -> Any:
+        view, cursor = place(answers, run, step, length, head)
+        return tuple(words.rail(view, row, cursor) for row in ROWS)
+
+
+PAGE = CursorPage(path="/run", name="Run", order=20, connect=connect, content=content, panels=PANELS)

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dash_ag_grid as dag
 import dash_mantine_components as dmc
-from dash import dcc, html
+from dash import Dash, Input, Output, ctx, dcc, html, no_update
 
-from workbench.dashboard.cursor import VERDICTS, Filters, Notice, write_filters
+from workbench.dashboard.cursor import VERDICTS, Filters, check_filters, read_filters, write_filters
+from workbench.dashboard.registry import Drawn, FreePage, Visit
 from workbench.dashboard.shell import banner, chevron, command, glyph, icon, problems, slug
 from workbench.dashboard.store import RunView, shown
 from workbench.figures.labels import whole
+
+if TYPE_CHECKING:
+    from workbench.dashboard.answers import Answers
 
 CARDS = {
     "scale-robust": "Behaviour stays the same as the prefix grows.",
@@ -32,41 +36,38 @@ _THEME = (
 )
 
 
-def page(
-    runs: Mapping[str, RunView],
-    filters: Filters,
-    notices: Sequence[Notice],
-    rows: Sequence[dict[str, Any]],
-    roots: Sequence[Path],
-    troubles: Sequence[str] = (),
-) -> list[Any]:
-    """Everything below the header."""
+def layout(answers: Answers, visit: Visit) -> Drawn:
+    """Everything below the header; a visit that led astray lands here with its notices."""
+    runs, roots = answers.store.runs(), answers.store.roots
+    rows = [answers.summary(run) for run in runs.values()]
+    filters, stale = read_filters(visit.search if visit.path == "/" else "")
+    filters, more = check_filters(filters, [row["task"] for row in rows], [row["positions"] for row in rows])
+    notices = [*visit.notices, *stale, *more]
     stores = [dcc.Store(id="verdict", data=filters.verdict), dcc.Store(id="link"), dcc.Store(id="rows-check")]
     body: list[Any] = [*toolbar(rows, filters), grid(rows), *stores] if rows else [empty(roots)]
-    return [
-        html.Div(
-            [
-                html.Div(banner(notices, write_filters(filters)), id="banner"),
-                html.Div(
-                    [
-                        _question(runs),
-                        html.Div(
-                            cards(rows, filters, live=bool(rows)),
-                            id="cards",
-                            className="cards",
-                            role="group",
-                            **{"aria-label": "Filter by verdict"},
-                        ),
-                    ],
-                    className="hero",
-                ),
-                html.Div(problems(troubles), id="problems"),
-                *body,
-                footer(),
-            ],
-            className="content runs-page",
-        ),
-    ]
+    content = html.Div(
+        [
+            html.Div(banner(notices, write_filters(filters)), id="banner"),
+            html.Div(
+                [
+                    _question(runs),
+                    html.Div(
+                        cards(rows, filters, live=bool(rows)),
+                        id="cards",
+                        className="cards",
+                        role="group",
+                        **{"aria-label": "Filter by verdict"},
+                    ),
+                ],
+                className="hero",
+            ),
+            html.Div(problems(answers.store.problems), id="problems"),
+            *body,
+            footer(),
+        ],
+        className="content runs-page",
+    )
+    return Drawn([content], "Runs", waits=not rows)
 
 
 def _question(runs: Mapping[str, RunView]) -> html.Div:
@@ -318,3 +319,39 @@ def footer() -> html.P:
         "or more, on both laws. All intervals are 95\u00a0%.",
         className="legend",
     )
+
+
+def connect(app: Dash, answers: Answers) -> None:
+    """Register the page's callback: filters in, lines and counts out."""
+
+    @app.callback(
+        Output("grid", "rowData"),
+        Output("cards", "children"),
+        Output("chips", "children"),
+        Output("shown", "children"),
+        Output("problems", "children"),
+        Output("link", "data", allow_duplicate=True),
+        Output("banner", "children", allow_duplicate=True),
+        Input("verdict", "data"),
+        Input("task", "value"),
+        Input("positions", "value"),
+        Input("filter", "value"),
+        Input("rows-check", "data"),
+        prevent_initial_call="initial_duplicate",
+    )
+    def rows(verdict: str, task: str, positions: str, text: str, _: Any) -> Any:
+        made = answers.rows(Filters(verdict or "", task or "", positions or "", text or ""))
+        mine = {t.rpartition(".")[0] for t in ctx.triggered_prop_ids}
+        moved = bool(mine & {"verdict", "task", "positions", "filter"}) and len(mine) == 1
+        return (
+            made["rows"],
+            made["cards"],
+            made["chips"],
+            made["shown"],
+            made["problems"],
+            made["link"] if moved else no_update,
+            [] if moved else no_update,
+        )
+
+
+PAGE = FreePage(path="/", name="Runs", order=10, layout=layout, connect=connect)

@@ -1,0 +1,204 @@
+"""Pages about one run at one cursor: the bar, its stores, its link, and the callbacks that keep them together.
+
+Such a page gets ``step``, ``length``, ``head`` (``"layer.head"``), ``run``, ``run-version`` and ``log-version`` as
+``dcc.Store``s to react to. What else belongs to its address it declares as ``extras`` (query key -> default) and
+writes into the store ``extras``, a dict of strings: ``Output("extras", "data", allow_duplicate=True)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash.exceptions import PreventUpdate
+
+from workbench.dashboard.cursor import VIEWS, Cursor, Notice, resolve, write
+from workbench.dashboard.cursorbar import bar, scent_over_lengths, scent_over_steps, verdict_at
+from workbench.dashboard.registry import Astray, Drawn, Page, Visit, page_at
+from workbench.dashboard.shell import banner, glyph, problems
+from workbench.dashboard.store import RunView
+from workbench.dashboard.wiring import PARTS, browser, place
+
+if TYPE_CHECKING:
+    from workbench.dashboard.answers import Answers
+
+Content = Callable[["Answers", RunView, Cursor, Mapping[str, str]], list[Any]]
+Check = Callable[["Answers", RunView, Mapping[str, str]], tuple[dict[str, str], list[Notice]]]
+
+
+def accept_all(_: Answers, __: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
+    """Takes every extra as the link gives it."""
+    return dict(extras), []
+
+
+@dataclass(frozen=True, kw_only=True)
+class CursorPage(Page):
+    """A page under the cursor bar.
+
+    Attributes:
+        content: what stands below the bar, for a run, a cursor and the extras.
+        extras: further query keys and their defaults, which are left out of links.
+        check: turns the extras of a link into valid ones, with a notice for each that was not.
+    """
+
+    content: Content = field(repr=False)
+    extras: Mapping[str, str] = field(default_factory=dict)
+    check: Check = field(default=accept_all, repr=False)
+    needs_run: bool = True
+
+    def draw(self, answers: Answers, visit: Visit) -> Drawn:
+        """Bar, notices and content at the cursor that the link resolves to."""
+        run = self._run(answers, visit)
+        cursor, notices = resolve(visit.search, run)
+        asked = {key: visit.asked.get(key, default) for key, default in self.extras.items()}
+        extras, more = self.check(answers, run, asked)
+        content = [
+            *stores(self, run, cursor, extras),
+            html.Section(
+                bar(run, cursor, list(answers.store.runs())),
+                id="cursorbar",
+                className="cursorbar",
+                role="region",
+                **{"aria-label": "Cursor"},
+            ),
+            html.Div(
+                [
+                    html.Div(banner([*visit.notices, *notices, *more]), id="banner"),
+                    html.Div(problems(run.problems), id="problems"),
+                    *self.content(answers, run, cursor, extras),
+                ],
+                className=f"content cursor-page {self.path.strip('/')}-page",
+            ),
+        ]
+        title = run.name if self.path == "/run" else f"{self.name} \u00b7 {run.name}"
+        return Drawn(content, title, run.name, waits=not len(run.frame))
+
+    @staticmethod
+    def _run(answers: Answers, visit: Visit) -> RunView:
+        asked = visit.asked.get("run", "")
+        run = answers.store.run(asked)
+        if run is not None:
+            return run
+        said = f"This link names the run {asked}, which is not in this folder." if asked else "This link names no run."
+        raise Astray(Notice(said, "Shown: all runs.", "Keep"))
+
+
+def stores(page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[dcc.Store]:
+    """The cursor, one store per part, so that a move redraws only what depends on that part."""
+    data: dict[str, Any] = {
+        "run": run.name,
+        "step": cursor.step,
+        "length": cursor.length,
+        "head": f"{cursor.layer}.{cursor.head}",
+        "extras": {**extras, "view": cursor.view, "sample": str(cursor.sample)},
+        "run-version": run.signature,
+        "log-version": run.log_signature,
+        "run-check": None,
+        "keep-run": None,
+        "link": link(page, run, cursor, extras),
+    }
+    return [dcc.Store(id=name, data=value) for name, value in data.items()]
+
+
+def link(page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> dict[str, str]:
+    """The canonical link of the view, and which page and run it belongs to."""
+    said = {key: value for key, value in extras.items() if key in page.extras and value != page.extras[key]}
+    return {"path": page.path, "run": run.name, "href": write(cursor, run, page.path, said)}
+
+
+def connect(app: Dash, answers: Answers) -> None:
+    """Register what every page under the bar shares; called once."""
+    browser(
+        app,
+        "step",
+        Output("step-value", "children"),
+        Output("step-where", "children"),
+        Output("length-note", "children"),
+        Input("step-slider", "value"),
+        Input("scale", "data"),
+    )
+    browser(
+        app,
+        "length",
+        Output("length-value", "children"),
+        Output("length-where", "children"),
+        Output("length-where", "className"),
+        Output("step-note", "children"),
+        Input("length-slider", "value"),
+        Input("scale", "data"),
+    )
+    browser(app, "head", Output("head", "data"), Input("head-select", "value"), prevent_initial_call=True)
+    browser(app, "openRun", Input("run-select", "value"), prevent_initial_call=True)
+    _follow(app, answers)
+    _scents(app, answers)
+
+    @app.callback(
+        Output("link", "data"),
+        Output("banner", "children"),
+        *[Input(part, "data") for part in PARTS],
+        Input("extras", "data"),
+        Input("keep-run", "data"),
+        State("run", "data"),
+        State("link", "data"),
+        prevent_initial_call=True,
+    )
+    def moved(step: int, length: int, head: str, extras: Any, keep: Any, run: str, known: Any) -> Any:
+        extras = extras or {}
+        shown = (extras.get("view", VIEWS[0]), extras.get("sample", 0))
+        view, cursor = place(answers, run, step, length, head, *shown)
+        page = page_at(known["path"])
+        assert isinstance(page, CursorPage)
+        made = link(page, view, cursor, extras) | {"kept": keep}
+        if made["href"] == known["href"] and not keep:  # nothing moved: a stale link keeps its banner
+            raise PreventUpdate
+        return made, []
+
+
+def _follow(app: Dash, answers: Answers) -> None:
+    """A run that grows, or whose log does, is read again; the bar follows."""
+
+    @app.callback(
+        Output("run-version", "data"),
+        Output("log-version", "data"),
+        Input("run-check", "data"),
+        State("run", "data"),
+        State("run-version", "data"),
+        State("log-version", "data"),
+        prevent_initial_call=True,
+    )
+    def changed(_: Any, run: str, known: str, known_log: str) -> Any:
+        return answers.run_version(run, known, known_log)
+
+    @app.callback(
+        Output("cursorbar", "children"),
+        Input("run-version", "data"),
+        State("run", "data"),
+        *[State(part, "data") for part in PARTS],
+        prevent_initial_call=True,
+    )
+    def grown(_: Any, run: str, step: int, length: int, head: str) -> Any:
+        view, cursor = place(answers, run, step, length, head)
+        return bar(view, cursor, list(answers.store.runs()))
+
+    @app.callback(Output("run-select", "leftSection"), Input("step", "data"), State("run", "data"))
+    def marked(step: int, run: str) -> Any:
+        view = answers.store.run(run)
+        return no_update if view is None else glyph(verdict_at(view, step))
+
+
+def _scents(app: Dash, answers: Answers) -> None:
+    @app.callback(
+        Output("step-scent", "style"), Input("length", "data"), State("run", "data"), prevent_initial_call=True
+    )
+    def step_scent(length: int, run: str) -> Any:
+        view = answers.store.run(run)
+        return scent_over_steps(view, length) if view is not None else no_update
+
+    @app.callback(
+        Output("length-scent", "style"), Input("step", "data"), State("run", "data"), prevent_initial_call=True
+    )
+    def length_scent(step: int, run: str) -> Any:
+        view = answers.store.run(run)
+        return scent_over_lengths(view, step) if view is not None else no_update
