@@ -50,8 +50,8 @@ def look(
 
         - ``outputs``: ``[pos, out]`` float32; probabilities of the answer classes, or real outputs;
         - ``correct``: per position, None where nothing is asked;
-        - ``pattern``, ``scores``: ``[query cell, key cell]`` float32, NaN where no key is visible: the mean
-          over a cell; ``pattern_max``, ``scores_max``: its maximum; None for a model without attention;
+        - ``pattern``, ``scores``: ``[query cell, key cell]`` float32, the highest entry of each cell, NaN where
+          no key is visible; None for a model without attention;
         - ``row``: ``[key]`` float32, the chosen query's weights; None without attention.
 
         Beside them ``tokens``, ``text``, ``bos``, ``length``, ``oracle`` (the task's online algorithm, per
@@ -121,14 +121,13 @@ def _pass(one: OneSequence, edits: Sequence[Edit], layer: int, head: int, at: in
     made: dict[str, Any] = {
         "outputs": outputs.numpy(force=True),
         "correct": [c if a else None for c, a in zip(correct, asked, strict=True)],
-        "row": None,
-        **dict.fromkeys(("pattern", "pattern_max", "scores", "scores_max")),
+        **dict.fromkeys(("pattern", "scores", "row")),
     }
     if has_attention:
         inputs = _inputs(one, cache, layer, head)
         hard = _hard(edits, layer, head)
         pooled = pool_attention(_Hardened(**vars(inputs)) if hard else inputs, cells)
-        made |= {name: pooled[name] for name in ("pattern", "pattern_max", "scores", "scores_max")}
+        made |= {name: pooled[f"{name}_max"] for name in ("pattern", "scores")}
         made["row"] = _row(inputs, at, hard)
     return made
 

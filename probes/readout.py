@@ -20,9 +20,8 @@ from torch import Tensor
 
 from probes.decode import Target
 from probes.linear import Probe, code, fit_probes
-from probes.measurement import SEQUENCES
-from probes.rows import Rows, after_block, folds, gather, halves, pooled
-from probes.summary import TARGET, Summary
+from probes.rows import Rows, folds, gather, halves, pooled
+from probes.summary import Summary
 from workbench.measure.grid import make_grid
 from workbench.measure.sequence import OneSequence, Progress, one_sequence, quiet
 from workbench.measure.study import CheckpointStudy, Evaluation, forward
@@ -109,19 +108,20 @@ def fit_summary(one: OneSequence) -> Fitted:
     """The frozen probe of ``probes.summary`` for this checkpoint, with its error on the held-out half."""
     grid = make_grid(one.task, one.run.trained_length)
     seed = one.run.config["seeds"]["evaluation"]
-    evaluation = Evaluation(one.task, grid, seed, SEQUENCES, consistent=one.model.cfg.ids.consistent)
-    study = CheckpointStudy(one.run, one.step, one.model, evaluation, SEQUENCES)
     measurement = Summary()
-    names = measurement.hooks(one.model.cfg)
+    sequences, names = measurement.spec.sequences, _sites(one)
+    evaluation = Evaluation(one.task, grid, seed, sequences, consistent=one.model.cfg.ids.consistent)
+    study = CheckpointStudy(one.run, one.step, one.model, evaluation, sequences)
     rows: dict[int, Rows] = {}
     for length in grid.inside:
         batch = study.batch("matched", length)
         rows[length] = measurement.reduce(batch, length, forward(one.model, batch, names), names)
     rng = partial(study.rng, measurement.name)
-    fit = halves(SEQUENCES, rng("split"))
+    fit = halves(sequences, rng("split"))
     inside = pooled({n: r.take(fit[r.sequence]) for n, r in rows.items()}, rng("pool"))
     outside = pooled({n: r.take(~fit[r.sequence]) for n, r in rows.items()}, rng("held out"))
-    return _fitted(Target.among(TARGET, rows), inside, outside, "at the trained lengths")
+    (target,) = inside.labels
+    return _fitted(Target.among(target, rows), inside, outside, "at the trained lengths")
 
 
 def fit_position(one: OneSequence, length: int) -> Fitted:
@@ -169,7 +169,7 @@ def _kept(one: OneSequence, what: tuple[object, ...], make: Callable[[], Fitted]
 
 
 def _sites(one: OneSequence) -> list[str]:
-    return ["blocks.0.hook_resid_pre", *(after_block(layer) for layer in range(one.model.cfg.n_layers))]
+    return ["blocks.0.hook_resid_pre", *(f"blocks.{at}.hook_resid_post" for at in range(one.model.cfg.n_layers))]
 
 
 def _cache(one: OneSequence, batch: Batch, names: list[str]) -> dict[str, Tensor]:

@@ -71,10 +71,9 @@ def test_the_probe_is_the_frozen_one_of_the_measurement(counter: str) -> None:
     grid = make_grid(one.task, 9)
     study = CheckpointStudy(one.run, 100, one.model, Evaluation(one.task, grid, 0, 512), 512)
     measurement = Summary()
+    sites = ["blocks.0.hook_resid_pre", "blocks.0.hook_resid_post", "blocks.1.hook_resid_post"]
     for n in grid.inside:
-        measurement.observe(
-            "matched", n, study.batch("matched", n), study.cache("matched", n, measurement.hooks(study.cfg)) or {}
-        )
+        measurement.observe("matched", n, study.batch("matched", n), study.cache("matched", n, sites) or {})
     rng = partial(study.rng, measurement.name)
     decoder = Decoder(measurement.rows, grid.inside, halves(512, rng("split")), rng)
     frozen, mine = decoder._frozen["output_summary"], fit_summary(one).probe
