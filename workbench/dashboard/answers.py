@@ -13,8 +13,9 @@ from workbench.dashboard.cursor import Cursor, Filters, Notice, write_filters
 from workbench.dashboard.pages import runs as runs_page
 from workbench.dashboard.panels import Panel
 from workbench.dashboard.registry import Astray, Visit, page_at, pages
+from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import nav, problems
-from workbench.dashboard.store import RunView, Store
+from workbench.dashboard.store import Store
 from workbench.dashboard.summaries import matches, summarise
 from workbench.dashboard.worker import Worker
 from workbench.figures.errors import NotMeasured
@@ -65,7 +66,7 @@ class Answers:
         if not here or not here["waits"]:
             return False
         run = self.store.run(here["run"])
-        return bool(self.store.runs()) if not here["run"] else run is not None and len(run.frame) > 0
+        return bool(self.store.runs()) if not here["run"] else run is not None and run.brief.rows > 0
 
     @staticmethod
     def _first(runs: dict[str, RunView]) -> str | None:

@@ -16,8 +16,8 @@ from dash import dcc, html
 from workbench import figures
 from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.panel import BLANK, CONFIG, does_not_apply, failed, frame
+from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import command, icon
-from workbench.dashboard.store import RunView
 from workbench.dashboard.worker import Job
 from workbench.figures.labels import head_name, proportion, whole
 from workbench.figures.tokens import AMOUNT, colour_at, text_on

@@ -21,6 +21,8 @@ from workbench.dashboard.registry import pages
 from workbench.dashboard.store import Store
 from workbench.dashboard.worker import Worker
 
+LOCAL = ("127.0.0.1", "localhost", "::1")
+
 
 def create_app(root: Path | Sequence[Path], sample: str = attention.SAMPLE) -> Dash:
     """The dashboard over one or several folders of runs. Reads only; imports no torch.
@@ -77,6 +79,9 @@ def serve(
         "(Ctrl-C ends it)",
         flush=True,
     )
+    threading.Thread(target=app.server.extensions["lengthlens"].store.refresh, daemon=True).start()  # read ahead
+    if host not in LOCAL:
+        print(f"warning: everybody who reaches {host}:{port} can read these folders; there is no login", flush=True)
     if open_browser:
         threading.Timer(1.0, webbrowser.open, [address]).start()
     try:

@@ -11,13 +11,12 @@ import numpy as np
 from dash import dcc, html
 
 from workbench.dashboard.cursor import Cursor
+from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import chevron, glyph, icon
-from workbench.dashboard.store import RunView
-from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import head_name, short, whole
 from workbench.figures.spark import spark_svg
 from workbench.figures.template import choose_ticks, u_length, u_step
-from workbench.figures.verdicts import VERDICTS, verdict_ribbon
+from workbench.figures.verdicts import VERDICTS
 
 SCENT = (600, 20)
 """Size in which scent curves are drawn; they stretch to the slider."""
@@ -83,8 +82,7 @@ def bar(run: RunView, cursor: Cursor, names: Sequence[str]) -> list[Any]:
 
 def verdict_at(run: RunView, step: int) -> str:
     """The verdict at a step, or ``not measured``."""
-    rows = run.rows(quantity="verdict", step=step)
-    return str(rows["label"].iloc[0]) if len(rows) else "not measured"
+    return run.brief.verdicts.get(step, "not measured")
 
 
 def _step_head() -> html.Div:
@@ -225,22 +223,15 @@ def _scent(
         return {"visibility": "hidden"}
     low, high = _ends(values, where)
     x = np.array([(where(float(v)) - low) / (high - low) for v in rows[along]])
-    image = spark_svg(list(rows["value"]), chance(run) - 0.05, 1.02, *SCENT, x=list(x), stroke=1.5)
+    image = spark_svg(list(rows["value"]), run.brief.chance - 0.05, 1.02, *SCENT, x=list(x), stroke=1.5)
     url = f'url("{image}")'
     return {"maskImage": url, "WebkitMaskImage": url}
 
 
-def chance(run: RunView) -> float:
-    """The lowest chance level of the run's accuracies (0 where it is not stated)."""
-    rows = run.rows(quantity="chance")["value"].dropna()
-    return float(rows.min()) if len(rows) else 0.0
-
-
 def ribbon(run: RunView, low: float, high: float) -> dict[str, str]:
     """The verdict at each checkpoint as a gradient with hard stops, at midpoints between checkpoints."""
-    try:
-        verdicts = verdict_ribbon(run.frame)
-    except NotMeasured:
+    verdicts = sorted(run.brief.verdicts.items())
+    if not verdicts:
         return {"background": "var(--line)"}
     places = [(u_step(step) - low) / (high - low) for step, _ in verdicts]
     edges = [0.0, *((a + b) / 2 for a, b in pairwise(places)), 1.0]

@@ -17,8 +17,8 @@ from dash.exceptions import PreventUpdate
 from workbench.dashboard.cursor import VIEWS, Cursor, Notice, resolve, write
 from workbench.dashboard.cursorbar import bar, scent_over_lengths, scent_over_steps, verdict_at
 from workbench.dashboard.registry import Astray, Drawn, Page, Visit, page_at
+from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import banner, glyph, problems
-from workbench.dashboard.store import RunView
 from workbench.dashboard.wiring import PARTS, browser, place
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class CursorPage(Page):
             ),
         ]
         title = run.name if self.path == "/run" else f"{self.name} \u00b7 {run.name}"
-        return Drawn(content, title, run.name, waits=not len(run.frame))
+        return Drawn(content, title, run.name, waits=not run.brief.rows)
 
     @staticmethod
     def _run(answers: Answers, visit: Visit) -> RunView:

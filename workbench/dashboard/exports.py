@@ -16,7 +16,7 @@ from workbench.dashboard import attention
 from workbench.dashboard.answers import Answers
 from workbench.dashboard.cursor import Cursor, parse, resolve
 from workbench.dashboard.panels import BY_ID
-from workbench.dashboard.store import RunView
+from workbench.dashboard.runview import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import whole
 

@@ -12,7 +12,7 @@ from workbench import figures
 from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.panel import definition, frame, spoken
 from workbench.dashboard.panels import Panel
-from workbench.dashboard.store import RunView
+from workbench.dashboard.runview import RunView
 from workbench.figures.labels import head_name, interval, whole
 from workbench.figures.spark import spark_svg
 from workbench.figures.template import u_length

@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 
 from workbench import figures
 from workbench.dashboard.cursor import Cursor
-from workbench.dashboard.store import RunView
+from workbench.dashboard.runview import RunView
 
 BASE_SIZE = 11
 """Type size the figures' margins are made for."""

@@ -1,7 +1,8 @@
 """What the dashboard knows: run folders and their tables, read as data and re-read when they change.
 
 Nothing here writes. A run's signature (names, sizes and times of its files) decides whether its rows
-are read again; rows are kept per run. All methods may be called from several threads.
+are read again. All methods may be called from several threads; none but :meth:`Store.refresh` touches the
+disk for longer than one run takes.
 """
 
 from __future__ import annotations
@@ -10,145 +11,33 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
+from workbench.dashboard.brief import make_brief
+from workbench.dashboard.runview import Cache, Kept, RunView
+from workbench.dashboard.runview import shown as shown
 from workbench.runs.folder import Run, RunError
-from workbench.runs.log import log_state, read_log
+from workbench.runs.log import log_state
 from workbench.table import Table, TableError
-
-T = TypeVar("T")
-
-KEPT = 1000
-"""Drawings kept per run; the oldest goes first."""
+from workbench.table.query import to_pandas
+from workbench.table.reading import read_run
+from workbench.table.schema import SCHEMA
 
 LIVE_SECONDS = 15.0
 """A run whose ``live.jsonl`` is younger than this is shown as training."""
-
-
-@dataclass(frozen=True)
-class RunView:
-    """One run at one moment: configuration, checkpoints, rows. Immutable; a change makes a new one."""
-
-    run: Run
-    root: Path
-    signature: str
-    steps: tuple[int, ...]
-    frame: pd.DataFrame
-    specs: dict[str, Any]
-    live: bool
-    problems: tuple[str, ...] = ()
-    log_signature: str = ""
-
-    _made: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
-
-    def memo(self, key: Any, make: Callable[[], T]) -> T:
-        """Keep what was made of these rows, as long as the rows stay: scrubbing back draws nothing anew."""
-        if key not in self._made:
-            if len(self._made) >= KEPT:
-                self._made.pop(next(iter(self._made)), None)
-            self._made[key] = make()
-        made: T = self._made[key]
-        return made
-
-    @property
-    def name(self) -> str:
-        return self.run.name
-
-    @property
-    def path(self) -> Path:
-        return self.run.path
-
-    @property
-    def config(self) -> dict[str, Any]:
-        return self.run.config
-
-    @cached_property
-    def trained(self) -> int:
-        """N, the longest prefix length seen in training."""
-        return self.run.trained_length
-
-    @property
-    def shortest(self) -> int:
-        """The shortest prefix length seen in training."""
-        return int(self.config["training"].get("curriculum", {}).get("low", 1))
-
-    @property
-    def n_layers(self) -> int:
-        return int(self.config["model"]["n_layers"])
-
-    @property
-    def n_heads(self) -> int:
-        return int(self.config["model"]["n_heads"])
-
-    @property
-    def task(self) -> str:
-        return str(self.config["task"]["name"])
-
-    @property
-    def question(self) -> str:
-        """The task as a question, or an empty string where the run does not state it."""
-        return str(self.config.get("facts", {}).get("question", ""))
-
-    @property
-    def encoding(self) -> str:
-        return _name(self.config["model"]["positions"])
-
-    @property
-    def positions(self) -> str:
-        """How the model is told positions, in words."""
-        ids = _name(self.config["model"].get("ids", "arange"))
-        how = "" if ids == "arange" else f" + {ids.replace('_', ' ')}"
-        return ("no positions" if self.encoding == "none" else self.encoding) + how
-
-    @cached_property
-    def lengths(self) -> tuple[int, ...]:
-        """Prefix lengths at which the model's accuracy was measured, ascending."""
-        accuracy = self.frame[self.frame["quantity"] == "accuracy"]
-        rows = accuracy if len(accuracy) else self.frame
-        return tuple(sorted(int(n) for n in rows["length"].dropna().unique()))
-
-    @cached_property
-    def measured_steps(self) -> tuple[int, ...]:
-        """Steps that have a verdict, or else any rows, ascending."""
-        verdicts = self.frame[self.frame["quantity"] == "verdict"]
-        rows = verdicts if len(verdicts) else self.frame
-        return tuple(sorted(int(step) for step in rows["step"].unique()))
-
-    @cached_property
-    def measured(self) -> frozenset[str]:
-        """Names of the measurements this run has rows of."""
-        return frozenset(self.frame["measurement"].unique())
-
-    def rows(self, **equals: Any) -> pd.DataFrame:
-        """Rows whose columns equal the given values (or are among the given lists)."""
-        chosen = self.frame
-        for column, value in equals.items():
-            if isinstance(value, (list, tuple, set, frozenset)):
-                chosen = chosen[chosen[column].isin(list(value))]
-            else:
-                chosen = chosen[chosen[column] == value]
-        return chosen
-
-    @property
-    def planned(self) -> int:
-        """Optimizer steps the run is to have."""
-        return int(self.config["training"]["steps"])
-
-    @property
-    def log(self) -> pd.DataFrame:
-        """Loss and accuracies as training went, see :func:`workbench.runs.log.read_log`."""
-        return self.memo(("log", self.log_signature), lambda: read_log(self.path))
-
-    @property
-    def shown_path(self) -> str:
-        """The run folder as the reader would type it."""
-        return shown(self.path)
+READERS = 4
+"""Threads that read runs; more than cores, for half of their time is waiting for one another."""
+EASE = 10.0
+"""Looks at the disk are at least this many times as far apart as one takes."""
+ACROSS = 12
+"""Quantities held for all runs at once."""
 
 
 class Store:
@@ -162,42 +51,41 @@ class Store:
     def __init__(self, roots: Sequence[Path], patience: float = 1.0) -> None:
         self.roots = [Path(root) for root in roots]
         self._patience = patience
-        self._lock = threading.RLock()
+        self._looking = threading.Lock()
         self._views: dict[str, RunView] = {}
         self._problems: list[str] = []
         self._looked = -1e9
+        self._took = 0.0
         self.read_at = 0.0
         self._version = ""
+        self._kept = Kept()
+        self._across: Cache[pd.DataFrame] = Cache(ACROSS)
 
     def refresh(self, force: bool = False) -> str:
-        """Look at the disk (at most once per ``patience``); returns the version of all that is known."""
-        with self._lock:
-            now = time.monotonic()
-            if not force and now - self._looked < self._patience:
-                return self._version
-            views: dict[str, RunView] = {}
-            problems: list[str] = []
-            for root in self.roots:
-                for folder in run_folders(root):
-                    try:
-                        view = self._view(folder, root)
-                    except (RunError, TableError, OSError) as error:
-                        problems.append(str(error))
-                        continue
-                    first = views.setdefault(view.name, view)
-                    if first.path != view.path:
-                        problems.append(f"{first.path} and {view.path} are both the run {view.name}; shown: the first")
-            self._views, self._problems = dict(sorted(views.items())), problems
-            text = "\n".join([*(v.name + v.signature + v.log_signature for v in self._views.values()), *problems])
-            self._version = hashlib.sha256(text.encode()).hexdigest()[:12]
-            self._looked, self.read_at = now, time.time()
+        """Look at the disk (at most once per ``patience``); returns the version of all that is known.
+
+        While one thread looks, the others go on with what is known.
+        """
+        if not self._version:
+            with self._looking:  # the first look is waited for by all
+                if not self._version:
+                    self._look()
             return self._version
+        ease = max(self._patience, EASE * self._took if self._patience else 0.0)
+        if not force and time.monotonic() - self._looked < ease:
+            return self._version
+        if self._looking.acquire(blocking=force or not self._patience):
+            try:
+                self._look()
+            finally:
+                self._looking.release()
+        return self._version
 
     def runs(self) -> dict[str, RunView]:
-        """Runs by name."""
-        with self._lock:
+        """Runs by name, as last seen."""
+        if not self._version or not self._patience:
             self.refresh()
-            return dict(self._views)
+        return dict(self._views)
 
     def run(self, name: str) -> RunView | None:
         """One run, or None where there is none of that name."""
@@ -206,31 +94,82 @@ class Store:
     @property
     def problems(self) -> list[str]:
         """Folders that could not be read, one sentence each."""
-        with self._lock:
-            return list(self._problems)
+        return list(self._problems)
+
+    @property
+    def specs(self) -> dict[str, Any]:
+        """Measurement -> its spec, of the newest version that any run has."""
+        found: dict[str, Any] = {}
+        for run in self.runs().values():
+            for name, spec in run.specs.items():
+                if spec.get("version", 0) >= found.get(name, {}).get("version", 0):
+                    found[name] = spec
+        return dict(sorted(found.items()))
 
     def version(self, name: str) -> tuple[str, str]:
         """Signatures of one run and of its log, or empty strings."""
         view = self.run(name)
         return ("", "") if view is None else (view.signature, view.log_signature)
 
+    def across(self, measurement: str, quantity: str, **equals: Any) -> pd.DataFrame:
+        """Rows of one quantity of all runs that have it, whose columns equal the given values."""
+        runs = [run for run in self.runs().values() if (measurement, quantity) in run.brief.quantities]
+        key = (measurement, quantity, *sorted(equals.items()), *((run.name, run.signature) for run in runs))
+        return self._across(key, lambda: _read_across(runs, measurement, quantity, equals))
+
+    def _look(self) -> None:
+        start = time.monotonic()
+        folders = [(folder, root) for root in self.roots for folder in run_folders(root)]
+        views: dict[str, RunView] = {}
+        problems: list[str] = []
+        with ThreadPoolExecutor(READERS) as pool:  # decoding Parquet leaves the interpreter free
+            for found in pool.map(lambda pair: self._try(*pair), folders):
+                if isinstance(found, str):
+                    problems.append(found)
+                    continue
+                first = views.setdefault(found.name, found)
+                if first.path != found.path:
+                    problems.append(f"{first.path} and {found.path} are both the run {found.name}; shown: the first")
+        text = "\n".join([*(v.name + v.signature + v.log_signature for v in views.values()), *problems])
+        self._views, self._problems = dict(sorted(views.items())), problems
+        self._version = hashlib.sha256(text.encode()).hexdigest()[:12]
+        self._looked, self.read_at = time.monotonic(), time.time()
+        self._took = self._looked - start
+
+    def _try(self, folder: Path, root: Path) -> RunView | str:
+        """The run in a folder, or what is wrong with it."""
+        try:
+            return self._view(folder, root)
+        except (RunError, TableError, OSError) as error:
+            return str(error)
+
     def _view(self, folder: Path, root: Path) -> RunView:
-        sign = signature(folder)
-        run = Run.open(folder, root)
         live = is_live(folder)
-        known = self._views.get(run.name)
+        sign = signature(folder, live)
         log = hashlib.sha256(f"{sign}\n{log_state(folder)}".encode()).hexdigest()[:12]
-        if known is not None and known.path == run.path and known.signature == sign:
+        known = self._views.get(folder.name if folder == root else folder.relative_to(root).as_posix())
+        if known is not None and known.path == folder.absolute() and known.signature == sign:
             return known if known.log_signature == log else replace(known, log_signature=log)
-        table = Table.load(folder)
-        frame = table.frame()
-        frame["run"] = run.name
-        view = RunView(run, root, sign, tuple(run.steps), frame, table.specs, live, tuple(table.problems), log)
+        run = Run.open(folder, root)
+        view = RunView(run, root, sign, tuple(run.steps), make_brief(read_run(folder)), live, log, self._kept)
         try:
             _ = (view.trained, view.n_layers, view.n_heads, view.task, view.encoding)
         except (KeyError, TypeError) as error:
             raise RunError(f"{folder / 'run.json'} is not complete: {error} is missing") from None
         return view
+
+
+def _read_across(runs: Sequence[RunView], measurement: str, quantity: str, equals: Mapping[str, Any]) -> pd.DataFrame:
+    def chosen(run: RunView) -> pa.Table:
+        try:
+            rows = Rows(read_run(run.path).rows).chosen(measurement=measurement, quantity=quantity, **equals)
+        except (TableError, OSError):
+            return SCHEMA.empty_table()
+        names = pa.array([run.name] * rows.num_rows, pa.string())
+        return rows.cast(SCHEMA).set_column(0, SCHEMA.field("run"), names)
+
+    with ThreadPoolExecutor(READERS) as pool:
+        return to_pandas(pa.concat_tables([SCHEMA.empty_table(), *pool.map(chosen, runs)]))
 
 
 def run_folders(root: Path) -> Iterator[Path]:
@@ -243,10 +182,9 @@ def run_folders(root: Path) -> Iterator[Path]:
             below[:] = sorted(name for name in below if not name.startswith("."))
 
 
-def signature(folder: Path) -> str:
+def signature(folder: Path, live: bool) -> str:
     """A short text that changes when the run's configuration, checkpoints or rows do."""
-    text = f"{Table.signature(folder)}\n{is_live(folder)}"
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return hashlib.sha256(f"{Table.signature(folder)}\n{live}".encode()).hexdigest()[:12]
 
 
 def is_live(folder: Path) -> bool:
@@ -255,16 +193,3 @@ def is_live(folder: Path) -> bool:
         return time.time() - (folder / "live.jsonl").stat().st_mtime < LIVE_SECONDS
     except OSError:
         return False
-
-
-def shown(path: Path) -> str:
-    """A path as short as it can be typed from where the dashboard was started."""
-    try:
-        return path.resolve().relative_to(Path.cwd()).as_posix()
-    except ValueError:
-        return str(path)
-
-
-def _name(part: Any) -> str:
-    """The name of a component that is given by name alone, or as an object with settings."""
-    return str(part["name"]) if isinstance(part, dict) else str(part)

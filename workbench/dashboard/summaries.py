@@ -1,36 +1,26 @@
-"""One line per run for the Runs page, made from its rows at the last measured checkpoint."""
+"""One line per run for the Runs page, made from its brief: its rows at the last verdict."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-import pandas as pd
-
+from workbench.dashboard.brief import Brief
 from workbench.dashboard.cursor import Filters, link
-from workbench.dashboard.cursorbar import chance, verdict_at
+from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import slug
-from workbench.dashboard.store import RunView
 from workbench.figures.behaviour import nearest
-from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import MISSING, beyond, interval, proportion, whole
-from workbench.figures.representation import MODE, last_layer, probe_rows
 from workbench.figures.spark import spark_path
 from workbench.figures.template import u_length
-from workbench.figures.verdicts import since_step
 
 SPARK = (180, 28)
 """Size of the accuracy curve's view box."""
 
 
-def last_measured(run: RunView) -> int | None:
-    """The last step with a verdict, or None."""
-    steps = run.rows(quantity="verdict")["step"]
-    return int(steps.max()) if len(steps) else None
-
-
 def summarise(run: RunView) -> dict[str, Any]:
     """A grid row: plain values for sorting, and what the drawn cells need."""
-    step = last_measured(run)
+    brief = run.brief
     row: dict[str, Any] = {
         "name": run.name,
         "href": link(run.name),
@@ -44,37 +34,38 @@ def summarise(run: RunView) -> dict[str, Any]:
         "slug": slug("not measured"),
         "command": f"lengthlens measure {run.shown_path}",
     }
-    if step is None:
+    if brief.last is None:
         return row
-    verdict = verdict_at(run, step)
-    row |= {"verdict": verdict, "slug": slug(verdict), "since": None if verdict == "not fitted" else _since(run)}
-    return row | _accuracy(run, step) | _failure(run, step, verdict) | _pair(run, step)
+    verdict = brief.verdicts[brief.last]
+    row |= {"verdict": verdict, "slug": slug(verdict), "since": None if verdict == "not fitted" else _since(brief)}
+    return row | _accuracy(run) | _failure(brief, verdict) | dict(brief.carries)
 
 
-def _accuracy(run: RunView, step: int) -> dict[str, Any]:
-    rows = run.rows(measurement="behaviour", quantity="accuracy", law="matched", mode="teacher_forced", step=step)
-    rows = rows[rows["value"].notna()].sort_values("length")
-    if rows.empty:
+def _accuracy(run: RunView) -> dict[str, Any]:
+    rows = run.brief.accuracy
+    if not rows:
         return {}
-    lengths = [int(n) for n in rows["length"]]
+    chance = run.brief.chance
+    lengths = [int(row["length"]) for row in rows]
+    values = [float(row["value"]) for row in rows]
     low, high = u_length(lengths[0]), max(u_length(lengths[-1]), u_length(lengths[0]) + 1e-9)
     x = [(u_length(n) - low) / (high - low) for n in lengths]
-    bottom = chance(run) - 0.08
-    end = 1 - (min(1.05, float(rows["value"].iloc[-1])) - bottom) / (1.05 - bottom)
-    inside = rows[rows["length"] == nearest(lengths, run.trained)].iloc[0]
+    bottom = chance - 0.08
+    end = 1 - (min(1.05, values[-1]) - bottom) / (1.05 - bottom)
+    inside = rows[lengths.index(nearest(lengths, run.trained))]
     return {
-        "spark": spark_path(list(rows["value"]), bottom, 1.05, *SPARK, x=x),
+        "spark": spark_path(values, bottom, 1.05, *SPARK, x=x),
         "sparkEnd": round(end * SPARK[1], 2),
         "sparkTrained": round(min(1.0, max(0.0, (u_length(run.trained) - low) / (high - low))) * SPARK[0], 2),
-        "sparkChance": round((1 - (chance(run) - bottom) / (1.05 - bottom)) * SPARK[1], 2),
+        "sparkChance": round((1 - (chance - bottom) / (1.05 - bottom)) * SPARK[1], 2),
         **_cell("inside", inside),
-        **_cell("longest", rows.iloc[-1]),
+        **_cell("longest", rows[-1]),
         "shortestLength": lengths[0],
         "longestLength": lengths[-1],
     }
 
 
-def _cell(name: str, row: pd.Series) -> dict[str, Any]:
+def _cell(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: float(row["value"]),
         f"{name}Text": proportion(float(row["value"])),
@@ -82,42 +73,28 @@ def _cell(name: str, row: pd.Series) -> dict[str, Any]:
     }
 
 
-def _failure(run: RunView, step: int, verdict: str) -> dict[str, Any]:
+def _failure(brief: Brief, verdict: str) -> dict[str, Any]:
     """Where it first fails, on whichever law comes first; ``> n`` where it never does."""
-    rows = run.rows(quantity="failure_length", step=step)
-    seen = rows[(rows["status"] == "ok") & rows["value"].notna()]
-    if verdict == "not fitted" or rows.empty:
+    seen = [float(row["value"]) for row in brief.failure if row["status"] == "ok" and row["value"] is not None]
+    if verdict == "not fitted" or not brief.failure:
         return {"fails": None, "failsText": "no verdict" if verdict == "not fitted" else MISSING}
-    if len(seen):
-        value = float(seen["value"].min())
-        return {"fails": value, "failsText": whole(value), "failed": True}
-    tested = rows["low"].dropna()
-    if tested.empty:
+    if seen:
+        return {"fails": min(seen), "failsText": whole(min(seen)), "failed": True}
+    tested = [float(row["low"]) for row in brief.failure if row["low"] is not None]
+    if not tested:
         return {"fails": None, "failsText": MISSING}
-    return {"fails": 1e12, "failsText": beyond(float(tested.min()))}
+    return {"fails": 1e12, "failsText": beyond(min(tested))}
 
 
-def _pair(run: RunView, step: int) -> dict[str, Any]:
-    """Summary and position as read at the longest length, in the last layer."""
-    try:
-        layer = last_layer(run.frame)
-    except NotMeasured:
-        return {}
-    made: dict[str, Any] = {}
-    for concept in ("summary", "position"):
-        rows = probe_rows(run.frame, concept)
-        rows = rows[(rows["step"] == step) & (rows["layer"] == layer) & (rows["mode"] == MODE[concept])]
-        rows = rows[(rows["control"] == "") & rows["value"].notna()]
-        if len(rows):
-            made[concept] = float(rows.loc[rows["length"].idxmax(), "value"])
-    return made
-
-
-def _since(run: RunView) -> int | None:
-    try:
-        return since_step(run.frame)
-    except NotMeasured:
-        return None
+def _since(brief: Brief) -> int | None:
+    """The first step from which the last verdict has held without interruption."""
+    held, first = None, None
+    for step in sorted(brief.verdicts, reverse=True):
+        held = brief.verdicts[step] if held is None else held
+        if brief.verdicts[step] != held:
+            break
+        first = step
+    return first
 
 
 def matches(row: dict[str, Any], filters: Filters, verdict: bool = True) -> bool:

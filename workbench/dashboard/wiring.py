@@ -10,7 +10,7 @@ from dash.exceptions import PreventUpdate
 
 from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.panels import Panel
-from workbench.dashboard.store import RunView
+from workbench.dashboard.runview import RunView
 
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers

@@ -8,8 +8,8 @@ from typing import Any
 from dash import html
 
 from workbench.dashboard.cursor import Cursor
+from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import command
-from workbench.dashboard.store import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import proportion, whole
 from workbench.figures.sentences import Piece, rail_text, verdict_sentence, why_sentence
@@ -61,7 +61,7 @@ def why(run: RunView, cursor: Cursor) -> list[Any]:
         ("why", *at),
         lambda: why_sentence(run.frame, step=cursor.step, trained=run.trained, layer=cursor.layer, head=cursor.head),
     )
-    if not parts and len(run.frame):
+    if not parts and run.brief.rows:
         return [command(f"lengthlens measure {run.shown_path}")]
     return pieces(parts)
 

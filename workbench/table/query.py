@@ -145,7 +145,7 @@ class Table:
             cursor.execute(_JOINED_VIEW)
             cursor.execute("BEGIN TRANSACTION READ ONLY")
             answer = cursor.sql(query, params=list(parameters))
-            return _to_pandas(pa.table({}) if answer is None else answer.to_arrow_table())
+            return to_pandas(pa.table({}) if answer is None else answer.to_arrow_table())
         finally:
             cursor.close()
 
@@ -260,7 +260,7 @@ def _shown(equals: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in equals.items())
 
 
-def _to_pandas(table: pa.Table) -> pd.DataFrame:
+def to_pandas(table: pa.Table) -> pd.DataFrame:
     """As pandas would read it itself: integers int64, or float64 where some are null; sums are floats.
 
     The narrow integers of the schema would overflow in arithmetic, pandas' masked ones are objects to

@@ -12,8 +12,8 @@ from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.cursorpage import CursorPage
 from workbench.dashboard.headgrid import grid_shell
 from workbench.dashboard.panels import BY_ID, COLUMNS, GRAPHS, PANELS, ROWS
+from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import command, icon
-from workbench.dashboard.store import RunView
 from workbench.dashboard.wiring import PARTS, browser, place
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str,
             className="headline",
             **{"aria-live": "polite"},
         ),
-        *(evidence(run) if len(run.frame) else [unmeasured(run), training(run)]),
+        *(evidence(run) if run.brief.rows else [unmeasured(run), training(run)]),
         html.Div(
             [
                 html.Div(
@@ -48,7 +48,7 @@ def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str,
             ],
             className="matrix attention-row",
         ),
-        *([training(run)] if len(run.frame) else []),
+        *([training(run)] if run.brief.rows else []),
     ]
 
 

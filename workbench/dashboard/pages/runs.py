@@ -13,8 +13,8 @@ from dash import Dash, Input, Output, ctx, dcc, html, no_update
 
 from workbench.dashboard.cursor import VERDICTS, Filters, check_filters, read_filters, write_filters
 from workbench.dashboard.registry import Drawn, FreePage, Visit
+from workbench.dashboard.runview import RunView, shown
 from workbench.dashboard.shell import banner, chevron, command, glyph, icon, problems, slug
-from workbench.dashboard.store import RunView, shown
 from workbench.figures.labels import whole
 
 if TYPE_CHECKING:

@@ -1,0 +1,168 @@
+"""What the dashboard keeps of every run's rows: enough for its line on the Runs page, in a few kilobytes.
+
+A folder may hold millions of rows. They are read once per state of a run to make its :class:`Brief`, and again
+only when the run is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from workbench.table.reading import Reading, merged_specs
+
+PROBES = {
+    "summary": ("probes.summary", "summary_decodability", "output_summary", "transfer"),
+    "position": ("probes.position", "position_decodability", "log_i", "refit"),
+}
+"""Concept -> measurement, quantity, target and mode of the value that the line shows."""
+
+
+@dataclass(frozen=True)
+class Brief:
+    """The essence of a run's rows.
+
+    Attributes:
+        rows: how many there are.
+        quantities: (measurement, quantity) of everything measured.
+        verdicts: step -> verdict.
+        steps: steps with a verdict, or else with any rows, ascending.
+        lengths: prefix lengths with an accuracy, or else with any rows, ascending.
+        chance: the lowest chance level of the accuracies, 0 where it is not stated.
+        accuracy: at the last verdict: length, value, low and high on the matched law, by length.
+        failure: at the last verdict: value, low and status of each failure length.
+        carries: at the last verdict, last layer and longest length: ``summary`` and ``position``.
+        specs: measurement -> its spec.
+        problems: what is damaged and left out, a sentence each.
+    """
+
+    rows: int = 0
+    quantities: frozenset[tuple[str, str]] = frozenset()
+    verdicts: Mapping[int, str] = field(default_factory=dict)
+    steps: tuple[int, ...] = ()
+    lengths: tuple[int, ...] = ()
+    chance: float = 0.0
+    accuracy: tuple[Mapping[str, Any], ...] = ()
+    failure: tuple[Mapping[str, Any], ...] = ()
+    carries: Mapping[str, float] = field(default_factory=dict)
+    specs: Mapping[str, Any] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+    @property
+    def measured(self) -> frozenset[str]:
+        """Names of the measurements there are rows of."""
+        return frozenset(measurement for measurement, _ in self.quantities)
+
+    @property
+    def last(self) -> int | None:
+        """The last step with a verdict, or None."""
+        return max(self.verdicts, default=None)
+
+
+def make_brief(reading: Reading) -> Brief:
+    """The brief of a run's rows."""
+    specs, problems = merged_specs([reading]), tuple(reading.problems)
+    if not reading.rows.num_rows:
+        return Brief(specs=specs, problems=problems)
+    rows = Rows(reading.rows)
+    verdicts = _verdicts(rows)
+    accuracy = rows.where(quantity="accuracy")
+    last = max(verdicts, default=-1)
+    main = rows.where(quantity="accuracy", step=last, measurement="behaviour", law="matched", mode="teacher_forced")
+    chance = rows.table["value"].to_numpy()[rows.where(quantity="chance")]
+    chance = chance[~np.isnan(chance)]
+    found = rows.listed(main, "length", "value", "low", "high")
+    return Brief(
+        rows=reading.rows.num_rows,
+        quantities=rows.pairs(),
+        verdicts=verdicts,
+        steps=tuple(sorted(verdicts)) or rows.distinct("step"),
+        lengths=rows.distinct("length", accuracy if accuracy.any() else None),
+        chance=float(chance.min()) if len(chance) else 0.0,
+        accuracy=tuple(sorted((row for row in found if row["value"] is not None), key=lambda row: row["length"])),
+        failure=tuple(rows.listed(rows.where(quantity="failure_length", step=last), "value", "low", "status")),
+        carries=_carries(rows, last),
+        specs=specs,
+        problems=problems,
+    )
+
+
+class Rows:
+    """Rows as numpy columns, text as its codes: a run has thousands of rows that repeat few texts.
+
+    Args:
+        table: rows as :data:`workbench.table.files.ENCODED`.
+    """
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table.unify_dictionaries().combine_chunks()
+        self._codes: dict[str, tuple[NDArray[Any], dict[str, int]]] = {}
+
+    def where(self, **equals: str | int) -> NDArray[np.bool_]:
+        """Which rows have columns that equal the given values."""
+        keep = np.ones(self.table.num_rows, dtype=bool)
+        for column, value in equals.items():
+            if isinstance(value, str):
+                codes, known = self.coded(column)
+                keep &= codes == known.get(value, -1)
+            else:
+                keep &= self.table[column].to_numpy() == value
+        return keep
+
+    def coded(self, column: str) -> tuple[NDArray[Any], dict[str, int]]:
+        """A text column's codes, and the code of each text."""
+        if column not in self._codes:
+            chunk = self.table[column].chunk(0)
+            known = {text: code for code, text in enumerate(chunk.dictionary.to_pylist())}
+            self._codes[column] = chunk.indices.to_numpy(zero_copy_only=False), known
+        return self._codes[column]
+
+    def chosen(self, **equals: str | int) -> pa.Table:
+        """The rows of :meth:`where`, with all columns."""
+        return self.table.take(np.flatnonzero(self.where(**equals)))
+
+    def listed(self, keep: NDArray[np.bool_], *columns: str) -> list[dict[str, Any]]:
+        """Some columns of the chosen rows, as plain values."""
+        listed: list[dict[str, Any]] = self.table.select(list(columns)).take(np.flatnonzero(keep)).to_pylist()
+        return listed
+
+    def distinct(self, column: str, keep: NDArray[np.bool_] | None = None) -> tuple[int, ...]:
+        """The values of an integer column, ascending, without null."""
+        values = self.table[column].to_numpy()
+        values = np.unique(values if keep is None else values[keep])
+        return tuple(int(value) for value in values if not np.isnan(value))
+
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """(measurement, quantity) of everything there."""
+        first, measurements = self.coded("measurement")
+        second, quantities = self.coded("quantity")
+        here = np.unique(first.astype(np.int64) * len(quantities) + second)
+        names, others = list(measurements), list(quantities)
+        return frozenset((names[pair // len(others)], others[pair % len(others)]) for pair in here.tolist())
+
+
+def _verdicts(rows: Rows) -> dict[int, str]:
+    found = rows.listed(rows.where(measurement="behaviour", quantity="verdict"), "step", "label")
+    return {row["step"]: row["label"] for row in found}
+
+
+def _carries(rows: Rows, step: int) -> dict[str, float]:
+    """What is read at the longest length in the last layer that either probe has."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for concept, (measurement, quantity, target, _) in PROBES.items():
+        keep = rows.where(step=step, quantity=quantity, target=target, measurement=measurement, law="matched")
+        found[concept] = rows.listed(keep, "length", "layer", "mode", "control", "value")
+    last = max((row["layer"] for part in found.values() for row in part), default=-1)
+    made: dict[str, float] = {}
+    for concept, part in found.items():
+        mode = PROBES[concept][3]
+        usable = [row for row in part if (row["layer"], row["mode"], row["control"]) == (last, mode, "")]
+        usable = [row for row in usable if row["value"] is not None]
+        if usable:
+            made[concept] = float(max(usable, key=lambda row: row["length"])["value"])
+    return made

@@ -1,0 +1,208 @@
+"""One run as the dashboard sees it: configuration and brief at once, rows when asked for."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Generic, TypeVar, cast
+
+import pandas as pd
+
+from workbench.dashboard.brief import Brief
+from workbench.runs.folder import Run
+from workbench.runs.log import read_log
+from workbench.table.errors import TableError
+from workbench.table.query import to_pandas
+from workbench.table.reading import read_run
+from workbench.table.schema import SCHEMA
+
+T = TypeVar("T")
+
+FRAMES = 24
+"""Runs whose rows are held in memory, some 6 MB each; the one longest unused goes first."""
+DRAWINGS = 3000
+"""Drawings held, some 30 kB each."""
+
+
+class Cache(Generic[T]):
+    """What was made, by key; the longest unused goes first. Several threads may ask at once."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held: OrderedDict[Any, T] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __call__(self, key: Any, make: Callable[[], T]) -> T:
+        """What is held under a key, made if there is nothing."""
+        with self._lock:
+            if key in self._held:
+                self._held.move_to_end(key)
+                return self._held[key]
+        made = make()  # outside the lock: making may take long, and twice does no harm
+        with self._lock:
+            self._held[key] = made
+            while len(self._held) > self._most:
+                self._held.popitem(last=False)
+        return made
+
+
+class Kept:
+    """What all runs of a store share memory for."""
+
+    def __init__(self, frames: int = FRAMES, drawings: int = DRAWINGS) -> None:
+        self.frames: Cache[pd.DataFrame] = Cache(frames)
+        self._drawings: Cache[Any] = Cache(drawings)
+
+    def drawings(self, key: Any, make: Callable[[], T]) -> T:
+        """A drawing, or anything else small that was made of rows."""
+        return cast(T, self._drawings(key, make))
+
+
+def read_frame(path: Path, name: str) -> pd.DataFrame:
+    """All rows of a run that count, under its name here; none where the folder has gone or cannot be read."""
+    try:
+        frame = to_pandas(read_run(path).rows.cast(SCHEMA))
+    except (TableError, OSError):
+        frame = to_pandas(SCHEMA.empty_table())
+    frame["run"] = name
+    return frame
+
+
+@dataclass(frozen=True)
+class RunView:
+    """One run at one moment: configuration, checkpoints, rows. Immutable; a change makes a new one."""
+
+    run: Run
+    root: Path
+    signature: str
+    steps: tuple[int, ...]
+    brief: Brief
+    live: bool
+    log_signature: str
+    kept: Kept = field(compare=False, repr=False)
+
+    def memo(self, key: Any, make: Callable[[], T]) -> T:
+        """Keep what was made of these rows, as long as the rows stay: scrubbing back draws nothing anew."""
+        return self.kept.drawings((self.name, self.signature, key), make)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """All rows, read when first asked for; an empty frame where they have gone meanwhile."""
+        return self.kept.frames((self.name, self.signature), lambda: read_frame(self.path, self.name))
+
+    @property
+    def specs(self) -> Mapping[str, Any]:
+        """Measurement -> its spec."""
+        return self.brief.specs
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What of its rows is damaged and left out."""
+        return self.brief.problems
+
+    @property
+    def name(self) -> str:
+        return self.run.name
+
+    @property
+    def path(self) -> Path:
+        return self.run.path
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return self.run.config
+
+    @cached_property
+    def trained(self) -> int:
+        """N, the longest prefix length seen in training."""
+        return self.run.trained_length
+
+    @property
+    def shortest(self) -> int:
+        """The shortest prefix length seen in training."""
+        return int(self.config["training"].get("curriculum", {}).get("low", 1))
+
+    @property
+    def n_layers(self) -> int:
+        return int(self.config["model"]["n_layers"])
+
+    @property
+    def n_heads(self) -> int:
+        return int(self.config["model"]["n_heads"])
+
+    @property
+    def task(self) -> str:
+        return str(self.config["task"]["name"])
+
+    @property
+    def question(self) -> str:
+        """The task as a question, or an empty string where the run does not state it."""
+        return str(self.config.get("facts", {}).get("question", ""))
+
+    @property
+    def encoding(self) -> str:
+        return _name(self.config["model"]["positions"])
+
+    @property
+    def positions(self) -> str:
+        """How the model is told positions, in words."""
+        ids = _name(self.config["model"].get("ids", "arange"))
+        how = "" if ids == "arange" else f" + {ids.replace('_', ' ')}"
+        return ("no positions" if self.encoding == "none" else self.encoding) + how
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Prefix lengths at which the model's accuracy was measured, ascending."""
+        return self.brief.lengths
+
+    @property
+    def measured_steps(self) -> tuple[int, ...]:
+        """Steps that have a verdict, or else any rows, ascending."""
+        return self.brief.steps
+
+    @property
+    def measured(self) -> frozenset[str]:
+        """Names of the measurements this run has rows of."""
+        return self.brief.measured
+
+    def rows(self, **equals: Any) -> pd.DataFrame:
+        """Rows whose columns equal the given values (or are among the given lists)."""
+        chosen = self.frame
+        for column, value in equals.items():
+            if isinstance(value, (list, tuple, set, frozenset)):
+                chosen = chosen[chosen[column].isin(list(value))]
+            else:
+                chosen = chosen[chosen[column] == value]
+        return chosen
+
+    @property
+    def planned(self) -> int:
+        """Optimizer steps the run is to have."""
+        return int(self.config["training"]["steps"])
+
+    @property
+    def log(self) -> pd.DataFrame:
+        """Loss and accuracies as training went, see :func:`workbench.runs.log.read_log`."""
+        return self.memo(("log", self.log_signature), lambda: read_log(self.path))
+
+    @property
+    def shown_path(self) -> str:
+        """The run folder as the reader would type it."""
+        return shown(self.path)
+
+
+def shown(path: Path) -> str:
+    """A path as short as it can be typed from where the dashboard was started."""
+    try:
+        return path.resolve().relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return str(path)
+
+
+def _name(part: Any) -> str:
+    """The name of a component that is given by name alone, or as an object with settings."""
+    return str(part["name"]) if isinstance(part, dict) else str(part)
