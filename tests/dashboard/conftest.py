@@ -29,6 +29,6 @@ def small_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def answers(small_root: Path) -> Iterator[Answers]:
-    made = Answers(Store([small_root]), Worker(), "fake_jobs:attention")
+    made = Answers(Store([small_root]), Worker())
     yield made
     made.worker.close()

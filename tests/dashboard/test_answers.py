@@ -1,4 +1,4 @@
-"""What the server answers, asked directly: pages, rows, panels, words, attention."""
+"""What the server answers, asked directly: pages, rows, panels, words."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from workbench.dashboard import words
 from workbench.dashboard.answers import READY, STATE, TABLE, Answers
 from workbench.dashboard.cursor import Cursor, Filters
 from workbench.dashboard.cursorbar import bar, ribbon, verdict_at
+from workbench.dashboard.drawing import At
 from workbench.dashboard.panels import BY_ID, GRAPHS, PANELS
 from workbench.dashboard.store import RunView, Store
 from workbench.dashboard.summaries import matches
@@ -61,7 +62,7 @@ def test_the_run_page_has_every_panel_once(answers: Answers) -> None:
     content, nav, here = answers.page("/run", "?run=majority-nope-s0&step=1000")
     found = ids(content)
     assert len(found) == len(set(found))
-    assert {f"{panel.id}-panel" for panel in PANELS} | {"attention-panel", "cursorbar"} <= set(found)
+    assert {f"{panel.id}-panel" for panel in PANELS} | {"cursorbar"} <= set(found)
     assert [link.children for link in nav] == ["Runs", "Run"]
     assert here == {"run": "majority-nope-s0", "title": "majority-nope-s0 · LengthLens", "waits": False}
 
@@ -159,7 +160,9 @@ def test_counts_ignore_the_verdict_filter_only() -> None:
 @pytest.mark.parametrize("panel", GRAPHS, ids=lambda p: p.id)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_panel_draws(answers: Answers, robust: RunView, cursor: Cursor, panel: Any, theme: str) -> None:
-    figure, table, state, said, alt, body = answers.panel(panel, robust, cursor, {"theme": theme, "size": 12}, "figure")
+    figure, table, state, said, alt, body = answers.panel(
+        panel, At(robust, cursor), {"theme": theme, "size": 12}, "figure"
+    )
     assert isinstance(go.Figure(figure), go.Figure)
     assert (table, state, body) == ([], [], READY)
     assert said
@@ -168,17 +171,17 @@ def test_every_panel_draws(answers: Answers, robust: RunView, cursor: Cursor, pa
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda p: p.id)
 def test_every_panel_has_a_table(answers: Answers, robust: RunView, cursor: Cursor, panel: Any) -> None:
-    made = (answers.head_grid if panel.id == "head-grid" else answers.panel)(panel, robust, cursor, LIGHT, "table")
+    made = (answers.heads if panel.form == "heads" else answers.panel)(panel, At(robust, cursor), LIGHT, "table")
     assert TABLE in made
-    assert f"{len(panel.data(robust, cursor)):,} rows" in texts(made[2 if panel.id == "head-grid" else 1])
+    assert f"{len(panel.data(At(robust, cursor))):,} rows" in texts(made[2 if panel.id == "head-grid" else 1])
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda p: p.id)
 def test_a_snippet_draws_the_same_figure(robust: RunView, cursor: Cursor, panel: Any) -> None:
     scope: dict[str, Any] = {}
-    *lines, last = panel.snippet(robust, cursor).strip().splitlines()
+    *lines, last = panel.snippet(At(robust, cursor)).strip().splitlines()
     exec("\n".join([*lines, f"made = {last}"]), scope)
-    drawn = panel.draw(robust, cursor, "light", 11, line=True)
+    drawn = panel.draw(At(robust, cursor), "light", 11, line=True)
     # a run opened on its own is called by its folder, inside a root by its path below it: here the same
     assert json.loads(scope["made"].to_json())["data"] == json.loads(drawn.to_json())["data"]
 
@@ -186,7 +189,7 @@ def test_a_snippet_draws_the_same_figure(robust: RunView, cursor: Cursor, panel:
 def test_a_panel_without_rows_names_the_folder_and_the_command(answers: Answers, cursor: Cursor) -> None:
     bare = answers.store.run("majority-learned-s0")
     assert bare is not None
-    _, _, state, _, _, body = answers.panel(BY_ID["accuracy-training"], bare, cursor, LIGHT, "figure")
+    _, _, state, _, _, body = answers.panel(BY_ID["accuracy-training"], At(bare, cursor), LIGHT, "figure")
     assert body == STATE
     assert "measurements/" in texts(state)
     assert "--only behaviour" in texts(state)
@@ -194,10 +197,10 @@ def test_a_panel_without_rows_names_the_folder_and_the_command(answers: Answers,
 
 def test_a_panel_is_drawn_once_per_place(answers: Answers, robust: RunView, cursor: Cursor) -> None:
     panel = BY_ID["accuracy-length"]
-    first = answers.panel(panel, robust, cursor, LIGHT, "figure")[0]
+    first = answers.panel(panel, At(robust, cursor), LIGHT, "figure")[0]
     moved = Cursor(cursor.run, cursor.step, 5, 1, 2)
-    assert answers.panel(panel, robust, moved, LIGHT, "figure")[0] is first
-    assert answers.panel(panel, robust, Cursor(cursor.run, 3000, 5), LIGHT, "figure")[0] is not first
+    assert answers.panel(panel, At(robust, moved), LIGHT, "figure")[0] is first
+    assert answers.panel(panel, At(robust, Cursor(cursor.run, 3000, 5)), LIGHT, "figure")[0] is not first
 
 
 def test_a_step_move_leaves_the_first_column_alone() -> None:
@@ -207,7 +210,7 @@ def test_a_step_move_leaves_the_first_column_alone() -> None:
 
 
 def test_the_head_grid_marks_the_chosen_head(answers: Answers, robust: RunView, cursor: Cursor) -> None:
-    cells, style, _, _, said, body = answers.head_grid(BY_ID["head-grid"], robust, cursor, LIGHT, "figure")
+    cells, style, _, _, said, body = answers.heads(BY_ID["head-grid"], At(robust, cursor), LIGHT, "figure")
     buttons = [c.to_plotly_json()["props"] for c in cells if type(c).__name__ == "Button"]
     assert [b["data-pick-head"] for b in buttons if b["aria-pressed"] == "true"] == ["0.1"]
     assert len(buttons) == 8
@@ -250,48 +253,3 @@ def _walk(component: Any) -> Any:
 
 def test_stores_become_a_cursor() -> None:
     assert cursor_of("r", 100, 50, "1.3", "score", 2) == Cursor("r", 100, 50, 1, 3, "score", 2)
-
-
-# ---- attention -----------------------------------------------------------------------------------
-def test_attention_comes_from_the_worker(answers: Answers, robust: RunView) -> None:
-    at = Cursor(robust.name, 1000, 50, 0, 1, sample=4)
-    key = answers.ask(robust, at)
-    answers.worker.wait(key, 60)
-    made = answers.attention(key, robust, at, LIGHT, "figure")
-    assert (made["class"], made["poll"]) == (READY, True)
-    assert "length 50" in made["slice"]
-    assert len(made["strip"][1].children) == 51
-    assert "L0 H1" in texts(made["note"])
-    score = answers.attention(key, robust, Cursor(robust.name, 1000, 50, 0, 1, "score", 4), LIGHT, "figure")
-    assert score["figure"].layout.meta["title"] == "Attention score"
-    assert answers.attention(key, robust, at, LIGHT, "table")["class"] == TABLE
-
-
-def test_an_attention_error_stands_in_its_place(small_root: Path, robust: RunView) -> None:
-    answers = Answers(Store([small_root]), Worker(), "fake_jobs:nothing")
-    at = Cursor(robust.name, 1000, 50)
-    key = answers.ask(robust, at)
-    answers.worker.wait(key, 60)
-    made = answers.attention(key, robust, at, LIGHT, "figure")
-    answers.worker.close()
-    assert made["class"] == STATE
-    assert "This could not be computed" in texts(made["state"])
-
-
-def test_a_sequence_too_long_to_draw_says_so(answers: Answers, robust: RunView) -> None:
-    made = answers.attention("key", robust, Cursor(robust.name, 1000, 4096), LIGHT, "figure")
-    assert made["class"] == STATE
-    assert "at most 2,048 positions" in texts(made["state"])
-
-
-def test_a_pattern_beyond_512_positions_is_drawn_pooled(answers: Answers, robust: RunView) -> None:
-    at = Cursor(robust.name, 1000, 700)
-    key = answers.ask(robust, at)
-    answers.worker.wait(key, 60)
-    made = answers.attention(key, robust, at, LIGHT, "figure")
-    assert made["class"] == READY
-    assert "2 × 2 positions" in made["slice"]
-
-
-def test_before_anything_is_asked_the_place_is_held(answers: Answers, robust: RunView, cursor: Cursor) -> None:
-    assert answers.attention(None, robust, cursor, LIGHT, "figure")["class"] == "body first"

@@ -26,7 +26,7 @@ LINK = "run=majority-nope-s0&step=1000&len=200&head=1&layer=0"
 
 @pytest.fixture(scope="module")
 def client(small_root: Path) -> Iterator[FlaskClient]:
-    app = create_app(small_root, sample="fake_jobs:attention")
+    app = create_app(small_root)
     yield app.server.test_client()
     app.server.extensions["lengthlens"].worker.close()
 
@@ -95,7 +95,7 @@ def test_fonts_come_with_their_licences(client: FlaskClient) -> None:
         assert "SIL Open Font License" in (ASSETS / "fonts" / f"{font}-OFL.txt").read_text()
 
 
-@pytest.mark.parametrize("panel", [*[p.id for p in PANELS], "attention"])
+@pytest.mark.parametrize("panel", [p.id for p in PANELS])
 def test_every_panel_exports_rows_figure_and_snippet(client: FlaskClient, panel: str, tmp_path: Path) -> None:
     answer = client.get(f"/data/{panel}.csv?{LINK}")
     assert answer.status_code == 200
@@ -114,7 +114,7 @@ def test_every_panel_exports_rows_figure_and_snippet(client: FlaskClient, panel:
     [
         ("/data/failure.csv?run=nothing", "there is no run 'nothing' here"),
         (f"/data/rainbow.csv?{LINK}", "there is no panel 'rainbow'; the panels are accuracy-training"),
-        (f"/data/failure.xls?{LINK}", "the exports are csv, json and py"),
+        (f"/data/failure.xls?{LINK}", "the exports are csv, parquet, json and py"),
         ("/data/failure.csv?run=majority-learned-s0", "No rows of behaviour"),
     ],
 )

@@ -26,7 +26,7 @@ TIMEOUT = 60_000
 
 @pytest.fixture(scope="module")
 def address(small_root: Path) -> Iterator[str]:
-    with served(small_root, "fake_jobs:attention") as made:
+    with served(small_root) as made:
         yield made
 
 
@@ -196,23 +196,8 @@ def test_a_head_is_chosen_in_the_grid_and_everywhere_else(run_page: Any) -> None
     settled(page, lambda: "layer=1&head=3" in page.url)
 
 
-def test_attention_is_sampled_when_it_comes_into_view(run_page: Any, address: str) -> None:
-    page = run_page
-    page.locator("#attention-panel").scroll_into_view_if_needed()
-    page.wait_for_selector("#attention-body.ready")
-    assert page.locator("#attention-strip .tokens span").count() == 64
-    assert "one sequence, length 200" in page.inner_text("#attention-slice")
-    first = page.inner_text("#attention-strip")
-    page.click("#resample")
-    settled(page, lambda: "sample=1" in page.url)
-    settled(page, lambda: page.inner_text("#attention-strip") not in ("", first))
-    page.get_by_text("Score", exact=True).click()
-    settled(page, lambda: "view=score" in page.url)
-    settled(page, lambda: "nats" in page.inner_text("#attention-slice"))
-
-
 def test_a_deep_link_restores_the_view(page: Any, address: str) -> None:
-    page.goto(f"{address}/run?run=flip_flop-rotary-s0&step=1000&len=100&layer=1&head=3&view=times_length&sample=2")
+    page.goto(f"{address}/run?run=flip_flop-rotary-s0&step=1000&len=100&layer=1&head=3")
     drawn(page)
     assert page.inner_text("#step-value") == "1,000"
     assert page.inner_text("#length-value") == "100"
@@ -304,7 +289,7 @@ def test_a_panel_by_keyboard_as_table_and_maximised(run_page: Any) -> None:
 
 
 def test_an_empty_folder_shows_commands_until_a_run_appears(page: Any, tmp_path: Path) -> None:
-    with served(tmp_path, "fake_jobs:attention") as address:
+    with served(tmp_path) as address:
         page.goto(f"{address}/")
         page.wait_for_selector(".empty")
         assert "make demo" in page.inner_text(".empty")
@@ -316,7 +301,7 @@ def test_an_empty_folder_shows_commands_until_a_run_appears(page: Any, tmp_path:
 
 def test_a_checkpoint_that_appears_while_one_looks_is_there(page: Any, tmp_path: Path) -> None:
     fakes.build(tmp_path, fakes.FAKES[:1], unmeasured=False, steps=(0, 1000))
-    with served(tmp_path, "fake_jobs:attention") as address:
+    with served(tmp_path) as address:
         page.goto(f"{address}/run?run=majority-nope-s0")
         drawn(page)
         assert page.inner_text("#step-where") == "checkpoint 2 of 2"
@@ -336,7 +321,7 @@ def test_a_run_that_is_being_trained_is_seen_to_grow(page: Any, tmp_path: Path) 
     fake = fakes.UNMEASURED
     path = fakes.write_run(tmp_path, fake, steps=(0, 10))
     fakes.go_on_training(path, fake, (12, 14))
-    with served(tmp_path, "fake_jobs:attention") as address:
+    with served(tmp_path) as address:
         page.goto(f"{address}/run?run={path.name}")
         settled(page, lambda: "Step 14 of 3,000, training now" in page.inner_text("#rail-training"))
         page.wait_for_selector("#loss-body.ready")
@@ -345,16 +330,6 @@ def test_a_run_that_is_being_trained_is_seen_to_grow(page: Any, tmp_path: Path) 
         settled(page, lambda: "Step 90 of 3,000" in page.inner_text("#rail-training"))
         settled(page, lambda: points(page, "loss") != first)
         assert "1 training" in page.inner_text("#status")
-
-
-def test_long_work_shows_progress_and_can_be_cancelled(page: Any, small_root: Path) -> None:
-    with served(small_root, "fake_jobs:slow_attention") as address:
-        page.goto(f"{address}/run?run=majority-learned-s0")
-        page.wait_for_selector("#attention-state .bar")
-        settled(page, lambda: "of 400" in page.inner_text("#attention-state"))
-        page.get_by_role("button", name="Cancel").click()
-        settled(page, lambda: "Cancelled" in page.inner_text("#attention-state"))
-        page.goto("about:blank")
 
 
 def test_help_opens_and_closes(run_page: Any) -> None:

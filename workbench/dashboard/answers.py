@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dash import no_update
 
-from workbench.dashboard import attention, headgrid, panel
+from workbench.dashboard import headgrid, panel
 from workbench.dashboard.cursor import Cursor, Filters, Notice, write_filters
+from workbench.dashboard.drawing import At, Panel
 from workbench.dashboard.pages import runs as runs_page
-from workbench.dashboard.panels import Panel
 from workbench.dashboard.registry import Astray, Visit, page_at, pages
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import nav, problems
@@ -31,12 +32,10 @@ class Answers:
     Attributes:
         store: runs and rows.
         worker: what computes with models.
-        sample: ``"module:function"`` that draws a sequence and its attention.
     """
 
     store: Store
     worker: Worker
-    sample: str = attention.SAMPLE
 
     # ---- pages -----------------------------------------------------------------------------------
     def page(self, path: str, search: str, last: str = "") -> tuple[list[Any], list[Any], dict[str, Any]]:
@@ -108,92 +107,34 @@ class Answers:
             "link": {"path": "/", "run": "", "href": write_filters(filters)},
         }
 
+    def at(self, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> At:
+        """Where a panel is asked; the key ``run2`` of a page's address names the run beside."""
+        return At(run, cursor, self.store.run(extras.get("run2", "")), extras)
+
     # ---- Run ---------------------------------------------------------------------------------------
-    def panel(self, one: Panel, run: RunView, cursor: Cursor, look: dict[str, Any], mode: str) -> tuple[Any, ...]:
+    def panel(self, one: Panel, at: At, look: dict[str, Any], mode: str) -> tuple[Any, ...]:
         """Figure, table, state, slice, spoken description and class of a panel's body."""
+        run = one.place(at).run
         try:
             if mode == "table":
-                return (
-                    no_update,
-                    panel.as_table(one.data(run, cursor), one.title),
-                    [],
-                    no_update,
-                    no_update,
-                    TABLE,
-                )
+                return no_update, panel.as_table(one.data(at), one.title), [], no_update, no_update, TABLE
             theme, size = look["theme"], look["size"]
-            key = (one.id, theme, size, one.version(run), *one.arguments(run, cursor).values())
-            figure = run.memo(key, lambda: one.draw(run, cursor, theme, size).to_plotly_json())
+            figure = run.memo((one.key(at), theme, size), lambda: one.draw(at, theme, size).to_plotly_json())
         except NotMeasured as missing:
             state = panel.not_measured(missing.measurement, missing.message, run.shown_path)
             return no_update, [], state, "", missing.message, STATE
         said = figure["layout"]["meta"]
         return figure, [], [], said["slice"], said["alt"], READY
 
-    def head_grid(self, one: Panel, run: RunView, cursor: Cursor, look: dict[str, Any], mode: str) -> tuple[Any, ...]:
-        """Cells, grid style, table, state, slice and class of the head grid."""
+    def heads(self, one: Panel, at: At, look: dict[str, Any], mode: str) -> tuple[Any, ...]:
+        """Cells, grid style, table, state, slice and class of a head grid."""
+        run = one.place(at).run
         try:
             if mode == "table":
-                table = panel.as_table(one.data(run, cursor), one.title)
-                return no_update, no_update, table, [], no_update, TABLE
-            cells, style, said = headgrid.cells(run, cursor, look["theme"])
+                return no_update, no_update, panel.as_table(one.data(at), one.title), [], no_update, TABLE
+            key = (one.key(at), look["theme"], "cells")
+            cells, style, said = run.memo(key, lambda: headgrid.cells(one, at, look["theme"]))
         except NotMeasured as missing:
             state = panel.not_measured(missing.measurement, missing.message, run.shown_path)
             return [], {}, [], state, "", STATE
         return cells, style, [], [], said, READY
-
-    # ---- attention -----------------------------------------------------------------------------------
-    def ask(self, run: RunView, cursor: Cursor, session: str = "attention") -> str:
-        """Ask the worker for this cursor's pattern; returns the job's key."""
-        return self.worker.submit(self.sample, attention.request(run, cursor), slot=session)
-
-    def attention(
-        self, key: str | None, run: RunView, cursor: Cursor, look: dict[str, Any], mode: str
-    ) -> dict[str, Any]:
-        """All outputs of the attention panel for a job in whatever state it is."""
-        job = self.worker.job(key) if key and not attention.too_long(cursor) else None
-        made: dict[str, Any] = {
-            "figure": no_update,
-            "strip": [],
-            "note": [],
-            "table": [],
-            "state": [],
-            "slice": "",
-            "alt": "",
-            "class": STATE,
-            "poll": True,
-        }
-        if attention.too_long(cursor):
-            return made | {"state": attention.unfit()}
-        if job is None:
-            return made | {"class": "body first"}
-        if job.pending:
-            return made | {
-                "state": attention.waiting(job),
-                "strip": no_update,
-                "note": no_update,
-                "slice": no_update,
-                "alt": no_update,
-                "poll": False,
-            }
-        if job.state != "done":
-            return made | {"state": attention.broken(job, run)}
-        if mode == "table":
-            table = panel.as_table(attention.data(job.result, cursor), "Attention")
-            return made | {
-                "table": table,
-                "class": TABLE,
-                "slice": no_update,
-                "alt": no_update,
-                "note": no_update,
-            }
-        figure = attention.draw(job.result, run, cursor, look["theme"], look["size"])
-        said = figure.layout.meta
-        return made | {
-            "figure": figure,
-            "strip": attention.strip(job.result, look["theme"]),
-            "note": attention.note(job.result, cursor),
-            "slice": f"{said['slice']} \u00b7 one sequence, length {whole(cursor.length)}",
-            "alt": said["alt"],
-            "class": READY,
-        }

@@ -15,7 +15,7 @@ from typing import Any
 from dash import Dash
 from werkzeug.serving import BaseWSGIServer, make_server
 
-from workbench.dashboard import attention, cursorpage, exports, shell, theme, wiring
+from workbench.dashboard import cursorpage, exports, shell, theme, wiring
 from workbench.dashboard.answers import Answers
 from workbench.dashboard.registry import pages
 from workbench.dashboard.store import Store
@@ -24,12 +24,11 @@ from workbench.dashboard.worker import Worker
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
-def create_app(root: Path | Sequence[Path], sample: str = attention.SAMPLE) -> Dash:
+def create_app(root: Path | Sequence[Path]) -> Dash:
     """The dashboard over one or several folders of runs. Reads only; imports no torch.
 
     Args:
         root: folder, or folders, below which runs are found; a folder that is still missing is empty.
-        sample: ``"module:function"`` that the worker is asked for attention patterns.
     """
     roots = [Path(root)] if isinstance(root, str | Path) else [Path(one) for one in root]
     # The model context protocol serves every callback to local agents: nothing a reader's tool should open.
@@ -48,7 +47,7 @@ def create_app(root: Path | Sequence[Path], sample: str = attention.SAMPLE) -> D
     )
     app.index_string = theme.index_string()
     app.layout = shell.layout(roots)
-    answers = Answers(Store(roots), Worker(), sample)
+    answers = Answers(Store(roots), Worker())
     wiring.frame(app, answers)
     cursorpage.connect(app, answers)
     for page in pages():

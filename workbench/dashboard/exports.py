@@ -1,32 +1,78 @@
-"""Plain addresses for what a panel shows: CSV of its rows, its figure as JSON, the snippet that draws it.
+"""Plain addresses for what a panel shows: its rows as CSV and Parquet, its figure as JSON, the snippet that draws it.
 
-``/data/<panel>.csv``, ``.json`` and ``.py`` take the same query string as the page, so a link to a view
-is also a link to its data.
+``/data/<panel>.csv``, ``.parquet``, ``.json`` and ``.py`` take the same query string as the page, so a link to a
+view is also a link to its data. Which panels there are, the pages say.
 """
 
 from __future__ import annotations
 
+import io
 import json
-from typing import Any
+import re
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
 
+import pandas as pd
 import plotly.graph_objects as go
 from flask import Flask, Response, request
 
-from workbench.dashboard import attention
 from workbench.dashboard.answers import Answers
 from workbench.dashboard.cursor import Cursor, parse, resolve
-from workbench.dashboard.panels import BY_ID
+from workbench.dashboard.drawing import SIZE, Panel
+from workbench.dashboard.registry import pages
 from workbench.dashboard.runview import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import whole
 
-ATTENTION_SECONDS = 60.0
-SIZES = {"attention": (900, 620)}
-SIZE = (640, 360)
+KINDS = {
+    "csv": "text/csv",
+    "parquet": "application/vnd.apache.parquet",
+    "json": "application/json",
+    "py": "text/x-python",
+}
 
 
 class Unknown(LookupError):
     """The address names a run, panel or format that does not exist."""
+
+
+@runtime_checkable
+class Computed(Protocol):
+    """A panel whose data are computed for it; its methods raise LookupError where they cannot be had."""
+
+    id: str
+    title: str
+    size: tuple[int, int]
+
+    def rows(self, answers: Answers, run: RunView, cursor: Cursor, asked: Mapping[str, str]) -> pd.DataFrame:
+        """What it shows, as rows."""
+
+    def draw(self, answers: Answers, run: RunView, cursor: Cursor, asked: Mapping[str, str], theme: str) -> go.Figure:
+        """Its figure."""
+
+    def snippet(self, run: RunView, cursor: Cursor, asked: Mapping[str, str]) -> str:
+        """Python that computes and draws the same."""
+
+
+@runtime_checkable
+class Free(Protocol):
+    """A panel of a page without a cursor: everything it shows is in its address."""
+
+    id: str
+    title: str
+    size: tuple[int, int]
+
+    def rows(self, answers: Answers, asked: Mapping[str, str]) -> pd.DataFrame:
+        """What it shows, as rows."""
+
+    def figure(self, answers: Answers, asked: Mapping[str, str], theme: str, size: int) -> go.Figure:
+        """Its figure."""
+
+    def code(self, answers: Answers, asked: Mapping[str, str]) -> str:
+        """Python that draws the same."""
+
+    def where(self, asked: Mapping[str, str]) -> str:
+        """What its picture is of, beyond its title."""
 
 
 def connect(server: Flask, answers: Answers) -> None:
@@ -36,8 +82,13 @@ def connect(server: Flask, answers: Answers) -> None:
     def data(name: str, kind: str) -> Response:
         try:
             return answer(answers, name, kind, request.query_string.decode(), request.args.get("theme", "light"))
-        except (Unknown, NotMeasured) as error:
-            return Response(f"{error}\n", status=404, mimetype="text/plain")
+        except (NotMeasured, LookupError) as error:
+            return Response(f"{error.args[0] if error.args else error}\n", status=404, mimetype="text/plain")
+
+
+def panels() -> dict[str, Any]:
+    """Every panel of every page, by its id."""
+    return {panel.id: panel for page in pages() for panel in page.panels}
 
 
 def answer(answers: Answers, name: str, kind: str, search: str, theme: str = "light") -> Response:
@@ -47,63 +98,99 @@ def answer(answers: Answers, name: str, kind: str, search: str, theme: str = "li
         Unknown: for a run, panel or format that does not exist.
         NotMeasured: without rows there.
     """
-    run = answers.store.run(parse(search).get("run", ""))
-    if run is None:
-        raise Unknown(f"there is no run {parse(search).get('run', '')!r} here")
-    if name not in BY_ID and name != "attention":
-        raise Unknown(f"there is no panel {name!r}; the panels are {', '.join([*BY_ID, 'attention'])}")
-    if kind not in ("csv", "json", "py"):
-        raise Unknown(f"there is no export {kind!r}; the exports are csv, json and py")
-    cursor, _ = resolve(search, run)
-    if kind == "csv":
-        frame = _rows(answers, name, run, cursor)
-        file = f"{run.name.replace('/', '-')}-{name}.csv"
-        return Response(
-            frame.to_csv(index=False),
-            mimetype="text/csv",
-            headers={"Content-Disposition": f'attachment; filename="{file}"'},
-        )
-    if kind == "py":
-        text = attention.snippet(run, cursor) if name == "attention" else BY_ID[name].snippet(run, cursor)
-        return Response(text, mimetype="text/x-python")
-    figure = _figure(answers, name, run, cursor, theme if theme in ("light", "dark") else "light")
-    return Response(json.dumps(picture(figure, name, run, cursor)), mimetype="application/json")
+    known = panels()
+    if name not in known:
+        raise Unknown(f"there is no panel {name!r}; the panels are {', '.join(known)}")
+    if kind not in KINDS:
+        raise Unknown(f"there is no export {kind!r}; the exports are csv, parquet, json and py")
+    theme = theme if theme in ("light", "dark") else "light"
+    export = Export(answers, known[name], parse(search), search)
+    if kind in ("csv", "parquet"):
+        body: Any = to_csv(export.rows()) if kind == "csv" else to_parquet(export.rows())
+        name = {"Content-Disposition": f'attachment; filename="{export.file}.{kind}"'}
+        return Response(body, mimetype=KINDS[kind], headers=name)
+    text = export.snippet() if kind == "py" else json.dumps(export.picture(theme))
+    return Response(text, mimetype=KINDS[kind])
 
 
-def picture(figure: go.Figure, name: str, run: RunView, cursor: Cursor) -> dict[str, Any]:
-    """The figure with what a picture must say on its own: title, slice, run and cursor."""
-    said = figure.layout.meta
-    at = (f"id {run.config['id']}", f"step {whole(cursor.step)}", f"length {whole(cursor.length)}")
-    where = " \u00b7 ".join((run.name, *at))
-    width, height = SIZES.get(name, SIZE)
-    return {
-        "figure": json.loads(figure.to_json()),
-        "title": said["title"],
-        "slice": said["slice"],
-        "where": where,
-        "file": f"{run.name.replace('/', '-')}-{name}",
-        "width": width,
-        "height": height,
-    }
+class Export:
+    """One panel at one address, whichever kind of panel it is.
+
+    Raises:
+        Unknown: if the panel is about a run, and there is none of that name.
+    """
+
+    def __init__(self, answers: Answers, panel: Any, asked: Mapping[str, str], search: str) -> None:
+        self.answers, self.panel, self.asked = answers, panel, asked
+        self.run: RunView | None = None
+        if isinstance(panel, Panel | Computed):
+            self.run = answers.store.run(asked.get("run", ""))
+            if self.run is None:
+                raise Unknown(f"there is no run {asked.get('run', '')!r} here")
+            self.cursor, _ = resolve(search, self.run)
+            self.at = answers.at(self.run, self.cursor, asked)
+        self.file = re.sub(r"[^\w.-]+", "-", f"{self.run.name}-{panel.id}" if self.run else panel.id)
+
+    def rows(self) -> pd.DataFrame:
+        """Exactly what is drawn."""
+        if isinstance(self.panel, Panel):
+            return self.panel.data(self.at)
+        found: pd.DataFrame = self.panel.rows(*self._given())
+        return found
+
+    def snippet(self) -> str:
+        """Python that draws the same."""
+        if isinstance(self.panel, Panel):
+            return self.panel.snippet(self.at)
+        if isinstance(self.panel, Computed) and self.run is not None:
+            return self.panel.snippet(self.run, self.cursor, self.asked)
+        code: str = self.panel.code(self.answers, self.asked)
+        return code
+
+    def picture(self, theme: str) -> dict[str, Any]:
+        """The figure with what a picture must say on its own: title, slice, run and cursor."""
+        figure = self._figure(theme)
+        said = figure.layout.meta or {}
+        width, height = getattr(self.panel, "size", SIZE)
+        return {
+            "figure": json.loads(figure.to_json()),
+            "title": said.get("title", self.panel.title),
+            "slice": said.get("slice", ""),
+            "where": self._where(),
+            "file": self.file,
+            "width": width,
+            "height": height,
+        }
+
+    def _given(self) -> tuple[Any, ...]:
+        if isinstance(self.panel, Computed) and self.run is not None:
+            return self.answers, self.run, self.cursor, self.asked
+        return self.answers, self.asked
+
+    def _figure(self, theme: str) -> go.Figure:
+        if isinstance(self.panel, Panel):
+            return self.panel.draw(self.at, theme, 11, line=True)
+        if isinstance(self.panel, Computed):
+            return self.panel.draw(*self._given(), theme)
+        found: go.Figure = self.panel.figure(*self._given(), theme, 11)
+        return found
+
+    def _where(self) -> str:
+        if self.run is None:
+            text: str = self.panel.where(self.asked)
+            return text
+        place = self.panel.place(self.at) if isinstance(self.panel, Panel) else self.at
+        step, length = whole(place.cursor.step), whole(place.cursor.length)
+        return " \u00b7 ".join((place.run.name, f"id {place.run.config['id']}", f"step {step}", f"length {length}"))
 
 
-def _rows(answers: Answers, name: str, run: RunView, cursor: Cursor) -> Any:
-    if name != "attention":
-        return BY_ID[name].data(run, cursor)
-    return attention.data(_sampled(answers, run, cursor), cursor)
+def to_csv(rows: pd.DataFrame) -> str:
+    """Rows as CSV; columns of lists as JSON."""
+    return rows.to_csv(index=False)
 
 
-def _figure(answers: Answers, name: str, run: RunView, cursor: Cursor, theme: str) -> go.Figure:
-    if name != "attention":
-        return BY_ID[name].draw(run, cursor, theme, 11, line=True)
-    return attention.draw(_sampled(answers, run, cursor), run, cursor, theme, 11)
-
-
-def _sampled(answers: Answers, run: RunView, cursor: Cursor) -> dict[str, Any]:
-    if attention.too_long(cursor):
-        raise Unknown(f"a pattern has at most {attention.LONGEST} positions; choose a shorter prefix length")
-    job = answers.worker.wait(answers.ask(run, cursor, session="export"), ATTENTION_SECONDS)
-    if job is None or job.state != "done":
-        raise Unknown(job.error if job is not None and job.error else "the pattern is not there yet; ask again")
-    result: dict[str, Any] = job.result
-    return result
+def to_parquet(rows: pd.DataFrame) -> bytes:
+    """Rows as Parquet, each column of one type."""
+    data = io.BytesIO()
+    rows.convert_dtypes(convert_floating=False).to_parquet(data, index=False)
+    return data.getvalue()

@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 from dash import html
 
 from workbench import figures
-from workbench.dashboard.cursor import Cursor
+from workbench.dashboard.drawing import At, Panel
 from workbench.dashboard.panel import definition, frame, spoken
-from workbench.dashboard.panels import Panel
-from workbench.dashboard.runview import RunView
 from workbench.figures.labels import head_name, interval, whole
 from workbench.figures.spark import spark_svg
 from workbench.figures.template import u_length
-from workbench.figures.tokens import cell_colours
+from workbench.figures.tokens import cell_colours, difference_colours
 
 
-def grid_shell(panel: Panel, run: RunView) -> html.Section:
+def grid_shell(panel: Panel, specs: Mapping[str, Any]) -> html.Section:
     """The panel, before anything is drawn."""
     body = [html.Div(id=f"{panel.id}-grid", className="heads", role="group", **{"aria-label": panel.title})]
-    return frame(panel.id, panel.title, definition(panel, run.specs), body, name=spoken(panel))
+    return frame(panel.id, panel.title, definition(panel, specs), body, name=spoken(panel))
 
 
-def cells(run: RunView, cursor: Cursor, theme: str) -> tuple[list[Any], dict[str, str], str]:
+def cells(panel: Panel, at: At, theme: str) -> tuple[list[Any], dict[str, str], str]:
     """The buttons, the grid's style, and the slice text.
 
     Raises:
         NotMeasured: without rows at the cursor.
     """
-    grid = figures.head_grid(run.frame, step=cursor.step, length=cursor.length)
+    place = panel.place(at)
+    where = {"step": place.cursor.step, "length": place.cursor.length}
+    frames = [source.frame for source in panel.sources(at)]
+    grid = (figures.head_grid if len(frames) == 1 else figures.head_grid_difference)(*frames, **where)
+    chosen = (place.cursor.layer, place.cursor.head)
     heads = sorted({int(h) for h in grid["head"]})
     layers = sorted({int(layer) for layer in grid["layer"]})
     by_place = {(int(r["layer"]), int(r["head"])): r for r in grid.to_dict("records")}
@@ -41,26 +44,29 @@ def cells(run: RunView, cursor: Cursor, theme: str) -> tuple[list[Any], dict[str
         children.append(html.Span(f"layer {layer}", className="layer-name num"))
         for head in heads:
             row = by_place.get((layer, head))
-            chosen = (layer, head) == (cursor.layer, cursor.head)
-            children.append(_cell(row, chosen, theme) if row is not None else html.Span())
+            children.append(_cell(row, (layer, head) == chosen, theme) if row is not None else html.Span())
     style = {
         "gridTemplateColumns": f"max-content repeat({len(heads)}, minmax(0, 1fr))",
         "gridTemplateRows": f"max-content repeat({len(layers)}, minmax(34px, 1fr))",
     }
-    return children, style, "line: length"
+    return children, style, "line: length" if len(frames) == 1 else "same layer and head"
 
 
 def _cell(row: dict[str, Any], chosen: bool, theme: str) -> html.Button:
     name = head_name(int(row["layer"]), int(row["head"]))
     defined = not pd.isna(row["share"])
-    fill, ink = cell_colours(float(row["share"]), theme) if defined else ("var(--sunken)", "var(--ink3)")
-    limits = interval(row["low"], row["high"], 3)
-    note = f"{row['status']}: {row['note']}" if row["status"] != "ok" else ""
-    spoken = f"{name}: hardmax distance {row['text']} {limits} {note}".strip()
+    signed = "curve_a" in row
+    colours = difference_colours if signed else cell_colours
+    fill, ink = colours(float(row["share"]), theme) if defined else ("var(--sunken)", "var(--ink3)")
+    spoken = f"{name}: hardmax distance {row['text']}" + (", A \u2212 B" if signed else _limits(row))
+    counted = not signed and not pd.isna(row["n"])
     return html.Button(
-        [html.Span(row["text"], className="num"), html.Span(className="curve", style=_curve(row))],
+        [
+            html.Span(row["text"], className="num"),
+            *([] if signed else [html.Span(className="curve", style=_curve(row))]),
+        ],
         type="button",
-        title=f"{spoken}, n {whole(row['n'])}" if not pd.isna(row["n"]) else spoken,
+        title=f"{spoken}, n {whole(row['n'])}" if counted else spoken,
         className="on" if chosen else "",
         style={"background": fill, "color": ink},
         **{
@@ -69,6 +75,12 @@ def _cell(row: dict[str, Any], chosen: bool, theme: str) -> html.Button:
             "data-pick-head": f"{int(row['layer'])}.{int(row['head'])}",
         },
     )
+
+
+def _limits(row: Mapping[str, Any]) -> str:
+    """The interval, and what is wrong with the value where something is."""
+    note = f" {row['status']}: {row['note']}" if row["status"] != "ok" else ""
+    return f" {interval(row['low'], row['high'], 3)}{note}".rstrip()
 
 
 def _curve(row: dict[str, Any]) -> dict[str, str]:

@@ -9,7 +9,8 @@ import dash_mantine_components as dmc
 import pandas as pd
 from dash import dcc, html
 
-from workbench.dashboard.panels import COLUMNS, Panel
+from workbench.dashboard.drawing import Panel
+from workbench.dashboard.panels import COLUMNS
 from workbench.dashboard.shell import command, icon, icon_button
 from workbench.figures.labels import MISSING, proportion, whole
 
@@ -114,7 +115,7 @@ def frame(
 
 def spoken(panel: Panel) -> str:
     """A panel's name with its column, which tells panels of one title apart."""
-    return f"{panel.title}, {COLUMNS[panel.column].lower()}"
+    return f"{panel.title}, {COLUMNS.get(panel.column, panel.column).lower()}"
 
 
 def definition(panel: Panel, specs: Mapping[str, Any]) -> list[Any]:

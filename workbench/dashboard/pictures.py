@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from workbench.dashboard import attention
 from workbench.dashboard.create import create_app, quiet_server
 from workbench.dashboard.cursor import link
 from workbench.dashboard.store import Store
@@ -36,9 +35,9 @@ def find_browser() -> str | None:
 
 
 @contextmanager
-def served(root: Path, sample: str = attention.SAMPLE) -> Iterator[str]:
+def served(root: Path) -> Iterator[str]:
     """The dashboard on a free port of this machine, as long as the block runs; gives its address."""
-    app = create_app(root, sample=sample)
+    app = create_app(root)
     server = quiet_server(app, "127.0.0.1", 0)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -50,14 +49,13 @@ def served(root: Path, sample: str = attention.SAMPLE) -> Iterator[str]:
         app.server.extensions["lengthlens"].worker.close()
 
 
-def take(root: Path, out: Path, run: str | None = None, sample: str = attention.SAMPLE) -> list[Path]:
+def take(root: Path, out: Path, run: str | None = None) -> list[Path]:
     """Write ``runs-*.png`` and ``run-*.png``, light and dark, and ``attention-light.png``.
 
     Args:
         root: a data root with at least one measured run.
         out: folder for the pictures.
         run: name of the run to show; None = the first measured one.
-        sample: ``"module:function"`` for the attention panel.
 
     Raises:
         SystemExit: without a Chromium, or without a measured run.
@@ -73,7 +71,7 @@ def take(root: Path, out: Path, run: str | None = None, sample: str = attention.
     chosen = run or measured[0]
     out.mkdir(parents=True, exist_ok=True)
     taken: list[Path] = []
-    with served(root, sample) as address, sync_playwright() as playwright:
+    with served(root) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=ARGUMENTS)
         for theme in ("light", "dark"):
             page = browser.new_context(viewport=SIZE, color_scheme=theme).new_page()

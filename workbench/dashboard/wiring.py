@@ -9,7 +9,7 @@ from dash import ClientsideFunction, Dash, Input, Output, State, ctx
 from dash.exceptions import PreventUpdate
 
 from workbench.dashboard.cursor import Cursor
-from workbench.dashboard.panels import Panel
+from workbench.dashboard.drawing import Panel
 from workbench.dashboard.runview import RunView
 
 if TYPE_CHECKING:
@@ -82,9 +82,8 @@ def graphs(app: Dash, panels: Sequence[Panel]) -> None:
 
 def panel(app: Dash, answers: Answers, one: Panel) -> None:
     """A panel is an Input only to the parts of the cursor that it shows; the others are State."""
-    parts = [(Input if part in one.needs else State)(part, "data") for part in PARTS]
     given = {
-        **dict(zip(PARTS, parts, strict=True)),
+        **{part: (Input if part in one.needs else State)(part, "data") for part in (*PARTS, "extras")},
         "look": LOOK,
         "version": Input("log-version" if one.source == "log" else "run-version", "data"),
         "mode": Input(f"{one.id}-mode", "data"),
@@ -92,22 +91,16 @@ def panel(app: Dash, answers: Answers, one: Panel) -> None:
     }
     common = [Output(f"{one.id}-{name}", "children") for name in ("table", "state", "slice")]
     body = Output(f"{one.id}-body", "className")
-
-    if one.id == "head-grid":
-        outputs = [Output("head-grid-grid", "children"), Output("head-grid-grid", "style"), *common, body]
+    if one.form == "heads":
+        outputs = [Output(f"{one.id}-grid", "children"), Output(f"{one.id}-grid", "style"), *common, body]
     else:
-        outputs = [
-            Output(f"{one.id}-graph", "figure"),
-            *common,
-            Output(f"{one.id}-figure", "aria-label"),
-            body,
-        ]
+        outputs = [Output(f"{one.id}-graph", "figure"), *common, Output(f"{one.id}-figure", "aria-label"), body]
 
-    def draw(step: int, length: int, head: str, look: Any, version: Any, mode: str, run: str) -> Any:
+    def draw(step: int, length: int, head: str, extras: Any, look: Any, version: Any, mode: str, run: str) -> Any:
         view, cursor = place(answers, run, step, length, head)
         if look is None:
             raise PreventUpdate
-        made = answers.head_grid if one.id == "head-grid" else answers.panel
-        return made(one, view, cursor, look, mode)
+        made = answers.heads if one.form == "heads" else answers.panel
+        return made(one, answers.at(view, cursor, extras or {}), look, mode)
 
     app.callback(outputs, given)(draw)

@@ -136,20 +136,11 @@
     e.preventDefault();
   });
 
-  /* ---- the attention panel asks for a model only when it is seen ---------------------------------- */
-  const seen = new IntersectionObserver(function (entries) {
-    for (const entry of entries) {
-      if (entry.isIntersecting) { lens.set("attention-seen", { data: true }); seen.unobserve(entry.target); }
-    }
-  }, { rootMargin: "0px 0px -60px 0px" });
-  let watched = null;
   new MutationObserver(function () {
     // Mantine's menus open on an unnamed placeholder: give it the menu's own name and role.
     for (const node of document.querySelectorAll("[role=menu] > div[tabindex]:not([role])")) {
       node.setAttribute("role", "menuitem");
       node.setAttribute("aria-label", "Arrow down for the first item");
     }
-    const panel = at("attention-panel");
-    if (panel && panel !== watched) { watched = panel; seen.observe(panel); }
   }).observe(document.body, { childList: true, subtree: true });
 })();

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dash import Dash, Input, Output, State, html, no_update
 
-from workbench.dashboard import attention, attention_wiring, panel, wiring, words
+from workbench.dashboard import panel, wiring, words
 from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.cursorpage import CursorPage
 from workbench.dashboard.headgrid import grid_shell
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
     """What stands below the cursor bar, first without plots: each panel fills itself."""
     return [
-        *attention_wiring.stores(cursor),
         html.Div(
             [
                 html.P(words.meta(run), className="meta"),
@@ -34,20 +33,6 @@ def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str,
             **{"aria-live": "polite"},
         ),
         *(evidence(run) if run.brief.rows else [unmeasured(run), training(run)]),
-        html.Div(
-            [
-                html.Div(
-                    [
-                        html.H2("Attention"),
-                        html.P("Where does the chosen head look?", className="soft"),
-                        html.P(id="attention-note"),
-                    ],
-                    className="rail",
-                ),
-                attention.shell(run, cursor),
-            ],
-            className="matrix attention-row",
-        ),
         *([training(run)] if run.brief.rows else []),
     ]
 
@@ -97,7 +82,7 @@ def matrix(run: RunView) -> html.Div:
         )
         for one in PANELS:
             if one.row == row:
-                cells.append(grid_shell(one, run) if one.id == "head-grid" else panel.shell(one, run.specs))
+                cells.append(grid_shell(one, run.specs) if one.form == "heads" else panel.shell(one, run.specs))
     return html.Div(cells, className="matrix")
 
 
@@ -140,7 +125,6 @@ def connect(app: Dash, answers: Answers) -> None:
         wiring.graphs(app, [one for one in GRAPHS if one.source == source])
     for one in PANELS:
         wiring.panel(app, answers, one)
-    attention_wiring.connect(app, answers)
     _prose(app, answers)
 
 
