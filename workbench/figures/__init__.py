@@ -32,6 +32,9 @@ _HOMES = {
     ),
     "headgrid": ("head_grid", "head_grid_figure", "head_grid_figure_data"),
     "attention": ("attention_pattern", "attention_pattern_data"),
+    "sequence": ("sequence_view",),
+    "sequence_data": ("sequence_table", "sequence_view_data"),
+    "heads": ("head_facts", "head_sentence", "head_table", "heads_over_length", "heads_over_length_data"),
     "compare": (
         "accuracy_difference",
         "accuracy_difference_data",

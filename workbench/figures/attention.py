@@ -19,14 +19,14 @@ View = Literal["attention", "times_length", "score"]
 BOS = "<bos>"
 
 #: view -> (colour-bar ticks in plain values, top of the range). Colour is the square root of the value.
-_ROOT_TICKS: dict[str, tuple[tuple[tuple[float, str], ...], float]] = {
+ROOT_TICKS: dict[str, tuple[tuple[tuple[float, str], ...], float]] = {
     "attention": (((0.0, "0"), (0.01, "0.01"), (0.05, "0.05"), (0.1, "0.10"), (0.25, "0.25")), 0.25),
     "times_length": (((0.0, "0"), (0.25, "0.25"), (1.0, "1"), (2.0, "2"), (4.0, "4")), 4.0),
 }
 #: Scores are shown relative to the top key of their row, down to this many nats below it.
-_SCORE_FLOOR = -8.0
-_TITLES = {"attention": "Attention pattern", "times_length": "Attention × length", "score": "Attention score"}
-_UNITS = {
+SCORE_FLOOR = -8.0
+TITLES = {"attention": "Attention pattern", "times_length": "Attention × length", "score": "Attention score"}
+UNITS = {
     "attention": "colour: square root",
     "times_length": "1 = uniform over the keys seen",
     "score": "nats below the row's top key",
@@ -73,8 +73,8 @@ def attention_pattern(
     edge = trained + (0.5 if tokens and tokens[0] == BOS else -0.5)
     shown, block, _ = pool(cells, how=how)
     edges = pooled_edges(np.arange(count + 1) - 0.5, block)
-    axis = {"range": [-0.5, count - 0.5], "showgrid": False, "tickvals": _ticks(count)}
-    axis["ticktext"] = [whole(v) for v in _ticks(count)]
+    axis = {"range": [-0.5, count - 0.5], "showgrid": False, "tickvals": position_ticks(count)}
+    axis["ticktext"] = [whole(v) for v in position_ticks(count)]
     figure = blank(
         theme,
         size,
@@ -82,10 +82,10 @@ def attention_pattern(
         xaxis=axis | {"title": {"text": "key position"}, "fixedrange": block == 1},
         yaxis=axis | {"range": [count - 0.5, -0.5], "title": {"text": "query position"}, "fixedrange": block == 1},
         meta={
-            "title": _TITLES[view],
-            "slice": f"{head_name(layer, head)} · {_UNITS[view]}"
+            "title": TITLES[view],
+            "slice": f"{head_name(layer, head)} · {UNITS[view]}"
             + ("" if block == 1 else f" · {how} over {block} × {block} positions"),
-            "alt": f"{_TITLES[view]} of {head_name(layer, head)} on one sequence of {whole(count)} positions"
+            "alt": f"{TITLES[view]} of {head_name(layer, head)} on one sequence of {whole(count)} positions"
             + ("" if query is None else f"; query {whole(query)} attends most to {_top(cells, query, tokens)}"),
             "x": {"kind": "position", "low": -0.5, "high": count - 0.5},
             "n": 1,
@@ -123,8 +123,8 @@ def _cells(pattern: NDArray[np.floating], tokens: list[str], view: View) -> NDAr
     """The values of a view, NaN at keys after the query."""
     values = np.asarray(pattern, dtype=float)
     count = len(tokens)
-    if view not in _TITLES:
-        raise ValueError(f"unknown view {view!r}; the views are {', '.join(_TITLES)}")
+    if view not in TITLES:
+        raise ValueError(f"unknown view {view!r}; the views are {', '.join(TITLES)}")
     if values.shape != (count, count):
         raise ValueError(
             f"the pattern is {' x '.join(map(str, values.shape))}, but there are {count} tokens; "
@@ -144,7 +144,7 @@ def _top(cells: NDArray[np.float64], query: int, tokens: list[str]) -> str:
     return f"key {whole(key)} ({tokens[key]})"
 
 
-def _ticks(count: int) -> list[int]:
+def position_ticks(count: int) -> list[int]:
     """Every 1, 2, 5, 10, ... positions, at most eight."""
     for unit in (m * 10**k for k in range(6) for m in (1, 2, 5)):
         if count / unit <= 8:
@@ -187,30 +187,43 @@ def _heat(
     theme: Theme,
     size: int,
 ) -> None:
-    if view == "score":
-        z, low, high = shown, _SCORE_FLOOR, 0.0
-        ticks = [(_SCORE_FLOOR, f"≤ \u2212{-_SCORE_FLOOR:.0f}"), (-4.0, "\u22124"), (0.0, "0")]
-    else:
-        values, top = _ROOT_TICKS[view]
-        z, low, high = np.sqrt(shown), 0.0, math.sqrt(top)
-        ticks = [(math.sqrt(v), ("≥ " if v == top else "") + text) for v, text in values]
     hover: dict[str, Any] = {"hovertemplate": "query %{y} · key %{x}<br><b>%{customdata:.3f}</b><extra></extra>"}
     if block == 1 and len(tokens) <= 128:
-        pairs = [[f"query {q} “{a}” · key {k} “{b}”" for k, b in enumerate(tokens)] for q, a in enumerate(tokens)]
-        hover = {"text": pairs, "hovertemplate": "%{text}<br><b>%{customdata:.3f}</b><extra></extra>"}
+        hover = {"text": pair_names(tokens), "hovertemplate": "%{text}<br><b>%{customdata:.3f}</b><extra></extra>"}
+    values, ticks = painted(shown, view)
     figure.add_heatmap(
         x=edges,
         y=edges,
-        z=np.ascontiguousarray(z, dtype=np.float32),
-        customdata=np.ascontiguousarray(shown, dtype=np.float32),
-        zmin=low,
-        zmax=high,
+        **values,
         colorscale=plotly_scale(AMOUNT[theme]),
         colorbar=colorbar(theme, size, [v for v, _ in ticks], [s for _, s in ticks]),
         hoverongaps=False,
         name="cells",
         **hover,
     )
+
+
+def pair_names(tokens: list[str]) -> list[list[str]]:
+    """What a cell is about, ``[query][key]``."""
+    return [[f"query {q} “{a}” · key {k} “{b}”" for k, b in enumerate(tokens)] for q, a in enumerate(tokens)]
+
+
+def painted(shown: NDArray[np.floating], view: View) -> tuple[dict[str, Any], list[tuple[float, str]]]:
+    """How a view's values become colours: a heatmap's ``z``, ``customdata`` and range, and its colour-bar ticks."""
+    if view == "score":
+        z, low, high = shown, SCORE_FLOOR, 0.0
+        ticks = [(SCORE_FLOOR, f"≤ \u2212{-SCORE_FLOOR:.0f}"), (-4.0, "\u22124"), (0.0, "0")]
+    else:
+        values, top = ROOT_TICKS[view]
+        z, low, high = np.sqrt(shown), 0.0, math.sqrt(top)
+        ticks = [(math.sqrt(v), ("≥ " if v == top else "") + text) for v, text in values]
+    made = {
+        "z": np.ascontiguousarray(z, dtype=np.float32),
+        "customdata": np.ascontiguousarray(shown, dtype=np.float32),
+        "zmin": low,
+        "zmax": high,
+    }
+    return made, ticks
 
 
 def _lines(figure: go.Figure, count: int, edge: float, query: int | None, t: dict[str, str]) -> None:

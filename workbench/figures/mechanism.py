@@ -209,7 +209,7 @@ def _lines(
         },
         uirevision=f"{run_name(data)}/{quantity}_over_{along}",
     )
-    _others(figure, others, along, scale, theme)
+    add_others(figure, others, along, scale, theme)
     add_line(figure, mine, along, t["ink"], place=scale.place)
     labels: list[tuple[str, float, str, bool]] = []
     ends = [last_value([scale.place(float(v)) for v in part["value"]]) for _, part in others]
@@ -225,7 +225,9 @@ def _lines(
     return figure
 
 
-def _others(figure: go.Figure, parts: list[tuple[str, pd.DataFrame]], along: str, scale: Scale, theme: Theme) -> None:
+def add_others(
+    figure: go.Figure, parts: list[tuple[str, pd.DataFrame]], along: str, scale: Scale, theme: Theme
+) -> None:
     """All other heads as one trace, broken between heads: hundreds of traces would be slow."""
     xs: list[float | None] = []
     ys: list[float | None] = []

@@ -21,6 +21,10 @@ class HookedModel(Protocol):
 
     def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any: ...
 
+    def hooks(self, *args: Any, **kwargs: Any) -> Any:
+        """A context in which the given hooks are attached."""
+        ...
+
     def score_hooks(self, layer: int) -> list[str]:
         """Names of the activations that attention scores are made of; q and k come first."""
         ...

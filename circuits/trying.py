@@ -1,0 +1,170 @@
+"""One sequence through one checkpoint, clean and edited: outputs, the oracle, and one head's attention.
+
+What the dashboard's worker is asked by name; everything returned is plain data or numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from circuits.scores import CELLS, pool_attention, scores_at
+from circuits.tie_sets import tie_set_pattern
+from workbench.measure.sequence import OneSequence, Progress, one_sequence, quiet
+from workbench.models.edits import Edit, parse_edits
+from workbench.models.scores import ScoreInputs, cached_score_inputs
+
+_STAGES = 4
+
+
+def look(
+    run_path: str,
+    step: int,
+    sequence: Mapping[str, Any],
+    layer: int,
+    head: int,
+    query: int | None = None,
+    edits: str = "",
+    cells: int = CELLS,
+    progress: Progress = quiet,
+) -> dict[str, Any]:
+    """Outputs and one head's attention on one sequence, as the checkpoint is and under edits.
+
+    Args:
+        run_path: folder of the run.
+        step: step of the checkpoint.
+        sequence: typed or drawn, see :func:`workbench.measure.sequence.one_sequence`.
+        layer, head: whose attention.
+        query: prefix length of the query whose row is returned unpooled; None = the whole sequence's.
+        edits: as a link writes them, joined by commas; "" = none.
+        cells: largest side of the pooled arrays.
+        progress: told which of a few stages is done.
+
+    Returns:
+        plain values, and per pass (``clean``, and ``edited`` where there are edits) a dict of:
+
+        - ``outputs``: ``[pos, out]`` float32; probabilities of the answer classes, or real outputs;
+        - ``correct``: per position, None where nothing is asked;
+        - ``pattern``, ``scores``: ``[query cell, key cell]`` float32, the highest entry of each cell, NaN where
+          no key is visible; None for a model without attention;
+        - ``row``: ``[key]`` float32, the chosen query's weights; None without attention.
+
+        Beside them ``tokens``, ``text``, ``bos``, ``length``, ``oracle`` (the task's online algorithm, per
+        position; None where nothing is asked), ``outputs_names`` (None = real answers), ``asked``,
+        ``query``, ``pool`` (positions per cell), ``trained``, ``step``, ``layer``, ``head``, ``edits``.
+
+    Raises:
+        RunError, TaskError, EditError, PositionError: as :func:`workbench.measure.sequence.one_sequence`.
+        ValueError: for a layer, head or query that there is not.
+    """
+    wanted = parse_edits(edits)
+    progress(0, _STAGES, "reading the checkpoint")
+    one = one_sequence(run_path, step, sequence, wanted)
+    _check_place(one, layer, head, query)
+    at = one.batch.index(one.batch.length if query is None else query)
+    progress(1, _STAGES, "the clean pass")
+    found: dict[str, Any] = {"clean": _pass(one, (), layer, head, at, cells)}
+    if wanted:
+        progress(2, _STAGES, "the edited pass")
+        found["edited"] = _pass(one, wanted, layer, head, at, cells)
+    progress(3, _STAGES, "the oracle")
+    asked = one.batch.mask[0].tolist()
+    oracle = [None] * int(one.batch.bos) + list(one.task.reference(one.strings))
+    return {
+        **found,
+        "tokens": one.tokens,
+        "text": one.text,
+        "bos": one.batch.bos,
+        "length": one.batch.length,
+        "oracle": [_plain(answer) if a else None for answer, a in zip(oracle, asked, strict=True)],
+        "outputs_names": None if one.task.output_names is None else list(one.task.output_names),
+        "asked": asked,
+        "query": at,
+        "pool": -(-len(one.tokens) // cells),
+        "trained": one.run.trained_length,
+        "step": step,
+        "layer": layer,
+        "head": head,
+        "edits": edits,
+    }
+
+
+def attention_row(
+    run_path: str, step: int, sequence: Mapping[str, Any], layer: int, head: int, query: int, edits: str = ""
+) -> dict[str, Any]:
+    """One query's attention weights over all its keys, unpooled: ``{"query": index, "row": [key] float32}``.
+
+    Raises:
+        as :func:`look`.
+    """
+    wanted = parse_edits(edits)
+    one = one_sequence(run_path, step, sequence, wanted)
+    _check_place(one, layer, head, query)
+    at = one.batch.index(query)
+    cache = one.forward(wanted, one.model.score_hooks(layer))
+    return {"query": at, "row": _row(_inputs(one, cache, layer, head), at, _hard(wanted, layer, head))}
+
+
+def _pass(one: OneSequence, edits: Sequence[Edit], layer: int, head: int, at: int, cells: int) -> dict[str, Any]:
+    has_attention = f"blocks.{layer}.attn.hook_pattern" in one.model.hook_dict
+    names = one.model.score_hooks(layer) if has_attention else []
+    cache = one.forward(edits, names)
+    logits = cache["logits"]
+    correct = one.task.correct(logits, one.batch)[0].tolist()
+    asked = one.batch.mask[0].tolist()
+    outputs = logits[0] if one.task.real else logits[0].softmax(-1)
+    made: dict[str, Any] = {
+        "outputs": outputs.numpy(force=True),
+        "correct": [c if a else None for c, a in zip(correct, asked, strict=True)],
+        **dict.fromkeys(("pattern", "scores", "row")),
+    }
+    if has_attention:
+        inputs = _inputs(one, cache, layer, head)
+        hard = _hard(edits, layer, head)
+        pooled = pool_attention(_Hardened(**vars(inputs)) if hard else inputs, cells)
+        made |= {name: pooled[f"{name}_max"] for name in ("pattern", "scores")}
+        made["row"] = _row(inputs, at, hard)
+    return made
+
+
+class _Hardened(ScoreInputs):
+    """Score inputs whose pattern is uniform on each row's tie set, as the hardmax edit makes it."""
+
+    def pattern(self, scores: Tensor) -> Tensor:
+        return tie_set_pattern(scores)
+
+
+def _inputs(one: OneSequence, cache: Mapping[str, Tensor], layer: int, head: int) -> ScoreInputs:
+    return cached_score_inputs(one.model.cfg, layer, cache).select(slice(None), slice(head, head + 1))
+
+
+def _hard(edits: Sequence[Edit], layer: int, head: int) -> bool:
+    return any(e.kind == "hardmax" and e.layer in (None, layer) and e.head in (None, head) for e in edits)
+
+
+def _row(inputs: ScoreInputs, at: int, hard: bool) -> NDArray[np.float32]:
+    made = _Hardened(**vars(inputs)) if hard else inputs
+    with torch.no_grad():
+        row: NDArray[np.float32] = made.pattern(scores_at(made, [at]))[0, 0, 0].numpy(force=True)
+    return row
+
+
+def _check_place(one: OneSequence, layer: int, head: int, query: int | None) -> None:
+    cfg = one.model.cfg
+    if not 0 <= layer < cfg.n_layers:
+        raise ValueError(f"there is no layer {layer}; this model has layers 0 to {cfg.n_layers - 1}")
+    if not 0 <= head < cfg.n_heads:
+        raise ValueError(f"there is no head {head}; each layer has heads 0 to {cfg.n_heads - 1}")
+    if query is not None:
+        one.batch.index(query)
+
+
+def _plain(answer: Any) -> Any:
+    if answer is None or isinstance(answer, int | float):
+        return answer
+    return [float(v) for v in answer]

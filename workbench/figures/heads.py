@@ -1,0 +1,306 @@
+"""What the table says about heads at one step and length, whichever measurements wrote it.
+
+Any row with a layer and a head counts, of any measurement: what another package measures of heads shows up
+here by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import MISSING, Piece, head_name, interval, magnitude, proportion, whole
+from workbench.figures.marks import Cursor, add_cursor, add_line, add_training, drawn_points, said, span_meta
+from workbench.figures.mechanism import COUNTS, Scale, add_others, title_of
+from workbench.figures.rows import DRAWN, cells, run_name, series_of, smallest_n, stack, tidy
+from workbench.figures.template import blank, length_axis
+from workbench.figures.tokens import TOKENS, Theme
+
+#: Quantities that lead the table where they were measured, with their short names, the most telling first.
+LEADING: Mapping[str, str] = {
+    "ablation_effect": "Ablation",
+    "ablation": "Ablation",
+    "hardmax_distance": "Hardmax",
+    "dispersion_exponent": "Disperses",
+    "previous_token": "Previous",
+    "induction": "Induction",
+    "first_token": "First",
+    "translation_variance": "Positional",
+    "positional_share": "Positional",
+    "argmax_mass": "On tie set",
+    "tie_size": "Tie set",
+    "effective_support": "Support",
+    "keys_needed": "Keys needed",
+}
+COLUMNS = 6
+_KINDS = {
+    "sink": "rests on the first token",
+    "uniform": "spreads its attention evenly over all keys",
+    "point": "attends to a few keys, however many it sees",
+    "class": "spreads its attention evenly over a class of keys and nothing else",
+    "growing": "attends evenly to a set of keys that grows with length",
+}
+_UNIT = (0.0, 1.0)
+
+
+def head_rows(frame: pd.DataFrame, *, step: int, length: int | None = None) -> pd.DataFrame:
+    """Rows about heads at one step (and one length, or none stated), controls left out.
+
+    A column ``series`` is added: the quantity, with target and mode where it has several.
+    """
+    keep = (frame["step"] == step) & frame["head"].notna() & (frame["layer"] >= 0) & (frame["control"] == "")
+    keep &= frame["law"].isin(["matched", ""])
+    if length is not None:
+        keep &= (frame["length"] == length) | frame["length"].isna()
+    rows = frame[keep.fillna(False).astype(bool)]
+    if rows.empty:
+        return rows.assign(series=pd.Series(dtype=str))
+    parts = [rows["quantity"].astype(str)]
+    for column in ("target", "mode"):
+        many = rows.groupby("quantity")[column].transform("nunique") > 1
+        parts.append(rows[column].astype(str).where(many & (rows[column] != ""), ""))
+    series = [" \u00b7 ".join(word for word in words if word) for words in zip(*parts, strict=True)]
+    return rows.assign(series=series)
+
+
+def series_names(frame: pd.DataFrame, *, step: int) -> list[str]:
+    """The numeric quantities of heads at a step, the leading ones first."""
+    rows = head_rows(frame, step=step)
+    named = rows[rows["value"].notna() & (rows["label"] == "")]
+    order = list(LEADING)
+
+    def rank(name: str) -> tuple[int, str]:
+        quantity = name.partition(" \u00b7 ")[0]
+        return (order.index(quantity) if quantity in order else len(order), name)
+
+    return sorted(named["series"].unique(), key=rank)
+
+
+def head_table(frame: pd.DataFrame, *, step: int, length: int, columns: int = COLUMNS) -> pd.DataFrame:
+    """The leading quantities of all heads, one row per head and quantity, the most telling head first.
+
+    Returns:
+        columns layer, head, series, name (short), value, text, share (of the quantity's range, 0 to 1; NaN where
+        undefined), low, high, n, status, note, measurement.
+
+    Raises:
+        NotMeasured: without any row about heads there.
+    """
+    rows = _here(frame, step, length)
+    chosen = [name for name in series_names(frame, step=step) if (rows["series"] == name).any()][:columns]
+    made = []
+    for name in chosen:
+        mine = rows[rows["series"] == name].drop_duplicates(["layer", "head"])
+        scale = _scale(mine["quantity"].iloc[0], mine)
+        for row in mine.to_dict("records"):
+            made.append(_cell(row, scale, name))
+    table = pd.DataFrame(made)
+    first = table[table["series"] == chosen[0]].set_index(["layer", "head"])["value"].abs()
+    order = table.set_index(["layer", "head"]).index.map(first).to_numpy(dtype=float)
+    return table.assign(_order=-order).sort_values(["_order", "layer", "head"], kind="stable").drop(columns="_order")
+
+
+def head_facts(frame: pd.DataFrame, *, step: int, length: int, layer: int, head: int) -> pd.DataFrame:
+    """Everything measured of one head at one step and length, one row per quantity.
+
+    Returns:
+        columns series, name, text, interval, value, label, low, high, n, status, note, measurement, quantity.
+
+    Raises:
+        NotMeasured: without any row about that head there.
+    """
+    rows = _here(frame, step, length)
+    mine = rows[(rows["layer"] == layer) & (rows["head"] == head)]
+    if mine.empty:
+        raise NotMeasured("circuits.hardmax", f"No rows about {head_name(layer, head)} at this step and length.")
+    made = []
+    for row in mine.sort_values(["measurement", "series"], kind="stable").to_dict("records"):
+        known = row["status"] in DRAWN or row["status"] == "censored"
+        number = MISSING if pd.isna(row["value"]) else _number(row["quantity"], float(row["value"]))
+        text = str(row["label"]) or number
+        kept = {
+            k: row[k]
+            for k in ("series", "value", "label", "low", "high", "n", "status", "note", "measurement", "quantity")
+        }
+        limits = interval(_or_none(row["low"]), _or_none(row["high"]))
+        made.append(
+            {"name": title_of(str(row["series"])), "text": text if known else MISSING, "interval": limits, **kept}
+        )
+    return pd.DataFrame(made)
+
+
+def head_sentence(
+    frame: pd.DataFrame, *, step: int, length: int, layer: int, head: int
+) -> tuple[list[Piece], list[Piece]]:
+    """What a head does, in one sentence; and the numbers behind it, in another.
+
+    Raises:
+        NotMeasured: without any row about that head there.
+    """
+    facts = head_facts(frame, step=step, length=length, layer=layer, head=head)
+    by_quantity = {str(row["quantity"]): row for row in facts[::-1].to_dict("records")}
+    name = head_name(layer, head)
+    verdict, kind = (str(by_quantity.get(q, {}).get("label", "")) for q in ("hardmax_verdict", "hardmax_kind"))
+    if verdict == "hardmax" and kind in _KINDS:
+        first = f"{name} {_KINDS[kind]}."
+    elif verdict == "soft":
+        first = f"{name} weighs keys softly: its attention is no hardmax at length {whole(length)}."
+    elif verdict == "mixed":
+        first = f"{name} is a hardmax on some sequences and not on others."
+    else:
+        first = f"{name} at length {whole(length)}: whether its attention is a hardmax is undecided."
+    return [(first, "plain")], _numbers(by_quantity, length)
+
+
+def _numbers(facts: Mapping[str, Mapping[str, Any]], length: int) -> list[Piece]:
+    """Attention on the tie set, distance, and what ablating it costs, where measured."""
+    parts: list[list[Piece]] = []
+
+    def add(quantity: str, before: str, after: str = "") -> None:
+        row = facts.get(quantity)
+        if row is not None and row["status"] in DRAWN and not pd.isna(row["value"]):
+            number = _number(quantity, float(row["value"]))
+            limits = f" {row['interval']}" if row["interval"] else ""
+            parts.append([(f"{before}{number}", "plain"), (limits, "muted"), (after, "plain")])
+
+    add("argmax_mass", "", " of its mass lies on its tie set")
+    add("tie_size", "", f" keys are in the set at length {whole(length)}")
+    add("hardmax_distance", "", " away from the nearest hardmax")
+    for quantity in ("ablation_effect", "ablation"):
+        add(quantity, "without it accuracy drops by ")
+    joined: list[Piece] = []
+    for i, part in enumerate(parts):
+        joined += [("; ", "plain"), *part] if i else part
+    return [*joined, (".", "plain")] if joined else []
+
+
+def heads_over_length(
+    frame: pd.DataFrame,
+    *,
+    quantity: str | None = None,
+    step: int,
+    layer: int,
+    head: int,
+    trained: float,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> go.Figure:
+    """Any quantity of one head over prefix length, in front of all other heads.
+
+    Args:
+        frame: rows of one run.
+        quantity: a name of :func:`series_names`; None = the first of them.
+        step: the checkpoint.
+        layer, head: the head in front.
+        trained: N.
+        theme: light or dark.
+        size: base text size, pixels.
+        cursor: where to draw a cursor line.
+
+    Raises:
+        NotMeasured: without rows of that quantity about that head.
+    """
+    data = heads_over_length_data(frame, quantity=quantity, step=step, layer=layer, head=head)
+    name = quantity or series_names(frame, step=step)[0]
+    scale = _scale(str(data["quantity"].iloc[0]), data)
+    x_axis = length_axis(cells(frame, "length"), trained, theme)
+    *others, (_, mine) = series_of(data)
+    lengths = [float(n) for n in mine["length"]]
+    n = smallest_n(mine)
+    figure = blank(
+        theme,
+        size,
+        column="length",
+        xaxis=x_axis,
+        yaxis=scale.axis(),
+        meta={
+            "title": title_of(name),
+            "slice": " \u00b7 ".join(
+                s for s in (head_name(layer, head), f"n {whole(n)} \u00b7 95 % CI" if n else "") if s
+            ),
+            "alt": f"{title_of(name)} of {head_name(layer, head)} over prefix length: "
+            + said(mine, "length", [min(lengths), max(lengths)]),
+            "x": span_meta("length", x_axis),
+            "n": n,
+        },
+        uirevision=f"{run_name(data)}/heads/{name}",
+    )
+    add_others(figure, others, "length", scale, theme)
+    add_line(figure, mine, "length", TOKENS[theme]["ink"], place=scale.place)
+    add_training(figure, trained, theme, size, avoid=drawn_points(data, "length", scale.place))
+    placed = mine.assign(value=[scale.place(float(v)) for v in mine["value"]])
+    add_cursor(figure, cursor, "length", theme, [(placed, TOKENS[theme]["ink"], "circle")])
+    return figure
+
+
+def heads_over_length_data(
+    frame: pd.DataFrame, *, quantity: str | None = None, step: int, layer: int, head: int
+) -> pd.DataFrame:
+    """The rows of :func:`heads_over_length`: a series per head, the selected one last."""
+    names = series_names(frame, step=step)
+    rows = head_rows(frame, step=step)
+    rows = rows[rows["length"].notna() & (rows["series"] == (quantity or (names[0] if names else "")))]
+    here = (rows["layer"] == layer) & (rows["head"] == head)
+    if not here.any():
+        said = (
+            f"No rows of {(quantity or 'any quantity').replace('_', ' ')} about {head_name(layer, head)} at this step."
+        )
+        raise NotMeasured("circuits.", said)
+    other = rows[~here]
+    other_names = [head_name(int(a), int(b)) for a, b in zip(other["layer"], other["head"], strict=True)]
+    others = tidy(other, other_names, ["layer", "head", "length"])
+    return stack([others, tidy(rows[here], head_name(layer, head), "length")])
+
+
+def _here(frame: pd.DataFrame, step: int, length: int) -> pd.DataFrame:
+    rows = head_rows(frame, step=step, length=length)
+    if rows.empty:
+        said = f"No rows about heads at step {whole(step)} and length {whole(length)}."
+        raise NotMeasured("circuits.", said)
+    return rows
+
+
+def _scale(quantity: str, rows: pd.DataFrame) -> Scale:
+    """0 to 1 where all values lie there, else what they span; in powers of two for counts."""
+    known = rows["status"].isin(DRAWN) if "status" in rows else slice(None)
+    values = rows.loc[known, "value"].to_numpy(dtype=float, na_value=np.nan)
+    values = values[np.isfinite(values)]
+    if quantity in COUNTS:
+        positive = values[values > 0]
+        low, high = (math.log2(positive.min()), math.log2(positive.max())) if len(positive) else (0.0, 1.0)
+        return Scale(math.floor(low), max(math.ceil(high), math.floor(low) + 1), log=True)
+    if not len(values) or (values.min() >= _UNIT[0] and values.max() <= _UNIT[1]):
+        return Scale(*_UNIT)
+    low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
+    return Scale(low, high if high > low else low + 1.0)
+
+
+def _cell(row: Mapping[str, Any], scale: Scale, series: str) -> dict[str, Any]:
+    known = row["status"] in DRAWN and not pd.isna(row["value"])
+    value = float(row["value"]) if known else math.nan
+    quantity = str(row["quantity"])
+    return {
+        "layer": int(row["layer"]),
+        "head": int(row["head"]),
+        "series": series,
+        "name": LEADING.get(quantity, title_of(series)),
+        "value": value,
+        "text": _number(quantity, value) if known else MISSING,
+        "share": scale.share(value) if known else math.nan,
+        **{k: row[k] for k in ("low", "high", "n", "status", "note", "measurement")},
+    }
+
+
+def _or_none(value: Any) -> float | None:
+    return None if pd.isna(value) else float(value)
+
+
+def _number(quantity: str, value: float) -> str:
+    return magnitude(value) if quantity in COUNTS or abs(value) >= 10 else proportion(value)

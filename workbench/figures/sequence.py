@@ -1,0 +1,286 @@
+"""One sequence through one checkpoint: output, attention and probes above one another, on one position axis.
+
+Drawn from what :func:`circuits.trying.look` and :func:`probes.readout.read_sequence` return; ``part`` says which
+pass: the model as it is (``clean``), under edits (``edited``), or the difference of both (``change``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from workbench.figures.attention import SCORE_FLOOR, TITLES, UNITS, View, painted, pair_names, position_ticks
+from workbench.figures.heatmap import pooled_edges
+from workbench.figures.labels import head_name, signed, whole
+from workbench.figures.sequence_marks import Axes, add_outputs, add_reading
+from workbench.figures.template import DASH, blank, colorbar, plotly_scale
+from workbench.figures.tokens import AMOUNT, DIFFERENCE, TOKENS, Theme
+
+Part = Literal["clean", "edited", "change"]
+RowName = Literal["outputs", "pattern", "summary", "position"]
+
+PARTS: dict[str, str] = {"clean": "as is", "edited": "edited", "change": "edited \u2212 as is"}
+#: Height of a row relative to the others, and the gaps, as shares of the plot.
+_WEIGHTS: dict[str, float] = {"outputs": 0.7, "pattern": 2.6, "summary": 0.7, "position": 0.7}
+_GAP, _STRIP = 0.032, 0.075
+#: Changes of attention are shown up to this size, and beyond it in the same colour.
+_CHANGE_TOP = 0.25
+_CHANGE_TICKS = {
+    "attention": (_CHANGE_TOP, (-0.25, 0.0, 0.25)),
+    "times_length": (4.0, (-4.0, 0.0, 4.0)),
+    "score": (-SCORE_FLOOR, (-8.0, 0.0, 8.0)),
+}
+_MOST_NAMED = 128
+
+
+def sequence_view(
+    found: Mapping[str, Any],
+    read: Mapping[str, Any] | None = None,
+    *,
+    part: Part = "clean",
+    rows: Sequence[RowName] = ("outputs", "pattern", "summary", "position"),
+    view: View = "attention",
+    site: int | None = None,
+    query: int | None = None,
+    strip: bool = False,
+    waiting: str = "",
+    theme: Theme = "light",
+    size: int = 11,
+) -> go.Figure:
+    """Output, attention pattern and probe readings of one sequence.
+
+    Args:
+        found: what :func:`circuits.trying.look` returned.
+        read: what :func:`probes.readout.read_sequence` returned for the same sequence, or None.
+        part: which pass, or the change.
+        rows: what to draw, from top to bottom.
+        view: of the attention: ``attention``, ``times_length`` or ``score``.
+        site: layer of the residual stream that probes read, -1 for the embedding; None = the last.
+        query: index of a query to outline.
+        strip: leave room for a line of tokens below the pattern.
+        waiting: what stands in the readings' place while there is no ``read``.
+        theme: light or dark.
+        size: base text size, pixels.
+
+    Raises:
+        ValueError: for an unknown part or view, or a part that was not computed.
+    """
+    _check(found, part, view)
+    t = TOKENS[theme]
+    count = len(found["tokens"])
+    domains = row_domains(rows, strip)
+    ticks = position_ticks(count)
+    figure = blank(
+        theme,
+        size,
+        column="sequence",
+        xaxis={
+            "range": [-0.5, count - 0.5],
+            "tickvals": ticks,
+            "ticktext": [whole(v) for v in ticks],
+            "title": {"text": "prefix length" if found["bos"] else "position"},
+            "anchor": f"y{len(rows)}" if len(rows) > 1 else "y",
+        },
+        yaxis={},
+        meta=_meta(found, read, part, rows, view, site, domains),
+        uirevision=f"sequence/{part}/{'/'.join(rows)}",
+    )
+    edge = found["trained"] + (0.5 if found["bos"] else -0.5)
+    _ground(figure, count, edge, domains, rows, t)
+    for i, row in enumerate(rows):
+        axes = Axes("y" if i == 0 else f"y{i + 1}", domains[i], theme, size)
+        if row == "pattern":
+            _pattern(figure, found, part, view, axes)
+        elif row == "outputs":
+            add_outputs(figure, found, part, axes)
+        elif read is None:
+            axes.place(figure, {"range": [0, 1], "tickvals": [], "showgrid": False, "title": {"text": row}})
+            axes.note(figure, waiting)
+        else:
+            add_reading(figure, read, row, part, site, axes)
+    if edge < count - 0.5:
+        line = {"color": t["train"], "width": 1.5, "dash": DASH}
+        figure.add_shape(type="line", x0=edge, x1=edge, y0=0, y1=1, yref="paper", line=line, name="training length")
+    if query is not None:
+        _outline(figure, query, domains, rows, t)
+    return figure
+
+
+def row_domains(rows: Sequence[str], strip: bool) -> list[tuple[float, float]]:
+    """Lower and upper end of each row, top row first, as shares of the plot's height."""
+    gaps = [_STRIP if strip and row == "pattern" else _GAP for row in rows[:-1]]
+    unit = (1 - sum(gaps)) / sum(_WEIGHTS[row] for row in rows)
+    found, top = [], 1.0
+    for i, row in enumerate(rows):
+        bottom = max(0.0, top - unit * _WEIGHTS[row])
+        found.append((bottom, top))
+        top = bottom - (gaps[i] if i < len(gaps) else 0.0)
+    return found
+
+
+def shown_cells(found: Mapping[str, Any], part: Part, view: View) -> NDArray[np.float64] | None:
+    """The attention cells of a view, NaN where no key is visible; None for a model without attention."""
+    if found["clean"]["pattern"] is None:
+        return None
+    if part == "change":
+        edited, clean = (shown_cells(found, one, view) for one in ("edited", "clean"))  # type: ignore[arg-type]
+        assert edited is not None
+        assert clean is not None
+        return edited - clean
+    cells = np.asarray(found[part]["scores" if view == "score" else "pattern"], dtype=float)
+    if view == "times_length":
+        starts = np.arange(len(cells)) * found["pool"]
+        last = np.minimum(starts + found["pool"], len(found["tokens"]))
+        cells = cells * ((starts + 1 + last) / 2)[:, None]
+    if view == "score":
+        # Scores are defined up to a constant per query, and are shown below the highest of their row.
+        cells = np.maximum(cells - np.nanmax(cells, axis=1, keepdims=True), 4 * SCORE_FLOOR)
+    return cells
+
+
+def _check(found: Mapping[str, Any], part: str, view: str) -> None:
+    if part not in PARTS:
+        raise ValueError(f"unknown part {part!r}; the parts are {', '.join(PARTS)}")
+    if view not in TITLES:
+        raise ValueError(f"unknown view {view!r}; the views are {', '.join(TITLES)}")
+    if part != "clean" and "edited" not in found:
+        raise ValueError("nothing was edited in this pass; ask look() for edits")
+
+
+def _meta(
+    found: Mapping[str, Any],
+    read: Mapping[str, Any] | None,
+    part: str,
+    rows: Sequence[str],
+    view: str,
+    site: int | None,
+    domains: list[tuple[float, float]],
+) -> dict[str, Any]:
+    count = len(found["tokens"])
+    name = head_name(found["layer"], found["head"])
+    said = [name, PARTS[part] if part != "clean" or "edited" in found else "", UNITS[view]]
+    if found["pool"] > 1:
+        said.append(f"highest of {found['pool']} \u00d7 {found['pool']} positions")
+    title = TITLES[view] if "pattern" in rows else "Output"
+    return {
+        "title": f"{title} and probe readout" if read is not None or "summary" in rows else title,
+        "slice": " \u00b7 ".join(one for one in said if one),
+        "alt": f"{title} of {name} on one sequence of {whole(count)} positions, {PARTS[part]}."
+        + _answers_said(found, part),
+        "n": 1,
+        "x": {"kind": "position", "low": -0.5, "high": count - 0.5},
+        "rows": {row: list(domain) for row, domain in zip(rows, domains, strict=True)},
+        "part": part,
+        "pool": found["pool"],
+        "site": site,
+    }
+
+
+def _answers_said(found: Mapping[str, Any], part: str) -> str:
+    """How many answers are right, in words."""
+    if part == "change":
+        flipped = sum(a != b for a, b in zip(found["clean"]["correct"], found["edited"]["correct"], strict=True))
+        return f" {whole(flipped)} answers change between right and wrong."
+    answers = [c for c in found[part]["correct"] if c is not None]
+    return f" {whole(sum(answers))} of {whole(len(answers))} answers are right." if answers else ""
+
+
+def _ground(
+    figure: go.Figure,
+    count: int,
+    edge: float,
+    domains: list[tuple[float, float]],
+    rows: Sequence[str],
+    t: dict[str, str],
+) -> None:
+    """Sunken ground where there is no key, and the wash over trained prefixes in all other rows."""
+    for row, (low, high) in zip(rows, domains, strict=True):
+        pattern = row == "pattern"
+        right = count - 0.5 if pattern else min(edge, count - 0.5)
+        figure.add_shape(
+            type="rect",
+            x0=-0.5,
+            x1=right,
+            y0=low,
+            y1=high,
+            yref="paper",
+            fillcolor=t["sunken"] if pattern else t["train_wash"],
+            line_width=0,
+            layer="below",
+        )
+
+
+def _pattern(figure: go.Figure, found: Mapping[str, Any], part: Part, view: View, axes: Axes) -> None:
+    tokens = list(found["tokens"])
+    count = len(tokens)
+    ticks = position_ticks(count)
+    axes.place(
+        figure,
+        {
+            "range": [count - 0.5, -0.5],
+            "tickvals": ticks,
+            "ticktext": [whole(v) for v in ticks],
+            "title": {"text": "query"},
+            "showgrid": False,
+        },
+    )
+    cells = shown_cells(found, part, view)
+    if cells is None:
+        axes.note(figure, "this model has no attention")
+        return
+    edges = pooled_edges(np.arange(count + 1) - 0.5, found["pool"])
+    if part == "change":
+        top, marks = _CHANGE_TICKS[view]
+        values: dict[str, Any] = {"z": cells.astype(np.float32), "zmin": -top, "zmax": top}
+        values["customdata"] = values["z"]
+        bar = [(mark, signed(mark, 2 if top < 1 else 0)) for mark in marks]
+        scale = plotly_scale(DIFFERENCE[axes.theme])
+    else:
+        values, bar = painted(cells, view)
+        scale = plotly_scale(AMOUNT[axes.theme])
+    hover: dict[str, Any] = {"hovertemplate": "query %{y} · key %{x}<br><b>%{customdata:.3f}</b><extra></extra>"}
+    if count <= _MOST_NAMED:
+        hover = {"text": pair_names(tokens), "hovertemplate": "%{text}<br><b>%{customdata:.3f}</b><extra></extra>"}
+    low, high = axes.domain
+    shown = colorbar(axes.theme, axes.size, [v for v, _ in bar], [text for _, text in bar])
+    figure.add_heatmap(
+        x=edges,
+        y=edges,
+        yaxis=axes.y,
+        **values,
+        colorscale=scale,
+        colorbar=shown | {"y": (low + high) / 2, "len": high - low, "lenmode": "fraction"},
+        hoverongaps=False,
+        name="cells",
+        **hover,
+    )
+    if count >= 12:
+        figure.add_annotation(
+            x=0.98,
+            xref="paper",
+            xanchor="right",
+            y=high - 0.02,
+            yref="paper",
+            yanchor="top",
+            text="no key after the query",
+            font={"color": TOKENS[axes.theme]["ink3"], "size": axes.size},
+        )
+
+
+def _outline(
+    figure: go.Figure, query: int, domains: list[tuple[float, float]], rows: Sequence[str], t: dict[str, str]
+) -> None:
+    """The chosen query: its row of the pattern outlined, a line through every other row."""
+    for i, row in enumerate(rows):
+        y = "y" if i == 0 else f"y{i + 1}"
+        ink = {"color": t["ink"], "width": 1.5 if row == "pattern" else 1.2}
+        if row == "pattern":
+            box = {"x0": -0.5, "x1": query + 0.5, "y0": query - 0.5, "y1": query + 0.5, "yref": y}
+            figure.add_shape(type="rect", **box, line=ink, name="query")
+        else:
+            low, high = domains[i]
+            figure.add_shape(type="line", x0=query, x1=query, y0=low, y1=high, yref="paper", line=ink, name="query")

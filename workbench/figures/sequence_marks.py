@@ -1,0 +1,369 @@
+"""The rows of a sequence's figure that are not the pattern: outputs beside the oracle, and what probes read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from workbench.figures.labels import magnitude, spread, whole
+from workbench.figures.marks import add_band, last_value
+from workbench.figures.template import plotly_scale
+from workbench.figures.tokens import AMOUNT, DIFFERENCE, TOKENS, Theme
+
+#: Positions drawn as marks; of longer sequences, every so many.
+MOST_MARKS = 512
+#: Output classes that are drawn; of more, those that are right or answered most often.
+MOST_CLASSES = 8
+#: Distance of two names at the end of a row, as a share of the row.
+_APART = 0.3
+_SYMBOLS = {"summary": "circle", "position": "diamond"}
+NORMAL_95 = 1.96
+_WHITE, _BLACK = "#FFFFFF", "#14181F"
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Where a row of the figure is drawn.
+
+    Attributes:
+        y: its y axis, as traces name it.
+        domain: its lower and upper end, shares of the plot's height.
+        theme, size: look.
+    """
+
+    y: str
+    domain: tuple[float, float]
+    theme: Theme
+    size: int
+
+    def place(self, figure: go.Figure, axis: Mapping[str, Any]) -> None:
+        """Set up the row's y axis."""
+        title = {"standoff": 6, **axis.get("title", {})}
+        figure.update_layout(
+            {f"yaxis{self.y[1:]}": {**axis, "title": title, "domain": list(self.domain), "anchor": "x"}}
+        )
+
+    def note(self, figure: go.Figure, text: str) -> None:
+        """One sentence in the middle of the row."""
+        figure.add_annotation(
+            x=0.5,
+            xref="paper",
+            y=sum(self.domain) / 2,
+            yref="paper",
+            yanchor="middle",
+            text=text,
+            font={"color": TOKENS[self.theme]["ink3"], "size": self.size},
+            name="note",
+        )
+
+    def ends(self, figure: go.Figure, names: Sequence[tuple[str, float, str]]) -> None:
+        """Names at the right end of what they name: (text, height in axis units, colour), pushed apart."""
+        low, high = figure.layout[f"yaxis{self.y[1:]}"].range
+        wanted = [min(1.0, max(0.0, (height - low) / (high - low))) for _, height, _ in names]
+        for (text, _, colour), height in zip(names, spread(wanted, _APART, 0.12, 0.88), strict=True):
+            self._end(figure, text, height, colour)
+
+    def _end(self, figure: go.Figure, text: str, height: float, colour: str) -> None:
+        low, high = self.domain
+        figure.add_annotation(
+            x=1,
+            xref="paper",
+            xanchor="left",
+            xshift=5,
+            y=low + height * (high - low),
+            yref="paper",
+            yanchor="middle",
+            text=text,
+            font={"color": colour, "size": self.size, "weight": 600},
+            name="end label",
+        )
+
+
+def chosen_positions(asked: list[bool]) -> NDArray[np.int64]:
+    """The positions drawn as marks: those where something is asked, evenly thinned to :data:`MOST_MARKS`."""
+    places = np.flatnonzero(asked)
+    return places[:: max(1, -(-len(places) // MOST_MARKS))]
+
+
+def shown_classes(found: Mapping[str, Any]) -> list[int]:
+    """The output classes that are drawn, ascending."""
+    count = len(found["outputs_names"])
+    if count <= MOST_CLASSES:
+        return list(range(count))
+    weight = np.zeros(count)
+    for part in ("clean", "edited"):
+        if part in found:
+            answered = np.asarray(found[part]["outputs"])[np.asarray(found["asked"])].argmax(-1)
+            weight += np.bincount(answered, minlength=count)
+    right = [int(a) for a in found["oracle"] if a is not None]
+    weight += 1.5 * np.bincount(right, minlength=count) if right else 0
+    return sorted(np.argsort(-weight, kind="stable")[:MOST_CLASSES].tolist())
+
+
+# ---- outputs ---------------------------------------------------------------------------------------------
+def add_outputs(figure: go.Figure, found: Mapping[str, Any], part: str, axes: Axes) -> None:
+    """The output at every prefix, and the oracle's answer."""
+    if found["outputs_names"] is None:
+        _real_outputs(figure, found, part, axes)
+    else:
+        _class_outputs(figure, found, part, axes)
+
+
+def _class_outputs(figure: go.Figure, found: Mapping[str, Any], part: str, axes: Axes) -> None:
+    classes, names = shown_classes(found), found["outputs_names"]
+    ticks = [i for i in range(len(classes)) if len(classes) <= 4 or i % 2 == 0]
+    axes.place(
+        figure,
+        {
+            "range": [-0.5, len(classes) - 0.5],
+            "tickvals": ticks,
+            "ticktext": [names[classes[i]] for i in ticks],
+            "title": {"text": "answer"},
+            "showgrid": False,
+        },
+    )
+    outputs = np.asarray(found["clean" if part == "change" else part]["outputs"], dtype=float)
+    if part == "change":
+        outputs = np.asarray(found["edited"]["outputs"], dtype=float) - outputs
+    block = found["pool"]
+    starts = np.arange(0, len(outputs), block)
+    sizes = np.diff(np.append(starts, len(outputs)))
+    pooled = (np.add.reduceat(outputs, starts, axis=0) / sizes[:, None])[:, classes].T
+    change = part == "change"
+    figure.add_heatmap(
+        x=np.append(starts, len(outputs)) - 0.5,
+        y=np.arange(len(classes) + 1) - 0.5,
+        z=np.ascontiguousarray(pooled, dtype=np.float32),
+        zmin=-1 if change else 0,
+        zmax=1,
+        colorscale=plotly_scale(DIFFERENCE[axes.theme] if change else AMOUNT[axes.theme]),
+        showscale=False,
+        yaxis=axes.y,
+        hovertemplate="prefix %{x}<br><b>%{z:.3f}</b><extra></extra>",
+        name="probability",
+    )
+    _oracle_marks(figure, found, part, classes, axes)
+
+
+def _oracle_marks(figure: go.Figure, found: Mapping[str, Any], part: str, classes: list[int], axes: Axes) -> None:
+    """The right answer as a square: white where the model agrees, black where it does not."""
+    places = [i for i in np.flatnonzero(found["asked"]) if found["oracle"][i] in classes]
+    if not places or len(found["tokens"]) > MOST_MARKS:
+        return
+    names = found["outputs_names"]
+    correct = found["edited" if part == "change" else part]["correct"]
+    side = float(np.clip(330 / len(found["tokens"]), 2.5, 8))
+    figure.add_scatter(
+        x=places,
+        y=[classes.index(int(found["oracle"][i])) for i in places],
+        yaxis=axes.y,
+        mode="markers",
+        marker={
+            "symbol": "square",
+            "size": side,
+            # An edge of the other shade keeps them visible on cells of any colour.
+            "color": [_WHITE if correct[i] else _BLACK for i in places],
+            "line": {"width": 1 if side > 4 else 0.6, "color": [_BLACK if correct[i] else _WHITE for i in places]},
+        },
+        hovertext=[
+            f"prefix {whole(float(i))}: the oracle says {names[int(found['oracle'][i])]}"
+            + ("" if correct[i] else "; the model does not")
+            for i in places
+        ],
+        hoverinfo="text",
+        name="oracle",
+    )
+
+
+def _real_outputs(figure: go.Figure, found: Mapping[str, Any], part: str, axes: Axes) -> None:
+    t = TOKENS[axes.theme]
+    at = chosen_positions(found["asked"])
+    first = {
+        name: np.asarray(found[name]["outputs"], dtype=float)[:, 0] for name in ("clean", "edited") if name in found
+    }
+    true = np.array([_first(found["oracle"][i]) for i in at], dtype=float)
+    drawn = first["edited"] - first["clean"] if part == "change" else first[part]
+    every = np.concatenate([true, *(values[at] for values in first.values())])
+    span = _span(drawn[at] if part == "change" else every)
+    axes.place(figure, _number_axis(span, "answer"))
+    names = [("model" if part != "change" else "change", _last(drawn[at]), t["ink2"])]
+    if part != "change":
+        _true_line(figure, at, true, axes)
+        names.append(("oracle", _last(true), t["ink"]))
+    _marks(figure, at, drawn[at], t["bar"], "square", axes, "output")
+    axes.ends(figure, names)
+
+
+# ---- readings --------------------------------------------------------------------------------------------
+def add_reading(figure: go.Figure, read: Mapping[str, Any], row: str, part: str, site: int | None, axes: Axes) -> None:
+    """What a probe reads at every prefix, and what is true: ink thin the truth, the concept's colour the reading."""
+    found, t = read[row], TOKENS[axes.theme]
+    title = "position" if row == "position" else "summary"
+    if found["problem"]:
+        axes.place(figure, {"range": [0, 1], "tickvals": [], "showgrid": False, "title": {"text": title}})
+        axes.note(figure, f"no probe for the {row}: {found['problem']}")
+        return
+    index = len(read["sites"]) - 1 if site is None else read["sites"].index(site)
+    at = chosen_positions(read["asked"])
+    true = np.asarray(found["true"], dtype=float)[at]
+    passes = {
+        name: np.asarray(found[name], dtype=float)[index][at] for name in ("clean", "edited") if found[name] is not None
+    }
+    drawn = passes["edited"] - passes["clean"] if part == "change" else passes[part]
+    classes = found.get("classes")
+    if classes is not None:
+        _class_reading(figure, at, true, passes, part, classes, axes)
+        return
+    every = drawn if part == "change" else np.concatenate([true, *passes.values()])
+    axes.place(figure, _number_axis(_span(every), title))
+    names = [("read" if part != "change" else "change", _last(drawn), t[row])]
+    if part != "change":
+        _true_line(figure, at, true, axes)
+        half = NORMAL_95 * found["rmse"][index]
+        _band(figure, at, drawn - half, drawn + half, t[row], axes)
+        names.append(("true", _last(true), t["ink"]))
+    _marks(figure, at, drawn, t[row], _SYMBOLS[row], axes, row)
+    axes.ends(figure, names)
+
+
+def _class_reading(
+    figure: go.Figure,
+    at: NDArray[np.int64],
+    true: NDArray[np.float64],
+    passes: Mapping[str, NDArray[np.float64]],
+    part: str,
+    classes: list[str],
+    axes: Axes,
+) -> None:
+    t = TOKENS[axes.theme]
+    every = max(1, -(-len(classes) // 4))
+    axes.place(
+        figure,
+        {
+            "range": [-0.5, len(classes) - 0.5],
+            "tickvals": list(range(0, len(classes), every)),
+            "ticktext": classes[::every],
+            "title": {"text": "summary"},
+        },
+    )
+    if part == "change":
+        moved = passes["edited"] != passes["clean"]
+        _marks(figure, at[moved], passes["edited"][moved], t["summary"], "circle", axes, "summary", classes)
+        said = f"{whole(moved.sum())} of {whole(len(at))} readings change" if len(at) else "nothing is asked here"
+        if moved.any():
+            axes.ends(figure, [("changed", _last(passes["edited"]), t["summary"])])
+        else:
+            axes.note(figure, said)
+        return
+    known = np.where(true < 0, np.nan, true)
+    _true_line(figure, at, known, axes)
+    _marks(figure, at, passes[part], t["summary"], "circle", axes, "summary", classes, wrong=passes[part] != true)
+    axes.ends(figure, [("read", _last(passes[part]), t["summary"]), ("true", _last(known), t["ink"])])
+
+
+# ---- strokes ---------------------------------------------------------------------------------------------
+def _true_line(figure: go.Figure, at: NDArray[np.int64], values: NDArray[np.float64], axes: Axes) -> None:
+    figure.add_scatter(
+        x=at,
+        y=values,
+        yaxis=axes.y,
+        mode="lines",
+        line={"color": TOKENS[axes.theme]["ink"], "width": 1, "shape": "hvh" if len(at) < 200 else "linear"},
+        hoverinfo="skip",
+        name="true",
+    )
+
+
+def _band(
+    figure: go.Figure,
+    at: NDArray[np.int64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    colour: str,
+    axes: Axes,
+) -> None:
+    before = len(figure.data)
+    add_band(figure, at.astype(float), low, high, colour)
+    for trace in figure.data[before:]:
+        trace.yaxis = axes.y
+
+
+def _marks(
+    figure: go.Figure,
+    at: NDArray[np.int64],
+    values: NDArray[np.float64],
+    colour: str,
+    symbol: str,
+    axes: Axes,
+    name: str,
+    classes: list[str] | None = None,
+    wrong: NDArray[np.bool_] | None = None,
+) -> None:
+    """One mark per position; open where it is wrong."""
+    spelled = [classes[int(v)] if classes is not None else magnitude(float(v)) for v in values]
+    missed = np.zeros(len(at), dtype=bool) if wrong is None else wrong
+    figure.add_scatter(
+        x=at,
+        y=values,
+        yaxis=axes.y,
+        mode="markers",
+        marker={
+            "symbol": [f"{symbol}-open" if miss else symbol for miss in missed],
+            "size": float(np.clip(400 / max(1, len(at)), 3, 6)),
+            "color": colour,
+            "line": {"width": [1.3 if miss else 0 for miss in missed], "color": colour},
+        },
+        hovertext=[f"prefix {whole(i)}: {name} {said}" for i, said in zip(at, spelled, strict=True)],
+        hoverinfo="text",
+        name=name,
+    )
+
+
+def _number_axis(span: tuple[float, float], title: str) -> dict[str, Any]:
+    low, high = span
+    pad = 0.08 * (high - low)
+    ticks = round_ticks(low, high)
+    small = max(abs(low), abs(high)) < 10
+    return {
+        "range": [low - pad, high + pad],
+        "tickvals": ticks,
+        "ticktext": [magnitude(v) if small else whole(v) for v in ticks],
+        "title": {"text": title},
+    }
+
+
+def round_ticks(low: float, high: float) -> list[float]:
+    """Two to four round numbers within a range that is not empty."""
+    exponent = math.floor(math.log10(high - low))
+    for unit in (m * 10.0**k for k in (exponent - 1, exponent, exponent + 1) for m in (1, 2, 5)):
+        first, last = math.ceil(low / unit - 1e-9), math.floor(high / unit + 1e-9)
+        if last - first <= 3:
+            return [round(k * unit, 12) for k in range(first, last + 1)]
+    return [low, high]
+
+
+def _last(values: NDArray[np.float64]) -> float:
+    """The last finite value, or 0 without one."""
+    found = last_value(values)
+    return 0.0 if found is None else found
+
+
+def _span(values: NDArray[np.float64]) -> tuple[float, float]:
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return 0.0, 1.0
+    low, high = float(finite.min()), float(finite.max())
+    return (low, high) if high - low > 1e-9 else (low - 0.5, high + 0.5)
+
+
+def _first(answer: Any) -> float:
+    """A real answer, or the first component of a vector."""
+    if answer is None:
+        return float("nan")
+    return float(answer[0] if isinstance(answer, list) else answer)
