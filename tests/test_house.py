@@ -45,7 +45,10 @@ def test_every_built_in_measurement_is_found_and_describes_itself() -> None:
     from workbench.measure.registry import measurements
 
     found = measurements()
-    assert set(found) == {"behaviour", "bound", "dynamics", "probes.summary", "probes.position", "circuits.hardmax"}
+    assert set(found) == {
+        "behaviour", "bound", "dynamics", "probes.summary", "probes.position", "circuits.hardmax",
+        "circuits.effective_attention",
+    }  # fmt: skip
     for name, cls in found.items():
         made = cls()
         assert isinstance(made, Measurement)
