@@ -18,6 +18,7 @@ from circuits.reduction import LengthRecord, join, reduce_part, window_queries
 from circuits.report import LOG_SCALED, NOT_LOG_SCALED, Report, not_applicable, nothing_supervised
 from circuits.scores import cached_inputs, score_hooks, score_inputs
 from workbench.measure.measurement import Quantity, Spec
+from workbench.models.config import ModelConfig
 from workbench.runs.folder import canonical
 from workbench.table.schema import FIELDS, Row
 from workbench.tasks.base import Batch
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from workbench.measure.measurement import Study
-    from workbench.models.config import ModelConfig
+    from workbench.models.config import Architecture
     from workbench.models.protocol import HookedModel
     from workbench.models.scores import ScoreInputs
 
@@ -120,7 +121,7 @@ class Hardmax:
         self._records: dict[str, list[LengthRecord]] = {}
         self._empty: list[tuple[str, int]] = []
         self._seen: dict[str, int] = {}
-        self._cfg: ModelConfig | None = None
+        self._cfg: Architecture | None = None
 
     @property
     def spec(self) -> Spec:
@@ -142,7 +143,7 @@ class Hardmax:
             needs="attention",
         )
 
-    def hooks(self, cfg: ModelConfig) -> list[str]:
+    def hooks(self, cfg: Architecture) -> list[str]:
         self._cfg = cfg
         return score_hooks(cfg) if cfg.attention == "softmax" else []
 
@@ -170,7 +171,7 @@ class Hardmax:
             names = [q.name for q in QUANTITIES]
             return [row for law in self._seen for row in not_applicable(law, *heads, names, why)]
         made: list[Row] = []
-        scaled = self._config.log_scaling in ("all", "learned")
+        scaled = isinstance(self._config, ModelConfig) and self._config.log_scaling in ("all", "learned")
         for law in self._seen:
             report = Report(
                 self._records.get(law, []), trained=trained, law=law, rng=rng, resamples=self.resamples,
@@ -185,7 +186,7 @@ class Hardmax:
         return made
 
     @property
-    def _config(self) -> ModelConfig:
+    def _config(self) -> Architecture:
         """The configuration of the model under observation, known since it was asked what to hook."""
         if self._cfg is None:
             raise ValueError(f"{NAME}: ask hooks(cfg) what to observe before observing it")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from workbench.measure.measurement import Study
-    from workbench.models.config import ModelConfig
+    from workbench.models.config import Architecture
     from workbench.models.protocol import HookedModel
     from workbench.tasks.base import Task
 
@@ -111,7 +111,7 @@ class Interchange:
             sequences=64,
         )
 
-    def hooks(self, cfg: ModelConfig) -> list[str]:
+    def hooks(self, cfg: Architecture) -> list[str]:
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:

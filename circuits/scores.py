@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.measure.study import forward
+from workbench.models.config import ModelConfig
 from workbench.models.scores import Queries, ScoreInputs, cached_score_inputs
 
 if TYPE_CHECKING:
-    from workbench.models.config import ModelConfig
+    from workbench.models.config import Architecture
     from workbench.models.protocol import HookedModel
     from workbench.tasks.base import Batch, Task
 
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
 CELLS = 512
 
 
-def score_hooks(cfg: ModelConfig) -> list[str]:
+def score_hooks(cfg: Architecture) -> list[str]:
     """Names of the cached activations that all layers' scores are made of."""
     return list(dict.fromkeys(name for layer in range(cfg.n_layers) for name in cfg.score_hooks(layer)))
 
 
-def cached_inputs(cfg: ModelConfig, cache: Any) -> list[ScoreInputs]:
+def cached_inputs(cfg: Architecture, cache: Any) -> list[ScoreInputs]:
     """Per layer, what its scores are made of, from a cache that holds the activations of :func:`score_hooks`.
 
     Args:
@@ -43,7 +44,10 @@ def cached_inputs(cfg: ModelConfig, cache: Any) -> list[ScoreInputs]:
 
     Raises:
         KeyError: if the cache lacks one of them.
+        TypeError: for an architecture without attention.
     """
+    if not isinstance(cfg, ModelConfig):
+        raise TypeError(f"a {cfg.title} has no attention, and no scores")
     missing = [name for name in score_hooks(cfg) if name not in cache]
     if missing:
         raise KeyError(f"the cache holds no {missing[0]}; ask for the names that score_hooks(cfg) gives")

@@ -84,6 +84,7 @@ class ModelStudy:
 
     def __init__(self, model: HookedModel, task: Task, grid: Grid, sequences: int, seed: int) -> None:
         self.run, self.step, self.passes, self.trained_ids = "", 0, 0, None
+        self.earlier: Sequence[int] = ()
         self.model, self.task, self.cfg, self.grid = model, task, model.cfg, grid
         self._sequences, self._seed = sequences, seed
         self._evaluation = Evaluation(task, grid, seed, sequences, consistent=model.cfg.ids.consistent)
@@ -99,7 +100,7 @@ class ModelStudy:
         return self._evaluation.batch(law, length).rows(0, self._sequences)
 
     def cache(
-        self, law: str, length: int, names: Sequence[str], untrained: bool = False
+        self, law: str, length: int, names: Sequence[str], untrained: bool = False, step: int | None = None
     ) -> Mapping[str, Tensor] | None:
         if untrained:
             return None

@@ -47,7 +47,7 @@ def test_every_built_in_measurement_is_found_and_describes_itself() -> None:
     found = measurements()
     own = {"summary", "position", "length_coupling", "drift", "erasure", "conditional", "description_length"}
     assert {name for name in found if name.startswith("probes.")} == {f"probes.{name}" for name in own}
-    assert {"behaviour", "bound", "dynamics", "circuits.hardmax"} <= set(found)
+    assert {"behaviour", "bound", "dynamics", "circuits.hardmax", "circuits.effective_attention"} <= set(found)
     for name, cls in found.items():
         made = cls()
         assert isinstance(made, Measurement)

@@ -20,6 +20,8 @@ from workbench.tasks.sequences import SequenceTask, numbered
 
 __all__ = ["ParityScratchpad", "VariableAssignment"]
 
+PAIRED: Mapping[tuple[str, str], Mapping[str, Any]] = {("positions", "rotary"): {"ids": "pose"}}
+"""What goes with rotary positions, which read differences of ids and so have no use for coupled ones."""
 START = "<start>"
 ARROW = "<-"
 
@@ -52,10 +54,14 @@ class ParityScratchpad(SequenceTask):
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     summary: ClassVar[str] = "the next parity on the scratchpad"
     suggested: ClassVar[Mapping[str, Any]] = {
-        "lengths": "11-51",
+        "lengths": "5-41",
         "positions": "learned",
-        "ids": "coupled",
+        "ids": "predicted",
+        "n_ctx": 176,
+        "steps": 2500,
+        "learning_rate": 2e-3,
     }
+    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = PAIRED
 
     jump: int = Field(1, ge=1, le=4)
     """Bits that each step adds."""
@@ -130,11 +136,12 @@ class VariableAssignment(SequenceTask):
     summary: ClassVar[str] = "the next token of the chain of assignments"
     suggested: ClassVar[Mapping[str, Any]] = {
         "lengths": "15-63",
-        "ids": "coupled",
+        "ids": "predicted",
         "positions": "learned",
         "n_ctx": 640,
         "steps": 10_000,
     }
+    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = PAIRED
 
     depth: int = Field(2, ge=1, le=8)
     """Assignments in a chain."""

@@ -1,0 +1,180 @@
+"""``circuits.effective_attention``: where a state-space layer looks, compared with attention as the prefix grows.
+
+Per layer and channel (column ``head``) and prefix length n, from the supervised queries in (n - window, n]:
+the rows of the linear map from inputs to outputs (:mod:`workbench.models.effective`), as absolute weights that
+add up to 1. So they compare with rows of attention, though what is negative in them only turns the sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from circuits.reduction import window_queries
+from workbench.measure.intervals import bootstrap_mean
+from workbench.measure.measurement import Quantity, Spec, Study
+from workbench.table.schema import Row, row
+from workbench.tasks.base import Batch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from workbench.models.config import Architecture
+
+NAME = "circuits.effective_attention"
+Floats = NDArray[np.float64]
+VALUES = ("scan_support", "scan_peak_support", "scan_locality")
+DISPERSION = "scan_dispersion_exponent"
+
+QUANTITIES = (
+    Quantity(
+        "scan_support",
+        "exp of the entropy of the absolute effective weights of a query; geometric mean over queries",
+        "keys", 1.0,
+    ),
+    Quantity(
+        "scan_peak_support", "1/p_(1), one over the largest absolute weight; geometric mean over queries", "keys", 1.0
+    ),
+    Quantity(
+        "scan_locality",
+        "smallest lag up to which lie 1 - epsilon of the absolute weights of a query; mean over queries",
+        "tokens", 0.0,
+    ),
+    Quantity(
+        DISPERSION,
+        "slope of log(1/p_(1)) on log K from the previous measured length: 0 keeps its focus, 1 is uniform",
+        "exponent",
+    ),
+)  # fmt: skip
+
+
+class EffectiveAttention:
+    """The measurement.
+
+    Args:
+        window: queries with prefix length in (n - window, n] are used.
+        epsilon: share of the absolute weights that may lie beyond ``scan_locality``.
+        resamples: number of bootstrap resamples of sequences.
+    """
+
+    def __init__(self, window: int = 4, epsilon: float = 0.05, resamples: int = 400) -> None:
+        if window < 1 or not 0 < epsilon < 1:
+            raise ValueError(f"{NAME}: window must be at least 1 and epsilon lie between 0 and 1")
+        self.window, self.epsilon, self.resamples = window, epsilon, resamples
+        self._seen: dict[int, tuple[Batch, dict[str, Tensor]]] = {}
+
+    @property
+    def spec(self) -> Spec:
+        return Spec(
+            name=NAME,
+            version=1,
+            title="Effective attention",
+            settings={"window": self.window, "epsilon": self.epsilon, "resamples": self.resamples},
+            quantities=QUANTITIES,
+            laws=("matched",),
+            sequences=32,
+            needs="scan",
+        )
+
+    def hooks(self, cfg: Architecture) -> list[str]:
+        from workbench.models.effective import effective_hooks
+
+        return [name for layer in range(cfg.n_layers) for name in effective_hooks(layer)]
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        # The map is also made of weights, which come with the study; these activations are [pos, channel].
+        self._seen[length] = (batch, {name: cache[name].clone() for name in cache if "hook_ssm_" in name})
+
+    def finish(self, study: Study) -> list[Row]:
+        made: list[Row] = []
+        before: tuple[int, Floats] | None = None
+        for length in sorted(self._seen):
+            batch, cache = self._seen[length]
+            queries = window_queries(batch, self.window)
+            if not len(queries):
+                note = f"no supervised query in the last {self.window} of length {length}"
+                made += [self._missing(length, quantity.name, note) for quantity in QUANTITIES]
+                continue
+            found = self._values(study, cache, [int(q) for q in queries])
+            keys = int(queries[-1]) + 1
+            made += [r for name in VALUES for r in self._rows(study, length, name, found[name])]
+            peak = np.log(found["scan_peak_support"])
+            made += self._dispersion(study, length, keys, peak, before)
+            before = keys, peak
+        return made
+
+    def _values(self, study: Study, cache: Mapping[str, Tensor], queries: list[int]) -> dict[str, Floats]:
+        """Values ``[sequence, layer, channel]``; NaN where all weights of a channel are 0."""
+        from workbench.models.effective import effective_inputs
+
+        layers = []
+        for layer in range(study.cfg.n_layers):
+            weights = effective_inputs(study.model, cache, layer).weights(queries)
+            layers.append(statistics(weights.double().numpy(), queries, self.epsilon))
+        return {name: np.stack([layer[name] for layer in layers], 1) for name in VALUES}
+
+    def _rows(self, study: Study, length: int, name: str, values: Floats) -> list[Row]:
+        low, high = bootstrap_mean(values, study.rng(NAME, name, length), self.resamples)
+        return _per_channel(length, name, values, low, high)
+
+    def _dispersion(
+        self, study: Study, length: int, keys: int, peak: Floats, before: tuple[int, Floats] | None
+    ) -> list[Row]:
+        if before is None:
+            return [self._missing(length, DISPERSION, "there is no shorter measured length")]
+        # Two lengths have the same sequences where one is a prefix of the other, else as many independent ones.
+        slopes = (peak - before[1]) / np.log(keys / before[0])
+        return self._rows(study, length, DISPERSION, slopes)
+
+    def _missing(self, length: int, name: str, note: str) -> Row:
+        return row(quantity=name, law="matched", length=length, status="undefined", note=note)
+
+
+def statistics(weights: Floats, queries: list[int], epsilon: float) -> dict[str, Floats]:
+    """Support, peak support and locality, each ``[sequence, channel]``, from ``[sequence, channel, query, key]``."""
+    size = np.abs(weights)
+    total = size.sum(-1, keepdims=True)
+    p = np.divide(size, total, out=np.full_like(size, np.nan), where=total > 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropy = -np.where(p > 0, p * np.log(p), np.where(np.isnan(p), np.nan, 0.0)).sum(-1)
+    lags = np.array(queries)[:, None] - np.arange(size.shape[-1])
+    # How much lies beyond a lag is summed from the first key on; the lag of the first key that is needed is the answer.
+    inside = np.cumsum(p, -1) > epsilon
+    far = np.where(np.isnan(p[..., 0]), np.nan, np.where(inside, lags, -1).max(-1))
+    return {
+        "scan_support": np.exp(_mean(entropy)),
+        "scan_peak_support": np.exp(_mean(-np.log(p.max(-1)))),
+        "scan_locality": _mean(far),
+    }
+
+
+def _mean(values: Floats) -> Floats:
+    """Mean over the queries that are defined; NaN where none is."""
+    defined = ~np.isnan(values)
+    count = defined.sum(-1)
+    total = np.where(defined, values, 0.0).sum(-1)
+    mean: Floats = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    return mean
+
+
+def _per_channel(length: int, name: str, values: Floats, low: Floats, high: Floats) -> list[Row]:
+    made = []
+    for layer in range(values.shape[1]):
+        for channel in range(values.shape[2]):
+            own = values[:, layer, channel]
+            own = own[~np.isnan(own)]
+            shared: dict[str, Any] = {
+                "quantity": name, "law": "matched", "length": length, "layer": layer, "head": channel, "n": len(own),
+            }  # fmt: skip
+            if not len(own):
+                made.append(row(**shared, status="undefined", note="all weights of this channel are 0"))
+                continue
+            at = layer, channel
+            made.append(row(**shared, value=float(own.mean()), low=float(low[at]), high=float(high[at])))
+    return made
+
+
+MEASUREMENT = EffectiveAttention
