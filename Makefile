@@ -67,9 +67,9 @@ campaign: setup ## kill training and measuring, damage files: is all continued, 
 # Its table.parquet says all that its shards do, in a tenth of the files.
 gallery: setup ## train, measure and pack the runs that ship with the repository
 	$(BIN)/lengthlens sweep sweeps/gallery.yaml
-	$(BIN)/lengthlens compile majority --out checkpoints/gallery/compiled/majority
-	$(BIN)/lengthlens compile majority --up-to 20 --out checkpoints/gallery/compiled/majority_blunt
-	$(BIN)/lengthlens compile majority --first-keys 20 --out checkpoints/gallery/compiled/majority_first_20
+	$(BIN)/lengthlens compile majority --lengths 1-32 --out checkpoints/gallery/compiled/majority
+	$(BIN)/lengthlens compile majority --lengths 1-32 --up-to 32 --out checkpoints/gallery/compiled/majority_blunt
+	$(BIN)/lengthlens compile majority --lengths 1-32 --first-keys 32 --out checkpoints/gallery/compiled/majority_first_32
 	$(BIN)/lengthlens measure checkpoints/gallery/compiled --sequences 256
 	find checkpoints/gallery -name measurements -prune -exec rm -r {} +
 
