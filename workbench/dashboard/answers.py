@@ -160,7 +160,7 @@ class Answers:
             key = (one.id, theme, size, one.version(run), *one.arguments(run, cursor).values())
             figure = run.memo(key, lambda: one.draw(run, cursor, theme, size).to_plotly_json())
         except NotMeasured as missing:
-            state = panel.not_measured(missing.measurement, missing.message, run.shown_path)
+            state = panel.without_rows(missing, run.shown_path)
             return no_update, [], state, "", missing.message, STATE
         said = figure["layout"]["meta"]
         return figure, [], [], said["slice"], said["alt"], READY
@@ -173,13 +173,15 @@ class Answers:
                 return no_update, no_update, table, [], no_update, TABLE
             cells, style, said = headgrid.cells(run, cursor, look["theme"])
         except NotMeasured as missing:
-            state = panel.not_measured(missing.measurement, missing.message, run.shown_path)
+            state = panel.without_rows(missing, run.shown_path)
             return [], {}, [], state, "", STATE
         return cells, style, [], [], said, READY
 
     # ---- attention -----------------------------------------------------------------------------------
     def ask(self, run: RunView, cursor: Cursor, session: str = "attention") -> str:
-        """Ask the worker for this cursor's pattern; returns the job's key."""
+        """Ask the worker for this cursor's pattern; returns the job's key, "" where no model has such a pattern."""
+        if not run.n_heads:
+            return ""
         return self.worker.submit(self.sample, attention.request(run, cursor), slot=session)
 
     def attention(
@@ -198,6 +200,8 @@ class Answers:
             "class": STATE,
             "poll": True,
         }
+        if not run.n_heads:
+            return made | {"state": attention.without_heads()}
         if attention.too_long(cursor):
             return made | {"state": attention.unfit()}
         if job is None:

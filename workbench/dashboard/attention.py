@@ -104,6 +104,13 @@ def unfit() -> list[Any]:
     )
 
 
+def without_heads() -> list[Any]:
+    """Why no pattern is drawn for a state-space model."""
+    return does_not_apply(
+        "This state-space model has no attention. Where its layers look is measured by circuits.effective_attention."
+    )
+
+
 def draw(result: dict[str, Any], run: RunView, cursor: Cursor, theme: str, size: int) -> Any:
     """The figure of a worker's answer."""
     values = np.asarray(result["scores" if cursor.view == "score" else "pattern"])

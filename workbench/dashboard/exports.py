@@ -100,6 +100,8 @@ def _figure(answers: Answers, name: str, run: RunView, cursor: Cursor, theme: st
 
 
 def _sampled(answers: Answers, run: RunView, cursor: Cursor) -> dict[str, Any]:
+    if not run.n_heads:
+        raise Unknown(f"{run.name} is a state-space model and has no attention pattern")
     if attention.too_long(cursor):
         raise Unknown(f"a pattern has at most {attention.LONGEST} positions; choose a shorter prefix length")
     job = answers.worker.wait(answers.ask(run, cursor, session="export"), ATTENTION_SECONDS)
