@@ -45,7 +45,7 @@ def test_every_panel_draws_or_says_why_not(ssm: Answers) -> None:
             with pytest.raises(NotApplicable, match="this state-space model has none"):
                 one.draw(run, cursor, "light", 11)
         else:
-            assert one.draw(run, cursor, "light", 11).data
+            assert one.draw(run, cursor, "light", 11).layout.meta["alt"]
     state = str(ssm.panel(next(p for p in PANELS if p.id == "heads-length"), run, cursor, LOOK, "figure"))
     assert "Does not apply here" in state
     assert "lengthlens measure" not in state, "measuring again would change nothing"
