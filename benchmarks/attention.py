@@ -9,13 +9,12 @@ verdicts or intervals.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
+from benchmarks.memory import peak_mib
 from benchmarks.peers import HEADS, LAYERS, VOCABULARY, WIDTH
 from benchmarks.table import Line, interleaved
 
@@ -71,25 +70,16 @@ def contestants(positions: str | dict[str, object]) -> dict[str, Callable[[], ob
     }
 
 
-def peak_mib(what: str, positions: str | dict[str, object], length: int, batch: int) -> float:
-    """Peak memory that ``what`` adds to a process that has imported everything and built the model (Linux)."""
-    code = (
-        "import re, torch\n"
+def peak(what: str, positions: str | dict[str, object], length: int, batch: int) -> float:
+    """Peak memory in MiB that ``what`` adds to a process that has imported everything and built the model."""
+    setup = (
         "from benchmarks import attention as a\n"
         "from circuits import hardmax_statistics\n"
-        "torch.set_num_threads(1)\n"
         "small, few = a.setting('none', 64, 2)\n"
         "hardmax_statistics(small, few); a.pattern_statistics(small, few.tokens)\n"
-        f"model, batch = a.setting({positions!r}, {length}, {batch})\n"
-        "kib = lambda key: int(re.search(key + r':\\s+(\\d+)', open('/proc/self/status').read())[1])\n"
-        "open('/proc/self/clear_refs', 'w').write('5')\n"  # forget the peak so far
-        "before = kib('VmRSS')\n"
-        "with torch.no_grad():\n"
-        f"    {what}\n"
-        "print((kib('VmHWM') - before) / 1024)\n"
+        f"model, batch = a.setting({positions!r}, {length}, {batch})"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return float(done.stdout.splitlines()[-1])
+    return peak_mib(setup, f"with torch.no_grad():\n    {what}")
 
 
 def measure(rounds: int = 5) -> list[Line]:
@@ -99,7 +89,7 @@ def measure(rounds: int = 5) -> list[Line]:
         "hardmax": "hardmax_statistics(model, batch)",
         "run_with_cache": "a.pattern_statistics(model, batch.tokens)",
     }
-    memory = {name: peak_mib(code, "none", LENGTH, BATCH) for name, code in inside.items()}
+    memory = {name: peak(code, "none", LENGTH, BATCH) for name, code in inside.items()}
     what = f"circuits.hardmax, n = {LENGTH:,}, batch {BATCH}"
     lines = [
         Line(what, "/ fused forward pass, that pass included", times.ratio("hardmax", "forward"), 1.3,
@@ -110,10 +100,8 @@ def measure(rounds: int = 5) -> list[Line]:
     ]  # fmt: skip
     for positions in ENCODINGS:
         name = positions if isinstance(positions, str) else positions["name"]
-        peak = peak_mib("hardmax_statistics(model, batch)", positions, LONG, 1)
-        lines.append(
-            Line(f"circuits.hardmax, n = {LONG:,}, {name}", "GiB of peak memory", peak / 1024, 1.5, at_most=True)
-        )
+        gib = peak("hardmax_statistics(model, batch)", positions, LONG, 1) / 1024
+        lines.append(Line(f"circuits.hardmax, n = {LONG:,}, {name}", "GiB of peak memory", gib, 1.5, at_most=True))
     return lines
 
 

@@ -47,8 +47,10 @@ def head(console: Console, run: Run) -> None:
     task, model, training = (run.config[k] for k in ("task", "model", "training"))
     given = ", ".join(f"{k} {v}" for k, v in task["parameters"].items())
     console.print(f"[bold]{run.name}[/]  {run.config.get('facts', {}).get('question', task['name'])}", highlight=False)
+    ssm = model.get("architecture") == "ssm"
+    machine = f"state-space model, {model['gates']} gates" if ssm else f"{model['n_heads']} heads"
     console.print(
-        f"{task['name']}{f' ({given})' if given else ''} · {model['n_layers']} layers, {model['n_heads']} heads, "
+        f"{task['name']}{f' ({given})' if given else ''} · {model['n_layers']} layers, {machine}, "
         f"d_model {model['d_model']} · positions {model['positions']['name']}, ids {model['ids']['name']} · "
         f"{trained(run)} · {len(run.steps)} checkpoints",
         style="dim",

@@ -121,7 +121,7 @@ class Answers:
             theme, size = look["theme"], look["size"]
             figure = run.memo((one.key(at), theme, size), lambda: one.draw(at, theme, size).to_plotly_json())
         except NotMeasured as missing:
-            state = panel.not_measured(missing.measurement, missing.message, run.shown_path)
+            state = panel.without_rows(missing, run.shown_path)
             return no_update, [], state, "", missing.message, STATE
         said = figure["layout"]["meta"]
         return figure, [], [], said["slice"], said["alt"], READY
@@ -135,6 +135,6 @@ class Answers:
             key = (one.key(at), look["theme"], "cells")
             cells, style, said = run.memo(key, lambda: headgrid.cells(one, at, look["theme"]))
         except NotMeasured as missing:
-            state = panel.not_measured(missing.measurement, missing.message, run.shown_path)
+            state = panel.without_rows(missing, run.shown_path)
             return [], {}, [], state, "", STATE
         return cells, style, [], [], said, READY

@@ -67,7 +67,8 @@ def bar(run: RunView, cursor: Cursor, names: Sequence[str]) -> list[Any]:
                         {"value": f"{layer}.{head}", "label": head_name(layer, head).replace(" ", " \u00b7 ")}
                         for layer in range(run.n_layers)
                         for head in range(run.n_heads)
-                    ],
+                    ]
+                    or [{"value": f"{cursor.layer}.{cursor.head}", "label": "no heads"}],
                     value=f"{cursor.layer}.{cursor.head}",
                     allowDeselect=False,
                     rightSection=chevron(),

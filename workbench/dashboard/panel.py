@@ -12,6 +12,7 @@ from dash import dcc, html
 from workbench.dashboard.drawing import Panel
 from workbench.dashboard.panels import COLUMNS
 from workbench.dashboard.shell import command, icon, icon_button
+from workbench.figures.errors import NotApplicable, NotMeasured
 from workbench.figures.labels import MISSING, proportion, whole
 
 CONFIG = {"displayModeBar": False, "responsive": True}
@@ -204,6 +205,13 @@ def not_measured(measurement: str, message: str, path: str) -> list[Any]:
         html.P([message, " Folder: ", html.Code(f"{path}/measurements/"), "."]),
         command(f"lengthlens measure {path} --only {family}"),
     ]
+
+
+def without_rows(error: NotMeasured, path: str) -> list[Any]:
+    """Why there is nothing to draw: the measurement is not about this model, or has not been made."""
+    if isinstance(error, NotApplicable):
+        return does_not_apply(error.message)
+    return not_measured(error.measurement, error.message, path)
 
 
 def failed(title: str, error: str, hint: Any = None) -> list[Any]:

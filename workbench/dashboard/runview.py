@@ -135,6 +135,12 @@ class RunView:
         return int(self.config["model"]["n_heads"])
 
     @property
+    def gates(self) -> str:
+        """The gates of a state-space model; "" for a transformer."""
+        model = self.config["model"]
+        return str(model["gates"]) if model.get("architecture") == "ssm" else ""
+
+    @property
     def task(self) -> str:
         return str(self.config["task"]["name"])
 

@@ -26,6 +26,8 @@ def meta(run: RunView) -> list[Any]:
     """What the run is: id, task as a question, model, training lengths."""
     question = f"{run.task}: {run.question[:1].lower()}{run.question[1:]}" if run.question else run.task
     model = f"transformer {_count(run.n_layers, 'layer')}, {_count(run.n_heads, 'head')}, {_positions(run)}"
+    if run.gates:
+        model = f"state-space model {_count(run.n_layers, 'layer')}, {run.gates} gates"
     lengths = f"trained on lengths {whole(run.shortest)} to {whole(run.trained)}"
     return [html.Span(run.name, className="mono"), f" \u00b7 {question} \u00b7 {model} \u00b7 {lengths}"]
 

@@ -15,3 +15,7 @@ class NotMeasured(LookupError):
         super().__init__(message)
         self.measurement = measurement
         self.message = message
+
+
+class NotApplicable(NotMeasured):
+    """A figure's rows say that the measurement is not about this model; the message is why."""

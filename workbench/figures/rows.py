@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.figures.errors import NotMeasured
+from workbench.figures.errors import NotApplicable, NotMeasured
 from workbench.figures.labels import whole
 
 #: Statuses whose value is a number worth drawing; all others leave a gap.
@@ -49,8 +49,11 @@ def select(frame: pd.DataFrame, measurement: str, **equals: Any) -> pd.DataFrame
     """
     found = pick(frame, measurement=measurement, **equals)
     if found.empty:
-        if not _where(frame, {"measurement": measurement}).any():
+        own = pick(frame, measurement=measurement)
+        if own.empty:
             raise NotMeasured(measurement, f"No rows of {measurement} for this run.")
+        if (own["status"] == "not_applicable").all():
+            raise NotApplicable(measurement, f"{measurement} does not apply: {own['note'].iloc[0]}.")
         asked = ", ".join(_said(k, v) for k, v in equals.items() if v != "")
         raise NotMeasured(measurement, f"{measurement} has rows, but none for {asked}.")
     for column, name in (("run", "runs"), ("setting", "settings")):

@@ -1,0 +1,60 @@
+"""A state-space model in the dashboard: what it has is drawn, and what needs attention says that it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from workbench.dashboard.answers import Answers
+from workbench.dashboard.panels import PANELS
+from workbench.dashboard.store import Store
+from workbench.dashboard.worker import Worker
+from workbench.figures import NotApplicable
+
+pytestmark = pytest.mark.science  # a handmade model measured end to end
+
+LOOK = {"theme": "light", "size": 11}
+
+
+@pytest.fixture
+def ssm(make_run: Any) -> Iterator[Answers]:
+    from workbench.measure.batch import execute, plan
+    from workbench.models.handmade_ssm import parity
+    from workbench.tasks import make_task
+
+    run = make_run(parity(), make_task("parity"), trained=8, name="signed")
+    assert execute(plan([run.path], sequences=64), "serial") == []
+    made = Answers(Store([run.path.parent]), Worker())
+    yield made
+    made.worker.close()
+
+
+def test_every_panel_draws_or_says_why_not(ssm: Answers) -> None:
+    content, _, here = ssm.page("/run", "?run=signed&layer=0&head=0")
+    assert here["run"] == "signed"
+    text = str(content)
+    assert "state-space model 1 layer, signed gates" in text
+    assert "no heads" in text
+    run = ssm.store.run("signed")
+    cursor = ssm_cursor(run)
+    for one in (p for p in PANELS if p.source == "frame"):
+        if one.measurement == "circuits.hardmax":
+            with pytest.raises(NotApplicable, match="this state-space model has none"):
+                one.draw(run, cursor, "light", 11)
+        else:
+            assert one.draw(run, cursor, "light", 11).layout.meta["alt"]
+    state = str(ssm.panel(next(p for p in PANELS if p.id == "heads-length"), run, cursor, LOOK, "figure"))
+    assert "Does not apply here" in state
+    assert "lengthlens measure" not in state, "measuring again would change nothing"
+
+
+def test_the_list_of_runs_names_the_machine(ssm: Answers) -> None:
+    assert ssm.summary(ssm.store.run("signed"))["model"] == "1L SSM"
+
+
+def ssm_cursor(run: Any) -> Any:
+    from workbench.dashboard.cursor import default_cursor
+
+    return default_cursor(run)
