@@ -245,7 +245,7 @@ class Report:
         # A softmax takes no notice of what is added to all logits; real outputs are what they are.
         used = logits if self.study.task.real else {n: x - x.mean(1, keepdim=True) for n, x in logits.items()}
         yield Place({**common, "mode": USED, "site": "logits"}, used)
-        for i, site in enumerate(self.measured._sites):
+        for i, site in enumerate(self.measured.read):
             held = {n: rows.x[i] for n, rows in self.measured.rows.items()}
             yield Place({**common, "mode": STORED, "site": site, "layer": layer_of(site)}, held)
 
