@@ -64,7 +64,7 @@ class Cosine:
 
 
 def cosines(
-    xs: Mapping[Any, Float[Tensor, "row d"]], draws: Mapping[Any, Draws], pairs: Sequence[tuple[Any, Any]]
+    xs: Mapping[Any, Float[Tensor, "_ d"]], draws: Mapping[Any, Draws], pairs: Sequence[tuple[Any, Any]]
 ) -> list[Cosine]:
     """Cosines between codes, by whatever tells them apart: lengths, or steps."""
     if not all(bool(x.isfinite().all()) for x in xs.values()):

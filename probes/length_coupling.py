@@ -133,7 +133,7 @@ class Codes:
             found |= {(n, True): [m for m in self.inside if m != n] for n in self.inside}
         return found
 
-    def changes(self, xs: Mapping[int, Float[Tensor, "row d"]]) -> dict[tuple[int, bool], Change]:
+    def changes(self, xs: Mapping[int, Float[Tensor, "_ d"]]) -> dict[tuple[int, bool], Change]:
         """C(n) of every length, and of those inside training also against the others alone (True)."""
         if not all(bool(x.isfinite().all()) for x in xs.values()):
             lost = np.full(2, np.nan)

@@ -31,7 +31,7 @@ def model(seed: int, d_model: int = 12, n_layers: int = 1) -> HookedTransformer:
 class FakeStudy:
     """A checkpoint of a run that lives in memory."""
 
-    run, step, trained_ids = "run", 100, None
+    run, step, trained_ids, earlier = "run", 100, None, ()
 
     def __init__(
         self, trained: Any, untrained: Any | None, task: Any, memory: dict[Any, Any], batch: int = 160
