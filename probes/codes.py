@@ -107,8 +107,8 @@ class Draws:
         weight: per half and class, how often each of those rows is drawn, ``[draw, row of the class]``.
     """
 
-    index: list[list[Int[Tensor, " row"]]]
-    weight: list[list[Float[Tensor, "draw row"]]]
+    index: list[list[Int[Tensor, "_"]]]
+    weight: list[list[Float[Tensor, "draw _"]]]
 
     @staticmethod
     def of(
@@ -164,7 +164,7 @@ def _multinomial(n: int, rng: np.random.Generator, resamples: int) -> Tensor:
 
 
 def codes(
-    xs: Mapping[int, Float[Tensor, "row d"]], draws: Mapping[int, Draws]
+    xs: Mapping[int, Float[Tensor, "_ d"]], draws: Mapping[int, Draws]
 ) -> Iterator[dict[int, Float[Tensor, "half draw class d"]]]:
     """Class means by length, some draws at a time, which bounds the memory of many classes."""
     some = next(iter(draws.values()))

@@ -177,11 +177,11 @@ class Conditional(StreamMeasurement):
         for length, rows in sorted(self.rows.items()):
             for quantity, problem in self._problems(rows, fit).items():
                 if problem:
-                    made += [self._row(quantity, length, site, "", problem) for site in self._sites]
+                    made += [self._row(quantity, length, site, "", problem) for site in self.read]
                     continue
                 found = self._read(quantity, rows.x, rows, fit, rng, ("", controls.SHUFFLED)) | fixed[length, quantity]
                 for control, estimated in found.items():
-                    for i, site in enumerate(self._sites):
+                    for i, site in enumerate(self.read):
                         at = estimated[i % len(estimated)]
                         made.append(self._row(quantity, length, site, control, at, self._count(rows)))
         return made
@@ -193,7 +193,7 @@ class Conditional(StreamMeasurement):
         common = ""
         if least < FEWEST:
             common = f"{least} sequences with supervised queries of the band in a half; at least {FEWEST} are needed"
-        elif not bool(rows.x.isfinite().all()):
+        elif not rows.finite:
             common = "activations are not finite"
         found = {}
         for quantity, name, what in (

@@ -87,7 +87,7 @@ class Target:
         sequences = len(rows.sequence.unique())
         if sequences < FEWEST:
             return f"{sequences} sequences with a supervised query {where}; at least {FEWEST} are needed"
-        if not bool(rows.x.isfinite().all()):
+        if not rows.finite:
             return f"activations are not finite {where}"
         return self.poor(self.of(rows), where)
 
@@ -104,6 +104,8 @@ class Target:
 class Decoder:
     """Fits and applies the probes of all targets of some rows.
 
+    ``frozen`` holds the probes fitted on the pooled lengths, by target, where they could be fitted.
+
     Args:
         rows: rows per prefix length, from batches that number their sequences alike.
         inside: lengths whose rows ``transfer`` and the directions of ``recalibrated`` are fitted on.
@@ -119,7 +121,7 @@ class Decoder:
         self.fit = {n: r.take(fit[r.sequence]) for n, r in rows.items()}
         self.test = {n: r.take(~fit[r.sequence]) for n, r in rows.items()}
         self.targets = [Target.among(name, rows) for name in next(iter(rows.values())).labels]
-        self._frozen, self._unfrozen = self._pool([n for n in inside if n in rows])
+        self.frozen, self._unfrozen = self._pool([n for n in inside if n in rows])
 
     def _pool(self, inside: Sequence[int]) -> tuple[dict[str, Probe], dict[str, str]]:
         """Per target, the probe fitted on the pooled lengths, or why there is none."""
@@ -180,10 +182,10 @@ class Decoder:
         return pairs
 
     def _frozen_arms(self, target: Target, fit: Rows, test: Rows) -> list[Arm | Undefined]:
-        if target.name not in self._frozen:
+        if target.name not in self.frozen:
             problem = self._unfrozen[target.name]
             return [Undefined(mode, "", problem) for mode in (TRANSFER, RECALIBRATED)]
-        probe, truth = self._frozen[target.name], target.of(test)
+        probe, truth = self.frozen[target.name], target.of(test)
         again = probe.recalibrated(fit.x, target.of(fit), target.classes)
         flips = tuple(probe.reversed(again))
         return [

@@ -173,9 +173,9 @@ class DescriptionLength(StreamMeasurement):
         rows = self.rows[length]
         if not target.classes:
             problem = "the summary is a number, and the code is one of classes"
-            return [self._lost(length, site, "", "not_applicable", problem) for site in self._sites]
+            return [self._lost(length, site, "", "not_applicable", problem) for site in self.read]
         if target.classes == 1:
-            return [self._lost(length, site, "", "undefined", "the summary has one class only") for site in self._sites]
+            return [self._lost(length, site, "", "undefined", "the summary has one class only") for site in self.read]
         order = torch.from_numpy(study.rng(self.name, "order").permutation(self._drawn))[rows.sequence].argsort()
         y = target.of(rows)[order]
         labels = {
@@ -184,7 +184,7 @@ class DescriptionLength(StreamMeasurement):
             controls.HASHED: controls.hashed(y, rows.tokens[order]),
         }
         made = []
-        for i, site in enumerate(self._sites):
+        for i, site in enumerate(self.read):
             for control, given in labels.items():
                 made += self._code(study, length, site, control, rows.x[i][order], given, target.classes)
             if untrained is not None:

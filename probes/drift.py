@@ -64,7 +64,7 @@ class Cosine:
 
 
 def cosines(
-    xs: Mapping[Any, Float[Tensor, "row d"]], draws: Mapping[Any, Draws], pairs: Sequence[tuple[Any, Any]]
+    xs: Mapping[Any, Float[Tensor, "_ d"]], draws: Mapping[Any, Draws], pairs: Sequence[tuple[Any, Any]]
 ) -> list[Cosine]:
     """Cosines between codes, by whatever tells them apart: lengths, or steps."""
     if not all(bool(x.isfinite().all()) for x in xs.values()):
@@ -143,7 +143,7 @@ class Drift(StreamMeasurement):
             lacking = [f"at length {k}: {problems[k]}" for k in (n, m) if k in problems]
             made += [self._lost(LENGTH, n, str(m), lacking[0])] if lacking else []
         pairs = list(combinations(draws, 2))
-        for i, site in enumerate(self._sites):
+        for i, site in enumerate(self.read):
             xs = {n: self.rows[n].x[i] for n in draws}
             note = self._note(labelling, draws, xs)
             for (n, m), found in zip(pairs, cosines(xs, draws, pairs) if pairs else [], strict=True):
@@ -155,7 +155,7 @@ class Drift(StreamMeasurement):
 
     def _over_steps(self, study: Study, labelling: Labelling, draws: Draws) -> list[Row]:
         """This checkpoint's code at N beside those of all earlier ones: the same strings, in the same halves."""
-        trained, key = study.grid.trained, (self.name, tuple(self._sites))
+        trained, key = study.grid.trained, (self.name, tuple(self.read))
         rows, made = self.rows[trained], list[Row]()
         if rows.x.nbytes <= KEPT_BYTES:
             study.memo((*key, study.step), lambda: rows.x)
@@ -164,12 +164,12 @@ class Drift(StreamMeasurement):
             try:
                 x = self._of_step(study, step, key)
             except RunError as error:
-                found.append([Cosine(problem=str(error))] * len(self._sites))
+                found.append([Cosine(problem=str(error))] * len(self.read))
                 continue
             pair = [(step, study.step)]
             both = {step: draws, study.step: draws}
-            found.append([cosines({step: x[i], study.step: rows.x[i]}, both, pair)[0] for i in range(len(self._sites))])
-        for i, site in enumerate(self._sites):
+            found.append([cosines({step: x[i], study.step: rows.x[i]}, both, pair)[0] for i in range(len(self.read))])
+        for i, site in enumerate(self.read):
             here, note = [at[i] for at in found], self._note(labelling, {0: draws}, {0: rows.x[i]})
             for step, cosine in zip(study.earlier, here, strict=True):
                 made.append(self._row(STEP, site, trained, str(step), cosine, len(rows), note))
@@ -181,9 +181,9 @@ class Drift(StreamMeasurement):
         trained = study.grid.trained
 
         def make() -> Tensor:
-            cache = study.cache(self.law, trained, self._sites, step=step)
+            cache = study.cache(self.law, trained, self.read, step=step)
             assert cache is not None
-            return self.reduce(study.batch(self.law, trained), trained, cache, self._sites).x
+            return self.reduce(study.batch(self.law, trained), trained, cache, self.read).x
 
         return make() if self.rows[trained].x.nbytes > KEPT_BYTES else study.memo((*key, step), make)
 
@@ -206,7 +206,7 @@ class Drift(StreamMeasurement):
     def _unsettled(self, study: Study, problem: str) -> list[Row]:
         """The rows at N where no code of this checkpoint can be had."""
         trained = study.grid.trained
-        fields = [self._place(site, trained) | {"quantity": "settled_step", "target": TARGET} for site in self._sites]
+        fields = [self._place(site, trained) | {"quantity": "settled_step", "target": TARGET} for site in self.read]
         return [row(**f, status="undefined", note=problem) for f in fields]
 
     def _note(self, labelling: Labelling, draws: Mapping[Any, Draws], xs: Mapping[Any, Tensor]) -> str:

@@ -142,7 +142,7 @@ class Erasure(StreamMeasurement):
         sequence = torch.arange(len(batch))[:, None].expand_as(place).flatten()
         index = place.flatten() - (0 if batch.bos else 1)
         labels = {TARGET: summary_labels(batch)[sequence, index].cpu(), POSITION: place.flatten().double().log()}
-        return gather(batch, cache, self._sites, torch.stack([sequence, index], 1), labels)
+        return gather(batch, cache, self.read, torch.stack([sequence, index], 1), labels)
 
     def finish(self, study: Study) -> list[Row]:
         """Accuracies of all edits of one checkpoint."""
@@ -159,7 +159,7 @@ class Erasure(StreamMeasurement):
             return
         tested = _sequences(batch, chosen)
         intact = self._right(study, tested, length, [])
-        for i, site in enumerate(self._sites):
+        for i, site in enumerate(self.read):
             place = {"site": site, "layer": layer_of(site)}
             for target in (TARGET, POSITION):
                 arms: list[Arm] = []

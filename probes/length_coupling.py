@@ -133,7 +133,7 @@ class Codes:
             found |= {(n, True): [m for m in self.inside if m != n] for n in self.inside}
         return found
 
-    def changes(self, xs: Mapping[int, Float[Tensor, "row d"]]) -> dict[tuple[int, bool], Change]:
+    def changes(self, xs: Mapping[int, Float[Tensor, "_ d"]]) -> dict[tuple[int, bool], Change]:
         """C(n) of every length, and of those inside training also against the others alone (True)."""
         if not all(bool(x.isfinite().all()) for x in xs.values()):
             lost = np.full(2, np.nan)
@@ -245,7 +245,7 @@ class Report:
         # A softmax takes no notice of what is added to all logits; real outputs are what they are.
         used = logits if self.study.task.real else {n: x - x.mean(1, keepdim=True) for n, x in logits.items()}
         yield Place({**common, "mode": USED, "site": "logits"}, used)
-        for i, site in enumerate(self.measured._sites):
+        for i, site in enumerate(self.measured.read):
             held = {n: rows.x[i] for n, rows in self.measured.rows.items()}
             yield Place({**common, "mode": STORED, "site": site, "layer": layer_of(site)}, held)
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from probes.decode import Arm, Decoder, Rng
+from probes.linear import Probe
 from probes.metrics import Resamples
 from probes.report import Cell, Names
 from probes.rows import Rows, halves
@@ -35,6 +36,8 @@ class ProbeMeasurement(StreamMeasurement):
     names: ClassVar[Names]
     label_controls: ClassVar[tuple[str, ...]]
     token_controls: ClassVar[tuple[str, ...]]
+    frozen: Mapping[str, Probe] = {}
+    """By target, the probe that ``transfer`` froze, once decoded."""
 
     def finish(self, study: Study) -> list[Row]:
         """Rows of all layers, lengths, modes and controls of one checkpoint."""
@@ -64,6 +67,7 @@ class ProbeMeasurement(StreamMeasurement):
         if not self.rows:
             return []
         decoder = Decoder(self.rows, inside, halves(self._drawn, rng("split")), rng)
+        self.frozen = decoder.frozen
 
         def input_controls() -> InputControls:
             step_0 = untrained()
@@ -75,6 +79,6 @@ class ProbeMeasurement(StreamMeasurement):
             arms = decoder.arms(length, self.label_controls)
             resamples = Resamples.of(decoder.test[length].sequence, rng("bootstrap", length), self.resamples)
             for target in decoder.targets:
-                cell = Cell(self.names, self.law, length, target, len(resamples), self._sites)
+                cell = Cell(self.names, self.law, length, target, len(resamples), self.read)
                 made += cell.rows([*arms[target.name], *shared[length][target.name]], resamples)
         return made

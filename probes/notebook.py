@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from probes.decode import Rng
 from probes.measurement import ProbeMeasurement
@@ -15,6 +16,7 @@ from probes.position import Position
 from probes.rows import ProbeError, Rows
 from probes.summary import Summary
 from workbench.measure.study import forward
+from workbench.tasks.base import Batch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
     from workbench.models.protocol import HookedModel
     from workbench.table.schema import Row
-    from workbench.tasks.base import Batch
 
 TARGETS: dict[str, type[ProbeMeasurement]] = {"summary": Summary, "position": Position}
 
@@ -34,16 +35,39 @@ class ProbeResult:
     Attributes:
         rows: rows of the table's format; ``run`` is empty and ``step`` 0, for there is no run.
         inside: the lengths that ``transfer`` was fitted on.
+        sites: hook names of what was read, the embedding first.
+        weights: by target, the directions that ``transfer`` froze, ``[site, d, component]``; a target of C
+            classes has C - 1 components, the indicators of all classes but the last.
     """
 
     rows: list[Row]
     inside: tuple[int, ...]
+    sites: tuple[str, ...]
+    weights: Mapping[str, NDArray[np.float64]]
 
     def frame(self) -> pd.DataFrame:
         """The rows as a data frame, one column per field of the table."""
         import pandas as pd
 
         return pd.DataFrame(self.rows)
+
+    def direction(self, site: str = "", target: str = "") -> NDArray[np.float64]:
+        """The fitted direction at one site, ``[d, component]``, each component of length 1.
+
+        Args:
+            site: hook name; "" = the last.
+            target: name of the target; "" = the first, where there are several.
+
+        Raises:
+            ProbeError: where nothing was fitted.
+        """
+        target, site = target or next(iter(self.weights), ""), site or self.sites[-1]
+        if target not in self.weights or site not in self.sites:
+            known = f"sites: {', '.join(self.sites)}; targets: {', '.join(self.weights) or 'none could be fitted'}"
+            raise ProbeError(f"there is no direction of {target or 'any target'} at {site} ({known})")
+        found = self.weights[target][self.sites.index(site)]
+        size = np.linalg.norm(found, axis=0, keepdims=True)
+        return np.asarray(found / np.where(size > 0, size, 1.0))
 
     def figure(self, layer: int | None = None, theme: Literal["light", "dark"] = "light") -> go.Figure:
         """Decodability over prefix length at one layer (None = the last)."""
@@ -54,7 +78,7 @@ class ProbeResult:
 
 def probe(
     model: HookedModel,
-    batches: Iterable[Batch],
+    batches: Batch | Iterable[Batch],
     target: str = "summary",
     *,
     inside: Sequence[int] | None = None,
@@ -66,7 +90,7 @@ def probe(
 
     Args:
         model: the model to read.
-        batches: one batch per prefix length, as ``task.sample`` gives them, of one law and with equally
+        batches: a batch, or one per prefix length, as ``task.sample`` gives them, of one law and with equally
             many sequences; under a prefix-closed law ``batch.prefix(n)`` serves as well.
         target: ``summary`` at each exact length, or ``position`` in the band below each.
         inside: lengths that ``transfer`` is fitted on; None = the shorter half of the lengths (the
@@ -79,7 +103,7 @@ def probe(
         ProbeError: for an unknown target, no batches, batches of different laws or sizes, or a length
             in ``inside`` that no batch has.
     """
-    by_length = _by_length(batches)
+    by_length = _by_length([batches] if isinstance(batches, Batch) else batches)
     law = next(iter(by_length.values())).law
     if target not in TARGETS:
         raise ProbeError(f"unknown probe target {target!r}; use {' or '.join(TARGETS)}")
@@ -102,7 +126,8 @@ def probe(
     made = measurement.decode(fitted, _generators(seed), step_0)
     setting = json.dumps(measurement.settings, sort_keys=True)
     common = {"run": "", "step": 0, "measurement": measurement.name, "setting": setting}
-    return ProbeResult([{**r, **common} for r in made], fitted)
+    weights = {name: p.directions.weight.numpy() for name, p in measurement.frozen.items()}
+    return ProbeResult([{**r, **common} for r in made], fitted, tuple(measurement.read), weights)
 
 
 def _by_length(batches: Iterable[Batch]) -> dict[int, Batch]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -40,6 +41,11 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.sequence)
+
+    @cached_property
+    def finite(self) -> bool:
+        """Whether all activations are finite."""
+        return bool(self.x.isfinite().all())
 
     def take(self, which: Shaped[Tensor, "chosen"]) -> Rows:
         """The rows chosen by a mask or by indices."""

@@ -50,7 +50,7 @@ class StreamMeasurement(ABC):
         self.law, self.resamples = law, resamples
         self.layers = None if layers is None else [int(layer) for layer in layers]
         self.rows: dict[int, Rows] = {}
-        self._sites: list[str] = []
+        self.read: list[str] = []
         self._drawn = 0
 
     @property
@@ -90,9 +90,9 @@ class StreamMeasurement(ABC):
         """
         if length in self.rows:
             raise ProbeError(f"{self.name} observed length {length} twice; use one instance per checkpoint")
-        self._sites = sites_in(cache, self.layers)
+        self.read = sites_in(cache, self.layers)
         self._drawn = max(self._drawn, len(batch))
-        self.rows[length] = self.reduce(batch, length, cache, self._sites)
+        self.rows[length] = self.reduce(batch, length, cache, self.read)
 
     @abstractmethod
     def finish(self, study: Study) -> list[Row]:

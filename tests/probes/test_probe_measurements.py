@@ -31,7 +31,7 @@ def model(seed: int, d_model: int = 12, n_layers: int = 1) -> HookedTransformer:
 class FakeStudy:
     """A checkpoint of a run that lives in memory."""
 
-    run, step, trained_ids = "run", 100, None
+    run, step, trained_ids, earlier = "run", 100, None, ()
 
     def __init__(
         self, trained: Any, untrained: Any | None, task: Any, memory: dict[Any, Any], batch: int = 160
@@ -265,6 +265,13 @@ def test_probing_a_model_in_hand() -> None:
     assert probes.probe(model(1), batches, untrained=model(0), resamples=20, seed=3).rows == result.rows
     assert probes.probe(model(1), batches, untrained=model(0), resamples=20, seed=4).rows != result.rows
     assert len(result.figure().data)
+    assert result.sites == ("blocks.0.hook_resid_pre", "blocks.0.hook_resid_mid", "blocks.0.hook_resid_post")
+    assert result.direction().shape == (12, 1)
+    assert np.linalg.norm(result.direction("blocks.0.hook_resid_mid")) == pytest.approx(1)
+    with pytest.raises(ProbeError, match="no direction"):
+        result.direction("blocks.7.hook_resid_post")
+    one = probes.probe(model(1), batch, resamples=20)
+    assert set(one.frame()["length"]) == {51}
     position = probes.probe(model(1), batches, "position", inside=[25], resamples=20, positions=2)
     assert set(position.frame()["target"]) == {"log_i", "i"}
 
@@ -301,11 +308,13 @@ def test_an_untrained_model_without_positions_holds_position_and_counts() -> Non
     for seed in (0, 1, 2):
         untrained = HookedTransformer(wide, seed=seed)
         frame = probes.probe(untrained, batches, "position", inside=[25], resamples=20).frame()
+        frame = frame[~frame["site"].str.endswith("resid_mid")]  # one block is one uniform head and what is made of it
         log_i = frame[(frame["target"] == "log_i") & (frame["mode"] == "refit") & (frame["control"] == "")]
         at_50 = log_i[log_i["length"] == 50].set_index("layer")["value"]
         assert (at_50.loc[0:] >= 0.99).all(), at_50
         assert at_50.loc[-1] == pytest.approx(0, abs=0.02)
         frame = probes.probe(untrained, batches, inside=[25, 51], resamples=20).frame()
+        frame = frame[~frame["site"].str.endswith("resid_mid")]
         refit = frame[
             (frame["quantity"] == "summary_decodability") & (frame["mode"] == "refit") & (frame["control"] == "")
         ]
