@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from circuits.interchange import interchange_statistics
     from circuits.positional import positional_statistics
     from circuits.scores import attention_sample, score_inputs, scores_at, stream_scores
+    from circuits.sparsity import sparsity_statistics
     from circuits.swaps import swap_statistics
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "positional_statistics",
     "score_inputs",
     "scores_at",
+    "sparsity_statistics",
     "stream_scores",
     "swap_statistics",
 ]
@@ -43,6 +45,7 @@ _HOME = {
     "positional_statistics": "circuits.positional",
     "score_inputs": "circuits.scores",
     "scores_at": "circuits.scores",
+    "sparsity_statistics": "circuits.sparsity",
     "stream_scores": "circuits.scores",
     "swap_statistics": "circuits.swaps",
 }
