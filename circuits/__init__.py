@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from circuits.hardmax import Hardmax, HardmaxResult, hardmax_statistics
     from circuits.heads import head_statistics
     from circuits.interchange import interchange_statistics
+    from circuits.positional import positional_statistics
     from circuits.scores import attention_sample, score_inputs, scores_at, stream_scores
+    from circuits.sparsity import sparsity_statistics
+    from circuits.swaps import swap_statistics
 
 __all__ = [
     "Hardmax",
@@ -23,9 +26,12 @@ __all__ = [
     "hardmax_statistics",
     "head_statistics",
     "interchange_statistics",
+    "positional_statistics",
     "score_inputs",
     "scores_at",
+    "sparsity_statistics",
     "stream_scores",
+    "swap_statistics",
 ]
 
 _HOME = {
@@ -36,9 +42,12 @@ _HOME = {
     "hardmax_statistics": "circuits.hardmax",
     "head_statistics": "circuits.heads",
     "interchange_statistics": "circuits.interchange",
+    "positional_statistics": "circuits.positional",
     "score_inputs": "circuits.scores",
     "scores_at": "circuits.scores",
+    "sparsity_statistics": "circuits.sparsity",
     "stream_scores": "circuits.scores",
+    "swap_statistics": "circuits.swaps",
 }
 
 

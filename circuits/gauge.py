@@ -1,0 +1,172 @@
+"""How scores depend on position, free of what softmax does not see: a constant per query.
+
+Scores are defined up to a constant for each query, so nothing here may change when a row is shifted, and no row is
+centred beforehand either: under ALiBi, whose rows differ by a constant only, centring rows would itself look like
+a dependence on absolute position. The model of a table P, j <= i, is
+
+    P[i, j] ~ row_i + f(i - j, i mod Delta),
+
+fitted by least squares; what it leaves is what depends on the place and not on the lag.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+PERIODS = 8
+"""Periods that are tried: 1..8."""
+ALMOST_NONE = 0.01
+"""Translation variance below which there is nothing for a period to explain."""
+STRENGTH = 0.5
+"""Least share of the translation variance that a period must explain."""
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """What least squares says of a table of scores by position.
+
+    Attributes:
+        variance: translation variance at periods 1..8: [SS_res(row_i + f(lag, i mod Delta)) / dof] over
+            [SS_res(row_i) / dof]; 0 where scores depend on the lag alone, about 1 where the lag says nothing.
+        period: smallest period that leaves hardly more than the best one; None where there is nothing to explain or no
+            period explains half of it.
+        strength: 1 - variance at that period over variance at period 1.
+        local_bias: phi by lag from the fit at period 1, with mean 0.
+    """
+
+    variance: Floats
+    period: int | None
+    strength: float
+    local_bias: Floats
+
+
+def gauge(first: Floats, second: Floats | None = None, periods: int = PERIODS) -> Gauge:
+    """Fit one table of scores, or two independent estimates of it.
+
+    Args:
+        first: ``[n, n]``; what lies above the diagonal is ignored.
+        second: a second estimate with independent noise. Sums of squares are then products of the residuals of the two,
+            which noise leaves unbiased.
+        periods: largest period tried.
+
+    Raises:
+        ValueError: for a table too small for any fit, or one that holds NaN or infinity below its diagonal.
+    """
+    size = len(first)
+    if size < 4:
+        raise ValueError(f"a table of scores by position needs at least 4 positions, not {size}")
+    lower = np.tril_indices(size)
+    tables = [first[lower], (first if second is None else second)[lower]]
+    if not all(np.isfinite(table).all() for table in tables):
+        raise ValueError("a table of scores by position holds NaN or infinity; masked keys lie above the diagonal only")
+    whole = _spread(_rows(size), tables)
+    tried = [p for p in range(1, periods + 1) if _design(size, p).dof > 0]
+    if whole <= 0 or not tried:
+        # Rows of equal scores: nothing depends on the key at all.
+        return Gauge(np.zeros(len(tried)), None, 0.0, np.zeros(size))
+    variance = np.array([_spread(_design(size, p), tables) / whole for p in tried])
+    period, strength = _period(variance)
+    return Gauge(variance, period, strength, _local_bias(size, tables))
+
+
+def positional_share(within: float, positional: float) -> float:
+    """Share of the score variance within queries that position explains: SS(position terms) / SS_res(row constants)."""
+    return positional / within if within > 0 else 0.0
+
+
+def locality(local_bias: Floats, eps: float = 0.05) -> int | None:
+    """Smallest tau with sum_{lag > tau} (phi - phi_inf)^2 <= eps * total, phi_inf the median over the far half of lags.
+
+    None = unbounded: the far half still slopes, as under ALiBi.
+    """
+    size = len(local_bias)
+    far = local_bias[size // 2 :]
+    beyond = float(np.median(far))
+    squares = (local_bias - beyond) ** 2
+    total = squares.sum()
+    if total <= 1e-12 * max(1.0, float((local_bias**2).sum())):
+        return 0
+    if _still_slopes(far, float(np.ptp(local_bias))):
+        return None
+    after = total - np.cumsum(squares)
+    return int(np.argmax(after <= eps * total))
+
+
+def _still_slopes(far: Floats, span: float) -> bool:
+    """Whether the far half of phi is mostly a straight line, which makes up a good part of all that phi spans."""
+    lags = np.arange(len(far))
+    slope, start = np.polyfit(lags, far, 1)
+    left = ((far - start - slope * lags) ** 2).sum()
+    straight = left < 0.5 * ((far - far.mean()) ** 2).sum()
+    return bool(straight and abs(slope) * len(far) > 0.1 * span)
+
+
+def row_residual(table: Floats) -> Floats:
+    """``[n, n]`` scores minus the mean of their row over visible keys; 0 above the diagonal."""
+    size = len(table)
+    mask = np.tril(np.ones((size, size)))
+    visible = np.where(mask > 0, table, 0.0)
+    found: Floats = (visible - (visible.sum(1) / mask.sum(1))[:, None]) * mask
+    return found
+
+
+@dataclass(frozen=True)
+class _Design:
+    """An orthonormal basis of a linear model over the entries j <= i, and what it leaves."""
+
+    basis: Floats
+    dof: int
+
+
+@lru_cache(maxsize=64)
+def _design(size: int, period: int) -> _Design:
+    i, j = np.tril_indices(size)
+    terms = np.zeros((len(i), size + size * period))
+    terms[np.arange(len(i)), i] = 1.0
+    terms[np.arange(len(i)), size + (i - j) * period + i % period] = 1.0
+    return _orthonormal(terms)
+
+
+@lru_cache(maxsize=8)
+def _rows(size: int) -> _Design:
+    i, _ = np.tril_indices(size)
+    return _orthonormal(np.eye(size)[i])
+
+
+def _orthonormal(terms: Floats) -> _Design:
+    u, s, _ = np.linalg.svd(terms, full_matrices=False)
+    basis = u[:, s > 1e-9 * s[0]]
+    return _Design(basis, len(terms) - basis.shape[1])
+
+
+def _spread(design: _Design, tables: list[Floats]) -> float:
+    """Residual sum of squares per degree of freedom; of two estimates, the product of their residuals."""
+    left = [table - design.basis @ (design.basis.T @ table) for table in tables]
+    return float(left[0] @ left[1]) / design.dof
+
+
+def _period(variance: Floats) -> tuple[int | None, float]:
+    if variance[0] < ALMOST_NONE:
+        return None, 0.0
+    best = float(variance.min())
+    period = int(np.argmax(variance <= best + 0.1 * (variance[0] - best))) + 1
+    strength = float(1 - variance[period - 1] / variance[0])
+    return (period, strength) if strength >= STRENGTH and period > 1 else (None, strength)
+
+
+def _local_bias(size: int, tables: list[Floats]) -> Floats:
+    """phi by lag: the lag terms of row_i + phi(lag), with mean 0 over lags."""
+    i, j = np.tril_indices(size)
+    mean = (tables[0] + tables[1]) / 2
+    terms = np.zeros((len(i), 2 * size))
+    terms[np.arange(len(i)), i] = 1.0
+    terms[np.arange(len(i)), size + i - j] = 1.0
+    found = np.linalg.lstsq(terms, mean, rcond=None)[0][size:]
+    # Rows and lags share two directions: a constant, and nothing else but for row 0, whose only lag is 0.
+    return np.asarray(found - found.mean())

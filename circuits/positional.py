@@ -1,0 +1,274 @@
+"""``circuits.positional``: how attention scores depend on where tokens stand, whatever the tokens are.
+
+On *activations*, for every encoding: P[i, j], the mean over sequences of the score of query i and key j among the last
+positions of each length, from two halves of the sequences. On *weights*, where the encoding adds vectors or biases: the
+score of position i's vector with position j's, through the head's own matrices. Both are read by
+:mod:`circuits.gauge`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from circuits.gauge import Floats, Gauge, gauge, locality, positional_share, row_residual
+from circuits.heads import attends
+from circuits.rows import head_rows, missing_row
+from circuits.scores import cached_inputs, score_hooks, scores_at
+from circuits.study import Result, study_model
+from workbench.measure.measurement import Quantity, Spec
+from workbench.models.encodings import alibi_slopes
+from workbench.table.schema import Row, row
+from workbench.training.regularizers import positional_penalty
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from workbench.measure.measurement import Study
+    from workbench.models.config import ModelConfig
+    from workbench.models.protocol import HookedModel
+    from workbench.models.scores import ScoreInputs
+    from workbench.tasks.base import Batch, Task
+
+NAME = "circuits.positional"
+LAW = "matched"
+
+QUANTITIES = (
+    Quantity(
+        "translation_variance",
+        "what a function of the lag leaves of mean scores by position, over what row constants leave, per degree of "
+        "freedom; 0: lags alone, about 1: lags say nothing. target: fitted for each residue of that period",
+        "share", 0,
+    ),
+    Quantity("period", "smallest period that explains nearly all translation variance that any does", "tokens", 2),
+    Quantity("period_strength", "1 - translation variance at that period / that at period 1", "share", None, 1),
+    Quantity(
+        "locality",
+        "smallest lag beyond which phi(lag) - phi(far) holds at most the share eps of its squares; censored where phi "
+        "still slopes (unbounded)",
+        "tokens", 0,
+    ),
+    Quantity(
+        "positional_share", "share of the variance of scores within queries that position explains", "share", None, 1
+    ),
+    Quantity(
+        "attention_locality",
+        "smallest lag within which the last query has the share 1 - eps of its attention; depends on n",
+        "tokens", 0,
+    ),
+    Quantity(
+        "positional_regularizer",
+        "sum over queries, mean over keys of the squared scores of position vectors, for each head (Huang et al. 2024, "
+        "2410.02140, as in their experiments)",
+        "score", 0,
+    ),
+)  # fmt: skip
+
+FROM_GAUGE = ("translation_variance", "period", "period_strength", "locality")
+NO_TABLE = "positions are not added as vectors"
+
+
+@dataclass(frozen=True)
+class _Observed:
+    """Per layer and length: halves of the mean table, the share's parts, and how far attention reaches."""
+
+    halves: NDArray[np.float64]
+    """``[2, head, n, n]``"""
+    within: NDArray[np.float64]
+    """``[head]`` mean over sequences of the sum of squares within queries."""
+    reach: NDArray[np.float64]
+    """``[sequence, head]``"""
+
+
+class Positional:
+    """The measurement.
+
+    Args:
+        span: positions at the end of each length whose scores are compared; BOS never counts.
+        eps: of both localities.
+        resamples: bootstrap resamples.
+    """
+
+    def __init__(self, span: int = 32, eps: float = 0.05, resamples: int = 400) -> None:
+        if span < 4:
+            raise ValueError(f"span is a number of positions, at least 4, not {span}")
+        if not 0 < eps < 1:
+            raise ValueError(f"eps must lie between 0 and 1; got {eps}")
+        self.span, self.eps, self.resamples = span, eps, resamples
+        self.spec = Spec(
+            name=NAME,
+            version=1,
+            title="Positions in attention",
+            settings={"span": span, "eps": eps, "resamples": resamples},
+            quantities=QUANTITIES,
+            laws=(LAW,),
+            sequences=128,
+        )
+        self._cfg: ModelConfig | None = None
+        self._seen: dict[int, list[_Observed]] = {}
+
+    def hooks(self, cfg: ModelConfig) -> list[str]:
+        self._cfg = cfg
+        return score_hooks(cfg) if attends(cfg) else []
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        if self._cfg is None:
+            raise ValueError(f"{NAME}: ask hooks(cfg) what to observe before observing it")
+        if attends(self._cfg):
+            inputs = cached_inputs(self._cfg, cache)
+            self._seen[length] = [_observe(of_layer, batch, self.span, self.eps) for of_layer in inputs]
+
+    def finish(self, study: Study) -> list[Row]:
+        if not attends(study.cfg):
+            return [
+                missing_row("not_applicable", "the model has no attention", quantity=q.name, law=LAW)
+                for q in QUANTITIES
+            ]
+        rows = []
+        for n, layers in self._seen.items():
+            for layer, seen in enumerate(layers):
+                place = {"law": LAW, "length": n, "layer": layer, "mode": "activations"}
+                rows += self._activations(study, seen, place)
+        return rows + self._weights(study)
+
+    def _activations(self, study: Study, seen: _Observed, place: dict[str, Any]) -> list[Row]:
+        rng = study.rng(NAME, *place.values())
+        none = "no sequence"
+        rows = head_rows({"attention_locality": seen.reach}, rng, self.resamples, none, **place)
+        count = len(seen.reach)
+        for head, (first, second) in enumerate(zip(*seen.halves, strict=True)):
+            here = {**place, "head": head, "n": count}
+            if len(first) < 4 or count < 2:
+                why = "needs two sequences and 4 positions behind BOS"
+                rows += [missing_row("undefined", why, quantity=q, **here) for q in (*FROM_GAUGE, "positional_share")]
+                continue
+            rows += self._gauge_rows(gauge(first, second), here)
+            shared = float((row_residual(first) * row_residual(second)).sum())
+            share = positional_share(float(seen.within[head]), shared)
+            rows.append(row(quantity="positional_share", value=share, **here))
+        return rows
+
+    def _gauge_rows(self, found: Gauge, here: dict[str, Any]) -> list[Row]:
+        rows = [row(quantity="translation_variance", target="period 1", value=float(found.variance[0]), **here)]
+        if found.period is None:
+            why = "scores depend on the lag alone" if found.variance[0] < 0.01 else "no period explains half of it"
+            rows += [missing_row("undefined", why, quantity=q, **here) for q in ("period", "period_strength")]
+        else:
+            left = float(found.variance[found.period - 1])
+            target = f"period {found.period}"
+            rows.append(row(quantity="translation_variance", target=target, value=left, **here))
+            rows.append(row(quantity="period", value=float(found.period), **here))
+            rows.append(row(quantity="period_strength", value=found.strength, **here))
+        reach = locality(found.local_bias, self.eps)
+        if reach is None:
+            lags = float(len(found.local_bias) - 1)
+            why = "unbounded: phi still slopes at the largest lags"
+            rows.append(missing_row("censored", why, quantity="locality", low=lags, **here))
+        else:
+            rows.append(row(quantity="locality", value=float(reach), **here))
+        return rows
+
+    def _weights(self, study: Study) -> list[Row]:
+        rows: list[Row] = []
+        for layer in range(study.cfg.n_layers):
+            place: dict[str, Any] = {"layer": layer, "mode": "weights"}
+            tables = weight_tables(study.model, layer, self.span)
+            if tables is None:
+                why = f"positions {study.cfg.positions.name} say nothing without content"
+                rows += [missing_row("not_applicable", why, quantity=q, **place) for q in FROM_GAUGE]
+            else:
+                for head, table in enumerate(tables):
+                    rows += self._gauge_rows(gauge(table), {**place, "head": head})
+            rows += regularizer_rows(study.model, layer, place)
+        return rows
+
+
+MEASUREMENT = Positional
+
+
+def positional_statistics(
+    model: HookedModel, task: Task, *, trained: int, lengths: Sequence[int], sequences: int = 128, seed: int = 0,
+    **settings: Any,
+) -> Result:  # fmt: skip
+    """Every quantity of ``circuits.positional`` for one model, without a run; see :class:`Positional`."""
+    made = Positional(**settings)
+    return study_model(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+
+
+def weight_tables(model: HookedModel, layer: int, size: int) -> Floats | None:
+    """``[head, n, n]`` scores of positions by the weights of one layer; None where positions act on content only.
+
+    Vectors that are added reach the scores through (p_i W_Q + b_Q) . (p_j W_K + b_K) / sqrt(d_head), LayerNorm and all
+    layers between left out; biases by lag are added as they are.
+    """
+    cfg, parts = model.cfg, list[Any]()
+    positions = torch.arange(min(size, cfg.n_ctx if cfg.positions.table else size))
+    with torch.no_grad():
+        attn = model.blocks[layer].attn  # type: ignore[attr-defined]
+        if cfg.positions.added:
+            table = model.pos_embed(positions[None], attn.W_Q.dtype)[0].double()  # type: ignore[attr-defined]
+            q = table @ attn.W_Q.double() + attn.b_Q.double()[:, None]
+            k = table @ attn.W_K.double() + attn.b_K.double()[:, None]
+            parts.append(q @ k.transpose(1, 2) / cfg.attn_scale)
+        lags = positions[:, None] - positions
+        if cfg.positions.name == "alibi":
+            parts.append(-alibi_slopes(cfg.n_heads, attn.W_Q.double())[:, None, None] * lags.abs())
+        if cfg.positions.name == "limit":
+            phi = torch.nn.functional.pad(attn.phi.double(), (0, 1))
+            known = (lags >= 0) & (lags < phi.shape[1] - 1)
+            parts.append(phi[:, torch.where(known, lags, phi.shape[1] - 1)])
+    if not parts:
+        return None
+    found: Floats = sum(parts).numpy(force=True)  # type: ignore[union-attr]
+    return found
+
+
+def regularizer_rows(model: HookedModel, layer: int, place: dict[str, Any]) -> list[Row]:
+    """The value of the regularizer of learned position tables, per head."""
+    if not model.cfg.positions.added:
+        return [missing_row("not_applicable", NO_TABLE, quantity="positional_regularizer", **place)]
+    with torch.no_grad():
+        attn = model.blocks[layer].attn  # type: ignore[attr-defined]
+        table = model.pos_embed(torch.arange(model.cfg.n_ctx)[None], attn.W_Q.dtype)[0]  # type: ignore[attr-defined]
+        values = [
+            float(positional_penalty(table, attn.W_Q[head, None], attn.W_K[head, None]))
+            for head in range(model.cfg.n_heads)
+        ]
+    return [
+        row(quantity="positional_regularizer", head=head, value=value, **place) for head, value in enumerate(values)
+    ]
+
+
+def _observe(inputs: ScoreInputs, batch: Batch, span: int, eps: float) -> _Observed:
+    end = batch.tokens.shape[1]
+    first = max(int(batch.bos), end - span)
+    queries = range(first, end)
+    size = len(queries)
+    mask = torch.ones(size, size, dtype=torch.float64).tril()
+    totals = torch.zeros(2, inputs.q.shape[2], size, size, dtype=torch.float64)
+    within, reach = torch.zeros(inputs.q.shape[2], dtype=torch.float64), []
+    half = len(batch) // 2
+    step = max(1, (1 << 21) // (size * end * inputs.q.shape[2]))
+    for start in range(0, len(batch), step):
+        chosen = inputs.select(slice(start, start + step))
+        whole = scores_at(chosen, queries)
+        reach.append(_reach(chosen.pattern(whole[:, :, -1:].double())[:, :, 0], eps))
+        scores = whole[..., first:].double().masked_fill(mask == 0, 0.0)
+        centred = (scores - (scores.sum(-1) / mask.sum(-1))[..., None]) * mask
+        within += centred.pow(2).sum((0, 2, 3))
+        for part in range(2):
+            rows = slice(max(0, half * part - start), max(0, (half if part == 0 else len(batch)) - start))
+            totals[part] += scores[rows].sum(0)
+    counts = torch.tensor([max(1, half), max(1, len(batch) - half)])[:, None, None, None]
+    return _Observed((totals / counts).numpy(), (within / len(batch)).numpy(), torch.cat(reach).numpy(force=True))
+
+
+def _reach(pattern: Tensor, eps: float) -> Tensor:
+    """``[batch, head]`` smallest lag within which a query has all but ``eps`` of its attention."""
+    by_lag = pattern.flip(-1).cumsum(-1)
+    return (by_lag < 1 - eps).sum(-1).double()

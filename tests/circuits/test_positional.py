@@ -1,0 +1,150 @@
+"""Tables of scores by position with known structure, and their estimates from activations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from circuits.gauge import Gauge, gauge, locality, positional_share, row_residual
+from circuits.positional import positional_statistics, weight_tables
+from workbench.models import HookedTransformer, ModelConfig
+from workbench.models.handmade_heads import fixed_lag_model
+from workbench.tasks import make_task
+
+N = 48
+QUERY, KEY = np.indices((N, N))
+RNG = np.random.default_rng(7)
+PERIODIC = np.array([[1.0, 1.2, -0.3], [0.4, -0.9, -1.2], [-0.2, 0.9, -1.1]])[QUERY % 3, KEY % 3]
+MAJORITY = make_task("majority")
+
+
+@pytest.mark.parametrize(
+    ("table", "variance"),
+    [
+        (-0.5 * (QUERY - KEY), 0.0),
+        (-0.5 * (QUERY - KEY) + RNG.normal(size=N)[:, None], 0.0),
+        (1.0 * (QUERY - KEY == 1), 0.0),
+        (1.0 * ((QUERY - KEY) % 3 == 0), 0.0),
+        (1.0 * (KEY == 0), 0.94),
+        (RNG.normal(size=(N, N)), 1.0),
+    ],
+    ids=["alibi", "alibi and row constants", "previous token", "i = j mod 3", "first token", "noise"],
+)
+def test_translation_variance_of_known_tables(table: np.ndarray, variance: float) -> None:
+    found = gauge(np.where(KEY <= QUERY, table, 1e9))
+    assert found.variance[0] == pytest.approx(variance, abs=0.05 if variance else 1e-9)
+    assert found.period is None
+
+
+@pytest.mark.parametrize(("noise", "left"), [(0.0, 0.0), (0.3, 0.1)])
+def test_a_period_is_found_through_noise(noise: float, left: float) -> None:
+    found = gauge(PERIODIC + noise * np.random.default_rng(1).normal(size=(N, N)))
+    assert found.period == 3
+    assert found.variance[0] > 0.5
+    assert found.variance[[2, 5]] == pytest.approx([left, left], abs=0.06)
+    assert found.strength > 0.8
+
+
+def test_no_constant_per_query_and_no_masked_score_matters() -> None:
+    shifted = gauge(np.where(KEY <= QUERY, PERIODIC + 5.0 * RNG.normal(size=N)[:, None], np.inf))
+    plain = gauge(PERIODIC)
+    assert shifted.variance == pytest.approx(plain.variance, abs=1e-9)
+    assert row_residual(PERIODIC + np.arange(N)[:, None]) == pytest.approx(row_residual(PERIODIC))
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        gauge(np.where(KEY < QUERY, PERIODIC, np.nan))
+    with pytest.raises(ValueError, match="at least 4 positions"):
+        gauge(np.zeros((3, 3)))
+
+
+def test_two_halves_remove_the_bias_of_noise() -> None:
+    """A lag table under noise: one estimate calls the noise translation variance, two do not."""
+    rng = np.random.default_rng(0)
+    clean = np.exp(-(QUERY - KEY) / 4.0)
+    halves = [clean + 0.3 * rng.normal(size=(N, N)) for _ in range(2)]
+    assert gauge(halves[0]).variance[0] > 0.5
+    assert gauge(*halves).variance[0] < 0.15
+
+
+def bias(of_lag: np.ndarray) -> Gauge:
+    return gauge(of_lag[np.abs(QUERY - KEY)])
+
+
+def test_locality_is_the_window_or_unbounded() -> None:
+    lags = np.arange(N)
+    assert locality(bias(1.0 * (lags <= 5)).local_bias) in (5, 6)
+    assert locality(bias(1.0 * (lags == 1)).local_bias) == 1
+    assert locality(bias(-0.5 * lags).local_bias) is None
+    assert locality(bias(0.0 * lags).local_bias) == 0
+    assert locality(bias(1.0 * (lags % 3 == 0)).local_bias) > 30  # type: ignore[operator]
+
+
+def test_share_of_variance() -> None:
+    assert positional_share(4.0, 1.0) == 0.25
+    assert positional_share(0.0, 0.0) == 0.0
+
+
+# ---- models ---------------------------------------------------------------------------------------
+def model_of(positions: object, scale: float = 0.5) -> HookedTransformer:
+    sizes = {"d_vocab": 3, "d_vocab_out": 2, "n_layers": 1, "d_model": 16, "n_heads": 2, "n_ctx": 64}
+    cfg = ModelConfig(**sizes, positions=positions, initializer_range=scale)
+    return HookedTransformer(cfg, seed=0).double().eval()
+
+
+@pytest.mark.parametrize(("name", "share"), [("alibi", 0.5), ("rotary", 0.0), ("none", 0.0)])
+def test_encodings_by_lag_have_no_translation_variance_on_activations(name: str, share: float) -> None:
+    found = positional_statistics(model_of(name, scale=0.15), MAJORITY, trained=41, lengths=[41], sequences=256)
+    place = {"head": 0, "mode": "activations"}
+    if name == "none":  # with exchangeable tokens position says nothing at all
+        assert abs(found.value("positional_share", **place)) < 0.05
+    else:
+        assert found.value("positional_share", **place) > share
+        assert found.value("translation_variance", target="period 1", **place) < 0.25
+
+
+def test_a_fixed_lag_is_local_and_lag_alone() -> None:
+    task = make_task("kgram_retrieval", symbols=6)
+    found = positional_statistics(fixed_lag_model(6, 3), task, trained=40, lengths=[40], sequences=64)
+    for mode in ("activations", "weights"):
+        assert found.value("translation_variance", mode=mode, target="period 1") == pytest.approx(0.0, abs=1e-6)
+        assert found.value("locality", mode=mode) == 3
+    assert found.value("positional_share") == pytest.approx(1.0, abs=1e-6)
+    assert found.value("attention_locality") == 3
+
+
+def test_weights_give_the_table_that_activations_of_empty_tokens_have() -> None:
+    """Oracle: with all token embeddings 0 and no LayerNorm, the model's own scores are the table."""
+    for positions in ("learned", "sinusoidal", {"name": "limit", "period": 3, "locality": 4}):
+        cfg = ModelConfig(
+            d_vocab=3, n_layers=1, d_model=16, n_heads=2, n_ctx=32, positions=positions, normalization_type=None,
+            initializer_range=0.5,
+        )  # fmt: skip
+        model = HookedTransformer(cfg, seed=3).double()
+        with torch.no_grad():
+            model.embed.W_E.zero_()
+            for name, parameter in model.named_parameters():
+                if name.endswith(("b_Q", "b_K", "phi")):
+                    parameter.normal_(generator=torch.Generator().manual_seed(1))
+        _, cache = model.run_with_cache(torch.zeros(1, 20, dtype=torch.long))
+        own = cache["blocks.0.attn.hook_attn_scores"][0].numpy()
+        table = weight_tables(model, 0, 20)
+        assert table is not None
+        lower = np.tril_indices(20)
+        assert table[:, lower[0], lower[1]] == pytest.approx(own[:, lower[0], lower[1]], abs=1e-9)
+    assert weight_tables(model_of("rotary"), 0, 20) is None
+
+
+def test_the_regularizer_has_the_values_of_its_closed_forms() -> None:
+    """M = 1[j = i - 1]: (N - 1) / N; a constant 1: (N + 1) / 2; sums over heads are those of training."""
+    model = model_of("learned")
+    n = 16
+    cfg = model.cfg.model_copy(update={"n_ctx": n})
+    shift = HookedTransformer(ModelConfig(**{**cfg.model_dump(), "d_model": 16, "n_heads": 1, "d_head": 16})).double()
+    with torch.no_grad():
+        shift.pos_embed.W_pos.copy_(torch.eye(n))
+        shift.blocks[0].attn.W_Q[0] = torch.eye(n)
+        shift.blocks[0].attn.W_K[0] = torch.eye(n).roll(1, 1)
+    found = positional_statistics(shift, MAJORITY, trained=15, lengths=[15], sequences=8)
+    assert found.value("positional_regularizer") == pytest.approx((n - 1) / n)
+    rows = positional_statistics(model_of("none"), MAJORITY, trained=15, lengths=[15], sequences=8).frame()
+    assert set(rows[rows.quantity == "positional_regularizer"].status) == {"not_applicable"}
