@@ -73,7 +73,9 @@ def bar(run: RunView, cursor: Cursor, names: Sequence[str], pick: html.Div | Non
     ]
 
 
-def run_select(run: RunView, cursor: Cursor, names: Sequence[str], ident: str = "run-select") -> dmc.Select:
+def run_select(
+    run: RunView, cursor: Cursor, names: Sequence[str], ident: str = "run-select", label: str = ""
+) -> dmc.Select:
     """The select of a run, with the glyph of its verdict."""
     return dmc.Select(
         id=ident,
@@ -87,6 +89,7 @@ def run_select(run: RunView, cursor: Cursor, names: Sequence[str], ident: str = 
         leftSectionPointerEvents="none",
         maxDropdownHeight=360,
         nothingFoundMessage="No run of that name",
+        **({"attributes": {"input": {"aria-label": label}}} if label else {}),
     )
 
 

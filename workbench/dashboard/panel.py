@@ -9,8 +9,10 @@ import dash_mantine_components as dmc
 import pandas as pd
 from dash import dcc, html
 
+from workbench.dashboard import measuring
 from workbench.dashboard.drawing import Panel
 from workbench.dashboard.panels import COLUMNS
+from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import command, icon, icon_button
 from workbench.figures.labels import MISSING, proportion, whole
 
@@ -218,13 +220,14 @@ def menu(ident: str, title: str) -> dmc.Menu:
     )
 
 
-def not_measured(measurement: str, message: str, path: str) -> list[Any]:
-    """What is missing, in which folder, and the command that makes it."""
+def not_measured(measurement: str, message: str, run: RunView) -> list[Any]:
+    """What is missing, in which folder, the command that makes it, and a button that does it now."""
     family = "probes." if measurement.startswith("probes.") else measurement  # the panels show both probes
+    asks = command(f"lengthlens measure {run.shown_path} --only {family}")
     return [
         html.P([icon("rows"), html.Strong("Not measured yet")], className="head"),
-        html.P([message, " Folder: ", html.Code(f"{path}/measurements/"), "."]),
-        command(f"lengthlens measure {path} --only {family}"),
+        html.P([message, " Folder: ", html.Code(f"{run.shown_path}/measurements/"), "."]),
+        html.Div([asks, measuring.button(run.name, family)], className="ways"),
     ]
 
 

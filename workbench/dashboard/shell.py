@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import dash_mantine_components as dmc
 from dash import dcc, html
@@ -129,7 +130,7 @@ def command(text: str) -> html.Div:
     )
 
 
-def layout(roots: Sequence[Path]) -> dmc.MantineProvider:
+def layout(roots: Sequence[Path], *also: Any) -> dmc.MantineProvider:
     """Everything that stays while pages change."""
     return dmc.MantineProvider(
         [
@@ -166,6 +167,7 @@ def layout(roots: Sequence[Path]) -> dmc.MantineProvider:
             ),
             html.Main(id="page", tabIndex=-1),
             html.Div(id="toast", role="status", **{"aria-live": "polite"}),
+            *also,
             _help(),
         ],
         theme=theme.MANTINE,

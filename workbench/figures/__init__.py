@@ -32,6 +32,7 @@ _HOMES = {
     ),
     "headgrid": ("head_grid", "head_grid_figure", "head_grid_figure_data"),
     "attention": ("attention_pattern", "attention_pattern_data"),
+    "bounds": ("bound_parts", "bound_parts_data"),
     "compare": (
         "accuracy_difference",
         "accuracy_difference_data",

@@ -189,7 +189,8 @@ def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str,
     shown = SEED_PANELS if seeds else PANELS
     cells: list[Any] = [html.Div(className="corner")]
     for side, one in (("a", run), ("b", other)):
-        select = run_select(one, cursor, names, "run-select" if side == "a" else "run2-select")
+        ident = "run-select" if side == "a" else "run2-select"
+        select = run_select(one, cursor, names, ident, label=f"Run {side.upper()}")
         cells.append(_head(side, select))
     cells.append(_head("d", html.Strong("Medians over seeds" if seeds else "Difference"), seeds))
     specs = {**other.specs, **run.specs}
