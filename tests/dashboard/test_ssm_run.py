@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from workbench.dashboard.answers import Answers
+from workbench.dashboard.cursor import default_cursor
 from workbench.dashboard.panels import PANELS
 from workbench.dashboard.store import Store
 from workbench.dashboard.worker import Worker
@@ -38,23 +39,17 @@ def test_every_panel_draws_or_says_why_not(ssm: Answers) -> None:
     assert "state-space model 1 layer, signed gates" in text
     assert "no heads" in text
     run = ssm.store.run("signed")
-    cursor = ssm_cursor(run)
+    at = ssm.at(run, default_cursor(run), {})
     for one in (p for p in PANELS if p.source == "frame"):
         if one.measurement == "circuits.hardmax":
             with pytest.raises(NotApplicable, match="this state-space model has none"):
-                one.draw(run, cursor, "light", 11)
+                one.draw(at, "light", 11)
         else:
-            assert one.draw(run, cursor, "light", 11).layout.meta["alt"]
-    state = str(ssm.panel(next(p for p in PANELS if p.id == "heads-length"), run, cursor, LOOK, "figure"))
+            assert one.draw(at, "light", 11).layout.meta["alt"]
+    state = str(ssm.panel(next(p for p in PANELS if p.id == "heads-length"), at, LOOK, "figure"))
     assert "Does not apply here" in state
     assert "lengthlens measure" not in state, "measuring again would change nothing"
 
 
 def test_the_list_of_runs_names_the_machine(ssm: Answers) -> None:
     assert ssm.summary(ssm.store.run("signed"))["model"] == "1L SSM"
-
-
-def ssm_cursor(run: Any) -> Any:
-    from workbench.dashboard.cursor import default_cursor
-
-    return default_cursor(run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dash import no_update
@@ -32,10 +32,17 @@ class Answers:
     Attributes:
         store: runs and rows.
         worker: what computes with models.
+        measurer: what measures on demand, which takes long.
     """
 
     store: Store
     worker: Worker
+    measurer: Worker = field(default_factory=Worker)
+
+    def close(self) -> None:
+        """End the processes; safe to call twice."""
+        self.worker.close()
+        self.measurer.close()
 
     # ---- pages -----------------------------------------------------------------------------------
     def page(self, path: str, search: str, last: str = "") -> tuple[list[Any], list[Any], dict[str, Any]]:
@@ -109,7 +116,7 @@ class Answers:
 
     def at(self, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> At:
         """Where a panel is asked; the key ``run2`` of a page's address names the run beside."""
-        return At(run, cursor, self.store.run(extras.get("run2", "")), extras)
+        return At(run, cursor, self.store.run(extras.get("run2", "")), self.store, extras)
 
     # ---- Run ---------------------------------------------------------------------------------------
     def panel(self, one: Panel, at: At, look: dict[str, Any], mode: str) -> tuple[Any, ...]:
@@ -121,7 +128,7 @@ class Answers:
             theme, size = look["theme"], look["size"]
             figure = run.memo((one.key(at), theme, size), lambda: one.draw(at, theme, size).to_plotly_json())
         except NotMeasured as missing:
-            state = panel.without_rows(missing, run.shown_path)
+            state = panel.without_rows(missing, run)
             return no_update, [], state, "", missing.message, STATE
         said = figure["layout"]["meta"]
         return figure, [], [], said["slice"], said["alt"], READY
@@ -135,6 +142,6 @@ class Answers:
             key = (one.key(at), look["theme"], "cells")
             cells, style, said = run.memo(key, lambda: headgrid.cells(one, at, look["theme"]))
         except NotMeasured as missing:
-            state = panel.without_rows(missing, run.shown_path)
+            state = panel.without_rows(missing, run)
             return [], {}, [], state, "", STATE
         return cells, style, [], [], said, READY

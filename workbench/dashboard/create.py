@@ -15,7 +15,7 @@ from typing import Any
 from dash import Dash
 from werkzeug.serving import BaseWSGIServer, make_server
 
-from workbench.dashboard import cursorpage, exports, shell, theme, wiring
+from workbench.dashboard import cursorpage, exports, measuring, shell, theme, wiring
 from workbench.dashboard.answers import Answers
 from workbench.dashboard.registry import pages
 from workbench.dashboard.store import Store
@@ -46,10 +46,11 @@ def create_app(root: Path | Sequence[Path]) -> Dash:
         **options,
     )
     app.index_string = theme.index_string()
-    app.layout = shell.layout(roots)
+    app.layout = shell.layout(roots, measuring.strip())
     answers = Answers(Store(roots), Worker())
     wiring.frame(app, answers)
     cursorpage.connect(app, answers)
+    measuring.connect(app, answers)
     for page in pages():
         page.connect(app, answers)
     exports.connect(app.server, answers)
@@ -91,7 +92,7 @@ def serve(
     except KeyboardInterrupt:
         pass
     finally:
-        app.server.extensions["lengthlens"].worker.close()
+        app.server.extensions["lengthlens"].close()
 
 
 def quiet_server(app: Dash, host: str, port: int) -> BaseWSGIServer:

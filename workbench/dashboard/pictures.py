@@ -46,7 +46,7 @@ def served(root: Path) -> Iterator[str]:
     finally:
         server.shutdown()
         thread.join()
-        app.server.extensions["lengthlens"].worker.close()
+        app.server.extensions["lengthlens"].close()
 
 
 def take(root: Path, out: Path, run: str | None = None) -> list[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import dash_mantine_components as dmc
 from dash import dcc, html
@@ -129,7 +130,7 @@ def command(text: str) -> html.Div:
     )
 
 
-def layout(roots: Sequence[Path]) -> dmc.MantineProvider:
+def layout(roots: Sequence[Path], *also: Any) -> dmc.MantineProvider:
     """Everything that stays while pages change."""
     return dmc.MantineProvider(
         [
@@ -166,6 +167,7 @@ def layout(roots: Sequence[Path]) -> dmc.MantineProvider:
             ),
             html.Main(id="page", tabIndex=-1),
             html.Div(id="toast", role="status", **{"aria-live": "polite"}),
+            *also,
             _help(),
         ],
         theme=theme.MANTINE,
@@ -174,7 +176,7 @@ def layout(roots: Sequence[Path]) -> dmc.MantineProvider:
 
 
 def nav(pages: Sequence[Page], shown: Page, run: str | None) -> list[html.A]:
-    """The pages there are; those about one run lead to ``run``, and are absent while there is none.
+    """The pages there are; those about one run lead to ``run``; while there is none, only the first is listed.
 
     A link to a page under the cursor bar carries the cursor along (``data-carry``, see ``assets/actions.js``).
     """
@@ -187,8 +189,7 @@ def nav(pages: Sequence[Page], shown: Page, run: str | None) -> list[html.A]:
             **({"data-carry": "1"} if page.needs_run else {}),
             **{"data-nav": "1"},
         )
-        for page in pages
-        if run is not None or not page.needs_run
+        for page in pages[: None if run is not None else 1]
     ]
 
 

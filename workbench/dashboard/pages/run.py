@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dash import Dash, Input, Output, State, html, no_update
 
-from workbench.dashboard import panel, wiring, words
+from workbench.dashboard import measuring, panel, wiring, words
 from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.cursorpage import CursorPage
 from workbench.dashboard.headgrid import grid_shell
@@ -57,7 +57,9 @@ def unmeasured(run: RunView) -> html.Div:
                 ],
                 className="prose",
             ),
-            command(f"lengthlens measure {run.shown_path}"),
+            html.Div(
+                [command(f"lengthlens measure {run.shown_path}"), measuring.button(run.name, "")], className="ways"
+            ),
             html.P("This page looks again every two seconds.", className="soft"),
         ],
         className="empty",

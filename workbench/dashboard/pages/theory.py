@@ -1,0 +1,254 @@
+"""The Theory page: what the papers predict for a run, the program behind it, and the bound on its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash.exceptions import PreventUpdate
+
+from workbench.dashboard import panel, words
+from workbench.dashboard.cursor import Notice, default_cursor
+from workbench.dashboard.cursorbar import run_select
+from workbench.dashboard.drawing import At, Panel
+from workbench.dashboard.registry import Astray, Drawn, FreePage, Visit
+from workbench.dashboard.runview import RunView
+from workbench.dashboard.shell import banner, chip, icon
+from workbench.dashboard.wiring import LOOK, browser
+from workbench.dashboard.worker import Job
+from workbench.figures.bounds import meaning
+from workbench.figures.labels import magnitude, whole
+
+if TYPE_CHECKING:
+    from workbench.dashboard.answers import Answers
+
+FUNCTION = "workbench.theory.described:describe"
+POLL_MS = 300
+SAYS = {
+    "guaranteed": "Theory guarantees that this can generalise in length",
+    "not expressible": "Theory says that no program of the matching class computes this",
+    "open": "Theory says nothing about this case",
+    "not decided": "The decision procedure ended without an answer",
+}
+EXPECTED = {"guaranteed": "scale-robust", "not expressible": "length-coupled"}
+"""What a prediction would have one observe, at best; anything else is a finding, not an error."""
+
+PARTS = Panel(
+    "bound-parts",
+    "theory",
+    "training",
+    "Parts of the bound",
+    "bound_parts",
+    ("step",),
+    (),
+    "bound",
+    ("bound_part", "training_length_bound"),
+    "Norms and margins of the weights that enter the theorems' training length, on a logarithmic axis.",
+)
+
+
+def layout(answers: Answers, visit: Visit) -> Drawn:
+    """The run's prediction, filled in once the worker has it; the bound from the table."""
+    runs = answers.store.runs()
+    name = visit.asked.get("run", "")
+    if name and name not in runs:
+        said = f"This link names the run {name}, which is not in this folder."
+        raise Astray(Notice(said, "Shown: all runs.", "Keep"))
+    run = runs.get(name) or next((one for one in runs.values() if one.measured), next(iter(runs.values()), None))
+    if run is None:
+        raise Astray(Notice("Theory is about a run, and there is none yet.", "Shown: all runs.", "Keep"))
+    select = run_select(run, default_cursor(run), list(runs), "theory-select", label="Run")
+    content = html.Div(
+        [
+            dcc.Store(id="theory-run", data=run.name),
+            dcc.Store(id="theory-job", data=ask(answers, run)),
+            dcc.Interval(id="theory-poll", interval=POLL_MS),
+            html.Div(banner(visit.notices, "/theory"), id="banner"),
+            html.Div(
+                [
+                    html.Div([html.H1("What does theory say?"), select], className="who"),
+                    html.P(words.meta(run), className="meta"),
+                ],
+                className="headline",
+            ),
+            html.Div(
+                [
+                    html.Section(
+                        id="prediction", className="pan says", **_named("Prediction"), **{"aria-live": "polite"}
+                    ),
+                    html.Section(id="program", className="pan says", **_named("Program")),
+                    html.Section(bound(run), className="pan says", **_named("Bound")),
+                    panel.shell(PARTS, run.specs),
+                ],
+                className="theory",
+            ),
+        ],
+        className="content theory-page",
+    )
+    return Drawn([content], f"Theory \u00b7 {run.name}")
+
+
+def _named(name: str) -> dict[str, Any]:
+    return {"aria-label": name}
+
+
+def ask(answers: Answers, run: RunView) -> str:
+    """Ask the worker what theory says of a run's task and positions."""
+    model = run.config["model"]
+    ids = model.get("ids", "arange")
+    arguments = {
+        "task": run.task,
+        "parameters": run.config["task"].get("parameters", {}),
+        "positions": model["positions"],
+        "ids": ids["name"] if isinstance(ids, dict) else ids,
+    }
+    return answers.worker.submit(FUNCTION, arguments, slot="theory")
+
+
+def observed(run: RunView, verdict: str) -> list[Any]:
+    """What the run does, beside what is predicted."""
+    last = run.brief.last
+    if last is None:
+        return ["Not measured yet: there is no verdict to hold against it."]
+    seen = run.brief.verdicts[last]
+    expected = EXPECTED.get(verdict)
+    held = "as predicted" if seen == expected else "\u2260 predicted"
+    says = "no claim to hold it against" if expected is None else held
+    return [chip(seen), f" observed at step {whole(last)}: ", html.Strong(says), "."]
+
+
+def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
+    """Verdict, theorem, reason, assumptions, what was published, and remarks of other theories."""
+    if said["unknown"]:
+        return [html.H2("No prediction"), html.P(said["unknown"])]
+    facts: list[tuple[str, Any]] = [("Because", said["reason"])]
+    if said["language_class"]:
+        facts.append(("Held against", said["language_class"]))
+    if said["theorem"] != "none":
+        derived = "; the step to this map is derived here" if said["derived"] else ""
+        facts.append(("Theorem", said["theorem"] + derived))
+    facts += [("Assuming", text) for text in said["assumptions"]]
+    for one in said["reported"]:
+        shares = " / ".join(f"{value / 100:.2f}" for value in one["accuracy"])
+        facts.append(("Published", f"accuracy {shares} on trained lengths and two bins beyond ({one['source']})"))
+    for note in said["notes"]:
+        recalled = "; recalled, not checked" if note["recalled"] else ""
+        facts.append(("Beside", f"{note['text']} ({note['source']}{recalled})"))
+    lead = [html.Strong(SAYS[said["verdict"]]), f": {said['verdict']}, positions {said['positions']}."]
+    return [
+        html.H2("Prediction"),
+        html.P(lead, className="verdict-says"),
+        html.P(observed(run, said["verdict"])),
+        html.Dl([html.Div([html.Dt(name), html.Dd(text)]) for name, text in facts], className="facts"),
+    ]
+
+
+def programs(said: Mapping[str, Any]) -> list[Any]:
+    """Each program as text, and every line's value at every prefix of one string."""
+    made: list[Any] = [html.H2("Program")]
+    if not said["programs"]:
+        return [*made, html.P("No program of this class is known for the task, so there is none to trace.")]
+    for program in said["programs"]:
+        symbols = [html.Th(symbol, scope="col") for symbol in program["string"]]
+        head = html.Tr([html.Th("line", scope="col"), html.Th("is", scope="col"), *symbols])
+        rows = [
+            html.Tr([html.Th(line["name"], scope="row"), html.Td(html.Code(line["text"])), *_values(line)])
+            for line in program["lines"]
+        ]
+        caption = f"Output: {', '.join(program['outputs'])}. Right: each line at every prefix of one random string."
+        table = html.Table([html.Caption(caption), html.Thead(head), html.Tbody(rows)], className="trace mono")
+        made.append(html.Div(table, className="scroll", tabIndex=0, role="region", **_named("Program and its values")))
+    return made
+
+
+def _values(line: Mapping[str, Any]) -> list[html.Td]:
+    if line["boolean"]:
+        return [
+            html.Td("\u25cf" if value else "\u25cb", className="true" if value else "false") for value in line["values"]
+        ]
+    return [html.Td(str(value).replace("-", "\u2212"), className="num") for value in line["values"]]
+
+
+def bound(run: RunView) -> list[Any]:
+    """The theorems' training lengths, or why they do not apply, and what enters them at the last checkpoint."""
+    rows = run.frame[run.frame["measurement"] == "bound"]
+    if rows.empty:
+        return [html.H2("Bound"), *panel.not_measured("bound", "No rows of bound for this run.", run)]
+    step = int(rows["step"].max())
+    rows = rows[rows["step"] == step]
+    lengths = rows[rows["quantity"] == "training_length_bound"].to_dict("records")
+    parts = rows[(rows["quantity"] == "bound_part") & rows["value"].notna()].to_dict("records")
+    facts = [html.Div([html.Dt(row["target"].capitalize()), html.Dd(_length(row))]) for row in lengths]
+    listed = [
+        html.Div([html.Dt(magnitude(row["value"]), className="num"), html.Dd(meaning(row["target"]))]) for row in parts
+    ]
+    return [
+        html.H2("Bound"),
+        html.P(
+            f"Training length from which agreement carries over to all lengths, on the weights at step {whole(step)}. "
+            "The theorems' constants are not stated and taken as 1: compare, do not plan.",
+            className="soft",
+        ),
+        html.Dl(facts, className="facts"),
+        html.H3("Its parts"),
+        html.Dl(listed, className="parts"),
+    ]
+
+
+def _length(row: Mapping[str, Any]) -> list[Any]:
+    if row["status"] == "ok" and not pd.isna(row["value"]):
+        return [html.Strong(f"{magnitude(row['value'])} tokens")]
+    return [f"{str(row['status']).replace('_', ' ').capitalize()}: {row['note']}."]
+
+
+def connect(app: Dash, answers: Answers) -> None:
+    """Register the page's callbacks."""
+    browser(app, "openTheory", Input("theory-select", "value"), prevent_initial_call=True)
+    browser(app, "drawn", Input("bound-parts-graph", "figure"))
+
+    @app.callback(
+        Output("prediction", "children"),
+        Output("program", "children"),
+        Output("theory-poll", "disabled"),
+        Input("theory-poll", "n_intervals"),
+        State("theory-job", "data"),
+        State("theory-run", "data"),
+    )
+    def told(_: Any, key: str, name: str) -> Any:
+        run, job = answers.store.run(name), answers.worker.job(key)
+        if run is None or job is None:
+            raise PreventUpdate
+        return (*said(run, job), not job.pending)
+
+    @app.callback(
+        Output("bound-parts-graph", "figure"),
+        *[Output(f"bound-parts-{part}", "children") for part in ("table", "state", "slice")],
+        Output("bound-parts-figure", "aria-label"),
+        Output("bound-parts-body", "className"),
+        LOOK,
+        Input("bound-parts-mode", "data"),
+        State("theory-run", "data"),
+    )
+    def draw(look: Any, mode: str, name: str) -> Any:
+        run = answers.store.run(name)
+        if run is None or look is None:
+            raise PreventUpdate
+        return answers.panel(PARTS, At(run, default_cursor(run)), look, mode)
+
+
+def said(run: RunView, job: Job) -> tuple[Any, Any]:
+    """Prediction and program of a job in whatever state it is."""
+    if job.pending:
+        text = "starting the worker" if job.cold or job.state == "queued" else "asking the deciders"
+        waiting = html.P([html.Strong("Working it out"), f" \u00b7 {text}"], className="soft")
+        return [html.H2("Prediction"), waiting], [html.H2("Program"), waiting]
+    if job.state != "done":
+        return [html.H2("Prediction"), html.P([icon("warn"), " ", job.error or "This was stopped."])], no_update
+    return prediction(run, job.result), programs(job.result)
+
+
+PAGE = FreePage(
+    path="/theory", name="Theory", order=70, layout=layout, connect=connect, panels=(PARTS,), needs_run=True
+)

@@ -1,0 +1,112 @@
+"""The parts of the theorems' bounds on a checkpoint's weights, over training."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from workbench.figures.labels import magnitude, whole
+from workbench.figures.marks import Cursor, add_cursor, add_end_labels, add_line, last_value, span_meta
+from workbench.figures.rows import cells, pick, run_name, select, series_of, stack, tidy
+from workbench.figures.template import blank, step_axis
+from workbench.figures.tokens import TOKENS, Theme
+
+MEASUREMENT = "bound"
+#: What a part is, by the beginning of its name; the rest of the name counts the layer.
+MEANINGS = {
+    "residual": "largest norm in the residual stream",
+    "unembedding": "norm of the unembedding",
+    "scores": "norm of the attention scores",
+    "values": "norm of the values and output",
+    "mlp": "norm of the feed-forward layer",
+    "period": "period of the position code",
+    "locality": "largest offset that positions see",
+    "alphabet": "symbols of the alphabet",
+    "gamma_top": "margin of the top score, by enumeration",
+    "gamma_pair": "smallest gap between two scores, by enumeration",
+    "position_margin": "margin that positions alone give",
+}
+
+
+def bound_parts(
+    frame: pd.DataFrame,
+    *,
+    step: int,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> go.Figure:
+    """What enters the bounds, over training, on a logarithmic axis.
+
+    Args:
+        frame: rows of one run.
+        step: training step that the description names.
+        theme: light or dark.
+        size: base text size, pixels.
+        cursor: draws the cursor line at ``step``.
+
+    Raises:
+        NotMeasured: without rows of the measurement ``bound``.
+    """
+    data = bound_parts_data(frame)
+    t = TOKENS[theme]
+    x_axis = step_axis(cells(frame, "step"))
+    values = data["value"].dropna()
+    values = values[values > 0]
+    low, high = math.floor(math.log10(values.min()) - 0.1), math.ceil(math.log10(values.max()) + 0.1)
+    ticks = list(range(low, high + 1, max(1, (high - low) // 4)))
+    y_range = [low - 0.08 * (high - low), high + 0.08 * (high - low)]
+    here = pick(data, step=step)
+    figure = blank(
+        theme,
+        size,
+        column="step",
+        xaxis=x_axis,
+        yaxis={"range": y_range, "tickvals": ticks, "ticktext": [magnitude(10.0**tick) for tick in ticks]},
+        meta={
+            "title": "Parts of the bound",
+            "slice": "norms and margins of the weights",
+            "alt": f"Parts of the bound over training; at step {whole(step)} "
+            + ", ".join(f"{row['series']} {magnitude(row['value'])}" for _, row in here.iterrows()),
+            "x": span_meta("step", x_axis),
+            "n": None,
+        },
+        uirevision=f"{run_name(frame)}/bound_parts",
+    )
+    figure.update_layout(margin_r=110)
+    labels: list[tuple[str, float, str, bool]] = []
+    for name, rows in series_of(data):
+        margin = name.startswith(("gamma", "position_margin"))
+        colour = t["position"] if margin else t["ink2"]
+        add_line(figure, rows, "step", colour, width=1.4, dash="solid", band=False, place=_log)
+        end = last_value([_log(float(value)) for value in rows["value"]])
+        if end is not None:
+            labels.append((name.replace("_", " "), end, colour, False))
+    add_end_labels(figure, labels, y_range, size)
+    add_cursor(figure, cursor, "step", theme)
+    return figure
+
+
+def bound_parts_data(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of :func:`bound_parts`: a series per part that varies, by its name (``target``)."""
+    rows = select(frame, MEASUREMENT, quantity="bound_part")
+    parts = []
+    for name, part in rows.groupby("target", sort=False):
+        if not str(name).startswith(("period", "locality", "alphabet")):
+            parts.append(tidy(part, str(name), "step"))
+    return stack(parts)
+
+
+def _log(value: float) -> float:
+    return math.log10(value) if value > 0 else math.nan
+
+
+def meaning(part: str) -> str:
+    """What a part of a bound is, in a few words; its name where that is not known here."""
+    for name, text in MEANINGS.items():
+        if part == name or part.startswith(f"{name}_"):
+            layer = part.removeprefix(name).strip("_")
+            return f"{text}, layer {layer}" if layer.isdigit() else text
+    return part.replace("_", " ")

@@ -1,0 +1,76 @@
+"""What theory says of one task, as plain data for a page: prediction, program, and the program traced on a string."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from workbench.tasks import make_task
+from workbench.theory.crasp_evaluator import trace
+from workbench.theory.crasp_printer import expression_text
+from workbench.theory.crasp_program import Program
+from workbench.theory.errors import TheoryError
+from workbench.theory.predict import Positions, predict
+from workbench.theory.subjects import key_of, program_of
+
+TRACED = 16
+"""Symbols of the string that a program is traced on."""
+
+
+def describe(
+    task: str, parameters: Mapping[str, Any], positions: Mapping[str, Any] | str, ids: str = "arange", seed: int = 0
+) -> dict[str, Any]:
+    """What theory predicts for a task and positions, and a program for the task where one is known.
+
+    Args:
+        task: its name.
+        parameters: of the task.
+        positions: the encoding, by its name or with its settings, as a run's configuration has it.
+        ids: the id law of training.
+        seed: draws the string that the program is traced on.
+
+    Returns:
+        JSON: the fields of :class:`workbench.theory.predict.Prediction` that are plain, ``programs`` (see
+        :func:`program_data`), and ``unknown``, a sentence in their place where nothing is known of the task.
+
+    Raises:
+        TaskError: for a task that does not exist.
+    """
+    made = make_task(task, **parameters)
+    settings = {"name": positions} if isinstance(positions, str) else dict(positions)
+    encoding = str(settings.get("name", "none"))
+    try:
+        sizes: dict[str, Any] = (
+            {key: settings.get(key) for key in ("period", "locality")} if encoding == "limit" else {}
+        )
+        said = predict(made, Positions(encoding, ids, **sizes))
+    except TheoryError as error:
+        return {"unknown": str(error), "programs": []}
+    plain = asdict(said)
+    plain.pop("languages")
+    case = program_of(key_of(made), made)
+    programs = said.programs() or ([case.program] if case is not None else [])
+    return plain | {"unknown": "", "programs": [program_data(program, seed) for program in programs]}
+
+
+def program_data(program: Program, seed: int = 0) -> dict[str, Any]:
+    """A program's lines as text, and each line's value at every prefix of one random string.
+
+    Returns:
+        JSON: ``alphabet``, ``outputs``, ``string`` (symbols) and ``lines``, each with ``name``, ``text`` and
+        ``values`` (integers; 1 and 0 for true and false), ``boolean`` telling the two apart.
+    """
+    ids = np.random.default_rng(seed).integers(1, len(program.alphabet) + 1, TRACED)
+    values = trace(program, [ids])
+    names: dict[Any, str] = {}
+    lines = []
+    for name, node in program.lines:
+        text = expression_text(node, names)
+        names.setdefault(node, name)
+        line = values[name][0]
+        lines.append({"name": name, "text": text, "values": line.astype(int).tolist(), "boolean": line.dtype == bool})
+    string = [program.alphabet[i - 1] for i in ids]
+    return {"alphabet": list(program.alphabet), "outputs": list(program.outputs), "string": string, "lines": lines}
