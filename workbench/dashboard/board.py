@@ -1,0 +1,421 @@
+"""One sequence on screen: panels of its passes, the line of tokens, and the query that all of them show.
+
+The pages Checkpoint (one pass) and Try it (as is, edited, change) are boards. The server draws figures; which
+query is looked at, the browser shows by itself (``assets/sequence.js``) and tells the server when it settles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import dash_mantine_components as dmc
+import numpy as np
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash.exceptions import PreventUpdate
+
+from workbench import figures
+from workbench.dashboard.asking import Asked, asked_of
+from workbench.dashboard.computed import ComputedPanel, query_index
+from workbench.dashboard.cursor import Cursor
+from workbench.dashboard.jobs_shown import broken, waiting
+from workbench.dashboard.panel import BLANK, CONFIG, does_not_apply, frame
+from workbench.dashboard.runview import RunView
+from workbench.dashboard.shell import chevron, icon
+from workbench.dashboard.wiring import LOOK, PARTS, place
+from workbench.dashboard.worker import Job
+from workbench.figures.labels import head_name, layer_name, proportion, whole
+from workbench.figures.tokens import AMOUNT, colour_at, text_on
+
+if TYPE_CHECKING:
+    from workbench.dashboard.answers import Answers
+
+POLL_MS = 250
+READY, STATE, TABLE, FIRST = "body ready", "body stated", "body tabled", "body first"
+TINTS = 33
+"""Steps of the amount map with which tokens are tinted."""
+TABLE_ROWS = 400
+
+VIEWS = [
+    {"value": "attention", "label": "Attention"},
+    {"value": "times_length", "label": "\u00d7 length"},
+    {"value": "score", "label": "Score"},
+]
+
+ABOUT = (
+    "One sequence. Rows of the pattern are queries, columns are keys; keys after the query are grey. \u00d7 length "
+    "multiplies each weight by the number of keys the query sees, so 1 is uniform attention. Score is what softmax "
+    "is given, below the highest of its row.",
+    "Summary: the probe that was fitted at trained lengths and then frozen; open marks are misread. Position: a "
+    "probe refitted on strings of this length. Ink: the truth. Bands: \u00b11.96 times the probe's error on strings "
+    "it was not fitted on.",
+    "One sequence is an example, not a measurement: n is 1.",
+)
+
+Note = Callable[[RunView, Asked, Mapping[str, Any]], Any]
+
+
+@dataclass(frozen=True)
+class Board:
+    """What a page's board consists of.
+
+    Attributes:
+        id: prefix of all its component ids.
+        panels: one per pass, the clean one first.
+        note: what is said of the whole when the passes are there; children of ``<id>-note``.
+    """
+
+    id: str
+    panels: tuple[ComputedPanel, ...]
+    note: Note
+
+    @property
+    def cells(self) -> int:
+        """Largest side of its patterns."""
+        return self.panels[0].cells
+
+    def stores(self) -> list[Any]:
+        """What it remembers; a session tells one visit's requests from another's."""
+        data = {"session": uuid4().hex, "jobs": None, "cancel": None, "query": None, "tokens": None, "drawn": ""}
+        return [
+            *(dcc.Store(id=f"{self.id}-{name}", data=value) for name, value in data.items()),
+            dcc.Interval(id=f"{self.id}-poll", interval=POLL_MS, disabled=True),
+        ]
+
+    def tools(self, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> html.Div:
+        """How the pattern is shown, and which layer the probes read."""
+        sites = [{"value": str(i), "label": layer_name(i)} for i in range(-1, run.n_layers)]
+        return html.Div(
+            [
+                dmc.SegmentedControl(id=f"{self.id}-view", data=VIEWS, value=cursor.view, size="xs"),
+                html.Label("Probes read", htmlFor=f"{self.id}-site", className="caption"),
+                dmc.Select(
+                    id=f"{self.id}-site",
+                    data=sites,
+                    value=extras.get("site") or str(run.n_layers - 1),
+                    allowDeselect=False,
+                    rightSection=chevron(),
+                    size="xs",
+                    w=92,
+                ),
+                html.Button(
+                    [icon("dice"), "New sample"],
+                    id=f"{self.id}-resample",
+                    className="button",
+                    type="button",
+                    n_clicks=0,
+                ),
+            ],
+            className="board-tools",
+        )
+
+    def strip(self) -> html.Div:
+        """The line of tokens: a slider over queries, drawn by the browser."""
+        return html.Div(
+            html.Div(
+                id=f"{self.id}-strip",
+                className="tokens mono",
+                role="slider",
+                tabIndex=0,
+                **{"aria-label": "Query", "aria-valuemin": 0, "aria-valuemax": 0, "aria-valuenow": 0},
+            ),
+            className="token-line",
+            **{"data-board": self.id},
+        )
+
+    def shell(self, panel: ComputedPanel, inside: Sequence[Any] = ()) -> html.Section:
+        """A panel before anything is drawn."""
+        graph = dcc.Graph(id=f"{panel.id}-graph", config=CONFIG, figure=BLANK, className="graph", responsive=True)
+        body = [
+            html.Figure(graph, id=f"{panel.id}-figure", role="img"),
+            html.Div(id=f"{panel.id}-marks", className="query-marks"),
+            *inside,
+        ]
+        return frame(panel.id, panel.title, [html.P(text) for text in ABOUT], body)
+
+    # ---- answers -------------------------------------------------------------------------------------------
+    def show(
+        self, asked: Asked, jobs: Mapping[str, Job | None], look: Mapping[str, Any], modes: Sequence[str]
+    ) -> Shown:
+        """What all panels show, for jobs in whatever state they are."""
+        job = jobs["look"]
+        if job is None or job.pending:
+            state = [] if job is None else waiting(job, self.id, "reading the checkpoint")
+            return Shown.stated(self, state, polls=True)
+        if job.state != "done":
+            return Shown.stated(self, broken(job, asked.run))
+        return self._drawn(asked, job.result, jobs["read"], look, modes)
+
+    def _drawn(
+        self,
+        asked: Asked,
+        found: Mapping[str, Any],
+        reading: Job | None,
+        look: Mapping[str, Any],
+        modes: Sequence[str],
+    ) -> Shown:
+        read = reading.result if reading is not None and reading.state == "done" else None
+        pending = reading is None or reading.pending
+        said = (reading.doing if reading is not None else "") or "fitting probes"
+        if reading is not None and not pending and read is None:
+            said = reading.error or "cancelled"
+        query = query_index(found, asked.prefix)
+        outputs = [
+            self._panel(p, asked, found, read, f"{said} \u2026" if pending else said, look, m)
+            for p, m in zip(self.panels, modes, strict=True)
+        ]
+        return Shown(
+            figures=[one[0] for one in outputs],
+            tables=[one[1] for one in outputs],
+            states=[one[2] for one in outputs],
+            slices=[one[3] for one in outputs],
+            alts=[one[4] for one in outputs],
+            classes=[one[5] for one in outputs],
+            tokens=token_data(found, query, look["theme"], asked.cursor.view),
+            note=self.note(asked.run, asked, found),
+            polls=pending,
+        )
+
+    @staticmethod
+    def _panel(
+        panel: ComputedPanel,
+        asked: Asked,
+        found: Mapping[str, Any],
+        read: Mapping[str, Any] | None,
+        said: str,
+        look: Mapping[str, Any],
+        mode: str,
+    ) -> tuple[Any, ...]:
+        """Figure, table, state, slice, description and class of one panel."""
+        if panel.part != "clean" and "edited" not in found:
+            return (
+                no_update,
+                [],
+                does_not_apply("Nothing is edited. Add an edit to see what it changes."),
+                "",
+                "",
+                STATE,
+            )
+        if mode == "table":
+            table = figures.sequence_table(found, read, part=panel.part, site=asked.site)
+            return no_update, html_table(table, panel.title), [], no_update, no_update, TABLE
+        figure = panel.figure(found, read, asked, look["theme"], look["size"], said)
+        meta = figure.layout.meta
+        return figure.to_plotly_json(), [], [], meta["slice"], meta["alt"], READY
+
+
+@dataclass(frozen=True)
+class Shown:
+    """All outputs of a board, one entry per panel where there are several."""
+
+    figures: list[Any]
+    tables: list[Any]
+    states: list[Any]
+    slices: list[Any]
+    alts: list[Any]
+    classes: list[Any]
+    tokens: Any
+    note: Any
+    polls: bool
+
+    @staticmethod
+    def stated(board: Board, state: list[Any], polls: bool = False) -> Shown:
+        """Every panel says the same."""
+        n = len(board.panels)
+        first = polls and not state
+        return Shown(
+            figures=[no_update] * n,
+            tables=[[]] * n,
+            states=[state, *([] for _ in range(n - 1))],
+            slices=[no_update] * n,
+            alts=[no_update] * n,
+            classes=[FIRST if first else STATE] * n,
+            tokens=no_update,
+            note=no_update if polls else [],
+            polls=polls,
+        )
+
+    @property
+    def outputs(self) -> tuple[Any, ...]:
+        """In the order of the callback's outputs."""
+        lists = (self.figures, self.tables, self.states, self.slices, self.alts, self.classes)
+        return (*(one for part in lists for one in part), self.tokens, self.note, not self.polls)
+
+
+def token_data(found: Mapping[str, Any], query: int, theme: str, view: str) -> dict[str, Any]:
+    """What the browser draws the line of tokens from."""
+    fills = [colour_at(AMOUNT[theme], i / (TINTS - 1)) for i in range(TINTS)]
+    row = found["clean"]["row"] if found["pool"] > 1 else None
+    return {
+        "tokens": list(found["tokens"]),
+        "text": found["text"],
+        "bos": bool(found["bos"]),
+        "trained": found["trained"],
+        "pool": found["pool"],
+        "query": query,
+        "row": None if row is None else [round(float(v), 6) for v in row],
+        "view": view,
+        "fills": fills,
+        "inks": [text_on(fill) for fill in fills],
+    }
+
+
+def html_table(table: Any, title: str) -> html.Table:
+    """A frame of texts as an HTML table, at most :data:`TABLE_ROWS` lines."""
+    more = len(table) - TABLE_ROWS
+    note = f"{title}: {len(table):,} positions" + (f"; the CSV has {more:,} more than shown" if more > 0 else "")
+    head = html.Thead(html.Tr([html.Th(name, scope="col") for name in table.columns]))
+    lines = [html.Tr([html.Td(v, className="num") for v in row]) for row in table.head(TABLE_ROWS).to_numpy()]
+    return html.Table([html.Caption(note), head, html.Tbody(lines)])
+
+
+def row_of(found: Mapping[str, Any], query: int, part: str = "clean") -> np.ndarray | None:
+    """A query's weights over its keys, where they are at hand."""
+    one = found[part]
+    if one["pattern"] is None:
+        return None
+    if found["pool"] == 1:
+        return np.asarray(one["pattern"])[query, : query + 1].astype(float)
+    return np.asarray(one["row"])[: query + 1].astype(float) if query == found["query"] else None
+
+
+def attention_words(found: Mapping[str, Any], query: int) -> list[Any]:
+    """What the chosen query looks at most, in one sentence; nothing where that is not known."""
+    row = row_of(found, query)
+    if row is None:
+        return []
+    tokens = list(found["tokens"])[: len(row)]
+    shares: dict[str, float] = {}
+    for token, weight in zip(tokens, row, strict=True):
+        shares[token] = shares.get(token, 0.0) + float(weight)
+    top, share = max(shares.items(), key=lambda item: item[1])
+    keys = tokens.count(top)
+    return [
+        html.Strong(head_name(found["layer"], found["head"]), className="num"),
+        f" gives {proportion(share)} of the query\u2019s attention to ",
+        html.Code(top),
+        f": {whole(keys)} of {whole(len(tokens))} keys, a share of {proportion(keys / len(tokens))}.",
+    ]
+
+
+# ---- callbacks ---------------------------------------------------------------------------------------------
+def connect(app: Dash, answers: Answers, board: Board) -> None:
+    """Register a board's callbacks."""
+    _controls(app, board)
+    _ask(app, answers, board)
+    _show(app, answers, board)
+    ident, graphs = board.id, [f"{panel.id}-graph" for panel in board.panels]
+    for name, prop in (("drawn", "figure"), ("hovered", "hoverData"), ("clicked", "clickData")):
+        app.clientside_callback(
+            ClientsideFunction("sequence", name),
+            *[Input(graph, prop) for graph in graphs],
+            *([Input(f"{ident}-tokens", "data")] if name == "drawn" else []),
+            prevent_initial_call=True,
+        )
+
+
+def _controls(app: Dash, board: Board) -> None:
+    """View, layer, sample and query go into the link."""
+
+    @app.callback(
+        Output("extras", "data", allow_duplicate=True),
+        Input(f"{board.id}-view", "value"),
+        Input(f"{board.id}-site", "value"),
+        Input(f"{board.id}-query", "data"),
+        State("extras", "data"),
+        State("length", "data"),
+        State("run", "data"),
+        State("scale", "data"),
+        prevent_initial_call=True,
+    )
+    def said(view: str, site: str, query: Any, extras: dict[str, str], length: int, _: str, scale: Any) -> Any:
+        made = extras | {"view": view, "site": "" if int(site) == scale["layers"] - 1 else site}
+        if query is not None:
+            last = query["prefix"] >= query["last"]
+            made["pos"] = "" if last else str(query["prefix"])
+        if made == extras:
+            raise PreventUpdate
+        return made
+
+    @app.callback(
+        Output("extras", "data", allow_duplicate=True),
+        Input(f"{board.id}-resample", "n_clicks"),
+        State("extras", "data"),
+        prevent_initial_call=True,
+    )
+    def resample(clicks: int, extras: dict[str, str]) -> Any:
+        if not clicks:
+            raise PreventUpdate
+        return extras | {"sample": str(int(extras.get("sample", "0")) + 1), "seq": "", "pos": ""}
+
+
+def asked_at(answers: Answers, board: Board, run: str, step: int, length: int, head: str, extras: Any) -> Asked:
+    """The question that the page's stores ask."""
+    extras = extras or {}
+    view, cursor = place(
+        answers, run, step, length, head, extras.get("view", "attention"), int(extras.get("sample", "0"))
+    )
+    return asked_of(view, cursor, extras, board.cells)
+
+
+def _ask(app: Dash, answers: Answers, board: Board) -> None:
+    @app.callback(
+        Output(f"{board.id}-jobs", "data"),
+        *[Input(part, "data") for part in PARTS],
+        Input("extras", "data"),
+        State("run", "data"),
+        State(f"{board.id}-session", "data"),
+        State(f"{board.id}-jobs", "data"),
+    )
+    def ask(step: int, length: int, head: str, extras: Any, run: str, session: str, known: Any) -> Any:
+        keys = asked_at(answers, board, run, step, length, head, extras).submit(answers, session)
+        return no_update if keys == known else keys
+
+    @app.callback(Input(f"{board.id}-cancel", "data"), State(f"{board.id}-jobs", "data"), prevent_initial_call=True)
+    def cancel(_: Any, keys: dict[str, str] | None) -> None:
+        for key in (keys or {}).values():
+            answers.worker.cancel(key)
+
+
+def _show(app: Dash, answers: Answers, board: Board) -> None:
+    ids = [panel.id for panel in board.panels]
+    outputs = [
+        *[Output(f"{one}-graph", "figure") for one in ids],
+        *[Output(f"{one}-{name}", "children") for name in ("table", "state", "slice") for one in ids],
+        *[Output(f"{one}-figure", "aria-label") for one in ids],
+        *[Output(f"{one}-body", "className") for one in ids],
+        Output(f"{board.id}-tokens", "data"),
+        Output(f"{board.id}-note", "children"),
+        Output(f"{board.id}-poll", "disabled"),
+        Output(f"{board.id}-drawn", "data"),
+    ]
+
+    @app.callback(
+        outputs,
+        {
+            "keys": Input(f"{board.id}-jobs", "data"),
+            "tick": Input(f"{board.id}-poll", "n_intervals"),
+            "extras": Input("extras", "data"),
+            "look": LOOK,
+            "modes": [Input(f"{one}-mode", "data") for one in ids],
+            "drawn": State(f"{board.id}-drawn", "data"),
+            "parts": [State(part, "data") for part in PARTS],
+            "run": State("run", "data"),
+        },
+    )
+    def show(keys: Any, tick: Any, extras: Any, look: Any, modes: Any, drawn: str, parts: Any, run: str) -> Any:
+        if look is None or not keys:
+            raise PreventUpdate
+        asked = asked_at(answers, board, run, *parts, extras)
+        jobs = {name: answers.worker.job(key) for name, key in keys.items()}
+        seen = "|".join([state_of(jobs), *keys.values(), str(extras), str(look), *modes])
+        if seen == drawn and not (jobs["look"] is not None and jobs["look"].pending):
+            raise PreventUpdate
+        return (*board.show(asked, jobs, look, modes).outputs, seen)
+
+
+def state_of(jobs: Mapping[str, Job | None]) -> str:
+    """Changes whenever what is shown of the jobs does."""
+    return "/".join("none" if job is None else f"{job.state} {job.doing}" for job in jobs.values())
