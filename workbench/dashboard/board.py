@@ -143,7 +143,7 @@ class Board:
         job = jobs["look"]
         if job is None or job.pending:
             state = [] if job is None else waiting(job, self.id, "reading the checkpoint")
-            return Shown.stated(self, state, polls=True)
+            return Shown.stated(self, state, polls=job is not None)
         if job.state != "done":
             return Shown.stated(self, broken(job, asked.run))
         return self._drawn(asked, job.result, jobs["read"], look, modes)
@@ -224,14 +224,13 @@ class Shown:
     def stated(board: Board, state: list[Any], polls: bool = False) -> Shown:
         """Every panel says the same."""
         n = len(board.panels)
-        first = polls and not state
         return Shown(
             figures=[no_update] * n,
             tables=[[]] * n,
             states=[state, *([] for _ in range(n - 1))],
             slices=[no_update] * n,
             alts=[no_update] * n,
-            classes=[FIRST if first else STATE] * n,
+            classes=[STATE if state else FIRST] * n,
             tokens=no_update,
             note=no_update if polls else [],
             polls=polls,
@@ -403,13 +402,19 @@ def _show(app: Dash, answers: Answers, board: Board) -> None:
             "drawn": State(f"{board.id}-drawn", "data"),
             "parts": [State(part, "data") for part in PARTS],
             "run": State("run", "data"),
+            "session": State(f"{board.id}-session", "data"),
         },
     )
-    def show(keys: Any, tick: Any, extras: Any, look: Any, modes: Any, drawn: str, parts: Any, run: str) -> Any:
+    def show(
+        keys: Any, tick: Any, extras: Any, look: Any, modes: Any, drawn: str, parts: Any, run: str, session: str
+    ) -> Any:
         if look is None or not keys:
             raise PreventUpdate
         asked = asked_at(answers, board, run, *parts, extras)
         jobs = {name: answers.worker.job(key) for name, key in keys.items()}
+        if None in jobs.values():  # forgotten since: newer answers took its place
+            keys = asked.submit(answers, session)
+            jobs = {name: answers.worker.job(key) for name, key in keys.items()}
         seen = "|".join([state_of(jobs), *keys.values(), str(extras), str(look), *modes])
         if seen == drawn and not (jobs["look"] is not None and jobs["look"].pending):
             raise PreventUpdate

@@ -68,15 +68,30 @@ def job_key(function: str, arguments: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def array_bytes(result: Any) -> int:
+    """Bytes of the numpy arrays anywhere in a result."""
+    if isinstance(result, Mapping):
+        return sum(array_bytes(value) for value in result.values())
+    if isinstance(result, list | tuple):
+        # Lists of numbers and names, which are most, hold no arrays.
+        return (
+            sum(array_bytes(value) for value in result)
+            if result and not isinstance(result[0], str | int | float)
+            else 0
+        )
+    return int(getattr(result, "nbytes", 0))
+
+
 class Worker:
     """One process, started at the first request, restarted if it dies, ended with the dashboard.
 
     Args:
         keep: how many finished jobs are remembered.
+        memory: bytes of arrays that their results may hold together; the oldest results go first.
     """
 
-    def __init__(self, keep: int = 64) -> None:
-        self._keep = keep
+    def __init__(self, keep: int = 64, memory: int = 128 << 20) -> None:
+        self._keep, self._memory = keep, memory
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._queue: list[tuple[str, str, dict[str, Any], str]] = []
         self._cancel: set[str] = set()
@@ -249,8 +264,12 @@ class Worker:
 
     def _forget(self) -> None:
         finished = [key for key, job in self._jobs.items() if not job.pending]
-        for key in finished[: max(0, len(finished) - self._keep)]:
-            del self._jobs[key]
+        held, kept = 0, 0
+        for key in reversed(finished):
+            held, kept = held + array_bytes(self._jobs[key].result), kept + 1
+            # The newest stays whatever its size: somebody waits for it.
+            if kept > self._keep or (kept > 1 and held > self._memory):
+                del self._jobs[key]
 
 
 # ---- inside the process --------------------------------------------------------------------------
