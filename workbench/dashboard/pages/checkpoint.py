@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dash import Dash, Input, Output, State, html
 
 from workbench import figures
-from workbench.dashboard import board, headpanels, wiring, words
+from workbench.dashboard import board, board_wiring, headpanels, wiring, words
 from workbench.dashboard.asking import EXTRAS, Asked, check_extras
 from workbench.dashboard.computed import ComputedPanel, query_index
 from workbench.dashboard.cursor import Cursor, Notice
@@ -119,7 +119,7 @@ def check(answers: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[di
 
 def connect(app: Dash, answers: Answers) -> None:
     """Register the page's callbacks."""
-    board.connect(app, answers, BOARD)
+    board_wiring.connect(app, answers, BOARD)
     headpanels.connect(app, answers)
     wiring.panel(app, answers, LENGTH_PANEL)
     wiring.graphs(app, [LENGTH_PANEL])

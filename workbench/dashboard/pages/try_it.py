@@ -9,7 +9,7 @@ import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard import board
+from workbench.dashboard import board, board_wiring
 from workbench.dashboard.asking import EXTRAS, IN_LINK, LAWS, Asked, check_extras
 from workbench.dashboard.computed import ComputedPanel, query_index
 from workbench.dashboard.cursor import Cursor
@@ -230,7 +230,7 @@ def typed(text: str | None) -> str:
 
 def connect(app: Dash, answers: Answers) -> None:
     """Register the page's callbacks."""
-    board.connect(app, answers, BOARD)
+    board_wiring.connect(app, answers, BOARD)
     _sequence(app, answers)
     _edit(app, answers)
 
