@@ -90,7 +90,7 @@ class Asked:
     def submit(self, answers: Answers, session: str) -> dict[str, str]:
         """Ask for both; returns the jobs' keys."""
         return {
-            "look": answers.worker.submit(LOOK_JOB, self.look(), slot=f"look/{session}"),
+            "look": answers.worker.submit(LOOK_JOB, self.look(), slot=f"look/{session}", urgent=True),
             "read": answers.worker.submit(READ_JOB, self.read(), slot=f"read/{session}"),
         }
 

@@ -7,7 +7,7 @@ query is looked at, the browser shows by itself (``assets/sequence.js``) and tel
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
@@ -29,6 +29,7 @@ from workbench.figures.tokens import AMOUNT, colour_at, text_on
 
 POLL_MS = 250
 READY, STATE, TABLE, FIRST = "body ready", "body stated", "body tabled", "body first"
+PALE = "body ready pale"
 TINTS = 33
 """Steps of the amount map with which tokens are tinted."""
 TABLE_ROWS = 400
@@ -49,6 +50,11 @@ ABOUT = (
     "One sequence is an example, not a measurement: n is 1.",
 )
 
+ABOUT_OUTPUTS = (
+    "Top: the probability of each answer (the amount map), or the real output beside the oracle. Squares are the "
+    "answers of the task\u2019s own algorithm, wherever it asks: white where the model agrees, black where it does not."
+)
+
 Note = Callable[[RunView, Asked, Mapping[str, Any]], Any]
 
 
@@ -60,11 +66,13 @@ class Board:
         id: prefix of all its component ids.
         panels: one per pass, the clean one first.
         note: what is said of the whole when the passes are there; children of ``<id>-note``.
+        refusal: what is said there when they cannot be had, given the reason.
     """
 
     id: str
     panels: tuple[ComputedPanel, ...]
     note: Note
+    refusal: Callable[[str], Any] = lambda _: []
 
     @property
     def cells(self) -> int:
@@ -128,7 +136,8 @@ class Board:
             html.Div(id=f"{panel.id}-marks", className="query-marks"),
             *inside,
         ]
-        return frame(panel.id, panel.title, [html.P(text) for text in ABOUT], body)
+        about = [*([ABOUT_OUTPUTS] if "outputs" in panel.rows_drawn else []), *ABOUT]
+        return frame(panel.id, panel.title, [html.P(text) for text in about], body)
 
     # ---- answers -------------------------------------------------------------------------------------------
     def show(
@@ -140,7 +149,8 @@ class Board:
             state = [] if job is None else waiting(job, self.id, "reading the checkpoint")
             return Shown.stated(self, state, polls=job is not None)
         if job.state != "done":
-            return Shown.stated(self, broken(job, asked.run))
+            said = "Cancelled" if job.state == "cancelled" else job.error
+            return replace(Shown.stated(self, broken(job, asked.run)), note=self.refusal(said))
         return self._drawn(asked, job.result, jobs["read"], look, modes)
 
     def _drawn(
@@ -230,6 +240,13 @@ class Shown:
             note=no_update if polls else [],
             polls=polls,
         )
+
+    @staticmethod
+    def held(board: Board) -> Shown:
+        """The old figures stay, and pale if it takes long."""
+        n = len(board.panels)
+        kept = [no_update] * n
+        return Shown(kept, kept, kept, kept, kept, [PALE] * n, no_update, no_update, polls=True)
 
     @property
     def outputs(self) -> tuple[Any, ...]:

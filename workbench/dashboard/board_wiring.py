@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +10,15 @@ from dash import ClientsideFunction, Dash, Input, Output, State, no_update
 from dash.exceptions import PreventUpdate
 
 from workbench.dashboard.asking import Asked, asked_of
-from workbench.dashboard.board import Board
+from workbench.dashboard.board import Board, Shown
 from workbench.dashboard.wiring import LOOK, PARTS, place
 from workbench.dashboard.worker import Job
 
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
+
+PATIENCE = 1.2
+"""Seconds for which old figures stay while new ones are computed; then progress is shown."""
 
 
 def connect(app: Dash, answers: Answers, board: Board) -> None:
@@ -87,11 +91,13 @@ def _ask(app: Dash, answers: Answers, board: Board) -> None:
     )
     def ask(step: int, length: int, head: str, extras: Any, run: str, session: str, known: Any) -> Any:
         keys = asked_at(answers, board, run, step, length, head, extras).submit(answers, session)
-        return no_update if keys == known else keys
+        if known and keys == known["keys"]:
+            return no_update
+        return {"keys": keys, "since": time.time()}
 
     @app.callback(Input(f"{board.id}-cancel", "data"), State(f"{board.id}-jobs", "data"), prevent_initial_call=True)
-    def cancel(_: Any, keys: dict[str, str] | None) -> None:
-        for key in (keys or {}).values():
+    def cancel(_: Any, held: dict[str, Any] | None) -> None:
+        for key in (held or {"keys": {}})["keys"].values():
             answers.worker.cancel(key)
 
 
@@ -111,7 +117,7 @@ def _show(app: Dash, answers: Answers, board: Board) -> None:
     @app.callback(
         outputs,
         {
-            "keys": Input(f"{board.id}-jobs", "data"),
+            "held": Input(f"{board.id}-jobs", "data"),
             "tick": Input(f"{board.id}-poll", "n_intervals"),
             "extras": Input("extras", "data"),
             "look": LOOK,
@@ -123,10 +129,11 @@ def _show(app: Dash, answers: Answers, board: Board) -> None:
         },
     )
     def show(
-        keys: Any, tick: Any, extras: Any, look: Any, modes: Any, drawn: str, parts: Any, run: str, session: str
+        held: Any, tick: Any, extras: Any, look: Any, modes: Any, drawn: str, parts: Any, run: str, session: str
     ) -> Any:
-        if look is None or not keys:
+        if look is None or not held:
             raise PreventUpdate
+        keys = held["keys"]
         asked = asked_at(answers, board, run, *parts, extras)
         jobs = {name: answers.worker.job(key) for name, key in keys.items()}
         if None in jobs.values():  # forgotten since: newer answers took its place
@@ -135,6 +142,9 @@ def _show(app: Dash, answers: Answers, board: Board) -> None:
         seen = "|".join([state_of(jobs), *keys.values(), str(extras), str(look), *modes])
         if seen == drawn and not (jobs["look"] is not None and jobs["look"].pending):
             raise PreventUpdate
+        pending = jobs["look"] is not None and jobs["look"].pending
+        if pending and drawn and set(modes) == {"figure"} and time.time() - held["since"] < PATIENCE:
+            return (*Shown.held(board).outputs, drawn)
         return (*board.show(asked, jobs, look, modes).outputs, seen)
 
 

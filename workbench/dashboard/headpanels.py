@@ -55,7 +55,7 @@ LENGTH_PANEL = QuantityPanel(
     "head-length",
     "heads",
     "length",
-    "Over prefix length",
+    "Over length",
     "heads_over_length",
     ("trained", "step", "layer", "head"),
     ("step", "head", "extras"),
@@ -114,7 +114,7 @@ def _length_shell(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> ht
         searchable=True,
         rightSection=chevron(),
         size="xs",
-        w=168,
+        w=156,
         **{"aria-label": "Quantity"},
     )
     made.children[0].children[2].children.insert(0, select)

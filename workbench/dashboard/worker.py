@@ -95,13 +95,14 @@ class Worker:
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._queue: list[tuple[str, str, dict[str, Any], str]] = []
         self._cancel: set[str] = set()
+        self._urgent: set[str] = set()
         self._wake = threading.Condition()
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def submit(self, function: str, arguments: Mapping[str, Any], slot: str = "") -> str:
+    def submit(self, function: str, arguments: Mapping[str, Any], slot: str = "", urgent: bool = False) -> str:
         """Ask for ``function(**arguments)``; returns the job's key.
 
         Args:
@@ -110,6 +111,7 @@ class Worker:
             arguments: plain JSON-able values.
             slot: of several waiting requests of one slot only the newest is kept, so that a dragged
                 slider leaves no queue behind.
+            urgent: goes before all that wait and are not; for what is quick and stands in somebody's way.
         """
         key = job_key(function, arguments)
         with self._wake:
@@ -124,7 +126,10 @@ class Worker:
                     self._queue.remove(item)
                     self._jobs[item[0]] = Job(state="cancelled")
             self._jobs[key] = Job()
-            self._queue.append((key, function, dict(arguments), slot))
+            ahead = sum(waiting in self._urgent for waiting, *_ in self._queue)
+            self._queue.insert(ahead if urgent else len(self._queue), (key, function, dict(arguments), slot))
+            if urgent:
+                self._urgent.add(key)
             self._forget()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="worker-owner", daemon=True)
@@ -260,6 +265,7 @@ class Worker:
             self._jobs[key] = replace(self._jobs.get(key, Job()), **changes)
             if not self._jobs[key].pending:
                 self._cancel.discard(key)
+                self._urgent.discard(key)
             self._wake.notify_all()
 
     def _forget(self) -> None:

@@ -75,7 +75,12 @@ def _tally(found: Mapping[str, Any]) -> str:
     return f"{text}, edited at {whole(sum(edited))}; {whole(changed)} change."
 
 
-BOARD = board.Board("try-board", PANELS, note)
+def refusal(reason: str) -> list[Any]:
+    """Why there is nothing, in the place of the sentence."""
+    return [html.H1(f"{reason[:1].upper()}{reason[1:].rstrip('.')}.")]
+
+
+BOARD = board.Board("try-board", PANELS, note, refusal)
 
 
 def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
