@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workbench.dashboard.answers import Answers
 from workbench.dashboard.cursor import Cursor, Notice
-from workbench.dashboard.store import RunView
+from workbench.dashboard.runview import RunView
 from workbench.dashboard.worker import Job
 from workbench.models.edits import EditError, parse_edits
+
+if TYPE_CHECKING:
+    from workbench.dashboard.answers import Answers
 
 LOOK_JOB = "circuits.trying:look"
 READ_JOB = "probes.readout:read_sequence"
@@ -88,7 +90,7 @@ class Asked:
     def submit(self, answers: Answers, session: str) -> dict[str, str]:
         """Ask for both; returns the jobs' keys."""
         return {
-            "look": answers.worker.submit(LOOK_JOB, self.look(), slot=f"look/{session}"),
+            "look": answers.worker.submit(LOOK_JOB, self.look(), slot=f"look/{session}", urgent=True),
             "read": answers.worker.submit(READ_JOB, self.read(), slot=f"read/{session}"),
         }
 
@@ -151,7 +153,7 @@ def asked_of(run: RunView, cursor: Cursor, extras: Mapping[str, str], cells: int
     )
 
 
-def check_extras(_: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
+def check_extras(_: Answers | None, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
     """Extras that a page can follow, with a notice for each part of the link that it cannot."""
     good, notices = dict(extras), []
 

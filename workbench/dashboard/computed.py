@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from workbench import figures
-from workbench.dashboard.answers import Answers
 from workbench.dashboard.asking import EXTRAS, POOLED, Asked, asked_of, check_extras
 from workbench.dashboard.cursor import Cursor
-from workbench.dashboard.store import RunView
+from workbench.dashboard.runview import RunView
+
+if TYPE_CHECKING:
+    from workbench.dashboard.answers import Answers
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class ComputedPanel:
         id: prefix of its component ids, and its name in export links.
         title: as on screen.
         part: which pass (see :func:`workbench.figures.sequence_view`).
-        rows: what it draws.
+        rows_drawn: what it draws, from top to bottom.
         strip: whether tokens stand below the pattern.
         cells: largest side of the pattern.
         size: of an exported picture, pixels.
@@ -38,14 +40,14 @@ class ComputedPanel:
     cells: int = POOLED
     size: tuple[int, int] = (900, 760)
 
-    def asked(self, answers: Answers, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> Asked:
+    def asked(self, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> Asked:
         """What a link asks."""
-        good, _ = check_extras(answers, run, {key: said.get(key, default) for key, default in EXTRAS.items()})
+        good, _ = check_extras(None, run, {key: said.get(key, default) for key, default in EXTRAS.items()})
         return asked_of(run, cursor, good, self.cells)
 
     def rows(self, answers: Answers, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> pd.DataFrame:
         """Exactly what is drawn; raises :class:`workbench.dashboard.asking.NotComputed`."""
-        asked = self.asked(answers, run, cursor, said)
+        asked = self.asked(run, cursor, said)
         found, read = asked.wait(answers)
         return figures.sequence_view_data(
             found, read, part=self.part, rows=self.rows_drawn, view=cursor.view, site=asked.site
@@ -53,14 +55,14 @@ class ComputedPanel:
 
     def draw(self, answers: Answers, run: RunView, cursor: Cursor, said: Mapping[str, str], theme: str) -> go.Figure:
         """The figure, waited for; raises :class:`workbench.dashboard.asking.NotComputed`."""
-        asked = self.asked(answers, run, cursor, said)
+        asked = self.asked(run, cursor, said)
         found, read = asked.wait(answers)
         return self.figure(found, read, asked, theme, 11, outline=True)
 
-    def snippet(self, answers: Answers, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> str:
+    def snippet(self, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> str:
         """Python that computes and draws the same in a notebook."""
         extra = "" if self.part == "clean" else f', part="{self.part}"'
-        return self.asked(answers, run, cursor, said).snippet(extra, self.rows_drawn)
+        return self.asked(run, cursor, said).snippet(extra, self.rows_drawn)
 
     def figure(
         self,

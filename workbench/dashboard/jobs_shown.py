@@ -8,8 +8,8 @@ from typing import Any
 from dash import html
 
 from workbench.dashboard.panel import failed
+from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import command, icon
-from workbench.dashboard.store import RunView
 from workbench.dashboard.worker import Job
 
 
@@ -46,8 +46,3 @@ def broken(job: Job, run: RunView) -> list[Any]:
     damaged = "damaged" in job.error
     title = "Damaged checkpoint" if damaged else "This could not be computed"
     return failed(title, job.error, command(f"lengthlens check {run.shown_path}") if damaged else None)
-
-
-def unfit(error: str) -> bool:
-    """Whether a failed job was asked for something that cannot be, rather than having gone wrong."""
-    return "damaged" not in error and not error.startswith("The worker process")

@@ -68,25 +68,48 @@ def job_key(function: str, arguments: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def array_bytes(result: Any) -> int:
+    """Bytes of the numpy arrays anywhere in a result."""
+    if isinstance(result, Mapping):
+        return sum(array_bytes(value) for value in result.values())
+    if isinstance(result, list | tuple):
+        # Lists of numbers and names, which are most, hold no arrays.
+        return (
+            sum(array_bytes(value) for value in result)
+            if result and not isinstance(result[0], str | int | float)
+            else 0
+        )
+    return int(getattr(result, "nbytes", 0))
+
+
 class Worker:
     """One process, started at the first request, restarted if it dies, ended with the dashboard.
 
     Args:
         keep: how many finished jobs are remembered.
+        memory: bytes of arrays that their results may hold together; the oldest results go first.
     """
 
-    def __init__(self, keep: int = 64) -> None:
-        self._keep = keep
+    def __init__(self, keep: int = 64, memory: int = 128 << 20) -> None:
+        self._keep, self._memory = keep, memory
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._queue: list[tuple[str, str, dict[str, Any], str]] = []
         self._cancel: set[str] = set()
+        self._urgent: set[str] = set()
         self._wake = threading.Condition()
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def submit(self, function: str, arguments: Mapping[str, Any], slot: str = "", again: bool = False) -> str:
+    def submit(
+        self,
+        function: str,
+        arguments: Mapping[str, Any],
+        slot: str = "",
+        again: bool = False,
+        urgent: bool = False,
+    ) -> str:
         """Ask for ``function(**arguments)``; returns the job's key.
 
         Args:
@@ -96,6 +119,7 @@ class Worker:
             slot: of several waiting requests of one slot only the newest is kept, so that a dragged
                 slider leaves no queue behind.
             again: whether a finished answer does not count, because the function changes what is on disk.
+            urgent: goes before all that wait and are not; for what is quick and stands in somebody's way.
         """
         key = job_key(function, arguments)
         with self._wake:
@@ -110,7 +134,10 @@ class Worker:
                     self._queue.remove(item)
                     self._jobs[item[0]] = Job(state="cancelled")
             self._jobs[key] = Job()
-            self._queue.append((key, function, dict(arguments), slot))
+            ahead = sum(waiting in self._urgent for waiting, *_ in self._queue)
+            self._queue.insert(ahead if urgent else len(self._queue), (key, function, dict(arguments), slot))
+            if urgent:
+                self._urgent.add(key)
             self._forget()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="worker-owner", daemon=True)
@@ -246,12 +273,17 @@ class Worker:
             self._jobs[key] = replace(self._jobs.get(key, Job()), **changes)
             if not self._jobs[key].pending:
                 self._cancel.discard(key)
+                self._urgent.discard(key)
             self._wake.notify_all()
 
     def _forget(self) -> None:
         finished = [key for key, job in self._jobs.items() if not job.pending]
-        for key in finished[: max(0, len(finished) - self._keep)]:
-            del self._jobs[key]
+        held, kept = 0, 0
+        for key in reversed(finished):
+            held, kept = held + array_bytes(self._jobs[key].result), kept + 1
+            # The newest stays whatever its size: somebody waits for it.
+            if kept > self._keep or (kept > 1 and held > self._memory):
+                del self._jobs[key]
 
 
 # ---- inside the process --------------------------------------------------------------------------

@@ -34,7 +34,21 @@ _HOMES = {
     "attention": ("attention_pattern", "attention_pattern_data"),
     "sequence": ("sequence_view",),
     "sequence_data": ("sequence_table", "sequence_view_data"),
-    "heads": ("head_facts", "head_sentence", "head_table", "heads_over_length", "heads_over_length_data"),
+    "head_pictures": (
+        "head_facts_figure",
+        "head_facts_figure_data",
+        "head_table_figure",
+        "head_table_figure_data",
+    ),
+    "heads": (
+        "head_facts",
+        "head_rows",
+        "head_sentence",
+        "head_table",
+        "heads_over_length",
+        "heads_over_length_data",
+        "series_names",
+    ),
     "bounds": ("bound_parts", "bound_parts_data"),
     "compare": (
         "accuracy_difference",

@@ -162,7 +162,7 @@ def _meta(
 ) -> dict[str, Any]:
     count = len(found["tokens"])
     name = head_name(found["layer"], found["head"])
-    said = [name, PARTS[part] if part != "clean" or "edited" in found else "", UNITS[view]]
+    said = [name, UNITS[view] if part != "change" else ""]
     if found["pool"] > 1:
         said.append(f"highest of {found['pool']} \u00d7 {found['pool']} positions")
     title = TITLES[view] if "pattern" in rows else "Output"
@@ -210,7 +210,7 @@ def _ground(
             yref="paper",
             fillcolor=t["sunken"] if pattern else t["train_wash"],
             line_width=0,
-            layer="below",
+            layer="between" if pattern else "below",  # over the grid, where there is no key
         )
 
 

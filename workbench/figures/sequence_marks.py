@@ -51,6 +51,8 @@ class Axes:
 
     def note(self, figure: go.Figure, text: str) -> None:
         """One sentence in the middle of the row."""
+        # Plotly drops an axis that nothing is drawn on, and with it the place of the x axis below it.
+        figure.add_scatter(x=[None], y=[None], yaxis=self.y, hoverinfo="skip", name="nothing")
         figure.add_annotation(
             x=0.5,
             xref="paper",
@@ -224,7 +226,7 @@ def add_reading(figure: go.Figure, read: Mapping[str, Any], row: str, part: str,
     axes.place(figure, _number_axis(_span(every), title))
     names = [("read" if part != "change" else "change", _last(drawn), t[row])]
     if part != "change":
-        _true_line(figure, at, true, axes)
+        _true_line(figure, at, true, axes, "linear" if row == "position" else "hvh")
         half = NORMAL_95 * found["rmse"][index]
         _band(figure, at, drawn - half, drawn + half, t[row], axes)
         names.append(("true", _last(true), t["ink"]))
@@ -268,13 +270,15 @@ def _class_reading(
 
 
 # ---- strokes ---------------------------------------------------------------------------------------------
-def _true_line(figure: go.Figure, at: NDArray[np.int64], values: NDArray[np.float64], axes: Axes) -> None:
+def _true_line(
+    figure: go.Figure, at: NDArray[np.int64], values: NDArray[np.float64], axes: Axes, shape: str = "hvh"
+) -> None:
     figure.add_scatter(
         x=at,
         y=values,
         yaxis=axes.y,
         mode="lines",
-        line={"color": TOKENS[axes.theme]["ink"], "width": 1, "shape": "hvh" if len(at) < 200 else "linear"},
+        line={"color": TOKENS[axes.theme]["ink"], "width": 1, "shape": shape if len(at) < 200 else "linear"},
         hoverinfo="skip",
         name="true",
     )

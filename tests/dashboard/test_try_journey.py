@@ -1,0 +1,138 @@
+"""Journeys through Checkpoint and Try it in a real browser, on a shipped run: an empty console, no foreign request."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from workbench.dashboard.pictures import ARGUMENTS, find_browser, served
+
+playwright_api = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: pip install playwright"
+)
+GALLERY = Path(__file__).resolve().parents[2] / "checkpoints" / "gallery"
+RUN = "majority_nope_s0"
+TIMEOUT = 120_000
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(find_browser() is None, reason="no Chromium found; name one in the variable CHROMIUM"),
+]
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with served(GALLERY) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright_api.sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=find_browser(), args=ARGUMENTS)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A fresh page; after the test its console must be empty and every request must have stayed here."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
+    made = context.new_page()
+    made.set_default_timeout(TIMEOUT)
+    said: list[str] = []
+    foreign: list[str] = []
+    made.on("console", lambda m: said.append(f"{m.type}: {m.text}"))
+    made.on("pageerror", lambda error: said.append(str(error)))
+    local = re.compile(r"^(http://127\.0\.0\.1[:/]|data:|blob:)")
+    made.on("request", lambda request: None if local.match(request.url) else foreign.append(request.url))
+    yield made
+    context.close()
+    assert said == []
+    assert foreign == []
+
+
+def settled(page: Any, condition: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + TIMEOUT / 1000
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        page.wait_for_timeout(50)
+
+
+def test_a_link_restores_a_checkpoint_and_keys_move_its_query(page: Any, address: str) -> None:
+    page.goto(f"{address}/checkpoint?run={RUN}&len=63&head=1&layer=0&view=score&pos=44&site=0")
+    page.wait_for_selector("#seq-body.ready")
+    strip = page.locator("#seq-board-strip")
+    settled(page, lambda: strip.get_attribute("aria-valuenow") == "44")
+    assert page.locator("#seq-board-strip span").count() == 64
+    assert page.locator("#seq-marks .outline").count() == 1
+    assert "L0 H1" in page.inner_text("#head-line")
+    assert page.locator(".head-grid-table tr.on").inner_text().startswith("L0 H1")
+
+    strip.focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Shift+ArrowLeft")
+    assert strip.get_attribute("aria-valuenow") == "33"
+    settled(page, lambda: "pos=33" in page.url)
+    settled(page, lambda: "Query at prefix 33" in page.inner_text("#seq-board-note"))
+    assert "step=" not in page.url  # the cursor's own keys are left alone here
+
+    page.click(".head-grid-table button[data-pick-head='1.0']")
+    settled(page, lambda: "layer=1" in page.url)
+    settled(page, lambda: "L1 H0" in page.inner_text("#head-line"))
+    assert all(part in page.url for part in ("view=score", "site=0", "pos=33"))
+
+    page.focus("#seq-panel")
+    page.keyboard.press("t")
+    page.wait_for_selector("#seq-body.tabled table")
+    assert page.locator("#seq-table tbody tr").count() == 64
+
+
+def test_a_sequence_is_typed_edited_and_told_apart_from_a_wrong_one(page: Any, address: str) -> None:
+    page.goto(f"{address}/try?run={RUN}")
+    page.wait_for_selector("#try-clean-body.ready")
+    assert page.locator("#try-edited-panel").is_hidden()
+    page.fill("#try-text", "0110")
+    page.keyboard.press("Enter")
+    settled(page, lambda: "seq=0110" in page.url)
+    settled(page, lambda: page.locator("#try-board-strip span").count() == 5)
+
+    page.click("#try-add")
+    settled(page, lambda: "edits=zero.0.0" in page.url)
+    page.wait_for_selector("#try-change-body.ready")
+    settled(page, lambda: ", edited " in page.inner_text("#try-board-note h1"))
+    assert page.inner_text("#try-chips").startswith("ablate L0 H0 (zero)")
+
+    query = page.url.partition("?")[2]
+    rows = pd.read_csv(io.BytesIO(page.request.get(f"{address}/data/try-edited.csv?{query}").body()))
+    assert set(rows["row"]) == {"outputs", "pattern", "summary", "position"}
+    assert len(rows[rows["row"] == "pattern"]) == 15
+
+    page.fill("#try-text", "01x0")
+    page.click("#try-run")
+    page.wait_for_selector("#try-clean-body.stated")
+    settled(page, lambda: "Unknown token “x” (character 3); the tokens are 0, 1." in page.inner_text("#try-board-note"))
+
+    page.go_back()  # the page before this one, of which there is none: the address stays whole
+    page.goto(f"{address}/try?{query}")
+    page.wait_for_selector("#try-change-body.ready")
+    page.click("[data-drop-edit='zero.0.0']")
+    settled(page, lambda: "edits=" not in page.url)
+    assert page.locator("#try-edited-panel").is_hidden()
+
+
+def test_a_hostile_link_is_answered_in_words(page: Any, address: str) -> None:
+    page.goto(f"{address}/try?run={RUN}&seq=<img src=x onerror=alert(1)>&edits=__import__&pos=..%2F..&site=9")
+    page.wait_for_selector("#try-clean-body.stated")
+    banner = page.inner_text("#banner")
+    assert all(part in banner for part in ("edits cannot be read", "is no prefix length", "names layer “9”"))
+    settled(page, lambda: "Unknown token “<img”" in page.inner_text("#try-board-note"))
+    assert page.locator("#try-board-note img").count() == 0

@@ -1,0 +1,135 @@
+"""The Try it page: its controls and words without a browser, and its exports through the worker."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from circuits.trying import look
+from probes.readout import read_sequence
+from workbench import figures
+from workbench.dashboard.answers import Answers
+from workbench.dashboard.asking import EXTRAS, asked_of
+from workbench.dashboard.create import create_app
+from workbench.dashboard.cursor import default_cursor
+from workbench.dashboard.pages.try_it import BOARD, chips, made_edit, note
+from workbench.dashboard.store import Store
+from workbench.dashboard.worker import Job, Worker
+from workbench.models.edits import EditError
+from workbench.models.handmade import majority
+from workbench.tasks import make_task
+
+TEXT = "1101000"
+EDITS = "zero.0.0"
+
+
+@pytest.fixture
+def root(make_run: Callable[..., Any]) -> Path:
+    """A data root with one run of the exact counter."""
+    folder: Path = make_run(majority(256), make_task("majority"), 9, name="counter").path.parent
+    return folder
+
+
+@pytest.fixture
+def run(root: Path) -> Any:
+    return Answers(Store([root]), Worker()).store.run("counter")
+
+
+def said(component: Any) -> str:
+    if isinstance(component, str):
+        return component
+    if isinstance(component, list | tuple):
+        return "".join(said(part) for part in component)
+    return said(getattr(component, "children", None) or "")
+
+
+def test_the_sentence_tells_oracle_model_and_edit(run: Any) -> None:
+    found = look(str(run.path), 100, {"text": TEXT}, 0, 0, edits=EDITS)
+    asked = asked_of(run, default_cursor(run), {**EXTRAS, "seq": TEXT, "edits": EDITS, "pos": "5"})
+    words = said(note(run, asked, found))
+    assert words.startswith("At prefix 5 the oracle says 1, the model 1 (")
+    assert ", edited 0 (" in words
+    right = sum(found["edited"]["correct"][i] for i, asked_there in enumerate(found["asked"]) if asked_there)
+    assert f"edited at {right};" in words
+
+
+def test_all_three_passes_are_shown_and_without_edits_one(run: Any) -> None:
+    both = look(str(run.path), 100, {"text": TEXT}, 0, 0, edits=EDITS)
+    one = look(str(run.path), 100, {"text": TEXT}, 0, 0)
+    asked = asked_of(run, default_cursor(run), {**EXTRAS, "seq": TEXT})
+    theme = {"theme": "dark", "size": 12}
+    shown = BOARD.show(asked, {"look": Job(state="done", result=both), "read": None}, theme, ["figure"] * 3)
+    assert shown.classes == ["body ready"] * 3
+    shown = BOARD.show(asked, {"look": Job(state="done", result=one), "read": None}, theme, ["figure"] * 3)
+    assert shown.classes == ["body ready", "body stated", "body stated"]
+
+
+@pytest.mark.parametrize(
+    ("controls", "text"),
+    [
+        (("zero", "1.2", "0", 1), "zero.1.2"),
+        (("mean", "0.0", "0", 1), "mean.0.0"),
+        (("hardmax", "0.1", "0", 1), "hardmax.0.1"),
+        (("hardmax-all", "0.1", "0", 1), "hardmax.all"),
+        (("patch", "0.1", "1", 12), "patch.1.12"),
+    ],
+)
+def test_controls_make_the_edit_they_describe(controls: tuple[Any, ...], text: str) -> None:
+    assert made_edit(*controls).text == text
+
+
+@pytest.mark.parametrize("prefix", ["", None, 0, -4, 1.5])
+def test_a_patch_needs_a_prefix(prefix: Any) -> None:
+    with pytest.raises(EditError, match="at least 1 token"):
+        made_edit("patch", "0.0", "0", prefix)
+
+
+def test_every_edit_has_a_chip_that_takes_it_away() -> None:
+    made = chips("zero.0.1,patch.0.3")
+    assert [said(chip).rstrip("×") for chip in made] == ["ablate L0 H1 (zero)", "patch after block 0 from prefix 3"]
+    assert [chip.children[1].to_plotly_json()["props"]["data-drop-edit"] for chip in made] == ["zero.0.1", "patch.0.3"]
+
+
+@pytest.mark.science  # a worker process with torch
+def test_exports_hold_what_is_drawn_and_snippets_draw_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = create_app(root)
+    client = app.server.test_client()
+    link = f"run=counter&seq={TEXT}&edits={EDITS}&pos=5"
+    try:
+        answer = client.get(f"/data/try-change.csv?{link}")
+        assert answer.status_code == 200, answer.get_data(as_text=True)
+        exported = pd.read_csv(io.BytesIO(answer.data), keep_default_na=False, na_values=[""])
+        path = str(root / "counter")
+        found = look(path, 100, {"text": TEXT}, 0, 0, edits=EDITS, cells=256)
+        read = read_sequence(path, 100, {"text": TEXT}, EDITS)
+        own = figures.sequence_view_data(found, read, part="change")
+        assert len(exported) == len(own)
+        np.testing.assert_allclose(exported["value"], own["value"], atol=1e-6)
+
+        parquet = pd.read_parquet(io.BytesIO(client.get(f"/data/try-change.parquet?{link}").data))
+        np.testing.assert_allclose(parquet["value"].astype(float), own["value"], atol=1e-6)
+
+        assert client.get(f"/data/try-edited.json?{link}&theme=dark").get_json()["figure"]["data"]
+
+        monkeypatch.chdir(root.parent)
+        code = client.get(f"/data/try-change.py?{link}").get_data(as_text=True)
+        last = code.strip().rpartition("\n")
+        held: dict[str, Any] = {}
+        exec(f"{last[0]}\nmade = {last[2]}", held)
+        drawn = [
+            next(trace.customdata for trace in figure.data if trace.name == "cells")
+            for figure in (held["made"], figures.sequence_view(found, read, part="change"))
+        ]
+        np.testing.assert_allclose(*drawn, atol=1e-6)
+
+        refused = client.get("/data/try-clean.csv?run=counter&seq=01x")
+        assert refused.status_code == 404
+        assert "unknown token “x”" in refused.get_data(as_text=True)
+    finally:
+        app.server.extensions["lengthlens"].worker.close()

@@ -1,0 +1,251 @@
+"""One sequence drawn: cells, marks and words agree with what was computed; nothing is drawn that is not in the data."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from workbench import figures
+from workbench.figures.sequence import row_domains, shown_cells
+from workbench.figures.sequence_data import answer_words, oracle_words
+from workbench.figures.sequence_marks import MOST_CLASSES, MOST_MARKS, chosen_positions, round_ticks, shown_classes
+
+TOKENS = ["<bos>", "1", "0", "1", "1"]
+COUNT = len(TOKENS)
+
+
+def one_pass(shift: float, pool: int = 1) -> dict[str, Any]:
+    side = -(-COUNT // pool)
+    uniform = np.tril(np.ones((side, side))) / np.arange(1, side + 1)[:, None]
+    hidden = np.triu(np.ones((side, side), dtype=bool), 1)
+    second = np.array([0.5, 0.8, 0.4, 0.7, 0.9]) + shift
+    outputs = np.stack([1 - second, second], 1)
+    return {
+        "outputs": outputs.astype(np.float32),
+        "correct": [None, True, None, bool(outputs[3, 1] > 0.5), bool(outputs[4, 1] > 0.5)],
+        "pattern": np.where(hidden, np.nan, uniform).astype(np.float32),
+        "scores": np.where(hidden, np.nan, np.arange(side) + shift).astype(np.float32),
+        "row": np.full(COUNT, 1 / COUNT, np.float32),
+    }
+
+
+def looked(edited: bool = True, pool: int = 1, **changes: Any) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "clean": one_pass(0.0, pool),
+        "tokens": TOKENS,
+        "text": "1011",
+        "bos": True,
+        "length": 4,
+        "oracle": [None, 1, None, 1, 1],
+        "outputs_names": ["0", "1"],
+        "asked": [False, True, False, True, True],
+        "query": 4,
+        "pool": pool,
+        "trained": 2,
+        "step": 7,
+        "layer": 0,
+        "head": 1,
+        "edits": "zero.0.1" if edited else "",
+    }
+    return made | ({"edited": one_pass(-0.6, pool)} if edited else {}) | changes
+
+
+def was_read(problem: str = "") -> dict[str, Any]:
+    summary = {
+        "true": np.array([-1.0, 1, 0, 1, 1]),
+        "clean": None if problem else np.array([[0.0, 0, 0, 0, 0], [0, 1, 0, 1, 1]]),
+        "edited": None if problem else np.array([[0.0, 0, 0, 0, 0], [0, 0, 0, 1, 0]]),
+        "rmse": [0.0, 0.0],
+        "strings": 256,
+        "problem": problem,
+        "classes": ["even", "odd"],
+        "name": "parity",
+    }
+    position = {
+        "true": np.arange(5.0),
+        "clean": np.array([np.arange(5.0), np.arange(5.0) + 0.5]),
+        "edited": np.array([np.arange(5.0), np.full(5, 2.0)]),
+        "rmse": [0.1, 0.2],
+        "strings": 128,
+        "problem": "",
+    }
+    return {
+        "sites": [-1, 0],
+        "prefix": list(range(5)),
+        "asked": [False, True, False, True, True],
+        "summary": summary,
+        "position": position,
+    }
+
+
+def trace(figure: Any, name: str) -> Any:
+    found = [one for one in figure.data if one.name == name]
+    assert len(found) == 1, [one.name for one in figure.data]
+    return found[0]
+
+
+@pytest.mark.parametrize("part", ["clean", "edited", "change"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_part_is_drawn_in_both_themes(part: Any, theme: Any) -> None:
+    figure = figures.sequence_view(looked(), was_read(), part=part, theme=theme)
+    assert {one.name for one in figure.data} >= {"cells", "probability", "oracle", "summary", "position"}
+    assert figure.layout.xaxis.anchor == "y4"
+    assert figure.layout.meta["alt"].endswith(".")
+    assert "training length" in [shape.name for shape in figure.layout.shapes]
+
+
+def test_what_is_drawn_is_what_is_exported() -> None:
+    found, read = looked(), was_read()
+    for part in ("clean", "edited", "change"):
+        figure = figures.sequence_view(found, read, part=part)  # type: ignore[arg-type]
+        data = figures.sequence_view_data(found, read, part=part)  # type: ignore[arg-type]
+        cells = trace(figure, "cells").customdata
+        pattern = data[data["row"] == "pattern"]
+        np.testing.assert_allclose(pattern["value"], cells[np.isfinite(cells)], rtol=1e-6)
+        position = data[data["row"] == "position"]
+        np.testing.assert_allclose(trace(figure, "position").y, position["value"])
+        np.testing.assert_array_equal(trace(figure, "position").x, position["position"])
+        drawn = np.asarray(trace(figure, "probability").z)
+        outputs = data[data["row"] == "outputs"]
+        np.testing.assert_allclose(drawn.T.ravel(), outputs["value"], rtol=1e-6)
+
+
+def test_the_change_is_edited_minus_clean() -> None:
+    found, read = looked(), was_read()
+    np.testing.assert_allclose(
+        trace(figures.sequence_view(found, read, part="change"), "probability").z[1], -0.6, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        trace(figures.sequence_view(found, read, part="change"), "position").y, [0.5, -1.5, -2.5]
+    )
+
+
+def test_only_readings_that_changed_are_marked() -> None:
+    figure = figures.sequence_view(looked(), was_read(), part="change")
+    assert list(trace(figure, "summary").x) == [1, 4]
+    same = was_read()
+    same["summary"]["edited"] = same["summary"]["clean"]
+    said = [a.text for a in figures.sequence_view(looked(), same, part="change").layout.annotations]
+    assert "0 of 3 readings change" in said
+
+
+def test_misread_summaries_are_open_marks_and_unknown_classes_leave_a_gap() -> None:
+    figure = figures.sequence_view(looked(), was_read(), part="edited")
+    assert list(trace(figure, "summary").marker.symbol) == ["circle-open", "circle", "circle-open"]
+
+
+def test_the_oracle_is_black_where_the_model_disagrees() -> None:
+    colours = list(trace(figures.sequence_view(looked(), part="edited"), "oracle").marker.color)
+    assert colours[0] == "#FFFFFF"
+    assert colours[1:] == ["#14181F", "#14181F"]
+
+
+def test_times_length_is_one_under_uniform_attention_pooled_or_not() -> None:
+    found = shown_cells(looked(), "clean", "times_length")
+    assert found is not None
+    np.testing.assert_allclose(found[np.isfinite(found)], 1, rtol=1e-6)
+
+
+def test_scores_are_below_the_highest_of_their_row() -> None:
+    found = shown_cells(looked(), "clean", "score")
+    assert found is not None
+    np.testing.assert_allclose(np.nanmax(found, axis=1), 0)
+    assert found[4, 0] == -4
+
+
+def test_pooled_patterns_have_their_edges_at_positions() -> None:
+    figure = figures.sequence_view(looked(pool=2))
+    np.testing.assert_allclose(trace(figure, "cells").x, [-0.5, 1.5, 3.5, 4.5])
+    assert "highest of 2 × 2 positions" in figure.layout.meta["slice"]
+    assert list(figures.sequence_view_data(looked(pool=2), rows=("pattern",))["position"].unique()) == [0, 2, 4]
+
+
+def test_a_model_without_attention_is_said_so() -> None:
+    found = looked(edited=False)
+    found["clean"] |= {"pattern": None, "scores": None, "row": None}
+    figure = figures.sequence_view(found, was_read())
+    assert "this model has no attention" in [a.text for a in figure.layout.annotations]
+    assert not len(figures.sequence_view_data(found, rows=("pattern",)))
+    assert "attention" not in " ".join(figures.sequence_table(found).columns)
+
+
+def test_a_probe_that_could_not_be_fitted_is_said_so() -> None:
+    figure = figures.sequence_view(looked(), was_read("one class only"))
+    assert "no probe for the summary: one class only" in [a.text for a in figure.layout.annotations]
+
+
+def test_readings_that_are_on_their_way_have_their_place() -> None:
+    figure = figures.sequence_view(looked(), None, waiting="fitting probes")
+    assert [a.text for a in figure.layout.annotations].count("fitting probes") == 2
+    full = figures.sequence_view(looked(), was_read())
+    assert figure.layout.yaxis4.domain == full.layout.yaxis4.domain
+
+
+def test_real_answers_are_drawn_beside_the_oracle() -> None:
+    found = looked(edited=False, outputs_names=None, oracle=[None, 0.5, None, 0.7, 0.75])
+    found["clean"]["outputs"] = np.array([[0.0], [0.4], [0.6], [0.7], [0.8]], np.float32)
+    figure = figures.sequence_view(found, rows=("outputs",))
+    np.testing.assert_allclose(trace(figure, "output").y, [0.4, 0.7, 0.8])
+    np.testing.assert_allclose(trace(figure, "true").y, [0.5, 0.7, 0.75])
+    assert oracle_words(found, 1) == "0.5"
+    assert answer_words(found, "clean", 4) == "0.8"
+
+
+def test_the_table_tells_every_position() -> None:
+    table = figures.sequence_table(looked(), was_read(), part="change")
+    assert list(table["token"]) == TOKENS
+    assert list(table["oracle"]) == ["", "1", "", "1", "1"]
+    assert table["as is"].iloc[1] == "1 (0.80)"
+    assert table["edited"].iloc[1] == "0 (0.80)"
+    assert list(table["summary, true"]) == ["", "odd", "", "odd", "odd"]
+    assert table["attention from 4"].iloc[0] == "0.000"
+
+
+def test_many_classes_are_cut_to_the_ones_that_matter() -> None:
+    found = looked(edited=False, outputs_names=[f"c{i}" for i in range(30)], oracle=[None, 7, None, 29, 29])
+    found["clean"]["outputs"] = np.eye(30, dtype=np.float32)[[0, 11, 12, 13, 14]]
+    assert {7, 29, 11, 13, 14} <= set(shown_classes(found))
+    assert len(shown_classes(found)) == MOST_CLASSES
+
+
+def test_long_sequences_are_thinned_evenly_and_never_beyond_the_limit() -> None:
+    chosen = chosen_positions([True] * (3 * MOST_MARKS + 5))
+    assert len(chosen) <= MOST_MARKS
+    assert set(np.diff(chosen)) == {4}
+
+
+def test_rows_fill_the_plot_from_top_to_bottom() -> None:
+    domains = row_domains(("outputs", "pattern", "summary", "position"), strip=True)
+    assert domains[0][1] == 1
+    assert domains[-1][0] == pytest.approx(0, abs=1e-9)
+    assert all(above[0] > below[1] for above, below in pairwise(domains))
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (-23.0, 178.0), (0.113, 0.117), (-1e6, 3e6), (5, 5.5)])
+def test_ticks_are_few_and_round(low: float, high: float) -> None:
+    ticks = round_ticks(low, high)
+    assert 1 <= len(ticks) <= 4
+    assert all(low <= tick <= high for tick in ticks)
+    assert all(float(f"{tick:.2e}") == pytest.approx(tick) for tick in ticks)
+
+
+@pytest.mark.parametrize(("options", "said"), [({"part": "sideways"}, "unknown part"), ({"view": "x"}, "unknown view")])
+def test_unknown_options_are_named(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        figures.sequence_view(looked(), **options)
+
+
+def test_a_change_without_edits_is_refused() -> None:
+    with pytest.raises(ValueError, match="nothing was edited"):
+        figures.sequence_view(looked(edited=False), part="change")
+
+
+def test_the_data_always_have_the_same_columns() -> None:
+    empty = figures.sequence_view_data(looked(), None, rows=("summary",))
+    full = figures.sequence_view_data(looked(), was_read())
+    assert list(empty.columns) == list(full.columns)
+    assert isinstance(full, pd.DataFrame)

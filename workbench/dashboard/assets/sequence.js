@@ -1,0 +1,195 @@
+/* Boards of one sequence: which query is looked at. Hover shows it, a click or the keys of the token line choose it;
+   the server is told when it settles. Outline, line and tints are HTML over the plots, so that no plot is redrawn. */
+(function () {
+  "use strict";
+  const dc = (window.dash_clientside = window.dash_clientside || {}), lens = window.lens;
+  const WINDOW = 64, TOP = 0.25, SETTLE = 250;
+  const boards = {};  // id -> { data, figures, query, hovered }
+
+  function values(a) {  // plotly.py sends numbers as base64 typed arrays, matrices with their shape
+    if (!a || a.bdata === undefined) return a;
+    const kinds = { f8: Float64Array, f4: Float32Array, i4: Int32Array, i2: Int16Array, i1: Int8Array, u1: Uint8Array };
+    const flat = new kinds[a.dtype](Uint8Array.from(atob(a.bdata), (c) => c.charCodeAt(0)).buffer);
+    if (a.shape === undefined) return flat;
+    const [rows, columns] = String(a.shape).split(",").map(Number), made = [];
+    for (let i = 0; i < rows; i++) made.push(flat.subarray(i * columns, (i + 1) * columns));
+    return made;
+  }
+  const idOf = (prop) => prop.split(".")[0].replace(/-(graph|tokens)$/, "");
+  function boardOf(panel) {
+    const line = document.querySelector("[data-board]");
+    if (!line) return null;
+    const id = line.dataset.board;
+    return (boards[id] = boards[id] || { id, figures: {}, query: 0 });
+  }
+
+  /* ---- what the pattern says of a query -------------------------------------------------------------- */
+  function weights(board, q) {
+    const data = board.data, first = Object.values(board.figures)[0];
+    if (data.row && q === data.query) return data.row;
+    const cells = first && first.cells;
+    if (!cells) return null;
+    const row = cells[Math.floor(q / data.pool)];
+    if (!row) return null;
+    const seen = [];
+    for (let k = 0; k <= q; k++) seen.push(row[Math.floor(k / data.pool)]);
+    if (data.view === "times_length") return seen.map((v) => v / (q + 1));
+    if (data.view === "score") {
+      const e = seen.map((v) => Math.exp(v)), sum = e.reduce((a, b) => a + b, 0);
+      return e.map((v) => v / sum);
+    }
+    return seen;
+  }
+
+  /* ---- drawing --------------------------------------------------------------------------------------- */
+  function draw(board) {
+    if (!board.data) return;
+    const q = Math.min(board.hovered ?? board.query, board.data.tokens.length - 1);
+    strip(board, q);
+    for (const [id, figure] of Object.entries(board.figures)) marks(board, id, figure, q);
+  }
+  function prefix(board, q) { return board.data.bos ? q : q + 1; }
+
+  function strip(board, q) {
+    const node = document.getElementById(board.id + "-strip");
+    if (!node) return;
+    const { tokens, fills, inks } = board.data, count = tokens.length;
+    const start = count <= WINDOW ? 0 : Math.max(0, Math.min(count - WINDOW, q - Math.floor(WINDOW / 2)));
+    const row = weights(board, q);
+    const spans = [];
+    for (let i = start; i < Math.min(count, start + WINDOW); i++) {
+      const span = document.createElement("span"), w = row && i <= q ? row[i] : 0;
+      const at = Math.round((fills.length - 1) * Math.sqrt(Math.min(1, Math.max(0, w) / TOP)));
+      span.textContent = tokens[i] === "<bos>" ? "^" : tokens[i];
+      span.dataset.at = i;
+      if (i > q) span.className = "later";
+      else { span.style.background = fills[at]; span.style.color = inks[at]; }
+      if (i === q) span.classList.add("query");
+      span.title = "prefix " + prefix(board, i) + ": " + tokens[i] + (row && i <= q ? ", attention " + w.toFixed(3) : "");
+      spans.push(span);
+    }
+    node.replaceChildren(...spans);
+    node.dataset.windowed = count > WINDOW ? "1" : "";
+    board.start = start;
+    board.shown = spans.length;
+    node.setAttribute("aria-valuemin", prefix(board, 0));
+    node.setAttribute("aria-valuemax", prefix(board, count - 1));
+    node.setAttribute("aria-valuenow", prefix(board, q));
+    node.setAttribute("aria-valuetext", "prefix " + prefix(board, q) + ", token " + tokens[q]);
+    const label = node.parentElement;
+    label.dataset.range = count > WINDOW ? "positions " + start + " to " + (start + WINDOW - 1) + " of " + lens.count(count) : "";
+  }
+
+  function marks(board, id, figure, q) {
+    const node = document.getElementById(id + "-marks");
+    if (!node || !figure.rows) return;
+    const count = board.data.tokens.length, m = figure.margin;
+    const w = `(100% - ${m.l + m.r}px)`, h = `(100% - ${m.t + m.b}px)`;
+    const x = (u) => `calc(${m.l}px + ${u} * ${w})`, y = (v) => `calc(${m.t}px + ${1 - v} * ${h})`;
+    const tall = (a) => `calc(${a} * ${h})`, wide = (a) => `calc(${a} * ${w})`;
+    const made = [];
+    function box(name, style) {
+      const one = document.createElement("i");
+      one.className = name;
+      Object.assign(one.style, style);
+      made.push(one);
+    }
+    for (const [row, [low, high]] of Object.entries(figure.rows)) {
+      if (row === "pattern") {
+        const unit = (high - low) / count, cell = Math.max(1, board.data.pool);
+        const first = Math.floor(q / cell) * cell;
+        box("outline", { left: x(0), width: wide((q + 1) / count), top: y(high - unit * first), height: tall(unit * Math.min(cell, count - first)) });
+        if (count > WINDOW && board.start !== undefined) {
+          box("window", { left: x(board.start / count), width: wide(board.shown / count), top: y(high), height: tall(high - low) });
+        }
+      } else {
+        box("query-line", { left: x((q + 0.5) / count), top: y(high), height: tall(high - low) });
+      }
+    }
+    node.replaceChildren(...made);
+  }
+
+  /* ---- choosing -------------------------------------------------------------------------------------- */
+  function choose(board, q) {
+    const count = board.data.tokens.length;
+    board.hovered = null;
+    board.query = Math.max(0, Math.min(count - 1, q));
+    draw(board);
+    clearTimeout(board.timer);
+    board.timer = setTimeout(function () {
+      if (!document.getElementById(board.id + "-strip")) return;
+      lens.set(board.id + "-query", { data: { prefix: prefix(board, board.query), last: prefix(board, count - 1) } });
+    }, SETTLE);
+  }
+  function queryAt(board, id, hit) {
+    const figure = board.figures[id];
+    const point = hit && hit.points && hit.points[0];
+    let qx = null, qy = null;
+    if (point) {
+      const pattern = point.data ? point.data.name === "cells" : point.curveNumber === figure.pattern;
+      if (pattern) qy = point.y; else qx = point.x;
+    } else if (hit && hit.xvals) qx = hit.xvals[0];
+    const v = qy !== null ? qy : qx;
+    return v === null || v === undefined ? null : Math.max(0, Math.floor(Number(v) + 0.5));
+  }
+
+  function drawn() {
+    const inputs = dc.callback_context.inputs_list.map((i) => i.id), given = arguments;
+    const data = given[inputs.length - 1], board = boardOf();
+    if (!board || !data || inputs[inputs.length - 1] !== board.id + "-tokens") return;
+    const fresh = !board.data || board.data.tokens !== data.tokens && board.data.tokens.join("\u0000") !== data.tokens.join("\u0000");
+    board.data = data;
+    if (fresh || board.asked !== data.query) { board.query = data.query; board.asked = data.query; board.hovered = null; }
+    board.figures = {};
+    inputs.slice(0, -1).forEach(function (graph, i) {
+      const figure = given[i];
+      if (!figure || !figure.layout || !figure.layout.meta || !figure.layout.meta.rows) return;
+      const at = figure.data.findIndex((trace) => trace.name === "cells");
+      const cells = at < 0 || figure.layout.meta.part !== "clean" ? null : values(figure.data[at].customdata);
+      board.figures[graph.replace(/-graph$/, "")] = { rows: figure.layout.meta.rows, margin: figure.layout.margin, cells, pattern: at };
+    });
+    requestAnimationFrame(() => draw(board));
+  }
+  function hovered() {
+    const board = boardOf(), hit = dc.callback_context.triggered[0];
+    if (!board || !board.data || !hit) return;
+    const q = hit.value ? queryAt(board, idOf(hit.prop_id), hit.value) : null;
+    board.hovered = q;
+    draw(board);
+  }
+  function clicked() {
+    const board = boardOf(), hit = dc.callback_context.triggered[0];
+    if (!board || !board.data || !hit || !hit.value) return;
+    const q = queryAt(board, idOf(hit.prop_id), hit.value);
+    if (q !== null) choose(board, q);
+  }
+
+  document.addEventListener("keydown", function (e) {
+    const target = e.target instanceof Element ? e.target.closest(".tokens[role=slider]") : null;
+    if (!target || e.ctrlKey || e.metaKey || e.altKey) return;
+    const board = boardOf();
+    if (!board || !board.data) return;
+    const by = e.shiftKey ? 10 : 1, q = board.query, last = board.data.tokens.length - 1;
+    const to = { ArrowLeft: q - by, ArrowDown: q - by, ArrowRight: q + by, ArrowUp: q + by, Home: 0, End: last, PageUp: q + 10, PageDown: q - 10 }[e.key];
+    if (to === undefined) return;
+    e.preventDefault();
+    e.stopPropagation();
+    choose(board, to);
+  }, true);
+  document.addEventListener("click", function (e) {
+    if (!(e.target instanceof Element)) return;
+    const cancel = e.target.closest("[data-cancel]");
+    if (cancel) return lens.set(cancel.dataset.cancel + "-cancel", { data: Date.now() });
+    const drop = e.target.closest("[data-drop-edit]");
+    if (drop) return lens.set("try-drop", { data: { edit: drop.dataset.dropEdit, at: Date.now() } });
+    const token = e.target.closest(".tokens[role=slider] span"), board = token && boardOf();
+    if (board && board.data) choose(board, Number(token.dataset.at));
+  });
+  document.addEventListener("mouseout", function (e) {
+    const board = e.target instanceof Element && e.target.closest(".js-plotly-plot") ? boardOf() : null;
+    if (board && board.data && board.hovered !== null && board.hovered !== undefined) { board.hovered = null; requestAnimationFrame(() => draw(board)); }
+  });
+  window.addEventListener("popstate", function () { for (const board of Object.values(boards)) board.data = null; });
+
+  dc.sequence = { drawn, hovered, clicked };
+})();

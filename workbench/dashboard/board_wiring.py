@@ -1,0 +1,153 @@
+"""The callbacks of a board: ask the worker, follow its jobs, show what comes, keep the link."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dash import ClientsideFunction, Dash, Input, Output, State, no_update
+from dash.exceptions import PreventUpdate
+
+from workbench.dashboard.asking import Asked, asked_of
+from workbench.dashboard.board import Board, Shown
+from workbench.dashboard.wiring import LOOK, PARTS, place
+from workbench.dashboard.worker import Job
+
+if TYPE_CHECKING:
+    from workbench.dashboard.answers import Answers
+
+PATIENCE = 1.2
+"""Seconds for which old figures stay while new ones are computed; then progress is shown."""
+
+
+def connect(app: Dash, answers: Answers, board: Board) -> None:
+    """Register a board's callbacks."""
+    _controls(app, board)
+    _ask(app, answers, board)
+    _show(app, answers, board)
+    ident, graphs = board.id, [f"{panel.id}-graph" for panel in board.panels]
+    for name, prop in (("drawn", "figure"), ("hovered", "hoverData"), ("clicked", "clickData")):
+        app.clientside_callback(
+            ClientsideFunction("sequence", name),
+            *[Input(graph, prop) for graph in graphs],
+            *([Input(f"{ident}-tokens", "data")] if name == "drawn" else []),
+            prevent_initial_call=True,
+        )
+
+
+def _controls(app: Dash, board: Board) -> None:
+    """View, layer, sample and query go into the link."""
+
+    @app.callback(
+        Output("extras", "data", allow_duplicate=True),
+        Input(f"{board.id}-view", "value"),
+        Input(f"{board.id}-site", "value"),
+        Input(f"{board.id}-query", "data"),
+        State("extras", "data"),
+        State("length", "data"),
+        State("run", "data"),
+        State("scale", "data"),
+        prevent_initial_call=True,
+    )
+    def said(view: str, site: str, query: Any, extras: dict[str, str], length: int, _: str, scale: Any) -> Any:
+        made = extras | {"view": view, "site": "" if int(site) == scale["layers"] - 1 else site}
+        if query is not None:
+            last = query["prefix"] >= query["last"]
+            made["pos"] = "" if last else str(query["prefix"])
+        if made == extras:
+            raise PreventUpdate
+        return made
+
+    @app.callback(
+        Output("extras", "data", allow_duplicate=True),
+        Input(f"{board.id}-resample", "n_clicks"),
+        State("extras", "data"),
+        prevent_initial_call=True,
+    )
+    def resample(clicks: int, extras: dict[str, str]) -> Any:
+        if not clicks:
+            raise PreventUpdate
+        return extras | {"sample": str(int(extras.get("sample", "0")) + 1), "seq": "", "pos": ""}
+
+
+def asked_at(answers: Answers, board: Board, run: str, step: int, length: int, head: str, extras: Any) -> Asked:
+    """The question that the page's stores ask."""
+    extras = extras or {}
+    view, cursor = place(
+        answers, run, step, length, head, extras.get("view", "attention"), int(extras.get("sample", "0"))
+    )
+    return asked_of(view, cursor, extras, board.cells)
+
+
+def _ask(app: Dash, answers: Answers, board: Board) -> None:
+    @app.callback(
+        Output(f"{board.id}-jobs", "data"),
+        *[Input(part, "data") for part in PARTS],
+        Input("extras", "data"),
+        State("run", "data"),
+        State(f"{board.id}-session", "data"),
+        State(f"{board.id}-jobs", "data"),
+    )
+    def ask(step: int, length: int, head: str, extras: Any, run: str, session: str, known: Any) -> Any:
+        keys = asked_at(answers, board, run, step, length, head, extras).submit(answers, session)
+        if known and keys == known["keys"]:
+            return no_update
+        return {"keys": keys, "since": time.time()}
+
+    @app.callback(Input(f"{board.id}-cancel", "data"), State(f"{board.id}-jobs", "data"), prevent_initial_call=True)
+    def cancel(_: Any, held: dict[str, Any] | None) -> None:
+        for key in (held or {"keys": {}})["keys"].values():
+            answers.worker.cancel(key)
+
+
+def _show(app: Dash, answers: Answers, board: Board) -> None:
+    ids = [panel.id for panel in board.panels]
+    outputs = [
+        *[Output(f"{one}-graph", "figure") for one in ids],
+        *[Output(f"{one}-{name}", "children") for name in ("table", "state", "slice") for one in ids],
+        *[Output(f"{one}-figure", "aria-label") for one in ids],
+        *[Output(f"{one}-body", "className") for one in ids],
+        Output(f"{board.id}-tokens", "data"),
+        Output(f"{board.id}-note", "children"),
+        Output(f"{board.id}-poll", "disabled"),
+        Output(f"{board.id}-drawn", "data"),
+    ]
+
+    @app.callback(
+        outputs,
+        {
+            "held": Input(f"{board.id}-jobs", "data"),
+            "tick": Input(f"{board.id}-poll", "n_intervals"),
+            "extras": Input("extras", "data"),
+            "look": LOOK,
+            "modes": [Input(f"{one}-mode", "data") for one in ids],
+            "drawn": State(f"{board.id}-drawn", "data"),
+            "parts": [State(part, "data") for part in PARTS],
+            "run": State("run", "data"),
+            "session": State(f"{board.id}-session", "data"),
+        },
+    )
+    def show(
+        held: Any, tick: Any, extras: Any, look: Any, modes: Any, drawn: str, parts: Any, run: str, session: str
+    ) -> Any:
+        if look is None or not held:
+            raise PreventUpdate
+        keys = held["keys"]
+        asked = asked_at(answers, board, run, *parts, extras)
+        jobs = {name: answers.worker.job(key) for name, key in keys.items()}
+        if None in jobs.values():  # forgotten since: newer answers took its place
+            keys = asked.submit(answers, session)
+            jobs = {name: answers.worker.job(key) for name, key in keys.items()}
+        seen = "|".join([state_of(jobs), *keys.values(), str(extras), str(look), *modes])
+        if seen == drawn and not (jobs["look"] is not None and jobs["look"].pending):
+            raise PreventUpdate
+        pending = jobs["look"] is not None and jobs["look"].pending
+        if pending and drawn and set(modes) == {"figure"} and time.time() - held["since"] < PATIENCE:
+            return (*Shown.held(board).outputs, drawn)
+        return (*board.show(asked, jobs, look, modes).outputs, seen)
+
+
+def state_of(jobs: Mapping[str, Job | None]) -> str:
+    """Changes whenever what is shown of the jobs does."""
+    return "/".join("none" if job is None else f"{job.state} {job.doing}" for job in jobs.values())

@@ -1,0 +1,149 @@
+"""The Checkpoint page: the heads at the cursor, and what one of them does on one sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dash import Dash, Input, Output, State, html
+
+from workbench import figures
+from workbench.dashboard import board, board_wiring, headpanels, wiring, words
+from workbench.dashboard.asking import EXTRAS, Asked, check_extras
+from workbench.dashboard.computed import ComputedPanel, query_index
+from workbench.dashboard.cursor import Cursor, Notice
+from workbench.dashboard.cursorpage import CursorPage
+from workbench.dashboard.headpanels import HEAD_PANELS, LENGTH_PANEL
+from workbench.dashboard.runview import RunView
+from workbench.dashboard.wiring import PARTS, place
+from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import head_name, whole
+
+if TYPE_CHECKING:
+    from workbench.dashboard.answers import Answers
+
+PANEL = ComputedPanel(
+    "seq", "Attention pattern and probe readout", "clean", ("pattern", "summary", "position"), strip=True
+)
+
+
+def note(run: RunView, asked: Asked, found: Mapping[str, Any]) -> list[Any]:
+    """One sentence on the query that is looked at."""
+    query = query_index(found, asked.prefix)
+    prefix = query if found["bos"] else query + 1
+    said = board.attention_words(found, query)
+    answer = found["clean"]["correct"][query]
+    right = [] if answer is None else [f" The model\u2019s answer there is {'right' if answer else 'wrong'}."]
+    return [html.Strong(f"Query at prefix {whole(prefix)}. "), *said, *right]
+
+
+BOARD = board.Board("seq-board", (PANEL,), note)
+
+
+def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
+    """What stands below the cursor bar: a sentence on the head, tables left, the sequence right."""
+    return [
+        *BOARD.stores(),
+        html.Div(
+            [
+                html.Div(
+                    [
+                        html.P(id="head-meta", className="meta"),
+                        html.H1(id="head-line"),
+                        html.P(id="head-why", className="why"),
+                    ],
+                    **{"aria-live": "polite"},
+                ),
+                BOARD.tools(run, cursor, extras),
+            ],
+            className="headline split",
+        ),
+        html.Div(
+            [
+                html.Div(headpanels.shells(run, cursor, extras), className="head-column"),
+                html.Div(
+                    [
+                        BOARD.shell(PANEL, [BOARD.strip()]),
+                        html.P(id=f"{BOARD.id}-note", className="board-note", **{"aria-live": "polite"}),
+                    ],
+                    className="sequence-column",
+                ),
+            ],
+            className="checkpoint-grid",
+        ),
+    ]
+
+
+def meta(run: RunView, cursor: Cursor) -> list[Any]:
+    """Which checkpoint this is: run, place among all, hash, and what the model is."""
+    place = f"checkpoint {run.steps.index(cursor.step) + 1} of {len(run.steps)}" if cursor.step in run.steps else ""
+    parts = [place, sha256_text(run, cursor.step)]
+    return [html.Span(run.name, className="mono"), *(f" \u00b7 {part}" for part in parts if part)]
+
+
+def sha256_text(run: RunView, step: int) -> str:
+    """The checkpoint's hash, shortened; empty where it cannot be read."""
+    try:
+        text = str(run.run.meta(step)["sha256"])
+    except (KeyError, ValueError, OSError):
+        return ""
+    return f"sha256 {text[:4]}\u2026{text[-4:]}"
+
+
+def headline(run: RunView, cursor: Cursor) -> tuple[Any, Any]:
+    """The sentence on the head and the numbers behind it."""
+    at = {"step": cursor.step, "length": cursor.length, "layer": cursor.layer, "head": cursor.head}
+    try:
+        first, second = figures.head_sentence(run.frame, **at)
+    except NotMeasured as missing:
+        name = head_name(cursor.layer, cursor.head)
+        said = [f"{name} at step {whole(cursor.step)}", html.Span(": not measured.", className="soft")]
+        return said, [missing.message]
+    return words.pieces(first), words.pieces(second)
+
+
+def check(answers: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
+    """Extras that the page can follow; a quantity that this run does not have becomes a notice."""
+    good, notices = check_extras(answers, run, extras)
+    asked = good.get("q", "")
+    if (
+        asked
+        and asked not in set(run.frame["quantity"])
+        and asked.partition(" \u00b7 ")[0] not in set(run.frame["quantity"])
+    ):
+        said = f"This link names the quantity \u201c{asked[:60]}\u201d, which {run.name} has no rows of."
+        notices.append(Notice(said, "Shown: the leading one.", "Keep"))
+        good["q"] = ""
+    return good, notices
+
+
+def connect(app: Dash, answers: Answers) -> None:
+    """Register the page's callbacks."""
+    board_wiring.connect(app, answers, BOARD)
+    headpanels.connect(app, answers)
+    wiring.panel(app, answers, LENGTH_PANEL)
+    wiring.graphs(app, [LENGTH_PANEL])
+
+    @app.callback(
+        Output("head-meta", "children"),
+        Output("head-line", "children"),
+        Output("head-why", "children"),
+        *[Input(part, "data") for part in PARTS],
+        Input("run-version", "data"),
+        State("run", "data"),
+    )
+    def said(step: int, length: int, head: str, _: Any, run: str) -> Any:
+        view, cursor = place(answers, run, step, length, head)
+        return meta(view, cursor), *headline(view, cursor)
+
+
+PAGE = CursorPage(
+    path="/checkpoint",
+    name="Checkpoint",
+    order=30,
+    connect=connect,
+    content=content,
+    panels=(*HEAD_PANELS, PANEL),
+    extras={"pos": EXTRAS["pos"], "site": EXTRAS["site"], "q": ""},
+    check=check,
+)

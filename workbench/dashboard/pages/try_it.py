@@ -1,0 +1,353 @@
+"""The Try it page: any sequence of the run's task, as the model is and as it would be under edits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import dash_mantine_components as dmc
+from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
+from dash.exceptions import PreventUpdate
+
+from workbench.dashboard import board, board_wiring
+from workbench.dashboard.asking import EXTRAS, IN_LINK, LAWS, Asked, check_extras
+from workbench.dashboard.computed import ComputedPanel, query_index
+from workbench.dashboard.cursor import Cursor
+from workbench.dashboard.cursorpage import CursorPage
+from workbench.dashboard.runview import RunView
+from workbench.dashboard.shell import chevron
+from workbench.dashboard.wiring import PARTS, place
+from workbench.figures import sequence_data
+from workbench.figures.labels import head_name, whole
+from workbench.models.edits import Edit, EditError, check_edits, parse_edit, parse_edits
+
+if TYPE_CHECKING:
+    from workbench.dashboard.answers import Answers
+
+ROWS = ("outputs", "pattern", "summary", "position")
+CELLS = 256
+PANELS = (
+    ComputedPanel("try-clean", "As is", "clean", ROWS, cells=CELLS, size=(640, 760)),
+    ComputedPanel("try-edited", "Edited", "edited", ROWS, cells=CELLS, size=(640, 760)),
+    ComputedPanel("try-change", "Edited \u2212 as is", "change", ROWS, cells=CELLS, size=(640, 760)),
+)
+KINDS = (
+    ("zero", "Ablate a head: zero"),
+    ("mean", "Ablate a head: mean"),
+    ("hardmax", "Hardmax a head"),
+    ("hardmax-all", "Hardmax every head"),
+    ("patch", "Patch a state"),
+)
+WHAT = {
+    "zero": "The head\u2019s output becomes 0 at every prefix.",
+    "mean": "The head\u2019s output becomes its mean over other strings of this task, at each prefix.",
+    "hardmax": "Each row of the head\u2019s attention becomes uniform on its tie set: the k* highest keys, whose "
+    "uniform distribution is nearest to the row.",
+    "hardmax-all": "Every head\u2019s attention becomes uniform on its tie sets.",
+    "patch": "The residual row of a shorter prefix, after a block, replaces that of the last query. After the last "
+    "block the output is then the shorter prefix\u2019s own, whatever the model computes.",
+}
+
+
+def note(run: RunView, asked: Asked, found: Mapping[str, Any]) -> list[Any]:
+    """What the oracle and the model say at the query that is looked at, and what the edits do overall."""
+    query = query_index(found, asked.prefix)
+    prefix = query if found["bos"] else query + 1
+    right = sequence_data.oracle_words(found, query)
+    clean = sequence_data.answer_words(found, "clean", query)
+    said = f"At prefix {whole(prefix)} " + (
+        f"the oracle says {right}, the model {clean}" if right else f"nothing is asked; the model says {clean}"
+    )
+    if "edited" in found:
+        said += f", edited {sequence_data.answer_words(found, 'edited', query)}"
+    return [html.H1(f"{said}."), html.P([_tally(found), " ", *board.attention_words(found, query)], className="why")]
+
+
+def _tally(found: Mapping[str, Any]) -> str:
+    answers = [c for c in found["clean"]["correct"] if c is not None]
+    if not answers:
+        return "The task asks nothing of this sequence."
+    text = f"Right at {whole(sum(answers))} of {whole(len(answers))} prefixes asked"
+    if "edited" not in found:
+        return text + "."
+    edited = [c for c in found["edited"]["correct"] if c is not None]
+    changed = sum(a != b for a, b in zip(answers, edited, strict=True))
+    return f"{text}, edited at {whole(sum(edited))}; {whole(changed)} change."
+
+
+def refusal(reason: str) -> list[Any]:
+    """Why there is nothing, in the place of the sentence."""
+    return [html.H1(f"{reason[:1].upper()}{reason[1:].rstrip('.')}.")]
+
+
+BOARD = board.Board("try-board", PANELS, note, refusal)
+
+
+def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
+    """What stands below the cursor bar: the sequence, the edits, and their effect side by side."""
+    return [
+        *BOARD.stores(),
+        dcc.Store(id="try-drop"),
+        html.Div(
+            [
+                html.Div(
+                    [
+                        html.P(_asks(run), className="meta"),
+                        html.Div(
+                            html.H1("One sequence, as the model is and as it would be"),
+                            id=f"{BOARD.id}-note",
+                            **{"aria-live": "polite"},
+                        ),
+                    ]
+                ),
+                BOARD.tools(run, cursor, extras),
+            ],
+            className="headline split",
+        ),
+        html.Div([_input(cursor, extras), _edits(run, cursor, extras)], className="try-controls"),
+        html.Div(BOARD.strip(), className="try-line"),
+        html.Div(
+            [BOARD.shell(panel) for panel in PANELS], id="try-columns", className=_columns(extras.get("edits", ""))
+        ),
+    ]
+
+
+def _asks(run: RunView) -> list[Any]:
+    question = f": {run.question[:1].lower()}{run.question[1:]}" if run.question else ""
+    return [
+        html.Span(run.name, className="mono"),
+        f" \u00b7 {run.task}{question} \u00b7 trained on lengths up to {whole(run.trained)}",
+    ]
+
+
+def _columns(edits: str) -> str:
+    return "try-columns edited" if edits else "try-columns single"
+
+
+def _input(cursor: Cursor, extras: Mapping[str, str]) -> html.Div:
+    return html.Div(
+        [
+            dmc.TextInput(
+                id="try-text",
+                label="Sequence",
+                placeholder="type tokens, then Enter",
+                value=extras.get("seq", ""),
+                size="sm",
+                className="mono-input",
+                inputProps={"spellCheck": "false", "autoComplete": "off", "maxLength": 300_000},
+                rightSection=html.Kbd("\u21b5"),
+            ),
+            html.Button("Run", id="try-run", className="button filled", type="button", n_clicks=0),
+            dmc.Select(
+                id="try-law",
+                label="or a sample of the law",
+                data=[{"value": law, "label": law} for law in LAWS],
+                value=extras.get("law", LAWS[0]),
+                allowDeselect=False,
+                rightSection=chevron(),
+                size="sm",
+                w=150,
+            ),
+            html.P(id="try-said", className="try-said", role="status"),
+        ],
+        className="try-input",
+    )
+
+
+def _edits(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> html.Div:
+    heads = [
+        {"value": f"{layer}.{head}", "label": head_name(layer, head)}
+        for layer in range(run.n_layers)
+        for head in range(run.n_heads)
+    ]
+    blocks = [{"value": str(layer), "label": f"after block {layer}"} for layer in range(run.n_layers)]
+    return html.Div(
+        [
+            dmc.Select(
+                id="try-kind",
+                label="Edit",
+                data=[{"value": value, "label": text} for value, text in KINDS],
+                value="zero",
+                allowDeselect=False,
+                rightSection=chevron(),
+                size="sm",
+                w=190,
+            ),
+            html.Div(dmc.Select(
+                id="try-head", label="Head", data=heads, value=f"{cursor.layer}.{cursor.head}", allowDeselect=False,
+                rightSection=chevron(), size="sm", w=96,
+            ), className="for-head"),
+            html.Div(dmc.Select(
+                id="try-block", label="Where", data=blocks, value=str(run.n_layers - 1), allowDeselect=False,
+                rightSection=chevron(), size="sm", w=128,
+            ), className="for-patch"),
+            html.Div(dmc.NumberInput(
+                id="try-prefix", label="From prefix", value=1, min=1, max=99_999, allowDecimal=False,
+                hideControls=True, size="sm", w=92,
+            ), className="for-patch"),
+            html.Button("Add edit", id="try-add", className="button", type="button", n_clicks=0),
+            html.Div(chips(extras.get("edits", "")), id="try-chips", className="try-chips"),
+            html.P(WHAT["zero"], id="try-what", className="try-said", role="status"),
+        ],
+        className="try-edits",
+        id="try-edits",
+    )  # fmt: skip
+
+
+def chips(edits: str) -> list[Any]:
+    """The edits that are in force, each with a button that takes it away."""
+    return [
+        html.Span(
+            [
+                edit.name,
+                html.Button(
+                    "\u00d7",
+                    type="button",
+                    title="Remove",
+                    **{"aria-label": f"Remove: {edit.name}", "data-drop-edit": edit.text},
+                ),
+            ],
+            className="edit-chip",
+        )
+        for edit in parse_edits(edits)
+    ]
+
+
+def made_edit(kind: str, head: str, block: str, prefix: Any) -> Edit:
+    """The edit that the controls describe.
+
+    Raises:
+        EditError: for a prefix that is no whole number.
+    """
+    if kind == "hardmax-all":
+        return Edit("hardmax")
+    if kind == "patch":
+        if not isinstance(prefix, int) or prefix < 1:
+            raise EditError("a state is patched from a prefix of at least 1 token; state its length")
+        return parse_edit(f"patch.{int(block)}.{prefix}")
+    return parse_edit(f"{kind}.{head}")
+
+
+def typed(text: str | None) -> str:
+    """Typed text as it is kept: outer spaces gone."""
+    return (text or "").strip()
+
+
+def connect(app: Dash, answers: Answers) -> None:
+    """Register the page's callbacks."""
+    board_wiring.connect(app, answers, BOARD)
+    _sequence(app, answers)
+    _edit(app, answers)
+
+
+def _sequence(app: Dash, answers: Answers) -> None:
+    @app.callback(
+        Output("extras", "data", allow_duplicate=True),
+        Output("try-said", "children"),
+        Input("try-run", "n_clicks"),
+        Input("try-text", "n_submit"),
+        Input("try-law", "value"),
+        State("try-text", "value"),
+        State("extras", "data"),
+        prevent_initial_call=True,
+    )
+    def given(_: Any, __: Any, law: str, text: str, extras: dict[str, str]) -> Any:
+        if ctx.triggered_id == "try-law":
+            return (extras | {"law": law, "seq": "", "pos": ""}), ""
+        said = typed(text)
+        if not said:
+            return no_update, "Type a sequence, or take a new sample."
+        note = (
+            f"Longer than {IN_LINK:,} characters: the link to this view opens a sample instead."
+            if len(said) > IN_LINK
+            else ""
+        )
+        return extras | {"seq": said, "pos": ""}, note
+
+    @app.callback(
+        Output("try-text", "value"),
+        Input(f"{BOARD.id}-tokens", "data"),
+        State("extras", "data"),
+        State("try-text", "value"),
+        prevent_initial_call=True,
+    )
+    def shown(tokens: Any, extras: dict[str, str], text: str) -> Any:
+        """A sample stands in the input, to be changed; what was typed is left as it was typed."""
+        if not tokens or extras.get("seq"):
+            return no_update
+        return tokens["text"] if len(tokens["text"]) <= IN_LINK else ""
+
+
+def _edit(app: Dash, answers: Answers) -> None:
+    @app.callback(
+        Output("extras", "data", allow_duplicate=True),
+        Output("try-what", "children"),
+        Input("try-add", "n_clicks"),
+        Input("try-kind", "value"),
+        State("try-head", "value"),
+        State("try-block", "value"),
+        State("try-prefix", "value"),
+        State("extras", "data"),
+        *[State(part, "data") for part in PARTS],
+        State("run", "data"),
+        prevent_initial_call=True,
+    )
+    def added(
+        _: Any,
+        kind: str,
+        chosen: str,
+        block: str,
+        prefix: Any,
+        extras: dict[str, str],
+        step: int,
+        length: int,
+        head: str,
+        run: str,
+    ) -> Any:
+        if ctx.triggered_id == "try-kind":
+            return no_update, WHAT[kind]
+        view, _cursor = place(answers, run, step, length, head)
+        try:
+            edit = made_edit(kind, chosen, block, prefix)
+            if not extras.get("seq"):
+                check_edits([edit], view.n_layers, view.n_heads, length)
+            held = parse_edits(",".join([part for part in (extras.get("edits", ""), edit.text) if part]))
+        except EditError as error:
+            return no_update, html.Span(f"{str(error)[:1].upper()}{str(error)[1:]}.", className="wrong")
+        return extras | {"edits": ",".join(one.text for one in held)}, WHAT[kind]
+
+    @app.callback(
+        Output("extras", "data", allow_duplicate=True),
+        Input("try-drop", "data"),
+        State("extras", "data"),
+        prevent_initial_call=True,
+    )
+    def dropped(gone: Any, extras: dict[str, str]) -> Any:
+        if not gone:
+            raise PreventUpdate
+        kept = [edit.text for edit in parse_edits(extras.get("edits", "")) if edit.text != gone["edit"]]
+        return extras | {"edits": ",".join(kept)}
+
+    @app.callback(
+        Output("try-chips", "children"),
+        Output("try-columns", "className"),
+        Output("try-edits", "className"),
+        Input("extras", "data"),
+        Input("try-kind", "value"),
+    )
+    def listed(extras: dict[str, str], kind: str) -> Any:
+        edits = (extras or {}).get("edits", "")
+        form = "patch" if kind == "patch" else "every" if kind == "hardmax-all" else "head"
+        return chips(edits), _columns(edits), f"try-edits {form}"
+
+
+PAGE = CursorPage(
+    path="/try",
+    name="Try it",
+    order=40,
+    connect=connect,
+    content=content,
+    panels=PANELS,
+    extras=EXTRAS,
+    check=check_extras,
+)
