@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from workbench.measure.measurement import Study
-    from workbench.models.config import ModelConfig
+    from workbench.models.config import Architecture
     from workbench.models.protocol import HookedModel
     from workbench.models.scores import ScoreInputs
     from workbench.tasks.base import Batch, Task
@@ -109,10 +109,10 @@ class Positional:
             laws=(LAW,),
             sequences=128,
         )
-        self._cfg: ModelConfig | None = None
+        self._cfg: Architecture | None = None
         self._seen: dict[int, list[_Observed]] = {}
 
-    def hooks(self, cfg: ModelConfig) -> list[str]:
+    def hooks(self, cfg: Architecture) -> list[str]:
         self._cfg = cfg
         return score_hooks(cfg) if attends(cfg) else []
 

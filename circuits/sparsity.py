@@ -21,7 +21,7 @@ from workbench.table.schema import Row, row
 
 if TYPE_CHECKING:
     from workbench.measure.measurement import Study
-    from workbench.models.config import ModelConfig
+    from workbench.models.config import Architecture
     from workbench.models.protocol import HookedModel
     from workbench.models.scores import ScoreInputs
     from workbench.tasks.base import Batch, Task
@@ -83,10 +83,10 @@ class Sparsity:
             laws=(LAW,),
             sequences=128,
         )
-        self._cfg: ModelConfig | None = None
+        self._cfg: Architecture | None = None
         self._seen: dict[int, list[NDArray[np.int64] | None]] = {}
 
-    def hooks(self, cfg: ModelConfig) -> list[str]:
+    def hooks(self, cfg: Architecture) -> list[str]:
         self._cfg = cfg
         if not attends(cfg):
             return []

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from workbench.measure.measurement import Study
-    from workbench.models.config import ModelConfig
+    from workbench.models.config import Architecture
     from workbench.models.protocol import HookedModel
     from workbench.tasks.base import Batch, Task
 
@@ -72,7 +72,7 @@ class Swaps:
             sequences=32,
         )
 
-    def hooks(self, cfg: ModelConfig) -> list[str]:
+    def hooks(self, cfg: Architecture) -> list[str]:
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
