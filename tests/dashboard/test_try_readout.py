@@ -76,7 +76,7 @@ def test_the_probe_is_the_frozen_one_of_the_measurement(counter: str) -> None:
         measurement.observe("matched", n, study.batch("matched", n), study.cache("matched", n, sites) or {})
     rng = partial(study.rng, measurement.name)
     decoder = Decoder(measurement.rows, grid.inside, halves(512, rng("split")), rng)
-    frozen, mine = decoder._frozen["output_summary"], fit_summary(one).probe
+    frozen, mine = decoder.frozen["output_summary"], fit_summary(one).probe
     assert mine is not None
     torch.testing.assert_close(mine.directions.weight, frozen.directions.weight)
     x = torch.randn(3, 20, 10, generator=torch.Generator().manual_seed(0))
