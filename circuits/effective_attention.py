@@ -7,7 +7,7 @@ add up to 1. So they compare with rows of attention, though what is negative in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 NAME = "circuits.effective_attention"
 Floats = NDArray[np.float64]
+Rng = Callable[..., np.random.Generator]
 VALUES = ("scan_support", "scan_peak_support", "scan_locality")
 DISPERSION = "scan_dispersion_exponent"
 
@@ -89,6 +90,10 @@ class EffectiveAttention:
         self._seen[length] = (batch, {name: cache[name].clone() for name in cache if "hook_ssm_" in name})
 
     def finish(self, study: Study) -> list[Row]:
+        return self.rows(study.model, study.rng)
+
+    def rows(self, model: Any, rng: Rng) -> list[Row]:
+        """Rows of all observed lengths of a state-space model; ``rng`` makes generators by name."""
         made: list[Row] = []
         before: tuple[int, Floats] | None = None
         for length in sorted(self._seen):
@@ -98,36 +103,36 @@ class EffectiveAttention:
                 note = f"no supervised query in the last {self.window} of length {length}"
                 made += [self._missing(length, quantity.name, note) for quantity in QUANTITIES]
                 continue
-            found = self._values(study, cache, [int(q) for q in queries])
+            found = self._values(model, cache, [int(q) for q in queries])
             keys = int(queries[-1]) + 1
-            made += [r for name in VALUES for r in self._rows(study, length, name, found[name])]
+            made += [r for name in VALUES for r in self._rows(rng, length, name, found[name])]
             peak = np.log(found["scan_peak_support"])
-            made += self._dispersion(study, length, keys, peak, before)
+            made += self._dispersion(rng, length, keys, peak, before)
             before = keys, peak
         return made
 
-    def _values(self, study: Study, cache: Mapping[str, Tensor], queries: list[int]) -> dict[str, Floats]:
+    def _values(self, model: Any, cache: Mapping[str, Tensor], queries: list[int]) -> dict[str, Floats]:
         """Values ``[sequence, layer, channel]``; NaN where all weights of a channel are 0."""
         from workbench.models.effective import effective_inputs
 
         layers = []
-        for layer in range(study.cfg.n_layers):
-            weights = effective_inputs(study.model, cache, layer).weights(queries)
+        for layer in range(model.cfg.n_layers):
+            weights = effective_inputs(model, cache, layer).weights(queries)
             layers.append(statistics(weights.double().numpy(), queries, self.epsilon))
         return {name: np.stack([layer[name] for layer in layers], 1) for name in VALUES}
 
-    def _rows(self, study: Study, length: int, name: str, values: Floats) -> list[Row]:
-        low, high = bootstrap_mean(values, study.rng(NAME, name, length), self.resamples)
+    def _rows(self, rng: Rng, length: int, name: str, values: Floats) -> list[Row]:
+        low, high = bootstrap_mean(values, rng(NAME, name, length), self.resamples)
         return _per_channel(length, name, values, low, high)
 
     def _dispersion(
-        self, study: Study, length: int, keys: int, peak: Floats, before: tuple[int, Floats] | None
+        self, rng: Rng, length: int, keys: int, peak: Floats, before: tuple[int, Floats] | None
     ) -> list[Row]:
         if before is None:
             return [self._missing(length, DISPERSION, "there is no shorter measured length")]
         # Two lengths have the same sequences where one is a prefix of the other, else as many independent ones.
         slopes = (peak - before[1]) / np.log(keys / before[0])
-        return self._rows(study, length, DISPERSION, slopes)
+        return self._rows(rng, length, DISPERSION, slopes)
 
     def _missing(self, length: int, name: str, note: str) -> Row:
         return row(quantity=name, law="matched", length=length, status="undefined", note=note)

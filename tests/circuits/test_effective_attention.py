@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
@@ -73,8 +71,7 @@ def measured(model, task, lengths):
         batch = task.sample(16, n, generator("effective", n), "matched")
         _, cache = model.run_with_cache(batch.tokens, names_filter=names)
         measurement.observe("matched", n, batch, cache)
-    study = SimpleNamespace(model=model, cfg=model.cfg, rng=lambda *p: np.random.default_rng(0))
-    return measurement.finish(study)
+    return measurement.rows(model, lambda *names: np.random.default_rng(0))
 
 
 def test_a_flip_flop_looks_at_one_token_however_far_it_is() -> None:

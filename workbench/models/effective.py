@@ -10,8 +10,9 @@ attention; weights may be negative and need not add up to 1. The skip D x is not
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -64,14 +65,14 @@ class EffectiveInputs:
         return found
 
 
-def effective_inputs(model: object, cache: Mapping[str, Tensor], layer: int) -> EffectiveInputs:
+def effective_inputs(model: Any, cache: Any, layer: int) -> EffectiveInputs:
     """What the map of a layer is made of, from a cache that holds :func:`effective_hooks`.
 
     Args:
         model: a :class:`workbench.models.ssm.HookedSSM`.
-        cache: activations by hook name.
+        cache: a dict of activations by hook name, or TransformerLens's ``ActivationCache``.
         layer: which layer.
     """
-    mixer = model.blocks[layer].mixer  # type: ignore[attr-defined]  # typed by its class, which would be a cycle
+    mixer = model.blocks[layer].mixer
     dt, b, c = (cache[name] for name in effective_hooks(layer))
     return EffectiveInputs(dt, b, c, mixer.A_log.detach().exp(), mixer.cfg.gates == "signed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 from torch.nn import functional as F
 
-from workbench.tasks.base import BOS, Law, Task, TaskError
+from workbench.tasks.base import BOS, SMALL_SSM, Law, Task, TaskError
 from workbench.tasks.laws import coins, integers, outer_margin, positions, sorted_bits
 
 __all__ = ["EvenPairs", "FlipFlop", "Parity"]
@@ -42,6 +42,7 @@ class FlipFlop(Task):
     question: ClassVar[str] = "Which bit was written last?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
     summary: ClassVar[str] = "the bit last written"
+    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = SMALL_SSM
     vocabulary: ClassVar[tuple[str, ...]] = (BOS, "w0", "w1", "i0", "i1", "r")
     outputs: ClassVar[tuple[str, ...] | None] = ("0", "1")
 
@@ -123,6 +124,7 @@ class Parity(Task):
     question: ClassVar[str] = "Is the number of ones odd?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
     summary: ClassVar[str] = "whether the number of ones is odd"
+    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = SMALL_SSM
     vocabulary: ClassVar[tuple[str, ...]] = (BOS, "0", "1")
     outputs: ClassVar[tuple[str, ...] | None] = ("even", "odd")
 

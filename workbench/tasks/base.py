@@ -33,6 +33,12 @@ CONSTANTS_TRIED = 256
 """Values among which the best constant answer of a vector-valued task is looked for."""
 
 
+SMALL_SSM: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("architecture", "ssm"): {"layers": 1, "d_model": 16, "learning_rate": 5e-3, "lengths": "1-64", "steps": 1000}
+}
+"""A state-space model for tasks whose state is small or a count: about a minute on one core."""
+
+
 class Task(BaseModel):
     """A sequence map with its data laws. Subclasses are frozen pydantic models: fields = parameters.
 
@@ -60,7 +66,7 @@ class Task(BaseModel):
     suggested: ClassVar[Mapping[str, Any]] = {}
     """Options of ``lengthlens train`` that suit this task where its own defaults do not, e.g. ``steps``."""
     suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = {}
-    """What suits on top where an option has a value, e.g. ``{("architecture", "ssm"): {"steps": 1500}}``."""
+    """What suits on top where an option has a value; see :data:`SMALL_SSM`."""
 
     # ---- what a model for this task must look like -------------------------------------------
     @property

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Bool, Int
 from pydantic import Field
 from torch import Tensor
 
-from workbench.tasks.base import BOS
+from workbench.tasks.base import BOS, SMALL_SSM
 from workbench.tasks.counting_language import LESS, MORE, ORDER, CounterLanguage, Trace, event_places
 from workbench.tasks.laws import integers
 
@@ -43,6 +43,7 @@ class EqualBlocks(CounterLanguage):
 
     name: ClassVar[str] = "a_n_b_n"
     summary: ClassVar[str] = "membership in a^n b^n, a^n b^n c^n, ..., or what may follow"
+    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = SMALL_SSM
 
     letters: int = Field(2, ge=2, le=8)
     """Number of letters, each with a block of its own."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Bool, Int
 from pydantic import Field
 from torch import Tensor
 
-from workbench.tasks.base import BOS
+from workbench.tasks.base import BOS, SMALL_SSM
 from workbench.tasks.counting_language import LESS, ORDER, WORD, CounterLanguage, Trace, event_places
 from workbench.tasks.counting_shuffles import shuffled_words
 from workbench.tasks.laws import integers
@@ -114,6 +114,7 @@ class Dyck1(BracketCounts):
 
     name: ClassVar[str] = "dyck_1"
     summary: ClassVar[str] = "membership in Dyck-1, or what may follow"
+    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = SMALL_SSM
 
     @property
     def language(self) -> str:

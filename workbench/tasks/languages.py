@@ -9,10 +9,12 @@ each class says what they come to when membership is asked.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from pydantic import Field
 
+from workbench.tasks.base import SMALL_SSM
 from workbench.tasks.regular import RegularTask
 
 __all__ = [
@@ -126,6 +128,7 @@ class AaStar(RegularTask):
 
     name: ClassVar[str] = "aa_star"
     summary: ClassVar[str] = "membership in (aa)*, or what may follow, or the state"
+    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = SMALL_SSM
 
     @property
     def expression(self) -> str:
