@@ -30,6 +30,12 @@ _HOMES = {
         "coupling_over_training",
         "coupling_over_training_data",
     ),
+    "probing": (
+        "erasure_over_length",
+        "erasure_over_length_data",
+        "selectivity_over_training",
+        "selectivity_over_training_data",
+    ),
     "mechanism": (
         "head_over_length",
         "head_over_length_data",

@@ -10,24 +10,14 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import sample_size, whole
-from workbench.figures.marks import (
-    Cursor,
-    add_cursor,
-    add_end_labels,
-    add_line,
-    add_training,
-    last_value,
-    said,
-    span_meta,
-)
-from workbench.figures.rows import cells, pick, run_name, series_of, smallest_n, stack, tidy
-from workbench.figures.template import blank, run_axis, unit_axis
+from workbench.figures.labels import whole
+from workbench.figures.marks import Cursor, add_training
+from workbench.figures.rows import pick, stack, tidy
+from workbench.figures.series import DOTS, Look, series_figure, spoken
 from workbench.figures.tokens import TOKENS, Theme
 
 MEASUREMENT = "probes.length_coupling"
 FITTED, UNFITTED, INSIDE, STORED = "past training", "not fitted", "inside training", "stored"
-DOTS = "1.2px,2.4px"
 
 
 def coupling_over_training(
@@ -39,9 +29,9 @@ def coupling_over_training(
         NotMeasured: without rows of length coupling, or without verdicts.
     """
     data = coupling_over_training_data(frame)
-    figure = _lines(frame, data, "step", trained, theme, size, cursor)
+    figure = _figure(frame, data, "step", trained, theme, size, cursor)
     steps = [float(data["step"].min()), float(data["step"].max())]
-    figure.layout.meta["alt"] = "Length coupling over training: " + _spoken(data, "step", steps)
+    figure.layout.meta["alt"] = "Length coupling over training: " + spoken(data, "step", steps)
     return figure
 
 
@@ -90,9 +80,9 @@ def coupling_over_length(
         NotMeasured: without rows of length coupling at that step, or without verdicts.
     """
     data = coupling_over_length_data(frame, step=step)
-    figure = _lines(frame, data, "length", trained, theme, size, cursor)
+    figure = _figure(frame, data, "length", trained, theme, size, cursor)
     lengths = [int(n) for n in data["length"].unique()]
-    figure.layout.meta["alt"] = f"Change of the code over prefix length at step {whole(step)}: " + _spoken(
+    figure.layout.meta["alt"] = f"Change of the code over prefix length at step {whole(step)}: " + spoken(
         data, "length", [min(lengths), max(lengths)]
     )
     add_training(figure, trained, theme, size)
@@ -111,45 +101,16 @@ def coupling_over_length_data(frame: pd.DataFrame, *, step: int) -> pd.DataFrame
     return stack([tidy(used, name, "length"), tidy(last, STORED, "length")])
 
 
-def _lines(
-    frame: pd.DataFrame,
-    data: pd.DataFrame,
-    along: str,
-    trained: float,
-    theme: Theme,
-    size: int,
-    cursor: Cursor | None,
+def _figure(
+    frame: pd.DataFrame, data: pd.DataFrame, along: str, trained: float, theme: Theme, size: int, cursor: Cursor | None
 ) -> go.Figure:
     t = TOKENS[theme]
-    x_axis, y_axis = run_axis(along, cells(frame, along), trained, theme), unit_axis()
-    n = smallest_n(data)
-    figure = blank(
-        theme,
-        size,
-        column=along,
-        xaxis=x_axis,
-        yaxis=y_axis,
-        meta={"title": "Length coupling", "slice": sample_size(n), "x": span_meta(along, x_axis), "n": n},
-        uirevision=f"{run_name(data)}/coupling_over_{along}",
-    )
     looks = {
-        FITTED: (t["summary"], 2.2, "solid"),
-        UNFITTED: (t["control"], 1.4, DOTS),
-        INSIDE: (t["train"], 1.4, "solid"),
-        STORED: (t["position"], 1.4, "solid"),
+        FITTED: Look(t["summary"]),
+        UNFITTED: Look(t["control"], 1.4, DOTS, band=False),
+        INSIDE: Look(t["train"], 1.4),
+        STORED: Look(t["position"], 1.4),
     }
-    labels = []
-    for name, rows in series_of(data):
-        colour, width, dash = looks[name]
-        add_line(figure, rows, along, colour, width=width, dash=dash, band=name != UNFITTED, clip=(0.0, 1.0))
-        end = last_value(rows["value"].to_numpy(dtype=float))
-        if end is not None:
-            labels.append((name, end, colour, name == FITTED))
-    add_end_labels(figure, labels, y_axis["range"], size)
-    marked = [(rows, looks[name][0], "circle") for name, rows in series_of(data)]
-    add_cursor(figure, cursor, along, theme, marked, clip=(0.0, 1.0))
-    return figure
-
-
-def _spoken(data: pd.DataFrame, along: str, at: list[float] | list[int]) -> str:
-    return "; ".join(f"{name} {said(rows, along, at)}" for name, rows in series_of(data))
+    return series_figure(
+        frame, data, along, trained=trained, looks=looks, title="Length coupling", theme=theme, size=size, cursor=cursor
+    )
