@@ -24,6 +24,18 @@ _HOMES = {
         "decodability_over_training",
         "decodability_over_training_data",
     ),
+    "coupling": (
+        "coupling_over_length",
+        "coupling_over_length_data",
+        "coupling_over_training",
+        "coupling_over_training_data",
+    ),
+    "probing": (
+        "erasure_over_length",
+        "erasure_over_length_data",
+        "selectivity_over_training",
+        "selectivity_over_training_data",
+    ),
     "mechanism": (
         "head_over_length",
         "head_over_length_data",

@@ -1,0 +1,116 @@
+"""Is it the same code past training? Length coupling over training and over prefix length.
+
+Sameness of a code says nothing where there is nothing to code: checkpoints that are not fitted are drawn in grey
+and dotted, and without a verdict to tell them by nothing is drawn at all.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import whole
+from workbench.figures.marks import Cursor, add_training
+from workbench.figures.rows import pick, stack, tidy
+from workbench.figures.series import DOTS, Look, series_figure, spoken
+from workbench.figures.tokens import TOKENS, Theme
+
+MEASUREMENT = "probes.length_coupling"
+FITTED, UNFITTED, INSIDE, STORED = "past training", "not fitted", "inside training", "stored"
+
+
+def coupling_over_training(
+    frame: pd.DataFrame, *, trained: float, theme: Theme = "light", size: int = 11, cursor: Cursor | None = None
+) -> go.Figure:
+    """The one figure per checkpoint, with its band: 0 the same code at 2N, 4N and 8N, 1 nothing of it left.
+
+    Raises:
+        NotMeasured: without rows of length coupling, or without verdicts.
+    """
+    data = coupling_over_training_data(frame)
+    figure = _figure(frame, data, "step", trained, theme, size, cursor)
+    steps = [float(data["step"].min()), float(data["step"].max())]
+    figure.layout.meta["alt"] = "Length coupling over training: " + spoken(data, "step", steps)
+    return figure
+
+
+def coupling_over_training_data(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of :func:`coupling_over_training`: series past training and inside training where fitted, not fitted."""
+    rows = pick(frame, measurement=MEASUREMENT, mode="used")
+    past, inside = (pick(rows, quantity=q) for q in ("length_coupling", "length_coupling_in"))
+    if past.empty:
+        raise NotMeasured(MEASUREMENT, "No rows of probes.length_coupling for this run.")
+    fitted = past["step"].isin(fitted_steps(frame))
+    return stack(
+        [
+            tidy(past[fitted], FITTED, "step"),
+            tidy(past[~fitted], UNFITTED, "step"),
+            tidy(inside[inside["step"].isin(fitted_steps(frame))], INSIDE, "step"),
+        ]
+    )
+
+
+def fitted_steps(frame: pd.DataFrame) -> list[int]:
+    """The steps whose verdict is anything but *not fitted*.
+
+    Raises:
+        NotMeasured: without verdicts.
+    """
+    verdicts = pick(frame, measurement="behaviour", quantity="verdict")
+    if verdicts.empty:
+        raise NotMeasured(
+            "behaviour", "No verdicts for this run: length coupling is shown only beside whether it is fitted."
+        )
+    return [int(step) for step in verdicts.loc[verdicts["label"] != "not fitted", "step"]]
+
+
+def coupling_over_length(
+    frame: pd.DataFrame,
+    *,
+    trained: float,
+    step: int,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> go.Figure:
+    """C(n) of the logits (used) and of the stream after the last block (stored), at one step.
+
+    Raises:
+        NotMeasured: without rows of length coupling at that step, or without verdicts.
+    """
+    data = coupling_over_length_data(frame, step=step)
+    figure = _figure(frame, data, "length", trained, theme, size, cursor)
+    lengths = [int(n) for n in data["length"].unique()]
+    figure.layout.meta["alt"] = f"Change of the code over prefix length at step {whole(step)}: " + spoken(
+        data, "length", [min(lengths), max(lengths)]
+    )
+    add_training(figure, trained, theme, size)
+    return figure
+
+
+def coupling_over_length_data(frame: pd.DataFrame, *, step: int) -> pd.DataFrame:
+    """The rows of :func:`coupling_over_length`: series past training (or not fitted), and stored."""
+    rows = pick(frame, measurement=MEASUREMENT, quantity="length_coupling_at", step=step)
+    if rows.empty:
+        raise NotMeasured(MEASUREMENT, f"No rows of probes.length_coupling at step {whole(step)}.")
+    used, stored = pick(rows, mode="used"), pick(rows, mode="stored")
+    last = stored[stored["site"].astype(str).str.endswith("hook_resid_post")]
+    last = last[last["layer"] == last["layer"].max()]
+    name = FITTED if step in fitted_steps(frame) else UNFITTED
+    return stack([tidy(used, name, "length"), tidy(last, STORED, "length")])
+
+
+def _figure(
+    frame: pd.DataFrame, data: pd.DataFrame, along: str, trained: float, theme: Theme, size: int, cursor: Cursor | None
+) -> go.Figure:
+    t = TOKENS[theme]
+    looks = {
+        FITTED: Look(t["summary"]),
+        UNFITTED: Look(t["control"], 1.4, DOTS, band=False),
+        INSIDE: Look(t["train"], 1.4),
+        STORED: Look(t["position"], 1.4),
+    }
+    return series_figure(
+        frame, data, along, trained=trained, looks=looks, title="Length coupling", theme=theme, size=size, cursor=cursor
+    )

@@ -1,0 +1,122 @@
+"""When does the summary appear, and what breaks without it: selectivity over training, erasure over prefix length."""
+
+from __future__ import annotations
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import whole
+from workbench.figures.marks import Cursor, add_training
+from workbench.figures.rows import pick, stack, tidy
+from workbench.figures.series import DOTS, Look, series_figure, spoken
+from workbench.figures.template import DASH
+from workbench.figures.tokens import TOKENS, Theme
+
+SUMMARY, ERASURE = "probes.summary", "probes.erasure"
+REFIT, UNTRAINED, SELECTIVITY = "summary, refit", "untrained", "selectivity"
+INTACT, NO_SUMMARY, NO_POSITION, CONTROL = "as it is", "no summary", "no position", "random"
+
+
+def selectivity_over_training(
+    frame: pd.DataFrame,
+    *,
+    trained: float,
+    length: int,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> go.Figure:
+    """Decodability of the summary after the last block, what step 0 shows already, and selectivity over all rivals.
+
+    Raises:
+        NotMeasured: without rows of summary probes at that length.
+    """
+    data = selectivity_over_training_data(frame, length=length)
+    t = TOKENS[theme]
+    looks = {
+        SELECTIVITY: Look(t["summary"]),
+        REFIT: Look(t["summary"], 1.2, DOTS, band=False),
+        UNTRAINED: Look(t["control"], 1.0, DASH, band=False),
+    }
+    figure = series_figure(
+        frame, data, "step", trained=trained, looks=looks, title="Selectivity", theme=theme, size=size, cursor=cursor
+    )
+    ends = [float(data["step"].min()), float(data["step"].max())]
+    figure.layout.meta["alt"] = f"Selectivity of the summary over training at length {whole(length)}: " + spoken(
+        data, "step", ends
+    )
+    return figure
+
+
+def selectivity_over_training_data(frame: pd.DataFrame, *, length: int) -> pd.DataFrame:
+    """The rows of :func:`selectivity_over_training`: series selectivity, refit and untrained."""
+    rows = _last_block(pick(frame, measurement=SUMMARY, length=length, mode="refit", law="matched"))
+    if rows.empty:
+        raise NotMeasured(SUMMARY, f"No rows of probes.summary at length {whole(length)}.")
+    scores = pick(rows, quantity="summary_decodability")
+    return stack(
+        [
+            tidy(pick(rows, quantity="selectivity"), SELECTIVITY, "step"),
+            tidy(pick(scores, control=""), REFIT, "step"),
+            tidy(pick(scores, control="untrained"), UNTRAINED, "step"),
+        ]
+    )
+
+
+def erasure_over_length(
+    frame: pd.DataFrame,
+    *,
+    trained: float,
+    step: int,
+    layer: int,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> go.Figure:
+    """Accuracy as it is, without the summary, without position and without as much at random, at one layer.
+
+    Raises:
+        NotMeasured: without rows of erasure there, or of accuracy.
+    """
+    data = erasure_over_length_data(frame, step=step, layer=layer)
+    t = TOKENS[theme]
+    looks = {
+        INTACT: Look(t["ink2"]),
+        NO_SUMMARY: Look(t["summary"]),
+        NO_POSITION: Look(t["position"]),
+        CONTROL: Look(t["control"], 1.0, DASH, band=False),
+    }
+    figure = series_figure(
+        frame, data, "length", trained=trained, looks=looks, title="Erasure", theme=theme, size=size, cursor=cursor
+    )
+    lengths = [int(data["length"].min()), int(data["length"].max())]
+    figure.layout.meta["alt"] = f"Accuracy under erasure over prefix length at step {whole(step)}: " + spoken(
+        data, "length", lengths
+    )
+    add_training(figure, trained, theme, size)
+    return figure
+
+
+def erasure_over_length_data(frame: pd.DataFrame, *, step: int, layer: int) -> pd.DataFrame:
+    """The rows of :func:`erasure_over_length`: series as it is, no summary, no position, random."""
+    rows = pick(frame, measurement=ERASURE, quantity="erased_accuracy", step=step, layer=layer, mode="refit")
+    if rows.empty:
+        raise NotMeasured(ERASURE, f"No rows of probes.erasure at step {whole(step)} and layer {whole(layer)}.")
+    own = {"measurement": "behaviour", "quantity": "accuracy", "mode": "teacher_forced", "control": ""}
+    intact = pick(frame, **own, step=step, law=[str(law) for law in rows["law"].unique()])
+    plain = pick(rows, control="")
+    return stack(
+        [
+            tidy(intact, INTACT, "length"),
+            tidy(pick(plain, target="output_summary"), NO_SUMMARY, "length"),
+            tidy(pick(plain, target="log_i"), NO_POSITION, "length"),
+            tidy(rows[(rows["control"] != "") & (rows["target"] == "output_summary")], CONTROL, "length"),
+        ]
+    )
+
+
+def _last_block(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows after the last block that was read."""
+    after = rows[rows["site"].astype(str).str.endswith("hook_resid_post")]
+    return after[after["layer"] == after["layer"].max()]
