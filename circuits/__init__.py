@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from circuits.ablation import ablation_statistics
+    from circuits.function import function_statistics
     from circuits.hardmax import Hardmax, HardmaxResult, hardmax_statistics
     from circuits.heads import head_statistics
     from circuits.interchange import interchange_statistics
@@ -17,12 +18,14 @@ if TYPE_CHECKING:
     from circuits.scores import attention_sample, score_inputs, scores_at, stream_scores
     from circuits.sparsity import sparsity_statistics
     from circuits.swaps import swap_statistics
+    from circuits.sweep import sweep_statistics
 
 __all__ = [
     "Hardmax",
     "HardmaxResult",
     "ablation_statistics",
     "attention_sample",
+    "function_statistics",
     "hardmax_statistics",
     "head_statistics",
     "interchange_statistics",
@@ -32,6 +35,7 @@ __all__ = [
     "sparsity_statistics",
     "stream_scores",
     "swap_statistics",
+    "sweep_statistics",
 ]
 
 _HOME = {
@@ -39,6 +43,7 @@ _HOME = {
     "HardmaxResult": "circuits.hardmax",
     "ablation_statistics": "circuits.ablation",
     "attention_sample": "circuits.scores",
+    "function_statistics": "circuits.function",
     "hardmax_statistics": "circuits.hardmax",
     "head_statistics": "circuits.heads",
     "interchange_statistics": "circuits.interchange",
@@ -48,6 +53,7 @@ _HOME = {
     "sparsity_statistics": "circuits.sparsity",
     "stream_scores": "circuits.scores",
     "swap_statistics": "circuits.swaps",
+    "sweep_statistics": "circuits.sweep",
 }
 
 

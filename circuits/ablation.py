@@ -65,7 +65,7 @@ class Ablation:
         modes: Sequence[Mode] = ("mean", "resample"),
         factors: Sequence[float] = (1, 4),
         matching: float = 0.2,
-        previous: float = 0.4,
+        previous: float = 0.1,
         resamples: int = 400,
     ) -> None:
         for mode in modes:

@@ -144,10 +144,15 @@ def agreement(
     batch: Batch,
 ) -> NDArray[np.float64]:
     """``[sequence]`` share of the asked suffix positions at which two outputs give the same answer; NaN if none is."""
-    same = task.correct(a, replace(batch, targets=b if task.real else b.argmax(-1)))
+    same = task.correct(a, ending(batch, a.shape[1], b if task.real else b.argmax(-1)))
     count = asked.sum(1).double()
     found: NDArray[np.float64] = ((same & asked).sum(1) / count.where(count > 0, torch.nan)).numpy(force=True)
     return found
+
+
+def ending(batch: Batch, count: int, targets: Tensor) -> Batch:
+    """The last ``count`` positions of a batch with other targets: what outputs at those positions are compared with."""
+    return replace(batch._map(lambda x: x[:, -count:]), targets=targets)
 
 
 def take(batch: Batch, rows: NDArray[np.int64]) -> Batch:

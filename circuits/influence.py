@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from circuits.edits import clean_pass, edited_pass, evaluation_ids
+from circuits.exchange import ending
 
 if TYPE_CHECKING:
     from workbench.models.protocol import HookedModel
@@ -113,7 +114,7 @@ def _loss(model: HookedModel, task: Task, batch: Batch, hidden: Bool[Tensor, "ba
     outputs = masked_outputs(model, batch, hidden)
     targets: Int[Tensor, "batch 1"] = batch.targets[:, -1:]
     found: NDArray[np.float64] = (
-        task.losses(outputs[:, None], replace(batch, targets=targets))[:, 0].double().numpy(force=True)
+        task.losses(outputs[:, None], ending(batch, 1, targets))[:, 0].double().numpy(force=True)
     )
     return found
 

@@ -92,7 +92,7 @@ class Ablator:
         self,
         heads: Sequence[Head] = (),
         mlps: Sequence[int] = (),
-        mode: Mode = "mean",
+        mode: str = "mean",
         rng: np.random.Generator | None = None,
     ) -> Answers:
         """Answers without some heads and the MLPs of some layers.
@@ -121,7 +121,7 @@ class Ablator:
             outputs.append(edited_pass(self.model, clean, edits)[0])
         return self._answers(outputs)
 
-    def _edit(self, name: str, mode: Mode, clean: Clean, shift: int, heads: Sequence[int] | None) -> Edit:
+    def _edit(self, name: str, mode: str, clean: Clean, shift: int, heads: Sequence[int] | None) -> Edit:
         def edit(value: Tensor) -> Tensor:
             if mode == "zero":
                 new = torch.zeros_like(value)

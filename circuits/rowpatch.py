@@ -8,7 +8,7 @@ carry the unit 1/K of their own length.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from circuits.edits import layer_of, pieces
-from circuits.exchange import NONE, Chosen, take
+from circuits.exchange import NONE, Chosen, ending, take
 from circuits.lastrow import SITES, LastRow, sites
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _judge(task: Task, mine: Batch, source: Batch, own: Tensor, theirs: Tensor, 
 
 def _right(task: Task, outputs: Tensor, targets: Tensor, batch: Batch) -> Flags:
     """Whether answers ``[sequence, out]`` are the given ones."""
-    right = task.correct(outputs[:, None], replace(batch, targets=targets[:, None]))
+    right = task.correct(outputs[:, None], ending(batch, 1, targets[:, None]))
     found: Flags = right[:, 0].numpy(force=True)
     return found
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from workbench.models.protocol import HookedModel
     from workbench.tasks.base import Batch
 
-BUDGET = 16 << 20
+BUDGET = 8 << 20
 """Bytes that a block may take: about what a processor's cache holds, since a block is read several times."""
 COPIES = 3
 """Score-sized arrays that live at once."""

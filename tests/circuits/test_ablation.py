@@ -51,11 +51,11 @@ def test_ablations_are_what_a_loop_over_hooks_makes(mode: str) -> None:
         with torch.no_grad():
             expected = model.run_with_hooks(batch.tokens, fwd_hooks=[(names[layer], hook)])
         loss = RIGHT.losses(expected, batch)[:, -1].numpy()
-        assert ablator.without([(layer, 1)], (), mode).loss == pytest.approx(loss, abs=1e-9)  # type: ignore[arg-type]
+        assert ablator.without([(layer, 1)], (), mode).loss == pytest.approx(loss, abs=1e-9)
     with torch.no_grad():
         expected = model.run_with_hooks(batch.tokens, fwd_hooks=[("blocks.1.hook_mlp_out", hook)])
     loss = RIGHT.losses(expected, batch)[:, -1].numpy()
-    assert ablator.without((), [1], mode).loss == pytest.approx(loss, abs=1e-9)  # type: ignore[arg-type]
+    assert ablator.without((), [1], mode).loss == pytest.approx(loss, abs=1e-9)
     assert ablator.clean().loss == pytest.approx(RIGHT.losses(logits, batch)[:, -1].numpy(), abs=1e-12)
 
 
@@ -66,7 +66,7 @@ def test_what_cannot_be_ablated_is_refused() -> None:
     with pytest.raises(ValueError, match="layer 5 of this model has no MLP"):
         ablator.without((), [5])
     with pytest.raises(ValueError, match="no ablation 'freeze'; there are zero, mean, resample"):
-        ablator.without([(0, 0)], (), "freeze")  # type: ignore[arg-type]
+        ablator.without([(0, 0)], (), "freeze")
     with pytest.raises(ValueError, match="nothing to ablate"):
         ablator.without()
 
@@ -156,7 +156,7 @@ def test_removing_one_circuit_leaves_the_other(task: str, make: Callable[..., Ho
         model.unembed.W_U.data = model.unembed.W_U[:, :8].clone()
         model.unembed.b_U.data = model.unembed.b_U[:8].clone()
     batch = sample(asked, 24)
-    rights = {c: float(np.mean(without_circuit(model, asked, batch, c).right)) for c in ("induction", "anti_induction")}  # type: ignore[arg-type]
+    rights = {c: float(np.mean(without_circuit(model, asked, batch, c).right)) for c in ("induction", "anti_induction")}
     assert float(Ablator(model, batch, asked).clean().right.mean()) == 1.0
     other = "anti_induction" if needs == "induction" else "induction"
     assert rights[needs] < 0.35
