@@ -5,9 +5,25 @@ python -m benchmarks.dashboard
 
 from __future__ import annotations
 
+import http.client
+import json
+import multiprocessing
+import re
 import shutil
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from benchmarks.table import Line
 from workbench.runs.folder import Run, find_runs
 from workbench.table.files import read_file, write_file
 from workbench.table.layout import table_path
@@ -16,6 +32,9 @@ from workbench.table.seal import sealed_json
 
 RUNS = 200
 GALLERY = Path(__file__).resolve().parent.parent / "checkpoints" / "gallery"
+READERS, SECONDS = 20, 12
+CONNECTIONS = 6
+"""Requests that a browser has under way at once."""
 RATES, WIDTHS = (3e-4, 1e-3, 3e-3, 1e-2), (16, 32, 64, 128, 256)
 
 
@@ -43,3 +62,219 @@ def _copy(original: Run, path: Path, number: int) -> int:
     own = {name: text for name, text in metadata.items() if name not in ("schema_version", "rows")}
     write_file(table_path(path), rows, own | {STATE: folder_state(path)})
     return int(rows.num_rows)
+
+
+# ---- the dashboard, in a process of its own --------------------------------------------------------
+def _serve(root: str, pipe: Connection) -> None:
+    import sys
+
+    from workbench.dashboard.create import create_app, quiet_server
+
+    app = create_app(Path(root))
+    server = quiet_server(app, "127.0.0.1", 0)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    wired = {
+        output: {
+            "inputs": [(one["id"], one["property"]) for one in made["inputs"]],
+            "state": [(one["id"], one["property"]) for one in made["state"]],
+        }
+        for output, made in app.callback_map.items()
+        if "callback" in made
+    }
+    pipe.send((server.server_port, wired))
+    while pipe.recv() == "memory":
+        status = Path("/proc/self/status").read_text()
+        peak = re.search(r"VmHWM:\s+(\d+)", status)
+        loaded = [name for name in ("torch", "transformer_lens") if name in sys.modules]
+        pipe.send((int(peak[1]) / 1024 if peak else 0.0, loaded))
+
+
+class Server:
+    """The dashboard over a folder: its address, what its callbacks listen to, its memory.
+
+    Args:
+        root: the data root.
+    """
+
+    def __init__(self, root: Path) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipe, far = context.Pipe()
+        self._process = context.Process(target=_serve, args=(str(root), far), daemon=True)
+        self._process.start()
+        self.port, self.wired = self._pipe.recv()
+
+    def memory(self) -> tuple[float, list[str]]:
+        """Highest memory in MiB (Linux), and which of torch and transformer_lens are loaded."""
+        self._pipe.send("memory")
+        found: tuple[float, list[str]] = self._pipe.recv()
+        return found
+
+    def close(self) -> None:
+        """End the process."""
+        self._pipe.send("end")
+        self._process.join(timeout=10)
+
+
+@contextmanager
+def served(root: Path) -> Iterator[Server]:
+    """A server as long as the block runs."""
+    server = Server(root)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+class Reader:
+    """One browser, without the painting: it knows the values on its page, and asks what a change asks for.
+
+    Args:
+        server: whom it asks.
+        search: the link it opens, below ``/run``.
+    """
+
+    def __init__(self, server: Server, search: str) -> None:
+        self._server, self._pool = server, ThreadPoolExecutor(CONNECTIONS)
+        self._own = threading.local()
+        self.values: dict[tuple[str, str], Any] = {
+            ("look", "data"): {"theme": "light", "size": 11},
+            ("view", "value"): "attention",
+        }
+        self.ids: set[Any] = set()
+        place = {"path": "/run", "search": search, "last": ""}
+        answer = self._post("..page.children...nav.children...here.data..", {("place", "data"): place}, "place.data")
+        self._gather(answer["response"]["page"]["children"])
+
+    def _gather(self, tree: Any) -> None:
+        """The values of all components of a page."""
+        for part in tree if isinstance(tree, list) else [tree]:
+            if isinstance(part, dict) and isinstance(part.get("props"), dict):
+                props = part["props"]
+                self.ids.add(props.get("id"))
+                for name in ("data", "value", "n_clicks", "n_intervals"):
+                    if "id" in props and name in props:
+                        self.values[props["id"], name] = props[name]
+                self._gather(props.get("children", []))
+
+    def move(self, store: str, value: Any) -> float:
+        """Change one store and have everything answered that listens to it; seconds until the last answer."""
+        self.values[store, "data"] = value
+        asked = [output for output, made in self._server.wired.items() if (store, "data") in made["inputs"]]
+        asked = [output for output in asked if self._known(output)]
+        start = time.perf_counter()
+        list(self._pool.map(lambda output: self._post(output, {}, f"{store}.data"), asked))
+        return time.perf_counter() - start
+
+    def _known(self, output: str) -> bool:
+        """Whether all that a callback reads and writes is on this page."""
+        wired, made = self._server.wired[output], _outputs(output)
+        written = {one["id"] for one in (made if isinstance(made, list) else [made])}
+        return written <= self.ids and all(one in self.values for one in wired["inputs"])
+
+    def _post(self, output: str, given: dict[tuple[str, str], Any], changed: str) -> Any:
+        wired = self._server.wired[output]
+        values = self.values | given
+
+        def listed(kind: str) -> list[dict[str, Any]]:
+            return [{"id": i, "property": p, "value": values.get((i, p))} for i, p in wired[kind]]
+
+        body = {"output": output, "outputs": _outputs(output), "inputs": listed("inputs"), "state": listed("state")}
+        text = json.dumps(body | {"changedPropIds": [changed]})
+        connection = getattr(self._own, "connection", None)
+        if connection is None:
+            connection = self._own.connection = http.client.HTTPConnection("127.0.0.1", self._server.port, timeout=60)
+        connection.request("POST", "/_dash-update-component", text, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        data = answer.read()
+        if answer.status not in (200, 204):
+            raise RuntimeError(f"{output}: {answer.status} {data[:200]!r}")
+        return json.loads(data) if data else None
+
+
+def _outputs(output: str) -> Any:
+    """The outputs of a callback in the form a browser sends them."""
+    names = output.strip(".").split("...") if output.startswith("..") else [output]
+    made = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in names]
+    return made if output.startswith("..") else made[0]
+
+
+def together(readers: Sequence[Reader], seconds: float) -> list[float]:
+    """All readers move a slider once a second, each at a time of its own; how long every move took."""
+    took: list[float] = []
+
+    def read(number: int, reader: Reader) -> None:
+        rng = np.random.default_rng(number)
+        scale = reader.values["scale", "data"]
+        begin = time.monotonic() + number / len(readers)
+        for second in range(int(seconds)):
+            time.sleep(max(0.0, begin + second - time.monotonic()))
+            store, places = (("step", "steps"), ("length", "lengths"))[second % 2]
+            took.append(reader.move(store, int(rng.choice(scale[places]))))
+
+    threads = [threading.Thread(target=read, args=pair) for pair in enumerate(readers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return took
+
+
+def measure() -> list[Line]:
+    with tempfile.TemporaryDirectory() as folder:
+        rows = build(Path(folder))
+        what = f"dashboard, {RUNS} runs, {rows / 1e6:.1f} million rows"
+        with served(Path(folder)) as server:
+            start = time.perf_counter()
+            first = _first_page(server)
+            seconds = time.perf_counter() - start
+            alone = Reader(server, "?run=run-000")
+            scale = alone.values["scale", "data"]
+            moves = [alone.move("step", step) for step in scale["steps"]]
+            moves += [alone.move("length", length) for length in scale["lengths"]]
+            readers = [Reader(server, f"?run=run-{number:03d}") for number in range(READERS)]
+            warm = together(readers, SECONDS)
+            memory, loaded = server.memory()
+    assert first > 0
+    assert not loaded, f"the dashboard loads {loaded}"
+    return [
+        Line(what, "s to the first page, from a cold start", seconds, 2.0, at_most=True),
+        Line(what, "ms in the server for a slider move, first time, median", 1e3 * statistics.median(moves), None),
+        Line(what, "ms in the server for a slider move, p95", 1e3 * float(np.quantile(moves, 0.95)), 150, at_most=True),
+        Line(
+            what,
+            f"ms, p95, {READERS} readers each moving once a second",
+            1e3 * float(np.quantile(warm, 0.95)),
+            150,
+            f"median {1e3 * statistics.median(warm):.0f} ms",
+            at_most=True,
+        ),
+        Line(what, "MiB of peak memory", memory, 1024, at_most=True),
+    ]
+
+
+def _first_page(server: Server) -> int:
+    """Ask for the first page as a browser does; its size in bytes."""
+    output = "..page.children...nav.children...here.data.."
+    body = {
+        "output": output,
+        "outputs": _outputs(output),
+        "inputs": [
+            {"id": "place", "property": "data", "value": {"path": "/", "search": "", "last": ""}},
+            {"id": "version", "property": "data", "value": None},
+        ],
+        "state": [{"id": "here", "property": "data", "value": None}],
+        "changedPropIds": ["place.data"],
+    }
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
+    connection.request("POST", "/_dash-update-component", json.dumps(body), {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    data = answer.read()
+    if answer.status != 200:
+        raise RuntimeError(f"the first page: {answer.status} {data[:300]!r}")
+    return len(data)
+
+
+if __name__ == "__main__":
+    from benchmarks.table import show
+
+    show(measure())

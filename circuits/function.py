@@ -27,7 +27,7 @@ from workbench.tasks.batch import TaskError
 
 if TYPE_CHECKING:
     from workbench.measure.measurement import Study
-    from workbench.models.config import ModelConfig
+    from workbench.models.config import Architecture
     from workbench.models.protocol import HookedModel
     from workbench.tasks.base import Batch, Task
 
@@ -91,7 +91,7 @@ class Function:
             sequences=32,
         )
 
-    def hooks(self, cfg: ModelConfig) -> list[str]:
+    def hooks(self, cfg: Architecture) -> list[str]:
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:

@@ -16,9 +16,9 @@ from workbench.dashboard.brief import Brief
 from workbench.runs.folder import Run, canonical
 from workbench.runs.log import read_log
 from workbench.table.errors import TableError
+from workbench.table.files import ENCODED
 from workbench.table.query import to_pandas
 from workbench.table.reading import read_run
-from workbench.table.schema import SCHEMA
 
 T = TypeVar("T")
 
@@ -63,12 +63,16 @@ class Kept:
 
 
 def read_frame(path: Path, name: str) -> pd.DataFrame:
-    """All rows of a run that count, under its name here; none where the folder has gone or cannot be read."""
+    """All rows of a run that count, under its name here; none where the folder has gone or cannot be read.
+
+    Text columns are categories: they repeat few values, and a figure asks for rows by them many times.
+    """
     try:
-        frame = to_pandas(read_run(path).rows.cast(SCHEMA))
+        rows = read_run(path).rows
     except (TableError, OSError):
-        frame = to_pandas(SCHEMA.empty_table())
-    frame["run"] = name
+        rows = ENCODED.empty_table()
+    frame = to_pandas(rows.unify_dictionaries())
+    frame["run"] = pd.Categorical([name] * len(frame), categories=[name])
     return frame
 
 

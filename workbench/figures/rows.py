@@ -98,7 +98,7 @@ def tidy(rows: pd.DataFrame, series: str | Sequence[str], along: str | Sequence[
         ValueError: if two rows of a series share a place, because a line through both would mean nothing.
     """
     keys = [along] if isinstance(along, str) else list(along)
-    made = rows.assign(series=series).sort_values(keys, kind="stable")[COLUMNS].reset_index(drop=True)
+    made = _plain(rows.assign(series=series).sort_values(keys, kind="stable")[COLUMNS].reset_index(drop=True))
     twice = made.duplicated(["series", *keys])
     if twice.any():
         first = made[twice].iloc[0]
@@ -106,6 +106,12 @@ def tidy(rows: pd.DataFrame, series: str | Sequence[str], along: str | Sequence[
         raise ValueError(f"two rows of {first['series']} at {place}; filter the frame so that one remains")
     drawn = made["status"].isin(DRAWN)
     return made.assign(**{c: made[c].astype("float64").where(drawn) for c in ("value", "low", "high")})
+
+
+def _plain(rows: pd.DataFrame) -> pd.DataFrame:
+    """Categories as the texts they stand for: few rows are left, and they are about to be put together with others."""
+    texts = {c: rows[c].astype(object) for c in rows if isinstance(rows[c].dtype, pd.CategoricalDtype)}
+    return rows.assign(**texts) if texts else rows
 
 
 def stack(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
