@@ -63,7 +63,8 @@ def test_the_run_page_has_every_panel_once(answers: Answers) -> None:
     found = ids(content)
     assert len(found) == len(set(found))
     assert {f"{panel.id}-panel" for panel in PANELS} | {"cursorbar"} <= set(found)
-    assert [link.children for link in nav] == ["Runs", "Run"]
+    assert [link.children for link in nav] == [page.name for page in pages()]
+    assert [link.children for link in nav if getattr(link, "aria-current", "")] == ["Run"]
     assert here == {"run": "majority-nope-s0", "title": "majority-nope-s0 · LengthLens", "waits": False}
 
 
@@ -77,7 +78,7 @@ def test_a_stale_link_is_said_on_the_page(answers: Answers) -> None:
     [
         ("/run", "?run=nothing", "names the run nothing"),
         ("/run", "", "names no run"),
-        ("/compare", "", "names the page /compare"),
+        ("/nowhere", "", "names the page /nowhere"),
     ],
 )
 def test_a_link_to_nowhere_shows_all_runs_and_says_so(answers: Answers, path: str, search: str, said: str) -> None:

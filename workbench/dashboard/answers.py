@@ -109,7 +109,7 @@ class Answers:
 
     def at(self, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> At:
         """Where a panel is asked; the key ``run2`` of a page's address names the run beside."""
-        return At(run, cursor, self.store.run(extras.get("run2", "")), extras)
+        return At(run, cursor, self.store.run(extras.get("run2", "")), self.store, extras)
 
     # ---- Run ---------------------------------------------------------------------------------------
     def panel(self, one: Panel, at: At, look: dict[str, Any], mode: str) -> tuple[Any, ...]:

@@ -141,12 +141,12 @@ def write(cursor: Cursor, run: RunLike, path: str = "/run", extras: Mapping[str,
         parts["view"] = cursor.view
     if cursor.sample != base.sample:
         parts["sample"] = str(cursor.sample)
-    return path + _query(parts | dict(extras or {}))
+    return path + query(parts | dict(extras or {}))
 
 
 def link(run: str, path: str = "/run") -> str:
     """The link that opens a run at its default cursor, on its own page or on another."""
-    return path + _query({"run": run})
+    return path + query({"run": run})
 
 
 def read_filters(search: str | None) -> tuple[Filters, list[Notice]]:
@@ -198,10 +198,11 @@ def write_filters(filters: Filters) -> str:
         "positions": filters.positions,
         "filter": filters.text,
     }
-    return "/" + _query({key: value for key, value in named.items() if value})
+    return "/" + query({key: value for key, value in named.items() if value})
 
 
-def _query(parts: dict[str, str]) -> str:
+def query(parts: Mapping[str, str]) -> str:
+    """A query string with its question mark, or nothing."""
     # Slashes in run names are legal in a query and stay readable.
     return "?" + "&".join(f"{k}={quote(v, safe='/')}" for k, v in parts.items()) if parts else ""
 

@@ -22,8 +22,15 @@ SCENT = (600, 20)
 """Size in which scent curves are drawn; they stretch to the slider."""
 
 
-def bar(run: RunView, cursor: Cursor, names: Sequence[str]) -> list[Any]:
-    """Children of the cursor bar."""
+def bar(run: RunView, cursor: Cursor, names: Sequence[str], pick: html.Div | None = None) -> list[Any]:
+    """Children of the cursor bar.
+
+    Args:
+        run: whose steps and lengths the sliders have.
+        cursor: where they stand.
+        names: of all runs.
+        pick: the first cell; None = a select of runs.
+    """
     lengths = run.lengths or (run.trained,)
     steps = run.steps or (0,)
     scale = {
@@ -37,23 +44,9 @@ def bar(run: RunView, cursor: Cursor, names: Sequence[str]) -> list[Any]:
     }
     return [
         dcc.Store(id="scale", data=scale),
-        html.Div(
-            [
-                html.Label("Run", htmlFor="run-select", className="caption"),
-                dmc.Select(
-                    id="run-select",
-                    data=[{"value": name, "label": name} for name in names],
-                    value=run.name,
-                    allowDeselect=False,
-                    rightSection=chevron(),
-                    searchable=True,
-                    size="sm",
-                    leftSection=glyph(verdict_at(run, cursor.step)),
-                    leftSectionPointerEvents="none",
-                    maxDropdownHeight=360,
-                    nothingFoundMessage="No run of that name",
-                ),
-            ],
+        pick
+        or html.Div(
+            [html.Label("Run", htmlFor="run-select", className="caption"), run_select(run, cursor, names)],
             className="cell pick",
         ),
         html.Div([_step_head(), _step_slider(run, cursor, steps)], className="cell"),
@@ -78,6 +71,23 @@ def bar(run: RunView, cursor: Cursor, names: Sequence[str]) -> list[Any]:
             className="cell pick",
         ),
     ]
+
+
+def run_select(run: RunView, cursor: Cursor, names: Sequence[str], ident: str = "run-select") -> dmc.Select:
+    """The select of a run, with the glyph of its verdict."""
+    return dmc.Select(
+        id=ident,
+        data=[{"value": name, "label": name} for name in names],
+        value=run.name,
+        allowDeselect=False,
+        rightSection=chevron(),
+        searchable=True,
+        size="sm",
+        leftSection=glyph(verdict_at(run, cursor.step)),
+        leftSectionPointerEvents="none",
+        maxDropdownHeight=360,
+        nothingFoundMessage="No run of that name",
+    )
 
 
 def verdict_at(run: RunView, step: int) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
 
 Content = Callable[["Answers", RunView, Cursor, Mapping[str, str]], list[Any]]
+Pick = Callable[[Mapping[str, str]], html.Div]
 Check = Callable[["Answers", RunView, Mapping[str, str]], tuple[dict[str, str], list[Notice]]]
 
 
@@ -41,11 +42,13 @@ class CursorPage(Page):
         content: what stands below the bar, for a run, a cursor and the extras.
         extras: further query keys and their defaults, which are left out of links.
         check: turns the extras of a link into valid ones, with a notice for each that was not.
+        pick: the bar's first cell; None = a select of runs.
     """
 
     content: Content = field(repr=False)
     extras: Mapping[str, str] = field(default_factory=dict)
     check: Check = field(default=accept_all, repr=False)
+    pick: Pick | None = field(default=None, repr=False)
     needs_run: bool = True
 
     def draw(self, answers: Answers, visit: Visit) -> Drawn:
@@ -57,7 +60,7 @@ class CursorPage(Page):
         content = [
             *stores(self, run, cursor, extras),
             html.Section(
-                bar(run, cursor, list(answers.store.runs())),
+                bar(run, cursor, list(answers.store.runs()), self.pick(extras) if self.pick else None),
                 id="cursorbar",
                 className="cursorbar",
                 role="region",
@@ -176,11 +179,15 @@ def _follow(app: Dash, answers: Answers) -> None:
         Input("run-version", "data"),
         State("run", "data"),
         *[State(part, "data") for part in PARTS],
+        State("extras", "data"),
+        State("link", "data"),
         prevent_initial_call=True,
     )
-    def grown(_: Any, run: str, step: int, length: int, head: str) -> Any:
+    def grown(_: Any, run: str, step: int, length: int, head: str, extras: Any, known: Any) -> Any:
         view, cursor = place(answers, run, step, length, head)
-        return bar(view, cursor, list(answers.store.runs()))
+        page = page_at(known["path"])
+        assert isinstance(page, CursorPage)
+        return bar(view, cursor, list(answers.store.runs()), page.pick(extras) if page.pick else None)
 
     @app.callback(Output("run-select", "leftSection"), Input("step", "data"), State("run", "data"))
     def marked(step: int, run: str) -> Any:

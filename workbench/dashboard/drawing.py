@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -18,6 +18,9 @@ import plotly.graph_objects as go
 from workbench import figures
 from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.runview import RunView
+
+if TYPE_CHECKING:
+    from workbench.dashboard.store import Store
 
 BASE_SIZE = 11
 """Type size the figures' margins are made for."""
@@ -37,12 +40,14 @@ class At:
         run: A.
         cursor: in A.
         other: B, or None.
+        store: all runs, for panels about more than two.
         extras: what else the page's address says.
     """
 
     run: RunView
     cursor: Cursor
     other: RunView | None = None
+    store: Store | None = None
     extras: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -52,18 +57,22 @@ class At:
         step = nearest_earlier(b.steps, self.cursor.step)
         length = nearest_earlier(b.lengths, self.cursor.length)
         layer, head = min(self.cursor.layer, b.n_layers - 1), min(self.cursor.head, b.n_heads - 1)
-        return At(b, replace(self.cursor, run=b.name, step=step, length=length, layer=layer, head=head), self.run)
+        cursor = replace(self.cursor, run=b.name, step=step, length=length, layer=layer, head=head)
+        return At(b, cursor, self.run, self.store, self.extras)
 
     @property
     def values(self) -> dict[str, Any]:
         """What a figure function may be given of this place."""
         beside = self.other.brief.chance if self.other is not None else 1.0
+        in_b = self.beside.cursor if self.other is not None else self.cursor
         return {
             "trained": self.run.trained,
             "step": self.cursor.step,
             "length": self.cursor.length,
             "layer": self.cursor.layer,
             "head": self.cursor.head,
+            "step_b": in_b.step,
+            "length_b": in_b.length,
             "floor": min(self.run.brief.chance, beside),
         }
 
@@ -127,6 +136,7 @@ class Panel:
         form: a plot, or a grid of buttons, one per head.
         side: which run of Compare it is about: ``a``, or ``b``, the one beside.
         settings: further arguments of the figure.
+        read: what it is drawn from, where that is none of :data:`SOURCES`.
     """
 
     id: str
@@ -143,6 +153,7 @@ class Panel:
     form: Literal["graph", "heads"] = "graph"
     side: Literal["a", "b"] = "a"
     settings: Mapping[str, Any] = field(default_factory=dict)
+    read: Callable[[At], tuple[Source, ...]] | None = field(default=None, repr=False)
 
     def place(self, at: At) -> At:
         """Where it looks: at A or at B."""
@@ -150,7 +161,7 @@ class Panel:
 
     def sources(self, at: At) -> tuple[Source, ...]:
         """What the figure is drawn from."""
-        return SOURCES[self.source](self.place(at))
+        return (self.read or SOURCES[self.source])(self.place(at))
 
     def arguments(self, at: At) -> dict[str, Any]:
         """Keywords of the figure function there."""

@@ -31,8 +31,8 @@ def cells(panel: Panel, at: At, theme: str) -> tuple[list[Any], dict[str, str], 
         NotMeasured: without rows at the cursor.
     """
     place = panel.place(at)
-    where = {"step": place.cursor.step, "length": place.cursor.length}
     frames = [source.frame for source in panel.sources(at)]
+    where = {name: value for name, value in panel.arguments(at).items() if name not in ("layer", "head")}
     grid = (figures.head_grid if len(frames) == 1 else figures.head_grid_difference)(*frames, **where)
     chosen = (place.cursor.layer, place.cursor.head)
     heads = sorted({int(h) for h in grid["head"]})

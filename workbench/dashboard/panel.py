@@ -50,14 +50,18 @@ _SHOWN = (
 
 def shell(panel: Panel, specs: Mapping[str, Any]) -> html.Section:
     """A panel with its graph, before anything is drawn."""
-    graph = dcc.Graph(id=f"{panel.id}-graph", config=CONFIG, figure=BLANK, className="graph", responsive=True)
-    body = [
-        html.Figure(graph, id=f"{panel.id}-figure", role="img"),
+    return frame(panel.id, panel.title, definition(panel, specs), graph_body(panel.id), name=spoken(panel))
+
+
+def graph_body(ident: str) -> list[Any]:
+    """A plot, with the lines and dots that the browser draws over it."""
+    graph = dcc.Graph(id=f"{ident}-graph", config=CONFIG, figure=BLANK, className="graph", responsive=True)
+    return [
+        html.Figure(graph, id=f"{ident}-figure", role="img"),
         html.Div(className="line line-x"),
         html.Div(className="line line-y"),
-        html.Div(id=f"{panel.id}-dots", className="dots"),
+        html.Div(id=f"{ident}-dots", className="dots"),
     ]
-    return frame(panel.id, panel.title, definition(panel, specs), body, name=spoken(panel))
 
 
 def frame(
@@ -125,15 +129,25 @@ def definition(panel: Panel, specs: Mapping[str, Any]) -> list[Any]:
     for name in panel.quantities:
         if name in known:
             quantity = known[name]
-            lines.append(html.P([html.Strong(name.replace("_", " ")), ": ", quantity["definition"], _range(quantity)]))
+            lines.append(html.P([html.Strong(name.replace("_", " ")), ": ", quantity["definition"], _said(quantity)]))
     return [*lines, html.P(panel.about)]
 
 
-def _range(quantity: Mapping[str, Any]) -> str:
+def _said(quantity: Mapping[str, Any]) -> str:
+    span = span_of(quantity)
+    return f" ({span})." if span else ""
+
+
+def span_of(quantity: Mapping[str, Any]) -> str:
+    """Unit and range of a quantity, in a few words; empty where it has neither."""
     low, high, unit = quantity.get("low"), quantity.get("high"), quantity.get("unit", "")
-    if low is None or high is None:
-        return f" In {unit}." if unit and unit not in ("label", "share") else ""
-    return f" From {low:g} to {high:g}."
+    named = "" if unit in ("", "label") else unit
+    if low is None and high is None:
+        return named
+    limits = (
+        f"{low:g} to {high:g}" if None not in (low, high) else f"{low:g} or more" if high is None else f"up to {high:g}"
+    )
+    return f"{named}, {limits}" if named else limits
 
 
 def explain(title: str, about: Sequence[Any]) -> dmc.Tooltip:
@@ -158,16 +172,24 @@ def explain(title: str, about: Sequence[Any]) -> dmc.Tooltip:
 _ACTIONS = {
     "table": ("Data as table", "T"),
     "csv": ("CSV", ""),
+    "parquet": ("Parquet", ""),
     "png": ("PNG, 2\u00d7", ""),
     "svg": ("SVG", ""),
     "snippet": ("Python snippet", ""),
+    "panel-link": ("Link to these data", ""),
 }
+
+_GROUPS = {"Data": ("table", "csv", "parquet"), "Picture": ("png", "svg"), "Notebook": ("snippet", "panel-link")}
 
 
 def menu(ident: str, title: str) -> dmc.Menu:
     """The menu of a panel. What an item does is found by its ``data-action`` (assets/actions.js)."""
     items: list[Any] = []
-    for group, names in (("Data", ("table", "csv")), ("Picture", ("png", "svg")), ("Notebook", ("snippet",))):
+    for group, names in (
+        ("Data", ("table", "csv", "parquet")),
+        ("Picture", ("png", "svg")),
+        ("Notebook", ("snippet", "panel-link")),
+    ):
         items.append(dmc.MenuLabel(group))
         for name in names:
             text, key = _ACTIONS[name]
@@ -225,10 +247,19 @@ def as_table(data: pd.DataFrame, title: str) -> html.Table:
     columns = [c for c in _SHOWN if c in data and data[c].replace("", pd.NA).notna().any()]
     if "status" in columns and (data["status"] == "ok").all():
         columns.remove("status")
+    return _table(data, columns, title)
+
+
+def plain_table(data: pd.DataFrame, title: str) -> html.Table:
+    """Any frame as an HTML table, all its columns."""
+    return _table(data, list(data.columns), title)
+
+
+def _table(data: pd.DataFrame, columns: Sequence[str], title: str) -> html.Table:
     head = html.Thead(html.Tr([html.Th(_column(c), scope="col", className=_align(c)) for c in columns]))
     rows = [
         html.Tr([html.Td(_cell(c, row[c]), className=_align(c)) for c in columns])
-        for row in data.head(TABLE_ROWS)[columns].to_dict("records")
+        for row in data.head(TABLE_ROWS)[list(columns)].to_dict("records")
     ]
     more = len(data) - TABLE_ROWS
     note = f"{title}: {len(data):,} rows" + (f"; the CSV has {more:,} more than shown" if more > 0 else "")

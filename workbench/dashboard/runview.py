@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar, cast
 import pandas as pd
 
 from workbench.dashboard.brief import Brief
-from workbench.runs.folder import Run
+from workbench.runs.folder import Run, canonical
 from workbench.runs.log import read_log
 from workbench.table.errors import TableError
 from workbench.table.query import to_pandas
@@ -188,6 +188,11 @@ class RunView:
     def log(self) -> pd.DataFrame:
         """Loss and accuracies as training went, see :func:`workbench.runs.log.read_log`."""
         return self.memo(("log", self.log_signature), lambda: read_log(self.path))
+
+    @cached_property
+    def family(self) -> str:
+        """Equal for runs that differ in nothing but their seeds."""
+        return canonical({part: self.config.get(part) for part in ("task", "model", "training")})
 
     @property
     def shown_path(self) -> str:

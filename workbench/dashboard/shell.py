@@ -174,7 +174,7 @@ def layout(roots: Sequence[Path]) -> dmc.MantineProvider:
 
 
 def nav(pages: Sequence[Page], shown: Page, run: str | None) -> list[html.A]:
-    """The pages there are; those about one run lead to ``run``, and are absent while there is none.
+    """The pages there are; those about one run lead to ``run``; while there is none, only the first is listed.
 
     A link to a page under the cursor bar carries the cursor along (``data-carry``, see ``assets/actions.js``).
     """
@@ -187,8 +187,7 @@ def nav(pages: Sequence[Page], shown: Page, run: str | None) -> list[html.A]:
             **({"data-carry": "1"} if page.needs_run else {}),
             **{"data-nav": "1"},
         )
-        for page in pages
-        if run is not None or not page.needs_run
+        for page in pages[: None if run is not None else 1]
     ]
 
 

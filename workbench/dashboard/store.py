@@ -20,7 +20,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from workbench.dashboard.brief import make_brief
+from workbench.dashboard.brief import Rows, make_brief
 from workbench.dashboard.runview import Cache, Kept, RunView
 from workbench.dashboard.runview import shown as shown
 from workbench.runs.folder import Run, RunError

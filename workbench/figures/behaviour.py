@@ -50,6 +50,7 @@ def accuracy_heatmap(
     *,
     trained: float,
     law: str = "matched",
+    floor: float | None = None,
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
@@ -60,6 +61,7 @@ def accuracy_heatmap(
         frame: rows of one run.
         trained: N, the longest prefix length seen in training.
         law: matched or challenge.
+        floor: where the colours start, for runs side by side; None = at the lowest chance level.
         theme: light or dark.
         size: base text size, pixels.
         cursor: draws the cursor lines at ``step`` and ``length``.
@@ -68,7 +70,7 @@ def accuracy_heatmap(
         NotMeasured: without accuracies of that law.
     """
     data = accuracy_heatmap_data(frame, law=law)
-    chance = _lowest_chance(frame, [law])
+    chance = _lowest_chance(frame, [law]) if floor is None else floor
     steps, lengths = (sorted(data[c].astype(int).unique()) for c in ("step", "length"))
     x_axis = step_axis(cells(frame, "step"))
     y_axis = length_axis(cells(frame, "length"), trained, theme, PLOT_HEIGHT, vertical=True)

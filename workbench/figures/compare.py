@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,9 @@ from numpy.typing import NDArray
 
 from workbench.figures.behaviour import accuracy_heatmap_data, nearest
 from workbench.figures.errors import NotMeasured
-from workbench.figures.headgrid import head_grid
+from workbench.figures.headgrid import draw_grid, head_grid
 from workbench.figures.heatmap import add_heatmap, add_heatmap_cursor, add_training_edge, grid_of
-from workbench.figures.labels import Piece, interval, proportion, sample_size, signed, whole
+from workbench.figures.labels import Piece, head_name, interval, proportion, sample_size, signed, whole
 from workbench.figures.marks import (
     Cursor,
     add_cursor,
@@ -26,7 +27,7 @@ from workbench.figures.marks import (
     said,
     span_meta,
 )
-from workbench.figures.mechanism import SHARES, scale_of
+from workbench.figures.mechanism import SHARES, scale_of, title_of
 from workbench.figures.representation import CONCEPTS, decodability_over_length_data
 from workbench.figures.rows import COLUMNS, cells, run_name, series_of, smallest_n
 from workbench.figures.template import (
@@ -38,7 +39,7 @@ from workbench.figures.template import (
     u_length,
     u_step,
 )
-from workbench.figures.tokens import DIFFERENCE, TOKENS, Theme
+from workbench.figures.tokens import DIFFERENCE, TOKENS, Theme, difference_colours
 
 
 def difference(a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
@@ -132,17 +133,28 @@ def decodability_difference(
     *,
     trained: float,
     step: int,
+    step_b: int | None = None,
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
 ) -> go.Figure:
     """Decodability of A minus that of B over prefix length, each at its last layer.
 
+    Args:
+        frame_a: rows of A.
+        frame_b: rows of B.
+        trained: N of A.
+        step: training step of A.
+        step_b: training step of B; None = the same.
+        theme: light or dark.
+        size: base text size, pixels.
+        cursor: draws the cursor line at ``length``.
+
     Raises:
-        NotMeasured: if one has no probe rows at that step, or the two share no length.
+        NotMeasured: if one has no probe rows at its step, or the two share no length.
     """
     t = TOKENS[theme]
-    data = decodability_difference_data(frame_a, frame_b, step=step)
+    data = decodability_difference_data(frame_a, frame_b, step=step, step_b=step_b)
     x_axis = length_axis(_both(frame_a, frame_b, "length"), trained, theme)
     y_range = (-1.08, 1.08)
     n = smallest_n(data)
@@ -156,7 +168,7 @@ def decodability_difference(
         yaxis={"range": list(y_range), "tickvals": [-1, 0, 1], "ticktext": ["\u22121", "0", "+1"]},
         meta={
             "title": "Decodability, A \u2212 B",
-            "slice": f"95 % CI of the difference · n {whole(n)}",
+            "slice": f"95 % CI of the difference · n {whole(n)}" + _apart(step, step_b),
             "alt": f"Decodability of A minus that of B over prefix length at step {whole(step)}: "
             + "; ".join(f"{c} {said(parts[c], 'length', [nearest(lengths, trained), max(lengths)])}" for c in parts),
             "x": span_meta("length", x_axis),
@@ -205,11 +217,19 @@ def _sides(figure: go.Figure, points: list[tuple[float, float]], theme: Theme, s
         )
 
 
-def decodability_difference_data(frame_a: pd.DataFrame, frame_b: pd.DataFrame, *, step: int) -> pd.DataFrame:
+def _apart(step: int, step_b: int | None) -> str:
+    """Says so where B is shown at another step than A."""
+    return "" if step_b in (None, step) else f" · B at step {whole(step_b or 0)}"
+
+
+def decodability_difference_data(
+    frame_a: pd.DataFrame, frame_b: pd.DataFrame, *, step: int, step_b: int | None = None
+) -> pd.DataFrame:
     """The rows of :func:`decodability_difference`: series summary and position (transfer)."""
-    a, b = (decodability_over_length_data(f, step=step) for f in (frame_a, frame_b))
+    a = decodability_over_length_data(frame_a, step=step)
+    b = decodability_over_length_data(frame_b, step=step if step_b is None else step_b)
     # the last layers of two models of different depth correspond, though their numbers do not
-    b = b.assign(layer=a["layer"].iloc[0])
+    b = b.assign(layer=a["layer"].iloc[0], step=step)
     keep = list(CONCEPTS)
     return _shared(a[a["series"].isin(keep)], b[b["series"].isin(keep)], "probes.summary")
 
@@ -221,15 +241,19 @@ def head_grid_difference(
     quantity: str = "hardmax_distance",
     step: int,
     length: int,
+    step_b: int | None = None,
+    length_b: int | None = None,
 ) -> pd.DataFrame:
-    """A - B of two head grids, for the heads both have.
+    """A - B of two head grids, for the heads both have; ``step_b`` and ``length_b`` where B is looked at elsewhere.
 
     Returns:
         columns layer, head, value, text (signed), and ``share``, the difference as a share of the
         quantity's range, -1 to 1, for :func:`workbench.figures.tokens.difference_colours`; and both runs'
         curves as ``curve_a``, ``curve_b``.
     """
-    a, b = (head_grid(f, quantity=quantity, step=step, length=length) for f in (frame_a, frame_b))
+    a = head_grid(frame_a, quantity=quantity, step=step, length=length)
+    at_b = {"step": step if step_b is None else step_b, "length": length if length_b is None else length_b}
+    b = head_grid(frame_b, quantity=quantity, **at_b)
     both = a.merge(b, on=["layer", "head"], suffixes=("_a", "_b"))
     value = both["value_a"] - both["value_b"]
     span = 1.0
@@ -247,6 +271,66 @@ def head_grid_difference(
             "curve_b": both["curve_b"],
         }
     )
+
+
+def head_grid_difference_figure(
+    frame_a: pd.DataFrame,
+    frame_b: pd.DataFrame,
+    *,
+    quantity: str = "hardmax_distance",
+    step: int,
+    length: int,
+    step_b: int | None = None,
+    length_b: int | None = None,
+    layer: int | None = None,
+    head: int | None = None,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> go.Figure:
+    """A - B of two head grids as a figure, for notebooks and export; the named head is outlined.
+
+    ``cursor`` is taken for uniformity; the figure is at the cursor already.
+
+    Raises:
+        NotMeasured: if one has no rows there.
+    """
+    where: dict[str, Any] = {"step": step, "length": length, "step_b": step_b, "length_b": length_b}
+    data = head_grid_difference_figure_data(frame_a, frame_b, quantity=quantity, **where)
+    named = [head_name(int(row["layer"]), int(row["head"])) for _, row in data.iterrows()]
+    meta = {
+        "title": f"{title_of(quantity)} by head, A \u2212 B",
+        "slice": "same layer and head" + _apart(step, step_b),
+        "alt": f"{title_of(quantity)} of A minus that of B, every head at step {whole(step)} and length "
+        f"{whole(length)}: " + ", ".join(f"{name} {text}" for name, text in zip(named, data["text"], strict=True)),
+        "n": None,
+    }
+    return draw_grid(
+        data,
+        [f"{name}<br><b>{text}</b>" for name, text in zip(named, data["text"], strict=True)],
+        lambda share: difference_colours(share, theme),
+        meta,
+        f"{run_name(frame_a)} {run_name(frame_b)}/{quantity}_by_head",
+        chosen=(layer, head),
+        theme=theme,
+        size=size,
+    )
+
+
+def head_grid_difference_figure_data(
+    frame_a: pd.DataFrame,
+    frame_b: pd.DataFrame,
+    *,
+    quantity: str = "hardmax_distance",
+    step: int,
+    length: int,
+    step_b: int | None = None,
+    length_b: int | None = None,
+) -> pd.DataFrame:
+    """The cells of :func:`head_grid_difference_figure`: :func:`head_grid_difference` without the curves."""
+    where: dict[str, Any] = {"step": step, "length": length, "step_b": step_b, "length_b": length_b}
+    found = head_grid_difference(frame_a, frame_b, quantity=quantity, **where)
+    return found.drop(columns=["curve_a", "curve_b"])
 
 
 def compare_sentence(difference: pd.DataFrame) -> list[Piece]:
@@ -270,13 +354,18 @@ def compare_sentence(difference: pd.DataFrame) -> list[Piece]:
     higher = "A" if last["value"] > 0 else "B"
     sign = 1 if last["value"] > 0 else -1
     low, high = sorted((sign * float(last["low"]), sign * float(last["high"])))
-    where = "on" if last["length"] == lengths[-1] else f"to {whole(float(last['length']))}"
-    lead = f"Equal up to length {whole(lengths[start - 1])}; from" if start and all(equal[:start]) else "From"
+    single = lengths[start] == last["length"]
+    where = "" if single else " on" if last["length"] == lengths[-1] else f" to {whole(float(last['length']))}"
+    lead = f"Equal up to length {whole(lengths[start - 1])}; " if start and all(equal[:start]) else ""
+    at = "at" if single else "from"
     return [
-        (f"{lead} length {whole(lengths[start])} {where} {higher} is higher by ", "plain"),
+        (
+            f"{lead}{at if lead else at.capitalize()} length {whole(lengths[start])}{where} {higher} is higher by ",
+            "plain",
+        ),
         (proportion(abs(float(last["value"]))), "plain"),
         (f" {interval(low, high)}", "muted"),
-        (f" at {whole(float(last['length']))}.", "plain"),
+        ("." if single else f" at {whole(float(last['length']))}.", "plain"),
     ]
 
 

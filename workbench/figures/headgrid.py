@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -76,10 +78,59 @@ def head_grid_figure(
     Raises:
         NotMeasured: without rows of that quantity there.
     """
-    t = TOKENS[theme]
     data = head_grid_figure_data(frame, quantity=quantity, step=step, length=length)
-    layers, heads = (sorted(int(v) for v in data[c].unique()) for c in ("layer", "head"))
     n = smallest_n(data)
+    texts = []
+    for _, row in data.iterrows():
+        limits = f" [{proportion(row['low'], 3)}, {proportion(row['high'], 3)}]" if not pd.isna(row["low"]) else ""
+        counted = "" if pd.isna(row["n"]) else f" · n {whole(float(row['n']))}"
+        note = f"<br>{row['status']}: {row['note']}" if row["status"] != "ok" else ""
+        place = head_name(int(row["layer"]), int(row["head"]))
+        texts.append(f"{place}<br><b>{row['text']}</b>{limits}{counted}{note}")
+    meta = {
+        "title": f"{title_of(quantity)} by head",
+        "slice": sample_size(n),
+        "alt": f"{title_of(quantity)} of every head at step {whole(step)} and length {whole(length)}: "
+        + ", ".join(f"{head_name(int(r['layer']), int(r['head']))} {r['text']}" for _, r in data.iterrows()),
+        "n": n,
+    }
+    return draw_grid(
+        data,
+        texts,
+        lambda share: cell_colours(share, theme),
+        meta,
+        f"{run_name(frame)}/{quantity}_by_head",
+        chosen=(layer, head),
+        theme=theme,
+        size=size,
+    )
+
+
+def draw_grid(
+    data: pd.DataFrame,
+    texts: Sequence[str],
+    colours: Callable[[float], tuple[str, str]],
+    meta: Mapping[str, Any],
+    uirevision: str,
+    *,
+    chosen: tuple[int | None, int | None],
+    theme: Theme,
+    size: int,
+) -> go.Figure:
+    """Cells of layer x head with their texts.
+
+    Args:
+        data: columns layer, head, text and share (NaN = undefined).
+        texts: tooltip of each row.
+        colours: share to fill and text colour.
+        meta: what the panel around it wants to know.
+        uirevision: of the figure.
+        chosen: layer and head of the outlined cell.
+        theme: light or dark.
+        size: base text size, pixels.
+    """
+    t = TOKENS[theme]
+    layers, heads = (sorted(int(v) for v in data[c].unique()) for c in ("layer", "head"))
     figure = blank(
         theme,
         size,
@@ -98,22 +149,15 @@ def head_grid_figure(
             "ticktext": [f"layer {v}" for v in layers],
             "showgrid": False,
         },
-        meta={
-            "title": f"{title_of(quantity)} by head",
-            "slice": sample_size(n),
-            "alt": f"{title_of(quantity)} of every head at step {whole(step)} and length {whole(length)}: "
-            + ", ".join(f"{head_name(int(r['layer']), int(r['head']))} {r['text']}" for _, r in data.iterrows()),
-            "x": {"kind": "head", "low": -0.5, "high": len(heads) - 0.5},
-            "n": n,
-        },
-        uirevision=f"{run_name(frame)}/{quantity}_by_head",
+        meta={**meta, "x": {"kind": "head", "low": -0.5, "high": len(heads) - 0.5}},
+        uirevision=uirevision,
     )
-    xs, ys, texts = [], [], []
+    xs, ys = [], []
     for _, row in data.iterrows():
         x, y = heads.index(int(row["head"])), layers.index(int(row["layer"]))
         known = not math.isnan(row["share"])
-        fill, ink = cell_colours(row["share"], theme) if known else (t["sunken"], t["ink3"])
-        chosen = (row["layer"], row["head"]) == (layer, head)
+        fill, ink = colours(row["share"]) if known else (t["sunken"], t["ink3"])
+        outlined = (row["layer"], row["head"]) == chosen
         figure.add_shape(
             type="rect",
             x0=x - 0.46,
@@ -121,24 +165,19 @@ def head_grid_figure(
             y0=y - 0.46,
             y1=y + 0.46,
             fillcolor=fill,
-            line={"color": t["ink"], "width": 2 if chosen else 0},
+            line={"color": t["ink"], "width": 2 if outlined else 0},
             name="cell",
         )
         if len(data) <= _MOST_TEXT_CELLS:
             figure.add_annotation(x=x, y=y, text=row["text"], font={"color": ink, "size": size, "weight": 600})
         xs.append(x)
         ys.append(y)
-        limits = f" [{proportion(row['low'], 3)}, {proportion(row['high'], 3)}]" if not pd.isna(row["low"]) else ""
-        counted = "" if pd.isna(row["n"]) else f" · n {whole(float(row['n']))}"
-        note = f"<br>{row['status']}: {row['note']}" if row["status"] != "ok" else ""
-        place = head_name(int(row["layer"]), int(row["head"]))
-        texts.append(f"{place}<br><b>{row['text']}</b>{limits}{counted}{note}")
     figure.add_scatter(
         x=xs,
         y=ys,
         mode="markers",
         marker={"size": 28, "opacity": 0},
-        hovertext=texts,
+        hovertext=list(texts),
         hoverinfo="text",
         name="heads",
     )

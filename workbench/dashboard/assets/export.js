@@ -53,11 +53,11 @@
 
   lens.export = async function (kind, id) {
     try {
-      if (kind === "csv") {
-        const answer = await fetched(address(id, "csv"));
+      if (kind === "csv" || kind === "parquet") {
+        const answer = await fetched(address(id, kind));
         const name = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition") || "");
-        save(URL.createObjectURL(await answer.blob()), name ? name[1] : id + ".csv");
-        lens.toast("CSV saved");
+        save(URL.createObjectURL(await answer.blob()), name ? name[1] : id + "." + kind);
+        lens.toast(kind === "csv" ? "CSV saved" : "Parquet saved");
       } else if (kind === "svg") {
         const { text, made } = await svg(id);
         save(URL.createObjectURL(new Blob([text], { type: "image/svg+xml" })), made.file + ".svg");
@@ -68,6 +68,8 @@
         lens.toast("PNG saved");
       } else if (kind === "snippet") {
         await lens.copy(await (await fetched(address(id, "py"))).text(), "Python snippet copied");
+      } else if (kind === "panel-link") {
+        await lens.copy(location.origin + "/data/" + id + ".csv" + location.search, "Link to these data copied");
       }
     } catch (error) {
       lens.toast(error.message || "Nothing to export");

@@ -1,0 +1,287 @@
+"""The Compare page: A, B and their difference at one cursor, or all seeds of both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dash import Dash, Input, Output, State, html
+
+from workbench.dashboard import headgrid, panel, wiring, words
+from workbench.dashboard.cursor import Cursor, Notice
+from workbench.dashboard.cursorbar import run_select, verdict_at
+from workbench.dashboard.cursorpage import CursorPage
+from workbench.dashboard.drawing import At, Panel, Source
+from workbench.dashboard.runview import RunView
+from workbench.dashboard.shell import chip, icon
+from workbench.dashboard.wiring import browser, place
+from workbench.figures.behaviour import accuracy_over_length_data
+from workbench.figures.compare import compare_sentence, difference
+from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import whole
+from workbench.figures.rows import pick as rows_where
+from workbench.figures.seeds import SHOWN
+
+if TYPE_CHECKING:
+    from workbench.dashboard.answers import Answers
+
+BADGES = {"a": "A", "b": "B", "d": "A \u2212 B"}
+TITLES = {
+    "accuracy": ("Accuracy", "Same colour range in A and B."),
+    "decodability": ("Decodability", "Summary and position, over length."),
+    "heads": ("Hardmax distance", "By head, at the cursor."),
+    "seeds-accuracy": ("Accuracy", "Every seed of A, of B, and their medians."),
+    "seeds-summary": ("Summary", "Decodability in the last layer, one code for all lengths."),
+    "seeds-position": ("Position", "Decodability in the last layer, refitted at each length."),
+}
+_RANGE = "Faint: one line per seed. Strong: their median; the band runs from the lowest to the highest seed."
+_DIFFERENCE = (
+    "A \u2212 B where both were measured. The interval is the square-and-add one, from the two intervals, which takes "
+    "the runs as independent. "
+)
+
+
+def seeds_of(run: RunView, at: At) -> list[RunView]:
+    """All runs that differ from a run in nothing but their seeds, itself included."""
+    runs = at.store.runs().values() if at.store is not None else [run]
+    return [one for one in runs if one.family == run.family and one.measured]
+
+
+def _seeds(run: RunView, at: At, shown: str, name: str) -> Source:
+    """One quantity's rows of all seeds of a run."""
+    assert at.store is not None
+    where = SHOWN[shown]
+    names = [one.name for one in seeds_of(run, at)]
+    frame = at.store.across(**where)
+    frame = frame[frame["run"].isin(names)]
+    given = "".join(f", {key}={value!r}" for key, value in where.items())
+    code = f'Table.load("{run.root.as_posix()}").frame(run={names!r}{given})'
+    return Source(frame, " ".join(one.signature for one in seeds_of(run, at)), name, code)
+
+
+def _panels() -> tuple[Panel, ...]:
+    made: list[Panel] = []
+
+    def three(row: str, figure: str, other: str, takes: tuple[str, ...], needs: tuple[str, ...], **more: Any) -> None:
+        title = TITLES[row][0]
+        for side in ("a", "b"):
+            made.append(
+                Panel(f"cmp-{row}-{side}", row, side, title, figure, takes, needs, side=side, **more)  # type: ignore[arg-type]
+            )
+        about = _DIFFERENCE + str(more.pop("about"))
+        also = tuple(f"{name}_b" for name in takes if name in ("step", "length"))
+        takes = tuple(name for name in takes if name != "floor") + also
+        made.append(
+            Panel(
+                f"cmp-{row}-d",
+                row,
+                "d",
+                f"{title}, A \u2212 B",
+                other,
+                takes,
+                needs,
+                about=about,
+                source="both",
+                **more,
+            )
+        )
+
+    three(
+        "accuracy",
+        "accuracy_heatmap",
+        "accuracy_difference",
+        ("trained", "floor"),
+        (),
+        measurement="behaviour",
+        quantities=("accuracy",),
+        about="Every checkpoint and prefix length; below the dashed line, trained lengths.",
+    )
+    three(
+        "decodability",
+        "decodability_over_length",
+        "decodability_difference",
+        ("trained", "step"),
+        ("step",),
+        measurement="probes.summary",
+        quantities=("summary_decodability", "position_decodability"),
+        about="Solid summary: one probe fitted at trained lengths and then frozen; dotted: refitted at each length.",
+    )
+    three(
+        "heads",
+        "head_grid_figure",
+        "head_grid_difference_figure",
+        ("step", "length", "layer", "head"),
+        ("step", "length", "head"),
+        measurement="circuits.hardmax",
+        quantities=("hardmax_distance",),
+        about="One cell per head; the small line runs over prefix length.",
+        form="heads",
+    )
+    return tuple(made)
+
+
+def _seed_panels() -> tuple[Panel, ...]:
+    made: list[Panel] = []
+    for shown in SHOWN:
+        row = f"seeds-{shown}"
+        for side in ("a", "b", "d"):
+            both = side == "d"
+
+            def read(at: At, shown: str = shown, both: bool = both) -> tuple[Source, ...]:
+                if not both:
+                    return (_seeds(at.run, at, shown, "frame"),)
+                return _seeds(at.run, at, shown, "a"), _seeds(at.other or at.run, at, shown, "b")
+
+            made.append(
+                Panel(
+                    f"cmp-{row}-{side}",
+                    row,
+                    side,
+                    TITLES[row][0] + (", A and B" if both else ""),
+                    "seeds_compared" if both else "seeds_over_length",
+                    ("trained", "step"),
+                    ("step",),
+                    SHOWN[shown]["measurement"],
+                    (SHOWN[shown]["quantity"],),
+                    "A solid, B dashed; bands from the lowest to the highest seed." if both else _RANGE,
+                    side="b" if side == "b" else "a",
+                    settings={"shown": shown} if both else {"shown": shown, "colour": side},
+                    read=read,
+                )
+            )
+    return tuple(made)
+
+
+PANELS, SEED_PANELS = _panels(), _seed_panels()
+
+
+def check(answers: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
+    """B is the run that the link names, or else the first other one, of the same task where there is one."""
+    runs, notices = answers.store.runs(), []
+    asked = extras.get("run2", "")
+    others = [one for one in runs.values() if one.name != run.name and one.measured]
+    likely = [one for one in others if one.task == run.task and one.family != run.family]
+    default = next(iter([*likely, *others]), run).name
+    if asked and asked not in runs:
+        said = f"This link names the second run {asked}, which is not in this folder."
+        notices.append(Notice(said, f"Shown: {default}.", f"Keep {default}"))
+    known = asked if asked in runs else default
+    return {"run2": known, "seeds": "1" if extras.get("seeds") == "1" else ""}, notices
+
+
+def pick(extras: Mapping[str, str]) -> html.Div:
+    """The bar's first cell: swap the runs, or show all seeds of both."""
+    pressed = {"data-seeds": "1", "aria-pressed": "true" if extras.get("seeds") == "1" else "false"}
+    swap = html.Button([icon("swap"), "Swap A and B"], className="button", type="button", **{"data-swap": "1"})
+    seeds = html.Button("Seeds", className="button", type="button", **pressed)
+    return html.Div(
+        [html.Span("Two runs, one cursor", className="caption"), html.Div([swap, seeds], className="buttons")],
+        className="cell pick two",
+    )
+
+
+def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
+    """Three equal columns, each headed by its run; then a row per kind of evidence."""
+    at = answers.at(run, cursor, extras)
+    other = at.other or run
+    names = [name for name, one in answers.store.runs().items() if one.measured] or [run.name]
+    seeds = extras.get("seeds") == "1"
+    shown = SEED_PANELS if seeds else PANELS
+    cells: list[Any] = [html.Div(className="corner")]
+    for side, one in (("a", run), ("b", other)):
+        select = run_select(one, cursor, names, "run-select" if side == "a" else "run2-select")
+        cells.append(_head(side, select))
+    cells.append(_head("d", html.Strong("Medians over seeds" if seeds else "Difference"), seeds))
+    specs = {**other.specs, **run.specs}
+    for row in dict.fromkeys(one.row for one in shown):
+        title, says = TITLES[row]
+        cells.append(html.Div([html.H2(title), html.P(says, className="soft")], className="rail"))
+        for one in shown:
+            if one.row == row:
+                cells.append(headgrid.grid_shell(one, specs) if one.form == "heads" else panel.shell(one, specs))
+    return [html.H1("Compare two runs", className="sr"), html.Div(cells, className="matrix compare")]
+
+
+def _head(side: str, what: Any, seeds: bool = False) -> html.Div:
+    letters = [letter for letter in "AB" if side in (letter.lower(), "d")]
+    badges = [html.Span(letter, className=f"badge {letter.lower()}") for letter in letters]
+    if side == "d" and not seeds:
+        badges.insert(1, html.Span("\u2212", **{"aria-hidden": "true"}))
+    return html.Div(
+        [
+            html.Div([*badges, what, html.Span(id=f"cmp-chip-{side}")], className="who"),
+            html.P(id=f"cmp-said-{side}", className="why"),
+        ],
+        className=f"side {side}",
+    )
+
+
+def heads_of(at: At, seeds: bool) -> tuple[Any, ...]:
+    """Chip and sentence of A, of B, and what tells them apart."""
+    said: list[Any] = []
+    for here in (at, at.beside):
+        verdict = verdict_at(here.run, here.cursor.step)
+        if seeds:
+            count = len(seeds_of(here.run, here))
+            text: list[Any] = [f"{count} seed{'' if count == 1 else 's'} of this configuration."]
+        else:
+            text = words.verdict(here.run, here.cursor)
+        if here.cursor.step != at.cursor.step:
+            text = [
+                *text,
+                html.Span(
+                    f" B has no step {whole(at.cursor.step)}; shown: {whole(here.cursor.step)}.", className="soft"
+                ),
+            ]
+        said += [chip(verdict), text]
+    return (*said, [] if seeds else _difference(at))
+
+
+def _difference(at: At) -> list[Any]:
+    other = at.beside
+    try:
+        a, b = (
+            rows_where(accuracy_over_length_data(one.run.frame, step=one.cursor.step), series="matched")
+            for one in (at, other)
+        )
+    except NotMeasured:
+        return ["One of them has no accuracies at this step."]
+    found = difference(a.assign(step=0), b.assign(step=0))
+    return words.pieces(compare_sentence(found))
+
+
+def connect(app: Dash, answers: Answers) -> None:
+    """Register the page's callbacks."""
+    browser(app, "openOther", Input("run2-select", "value"), prevent_initial_call=True)
+    for group in (PANELS, SEED_PANELS):
+        wiring.graphs(app, [one for one in group if one.form == "graph"])
+        for one in group:
+            wiring.panel(app, answers, one)
+
+    @app.callback(
+        *[Output(f"cmp-{what}-{side}", "children") for side in "ab" for what in ("chip", "said")],
+        Output("cmp-said-d", "children"),
+        Input("step", "data"),
+        Input("run-version", "data"),
+        State("length", "data"),
+        State("head", "data"),
+        State("run", "data"),
+        State("extras", "data"),
+    )
+    def said(step: int, _: Any, length: int, head: str, run: str, extras: dict[str, str]) -> Any:
+        view, cursor = place(answers, run, step, length, head)
+        at = answers.at(view, cursor, extras)
+        return heads_of(at, extras.get("seeds") == "1")
+
+
+PAGE = CursorPage(
+    path="/compare",
+    name="Compare",
+    order=50,
+    connect=connect,
+    content=content,
+    extras={"run2": "", "seeds": ""},
+    check=check,
+    pick=pick,
+    panels=PANELS + SEED_PANELS,
+)

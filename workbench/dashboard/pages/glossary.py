@@ -1,0 +1,137 @@
+"""The Glossary page: every quantity as its measurement declares it, read from the specs beside the rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dash import Dash, html
+
+from workbench.dashboard.cursor import Notice
+from workbench.dashboard.panel import span_of
+from workbench.dashboard.registry import Drawn, FreePage, Visit
+from workbench.dashboard.shell import MEANINGS, banner, chip, command
+from workbench.figures.labels import whole
+
+if TYPE_CHECKING:
+    from workbench.dashboard.answers import Answers
+
+
+def layout(answers: Answers, visit: Visit) -> Drawn:
+    """An index on the left; on the right a section per measurement, and one for the verdicts."""
+    specs = answers.store.specs
+    runs = answers.store.runs().values()
+    held = Counter(pair for run in runs for pair in run.brief.quantities)
+    asked = visit.asked.get("quantity", "")
+    known = {quantity["name"] for spec in specs.values() for quantity in spec.get("quantities", ())}
+    notices = list(visit.notices)
+    if asked and asked not in known:
+        said = f"This link names the quantity {asked}, which no run here has."
+        notices.append(Notice(said, "Shown: all quantities.", "Keep all"))
+    sections = [_section(name, spec, held, asked) for name, spec in specs.items()]
+    content = html.Div(
+        [
+            html.Div(banner(notices, "/glossary"), id="banner"),
+            html.Div(
+                [
+                    html.H1("Glossary"),
+                    html.P(
+                        "Every quantity in these folders, in the words of the measurement that made it: the "
+                        "definitions travel with the rows. All intervals are 95\u00a0%; n counts sequences.",
+                        className="why",
+                    ),
+                ],
+                className="headline",
+            ),
+            html.Div(
+                [
+                    _index(specs),
+                    html.Div([_verdicts(), *(sections or [_nothing(answers)])], className="sections"),
+                ],
+                className="glossary",
+            ),
+        ],
+        className="content glossary-page",
+    )
+    return Drawn([content], "Glossary")
+
+
+def _index(specs: Mapping[str, Any]) -> html.Nav:
+    links = [html.A("Verdicts", href="#verdicts")]
+    links += [html.A(spec.get("title") or name, href=f"#{slug(name)}") for name, spec in specs.items()]
+    return html.Nav(links, className="index", **{"aria-label": "Measurements"})
+
+
+def _verdicts() -> html.Section:
+    terms = [html.Div([html.Dt(chip(name)), html.Dd(html.P(what))]) for name, what in MEANINGS]
+    return html.Section(
+        [
+            html.H2("Verdicts"),
+            html.P("From behaviour alone; probes and circuits explain them.", className="soft"),
+            html.Dl(terms),
+        ],
+        id="verdicts",
+    )
+
+
+def _section(name: str, spec: Mapping[str, Any], held: Mapping[tuple[str, str], int], asked: str) -> html.Section:
+    laws = ", ".join(spec.get("laws", ())) or "no law of strings"
+    sequences = f"{whole(spec['sequences'])} sequences" if spec.get("sequences") else ""
+    facts = [html.Code(name), f"version {spec.get('version', 1)}", laws, sequences]
+    line: list[Any] = []
+    for fact in facts:
+        line += [" \u00b7 ", fact] if line and fact else [fact]
+    terms = [_term(quantity, held.get((name, quantity["name"]), 0), asked) for quantity in spec.get("quantities", ())]
+    settings = spec.get("settings") or {}
+    said = [html.Span(f"{key} {value}", className="setting mono") for key, value in settings.items()]
+    return html.Section(
+        [
+            html.H2(spec.get("title") or name),
+            html.P(line, className="soft"),
+            *([html.P(["Settings: ", *said], className="soft settings")] if said else []),
+            html.Dl(terms),
+        ],
+        id=slug(name),
+    )
+
+
+def _term(quantity: Mapping[str, Any], runs: int, asked: str) -> html.Div:
+    counted = f"{whole(runs)} run{'' if runs == 1 else 's'}" if runs else "in no run"
+    name = quantity["name"]
+    facts = " \u00b7 ".join(part for part in (span_of(quantity), counted) if part)
+    return html.Div(
+        [
+            html.Dt(
+                [
+                    html.A(name.replace("_", " "), href=f"/glossary?quantity={name}", **{"data-nav": "1"}),
+                    html.Span(facts, className="soft num"),
+                ]
+            ),
+            html.Dd(
+                [
+                    html.P(quantity["definition"]),
+                    *([html.P(quantity["about"], className="soft")] if quantity.get("about") else []),
+                ]
+            ),
+        ],
+        className="asked" if name == asked else "",
+    )
+
+
+def _nothing(answers: Answers) -> html.Div:
+    folder = answers.store.roots[0] if answers.store.roots else "checkpoints"
+    said = html.P("Nothing is measured in these folders yet.")
+    return html.Div([said, command(f"lengthlens measure {folder}")], className="empty")
+
+
+def slug(name: str) -> str:
+    """A measurement's name as an anchor."""
+    return name.replace(".", "-")
+
+
+def connect(app: Dash, answers: Answers) -> None:
+    """The page has no callbacks."""
+
+
+PAGE = FreePage(path="/glossary", name="Glossary", order=80, layout=layout, connect=connect)
