@@ -16,7 +16,9 @@ from workbench.dashboard.cursor import Cursor, Filters
 from workbench.dashboard.cursorbar import bar, ribbon, verdict_at
 from workbench.dashboard.drawing import At
 from workbench.dashboard.panels import BY_ID, GRAPHS, PANELS
-from workbench.dashboard.store import RunView, Store
+from workbench.dashboard.registry import pages
+from workbench.dashboard.runview import RunView
+from workbench.dashboard.store import Store
 from workbench.dashboard.summaries import matches
 from workbench.dashboard.wiring import cursor_of
 from workbench.dashboard.worker import Worker
