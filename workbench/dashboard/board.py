@@ -81,7 +81,14 @@ class Board:
 
     def stores(self) -> list[Any]:
         """What it remembers; a session tells one visit's requests from another's."""
-        data = {"session": uuid4().hex, "jobs": None, "cancel": None, "query": None, "tokens": None, "drawn": ""}
+        data = {
+            "session": uuid4().hex,
+            "jobs": None,
+            "cancel": None,
+            "query": None,
+            "tokens": None,
+            "drawn": {"seen": ""},
+        }
         return [
             *(dcc.Store(id=f"{self.id}-{name}", data=value) for name, value in data.items()),
             dcc.Interval(id=f"{self.id}-poll", interval=POLL_MS, disabled=True),
@@ -252,7 +259,7 @@ class Shown:
     def outputs(self) -> tuple[Any, ...]:
         """In the order of the callback's outputs."""
         lists = (self.figures, self.tables, self.states, self.slices, self.alts, self.classes)
-        return (*(one for part in lists for one in part), self.tokens, self.note, not self.polls)
+        return (*(one for part in lists for one in part), self.tokens, self.note)
 
 
 def token_data(found: Mapping[str, Any], query: int, theme: str, view: str) -> dict[str, Any]:

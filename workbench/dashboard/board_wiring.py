@@ -110,9 +110,15 @@ def _show(app: Dash, answers: Answers, board: Board) -> None:
         *[Output(f"{one}-body", "className") for one in ids],
         Output(f"{board.id}-tokens", "data"),
         Output(f"{board.id}-note", "children"),
-        Output(f"{board.id}-poll", "disabled"),
         Output(f"{board.id}-drawn", "data"),
     ]
+    # What is on screen decides whether more is to come: answers may overtake one another on their way.
+    app.clientside_callback(
+        ClientsideFunction("sequence", "settled"),
+        Output(f"{board.id}-poll", "disabled"),
+        Input(f"{board.id}-jobs", "data"),
+        Input(f"{board.id}-drawn", "data"),
+    )
 
     @app.callback(
         outputs,
@@ -129,7 +135,7 @@ def _show(app: Dash, answers: Answers, board: Board) -> None:
         },
     )
     def show(
-        held: Any, tick: Any, extras: Any, look: Any, modes: Any, drawn: str, parts: Any, run: str, session: str
+        held: Any, tick: Any, extras: Any, look: Any, modes: Any, drawn: Any, parts: Any, run: str, session: str
     ) -> Any:
         if look is None or not held:
             raise PreventUpdate
@@ -140,12 +146,13 @@ def _show(app: Dash, answers: Answers, board: Board) -> None:
             keys = asked.submit(answers, session)
             jobs = {name: answers.worker.job(key) for name, key in keys.items()}
         seen = "|".join([state_of(jobs), *keys.values(), str(extras), str(look), *modes])
-        if seen == drawn and not (jobs["look"] is not None and jobs["look"].pending):
-            raise PreventUpdate
         pending = jobs["look"] is not None and jobs["look"].pending
-        if pending and drawn and set(modes) == {"figure"} and time.time() - held["since"] < PATIENCE:
-            return (*Shown.held(board).outputs, drawn)
-        return (*board.show(asked, jobs, look, modes).outputs, seen)
+        if seen == drawn["seen"] and not pending:
+            raise PreventUpdate
+        if pending and drawn["seen"] and set(modes) == {"figure"} and time.time() - held["since"] < PATIENCE:
+            return *Shown.held(board).outputs, no_update
+        shown = board.show(asked, jobs, look, modes)
+        return *shown.outputs, {"seen": seen, "keys": keys, "final": not shown.polls}
 
 
 def state_of(jobs: Mapping[str, Job | None]) -> str:

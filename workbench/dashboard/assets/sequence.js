@@ -191,5 +191,10 @@
   });
   window.addEventListener("popstate", function () { for (const board of Object.values(boards)) board.data = null; });
 
-  dc.sequence = { drawn, hovered, clicked };
+  function settled(jobs, shown) {  // whether what is on screen answers the newest question
+    if (!jobs) return true;
+    return !!(shown && shown.final && shown.keys && shown.keys.look === jobs.keys.look && shown.keys.read === jobs.keys.read);
+  }
+
+  dc.sequence = { settled, drawn, hovered, clicked };
 })();
