@@ -7,6 +7,7 @@ from typing import ClassVar
 import pytest
 from typer.testing import CliRunner
 
+from workbench.cli.demo import RUNS, config_of
 from workbench.cli.errors import UsageError
 from workbench.cli.main import app
 from workbench.cli.options import DEFAULTS, assignments, resolved
@@ -106,3 +107,10 @@ def test_help_names_every_scheme_law_and_default() -> None:
         assert name in shown
     for value in DEFAULTS.values():
         assert f"({value})" in shown
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_run_of_the_demo_can_be_made(name: str) -> None:
+    config = config_of(name)
+    assert (config.task.name, config.model.kind) == (RUNS[name]["task"], "transformer")
+    assert config.training.steps == RUNS[name]["options"]["steps"]

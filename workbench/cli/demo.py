@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.cli.errors import Stopping
-from workbench.cli.options import DEFAULTS, assignments
+from workbench.cli.options import DEFAULTS, ONLY, assignments
 from workbench.cli.progress import Bar, following
+
+if TYPE_CHECKING:
+    from workbench.training.config import RunConfig
 
 # The longest first, for two cores to end together.
 RUNS: dict[str, dict[str, Any]] = {
@@ -37,19 +40,27 @@ SETTINGS = ("training.checkpoints.log=9", "training.checkpoints.linear=3")
 SEQUENCES = {"probes.summary": 256, "probes.position": 256}
 """Half of what the probes want by default: bands a little wider, in half the time."""
 
+OVER_TRAINING = ("behaviour", "circuits.hardmax", "probes.summary", "probes.position", "probes.length_coupling")
+"""What is measured at every checkpoint; the rest, at the last one alone."""
+
 ROOM = 16 << 20
 """Bytes that the demo runs take, measured."""
 
 
+def config_of(name: str) -> RunConfig:
+    """What a demo run is: its own options, else the general defaults, whatever its task suggests."""
+    from workbench.cli.train import build
+
+    general = {option: value for option, value in DEFAULTS.items() if option not in ONLY["ssm"]}
+    return build(RUNS[name]["task"], {**general, **RUNS[name]["options"]}, assignments(SETTINGS))
+
+
 def train_one(item: tuple[str, str]) -> int:
     """Train one demo run, in a worker process; returns the last step."""
-    from workbench.cli.train import build
     from workbench.training.trainer import Trainer
 
     name, folder = item
-    spec = RUNS[name]
-    config = build(spec["task"], {**DEFAULTS, **spec["options"]}, assignments(SETTINGS))
-    return Trainer(config, Path(folder)).run().steps[-1]
+    return Trainer(config_of(name), Path(folder)).run().steps[-1]
 
 
 def demo_command(out: Path, serve: bool, port: int) -> None:
@@ -86,6 +97,8 @@ def _measure(out: Path) -> None:
     from workbench.cli.show import verdict_lines
     from workbench.measure.batch import plan
 
-    run_plan(plan([out], sequences=SEQUENCES), "processes", None)
+    print("Measuring every checkpoint, then the last one of each run in full.")
+    run_plan(plan([out], only=OVER_TRAINING, sequences=SEQUENCES), "processes", None)
+    run_plan(plan([out], steps="last", sequences=SEQUENCES), "processes", None)
     for line in verdict_lines(out):
         print(line)
