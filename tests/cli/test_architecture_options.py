@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments
+from workbench.cli.sweep import config_of
+from workbench.cli.sweep_file import read_sweep
 from workbench.cli.train import build
 from workbench.models import SSMConfig
 from workbench.training.fields import TrainingError
@@ -43,3 +46,11 @@ def test_what_does_not_fit_is_one_sentence(options: dict[str, Any], setting: str
     with pytest.raises(TrainingError) as refused:
         build("flip_flop", {"architecture": "ssm", **options}, assignments([setting]))
     assert sentence in str(refused.value)
+
+
+def test_every_cell_of_the_sweep_of_other_machines_can_be_built() -> None:
+    cells = read_sweep(Path(__file__).resolve().parents[2] / "sweeps" / "other_machines.yaml").cells
+    configs = {cell.name: config_of(cell) for cell in cells}
+    assert {c.model.gates for c in configs.values() if isinstance(c.model, SSMConfig)} == {"nonnegative", "signed"}
+    laws = {c.model.ids.name for c in configs.values() if c.task.name == "parity_scratchpad"}
+    assert laws == {"predicted", "random_offset", "pose"}

@@ -10,6 +10,7 @@ from tests.measure.measuring import measured
 from workbench.cli.options import assignments, suggestions
 from workbench.cli.train import build
 from workbench.measure.applicable import lacking
+from workbench.measure.batch import plan
 from workbench.measure.registry import make_measurement, measurements
 from workbench.models import HookedSSM
 from workbench.models.handmade import uniform_head
@@ -33,6 +34,15 @@ def test_a_hook_that_a_model_lacks_is_named() -> None:
             return ["blocks.0.attn.hook_z"]
 
     assert lacking(Reads(), parity()) == "it reads blocks.0.attn.hook_z, which this state-space model does not have"
+
+
+def test_who_asks_for_what_does_not_apply_is_told(make_run) -> None:
+    run = make_run(parity(), make_task("parity"), trained=8)
+    assert plan([run.path]).notices == []
+    (said,) = plan([run.path], only=["circuits.hardmax", "behaviour"]).notices
+    assert said.startswith("handmade: circuits.hardmax does not apply: it is about attention")
+    (said,) = plan([make_run(uniform_head(), make_task("parity"), 8, "heads").path], only=["circuits."]).notices
+    assert "it is about the scan of a state-space model, and this transformer has none; circuits.hardmax is" in said
 
 
 @pytest.mark.science

@@ -8,6 +8,7 @@ from workbench.table.schema import Row, row
 
 if TYPE_CHECKING:
     from workbench.measure.measurement import Measurement, Spec
+    from workbench.models.config import Architecture
     from workbench.models.protocol import HookedModel
 
 INSTEAD = {
@@ -19,12 +20,18 @@ NOUNS = {"attention": "attention", "scan": "the scan of a state-space model"}
 
 def lacking(measurement: Measurement, model: HookedModel) -> str:
     """Why a model cannot be given a measurement, in one clause that says what fits it; "" where it can."""
-    spec, cfg = measurement.spec, model.cfg
+    if why := unmet(measurement.spec, model.cfg):
+        return why
+    unknown = [name for name in measurement.hooks(model.cfg) if name not in model.hook_dict]
+    return f"it reads {unknown[0]}, which this {model.cfg.title} does not have" if unknown else ""
+
+
+def unmet(spec: Spec, cfg: Architecture) -> str:
+    """Why models of this config lack what a measurement says it needs; "" where they have it."""
     has = "attention" if cfg.attention != "none" else "scan"
-    if spec.needs and spec.needs != has:
-        return f"it is about {NOUNS[spec.needs]}, and this {cfg.title} has none; {INSTEAD[spec.needs]}"
-    unknown = [name for name in measurement.hooks(cfg) if name not in model.hook_dict]
-    return f"it reads {unknown[0]}, which this {cfg.title} does not have" if unknown else ""
+    if not spec.needs or spec.needs == has:
+        return ""
+    return f"it is about {NOUNS[spec.needs]}, and this {cfg.title} has none; {INSTEAD[spec.needs]}"
 
 
 def not_applicable(spec: Spec, why: str) -> list[Row]:

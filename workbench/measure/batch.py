@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from workbench.jobs.executors import Failure, make_executor
+from workbench.measure.applicable import unmet
 from workbench.measure.engine import Done, Item, measure_item, want
 from workbench.measure.grid import make_grid, readable
 from workbench.measure.registry import choose, make_measurement
@@ -97,6 +98,9 @@ def plan(
             continue
         grid, notice = readable(make_grid(task, run.trained_length, lengths), task, model, strict=lengths is not None)
         found.notices += [f"{run.name}: {notice}"] if notice else []
+        if only is not None:  # asked for by name, it should not be met with silence
+            specs = [m.spec for m in made.values()]
+            found.notices += [f"{run.name}: {s.name} does not apply: {why}" for s in specs if (why := unmet(s, model))]
         there = Present(run)
         for step in chosen_steps(run, steps):
             try:
