@@ -105,7 +105,7 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        shot = browser.new_page(viewport={"width": 1272, "height": 900})
+        shot = browser.new_page(viewport={"width": 1272, "height": 400})
         shot.set_content(html, wait_until="load")
         shot.wait_for_timeout(500)
         shot.screenshot(path=given.out / "probes.png", full_page=True)

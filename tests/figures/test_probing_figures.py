@@ -47,9 +47,9 @@ def erasure_rows() -> pd.DataFrame:
 def test_selectivity_after_the_last_block_beside_the_untrained_model() -> None:
     data = selectivity_over_training_data(summary_rows(), length=12)
     values = {name: part["value"].tolist() for name, part in data.groupby("series")}
-    assert values["summary, refit"] == [0.5, 0.9]
+    assert values["refit"] == [0.5, 0.9]
     assert values["untrained"] == [0.5, 0.5]
-    assert values["selectivity"] == pytest.approx([-0.05, 0.35])
+    assert values["gain"] == pytest.approx([-0.05, 0.35])
     assert "0.35" in selectivity_over_training(summary_rows(), trained=12, length=12).layout.meta["alt"]
     with pytest.raises(NotMeasured, match="at length 13"):
         selectivity_over_training_data(summary_rows(), length=13)
@@ -58,7 +58,7 @@ def test_selectivity_after_the_last_block_beside_the_untrained_model() -> None:
 def test_erasure_beside_what_the_model_does_as_it_is() -> None:
     data = erasure_over_length_data(erasure_rows(), step=100, layer=0)
     values = {name: part["value"].tolist() for name, part in data.groupby("series")}
-    assert values == {"as it is": [1, 1], "no summary": [0.5, 0.5], "no position": [0.99, 0.99], "random": [0.97, 0.97]}
+    assert values == {"as it is": [1, 1], "-summary": [0.5, 0.5], "-position": [0.99, 0.99], "random": [0.97, 0.97]}
     assert erasure_over_length(erasure_rows(), trained=12, step=100, layer=0, theme="dark").data
     with pytest.raises(NotMeasured, match="layer 3"):
         erasure_over_length_data(erasure_rows(), step=100, layer=3)

@@ -60,5 +60,3 @@ def test_a_fitted_parity_loses_its_code_past_training(tmp_path: Path, measured: 
     assert (rows[0]["quantity"], rows[0]["mode"]) == ("length_coupling", "used")
     assert rows[0]["value"] > 0.8
     assert rows[1]["value"] < 0.1  # inside training the code is one
-    first, last = (scores(run, run.steps[i], 4) for i in (0, -1))
-    assert last["selectivity"] > first["selectivity"] + 0.05
