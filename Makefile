@@ -14,7 +14,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app test test-unit test-all check bench campaign gallery browser upstream pictures clean
+.PHONY: help setup demo app test test-unit test-all check bench campaign gallery browser upstream pictures probe-figures clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -87,6 +87,10 @@ $(UPSTREAM): | $(CORE)
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps --target .upstream \
 		transformer-lens==3.9.0 better-abc==0.0.3 fancy-einsum==0.0.3 typeguard==4.6.0
 	@touch $@
+
+probe-figures: setup browser ## the runs, measurements and figures of docs/probes.md
+	$(BIN)/lengthlens sweep sweeps/probes.yaml
+	$(BIN)/python docs/probe_figures.py checkpoints/probes docs/pictures
 
 pictures: setup browser ## the README's pictures, from the demo runs
 	$(BIN)/python -m workbench.dashboard.pictures $(DIR)/demo docs/pictures

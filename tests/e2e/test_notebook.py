@@ -10,31 +10,22 @@ import pytest
 
 pytestmark = pytest.mark.e2e
 
-NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "hardmax_over_training.py"
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+SMALL = ["--lengths", "1-9", "--layers", "1", "--d-model", "8", "--heads", "2", "--steps", "4", "--out"]
 
 
-def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "tasks"),
+    [("hardmax_over_training", ("majority",)), ("summary_and_position", ("majority", "parity"))],
+)
+def test_the_notebook_runs(name: str, tasks: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nbclient, jupytext = pytest.importorskip("nbclient"), pytest.importorskip("jupytext")
-    words = [
-        "train",
-        "majority",
-        "--lengths",
-        "1-9",
-        "--layers",
-        "1",
-        "--d-model",
-        "8",
-        "--heads",
-        "2",
-        "--steps",
-        "4",
-        "--out",
-    ]
-    done = subprocess.run([sys.executable, "-m", "workbench.cli.main", *words, str(tmp_path / "runs" / "majority")])
-    assert done.returncode == 0
+    for task in tasks:
+        words = ["train", task, *SMALL, str(tmp_path / "runs" / task)]
+        assert subprocess.run([sys.executable, "-m", "workbench.cli.main", *words]).returncode == 0
     monkeypatch.setenv("LENGTHLENS_RUNS", str(tmp_path / "runs"))
-    notebook = jupytext.read(NOTEBOOK)
-    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(NOTEBOOK.parent)}}).execute()
+    notebook = jupytext.read(NOTEBOOKS / f"{name}.py")
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()
     outputs = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs]
     kinds = {kind for o in outputs for kind in o.get("data", {})}
     assert "application/vnd.plotly.v1+json" in kinds, "the figures are shown"

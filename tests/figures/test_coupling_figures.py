@@ -42,16 +42,16 @@ def frame(verdicts: bool = True) -> pd.DataFrame:
 def test_over_training_only_fitted_checkpoints_are_drawn_in_colour() -> None:
     data = coupling_over_training_data(frame())
     steps = {name: part["step"].tolist() for name, part in data.groupby("series")}
-    assert steps == {"past training": [100, 1000], "not fitted": [0, 10], "inside training": [100, 1000]}
+    assert steps == {"past N": [100, 1000], "not fitted": [0, 10], "inside N": [100, 1000]}
     figure = coupling_over_training(frame(), trained=TRAINED, theme="dark")
-    assert {trace.name for trace in figure.data} >= {"past training", "not fitted", "band"}
+    assert {trace.name for trace in figure.data} >= {"past N", "not fitted", "band"}
     assert "0.97" in figure.layout.meta["alt"]
     assert figure.layout.meta["n"] == 512
 
 
 def test_over_length_used_beside_stored_after_the_last_block() -> None:
     data = coupling_over_length_data(frame(), step=1000)
-    used, stored = (data[data["series"] == name] for name in ("past training", "stored"))
+    used, stored = (data[data["series"] == name] for name in ("past N", "stored"))
     assert used["length"].tolist() == list(LENGTHS)
     assert set(stored["value"]) == {0.1}
     assert set(coupling_over_length_data(frame(), step=10)["series"]) == {"not fitted", "stored"}

@@ -299,6 +299,30 @@ def test_a_length_is_observed_once() -> None:
         study.measure(measurement)
 
 
+def test_activations_that_are_not_finite_are_named_and_never_scored(read_code: Any, at: Any) -> None:
+    def code(s: torch.Tensor, n: int) -> torch.Tensor:
+        x = torch.nn.functional.one_hot(s, 3).float()
+        x[3] = torch.inf if n == 400 else x[3]
+        return x
+
+    rows = read_code(code, batch=90)
+    assert at(rows, 50)["refit", ""]["status"] == "ok"
+    for mode in ("transfer", "recalibrated", "refit"):
+        cell = at(rows, 400)[mode, ""]
+        assert (cell["status"], cell["value"]) == ("undefined", None)
+        assert "not finite" in cell["note"]
+
+
+def test_a_summary_of_many_integers_is_a_number(read_code: Any, at: Any) -> None:
+    def code(s: torch.Tensor, n: int) -> torch.Tensor:
+        return torch.stack([s / 100.0, -s / 50.0], 1)
+
+    rows = read_code(code, draw=lambda g, b: torch.randint(1000, (b,), generator=g), batch=400, noise=0.1)
+    cell = at(rows, 400)["refit", ""]
+    assert cell["value"] == pytest.approx(1, abs=0.01)
+    assert at(rows, 400, "summary_rmse")["refit", ""]["value"] < 20
+
+
 @pytest.mark.science
 def test_an_untrained_model_without_positions_holds_position_and_counts() -> None:
     """Uniform attention over BOS and tokens writes 1/(i + 1) and the share of ones at once."""

@@ -17,7 +17,7 @@ from workbench.figures.series import DOTS, Look, series_figure, spoken
 from workbench.figures.tokens import TOKENS, Theme
 
 MEASUREMENT = "probes.length_coupling"
-FITTED, UNFITTED, INSIDE, STORED = "past training", "not fitted", "inside training", "stored"
+FITTED, UNFITTED, INSIDE, STORED = "past N", "not fitted", "inside N", "stored"
 
 
 def coupling_over_training(
@@ -36,7 +36,7 @@ def coupling_over_training(
 
 
 def coupling_over_training_data(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of :func:`coupling_over_training`: series past training and inside training where fitted, not fitted."""
+    """The rows of :func:`coupling_over_training`: series past N and inside N where fitted, not fitted."""
     rows = pick(frame, measurement=MEASUREMENT, mode="used")
     past, inside = (pick(rows, quantity=q) for q in ("length_coupling", "length_coupling_in"))
     if past.empty:
@@ -90,7 +90,7 @@ def coupling_over_length(
 
 
 def coupling_over_length_data(frame: pd.DataFrame, *, step: int) -> pd.DataFrame:
-    """The rows of :func:`coupling_over_length`: series past training (or not fitted), and stored."""
+    """The rows of :func:`coupling_over_length`: series past N (or not fitted), and stored."""
     rows = pick(frame, measurement=MEASUREMENT, quantity="length_coupling_at", step=step)
     if rows.empty:
         raise NotMeasured(MEASUREMENT, f"No rows of probes.length_coupling at step {whole(step)}.")

@@ -14,8 +14,8 @@ from workbench.figures.template import DASH
 from workbench.figures.tokens import TOKENS, Theme
 
 SUMMARY, ERASURE = "probes.summary", "probes.erasure"
-REFIT, UNTRAINED, SELECTIVITY = "summary, refit", "untrained", "selectivity"
-INTACT, NO_SUMMARY, NO_POSITION, CONTROL = "as it is", "no summary", "no position", "random"
+REFIT, UNTRAINED, SELECTIVITY = "refit", "untrained", "gain"
+INTACT, NO_SUMMARY, NO_POSITION, CONTROL = "as it is", "-summary", "-position", "random"
 
 
 def selectivity_over_training(
@@ -50,7 +50,7 @@ def selectivity_over_training(
 
 
 def selectivity_over_training_data(frame: pd.DataFrame, *, length: int) -> pd.DataFrame:
-    """The rows of :func:`selectivity_over_training`: series selectivity, refit and untrained."""
+    """The rows of :func:`selectivity_over_training`: series gain (selectivity), refit and untrained."""
     rows = _last_block(pick(frame, measurement=SUMMARY, length=length, mode="refit", law="matched"))
     if rows.empty:
         raise NotMeasured(SUMMARY, f"No rows of probes.summary at length {whole(length)}.")
@@ -99,7 +99,7 @@ def erasure_over_length(
 
 
 def erasure_over_length_data(frame: pd.DataFrame, *, step: int, layer: int) -> pd.DataFrame:
-    """The rows of :func:`erasure_over_length`: series as it is, no summary, no position, random."""
+    """The rows of :func:`erasure_over_length`: series as it is, -summary, -position, random."""
     rows = pick(frame, measurement=ERASURE, quantity="erased_accuracy", step=step, layer=layer, mode="refit")
     if rows.empty:
         raise NotMeasured(ERASURE, f"No rows of probes.erasure at step {whole(step)} and layer {whole(layer)}.")

@@ -1,0 +1,119 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: py:percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Summary or position? Majority against parity
+#
+# Two tasks, both asked at every prefix, both without position encodings. Majority needs a ratio of counts, which
+# uniform attention gives at any length; parity needs the count itself. Three questions to every checkpoint:
+#
+# 1. When does the summary appear, beyond what an untrained model shows?
+# 2. Is it the same code past training?
+# 3. Does the model use it, and does erasing position break long prefixes?
+#
+# `lengthlens sweep sweeps/probes.yaml` makes the runs, and measures them over all lengths and layers; here the same
+# is done in memory, for a few lengths.
+
+# %%
+import os
+from pathlib import Path
+
+import pandas as pd
+import torch
+
+from probes import probe
+from workbench.runs import find_runs
+from workbench.tasks.seeds import generator
+
+torch.set_num_threads(1)
+root = Path(os.environ.get("LENGTHLENS_RUNS", "../checkpoints/probes"))
+runs = {run.task.name: run for run in find_runs(root)}
+runs = {name: runs[name] for name in ("majority", "parity") if name in runs}
+for run in runs.values():
+    print(run.name, run.steps, "trained to", run.trained_length)
+
+# %% [markdown]
+# ## When does the summary appear?
+#
+# A ridge probe at exactly one prefix length, fitted on half of the sequences and tested on the other half. The
+# untrained model is probed alike: for majority it holds the answer already, because uniform attention counts
+# whether it was taught to or not. *Selectivity*, the gain over the best of all controls, is what training did.
+
+
+# %%
+def batches(task, lengths, sequences=256):
+    return [task.sample(sequences, n, generator("notebook", task.name, n), "matched") for n in lengths]
+
+
+frames = []
+for name, run in runs.items():
+    trained = run.trained_length
+    lengths = [run.task.next_length(trained * f) for f in (0.5, 1, 2, 4)]
+    drawn = batches(run.task, lengths)
+    inside = [n for n in lengths if n <= trained]
+    for step in run.steps:
+        result = probe(run.load(step), drawn, inside=inside, untrained=run.load(run.steps[0]), resamples=100)
+        frames.append(result.frame().assign(run=run.name, task=name, step=step))
+rows = pd.concat(frames)
+last_site = rows.groupby("task")["layer"].transform("max") == rows["layer"]
+last = rows[last_site & rows["site"].str.endswith("hook_resid_post") & (rows["control"] == "")]
+at_n = last[last["length"] == last["task"].map({name: run.trained_length for name, run in runs.items()})]
+chosen = at_n[at_n["quantity"].isin(["summary_decodability", "selectivity"]) & (at_n["mode"] == "refit")]
+chosen.pivot_table(index="step", columns=["task", "quantity"], values="value").round(2)
+
+# %% [markdown]
+# The direction itself, in the residual stream after the last block of the last checkpoint:
+
+# %%
+result.direction()[:, 0].round(2)
+
+# %% [markdown]
+# ## Is it the same code past training?
+#
+# `transfer` freezes the probe that was fitted inside training, `recalibrated` refits its gain and threshold only,
+# `refit` everything. `length_coupling` compares the class means of the logits: 0 is the same code, 1 nothing of it.
+
+# %%
+final = last[last["step"] == last.groupby("task")["step"].transform("max")]
+modes = final[final["quantity"] == "summary_decodability"]
+modes.pivot_table(index=["task", "length"], columns="mode", values="value").round(2)
+
+# %%
+from workbench.measure.batch import execute, plan
+
+wanted = ["behaviour", "probes.length_coupling", "probes.erasure"]
+problems = execute(plan([run.path for run in runs.values()], only=wanted, steps="last"), executor="serial")
+print(problems or "measured, or measured before")
+
+# %%
+from workbench.table.query import Table
+
+tables = {run.name: Table.load(run.path).frame(step=run.steps[-1]) for run in runs.values()}
+used = pd.concat(frame[frame["quantity"] == "length_coupling_at"].assign(run=name) for name, frame in tables.items())
+used[used["mode"] == "used"][["run", "length", "value", "low", "high", "status"]].round(3)
+
+# %% [markdown]
+# ## Does erasing position break long prefixes?
+#
+# LEACE takes the summary out of the query, or position (less what the summary says of it) out of every token,
+# while the model runs; a random erasure of equal rank stands beside both.
+
+# %%
+from workbench.figures import erasure_over_length
+
+figures = []
+for run in runs.values():
+    frame = tables[run.name]
+    layer = int(frame.loc[frame["measurement"] == "probes.erasure", "layer"].max()) - 1
+    figures.append(erasure_over_length(frame, trained=run.trained_length, step=run.steps[-1], layer=layer))
+figures[0]
+
+# %%
+figures[-1]
