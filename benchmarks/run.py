@@ -25,7 +25,7 @@ from benchmarks.table import Line, markdown, show
 ROOT = Path(__file__).resolve().parent.parent
 HISTORY = ROOT / "benchmarks" / "history.jsonl"
 #: Each module has ``measure() -> list[Line]``; the quick and important ones come first.
-PARTS = ("start", "step", "attention", "batches", "store", "crasp", "deciders")
+PARTS = ("start", "step", "attention", "circuits", "batches", "store", "crasp", "deciders")
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 
 
