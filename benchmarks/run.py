@@ -25,7 +25,9 @@ from benchmarks.table import Line, markdown, show
 ROOT = Path(__file__).resolve().parent.parent
 HISTORY = ROOT / "benchmarks" / "history.jsonl"
 #: Each module has ``measure() -> list[Line]``; the quick and important ones come first.
-PARTS = ("start", "step", "attention", "scan", "batches", "store", "dashboard", "probes", "crasp", "deciders")
+PARTS = (
+    "start", "step", "attention", "circuits", "scan", "batches", "store", "dashboard", "probes", "crasp", "deciders",
+)  # fmt: skip
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 
 

@@ -1,0 +1,168 @@
+"""Do margins predict where a model fails? The relation of critical length and failure length, over many runs.
+
+The critical length K* of a head is where its keys hold half of the mass. It is not where answers fail: a diffuse
+background outvotes the answer only at about K ~ e^(2m), a biased one at once. So the two are related by a fit, never
+equated (log-normal survival regression):
+
+    log y = a_task + c log K* + sigma noise,
+
+y the failure length, known to lie between two grid lengths or beyond the longest. c near 1 speaks for a biased, near 2
+for a diffuse background; c = 0 would refute that margins matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.stats import norm
+
+Floats = NDArray[np.float64]
+COLUMNS = ("task", "critical", "low", "high")
+LEAST_RUNS = 5
+
+
+@dataclass(frozen=True)
+class Relation:
+    """The fit.
+
+    Attributes:
+        slope: c, with ``low`` and ``high`` (95 %, bootstrap over runs).
+        intercepts: a per task.
+        sigma: spread of log y around the line.
+        concordance: Harrell's C of log K* alone: share of comparable pairs of runs in which the one with the larger K*
+            fails later; 1/2 says nothing.
+        runs: number of runs, ``censored`` of which never failed.
+    """
+
+    slope: float
+    low: float
+    high: float
+    intercepts: dict[str, float]
+    sigma: float
+    concordance: float
+    runs: int
+    censored: int
+
+
+def failure_relation(runs: pd.DataFrame, resamples: int = 200, seed: int = 0) -> Relation:
+    """Fit failure length on critical length.
+
+    Args:
+        runs: one row per run: ``task``; ``critical``, K* in keys; ``low`` and ``high``, the lengths between which it
+            failed: the last grid length that held and the first that did not (infinite or NaN if none).
+        resamples: of the bootstrap over runs.
+        seed: of that bootstrap.
+
+    Raises:
+        ValueError: for missing columns, lengths that are not positive and ascending, fewer than 5 runs, or critical
+            lengths that are all equal within every task.
+    """
+    task, x, low, high = _checked(runs)
+    fitted = _fit(task, x, low, high)
+    rng = np.random.default_rng(seed)
+    slopes = []
+    for _ in range(resamples):
+        chosen = rng.integers(0, len(x), len(x))
+        if _varies(task[chosen], x[chosen]):
+            slopes.append(_fit(task[chosen], x[chosen], low[chosen], high[chosen])[0])
+    ends = np.quantile(slopes, [0.025, 0.975]) if slopes else (np.nan, np.nan)
+    names, counts = np.unique(task, return_inverse=True)
+    return Relation(
+        slope=fitted[0],
+        low=float(ends[0]),
+        high=float(ends[1]),
+        intercepts={str(name): float(a) for name, a in zip(names, fitted[2:], strict=True)},
+        sigma=float(np.exp(fitted[1])),
+        concordance=concordance(x, low, high),
+        runs=len(counts),
+        censored=int(np.isinf(high).sum()),
+    )
+
+
+def concordance(x: Floats, low: Floats, high: Floats) -> float:
+    """Harrell's C for failure known to lie in (low, high]: over pairs whose order is certain; ties of x count half."""
+    later = low[:, None] >= high[None, :]
+    pairs = later.sum()
+    if not pairs:
+        return float("nan")
+    right = (later & (x[:, None] > x[None, :])).sum() + 0.5 * (later & (x[:, None] == x[None, :])).sum()
+    return float(right / pairs)
+
+
+def runs_from_table(
+    frame: pd.DataFrame,
+    tasks: Mapping[str, str],
+    trained: Mapping[str, int],
+    heads: Mapping[str, Sequence[tuple[int, int]]],
+) -> pd.DataFrame:
+    """The rows of :func:`failure_relation` from the table: matched law, last step.
+
+    Args:
+        frame: rows of ``behaviour`` and ``circuits.hardmax``.
+        tasks: run -> task.
+        trained: run -> the length at which K* is read, its longest trained one.
+        heads: run -> the heads that carry its answer, by ablation; K* is the median over them.
+    """
+    made = []
+    for run, task in tasks.items():
+        rows = frame[(frame["run"] == run) & (frame["law"] == "matched")]
+        rows = rows[rows["step"] == rows["step"].max()]
+        failure = rows[rows["quantity"] == "failure_length"]
+        critical = rows[(rows["quantity"] == "critical_length") & (rows["length"] == trained[run])]
+        of_heads = [critical[(critical["layer"] == layer) & (critical["head"] == head)] for layer, head in heads[run]]
+        values = [float(part["value"].iloc[0]) for part in of_heads if len(part) and pd.notna(part["value"].iloc[0])]
+        if failure.empty or not values:
+            continue
+        end = failure.iloc[0]
+        high = float(end["value"]) if pd.notna(end["value"]) and end["status"] != "censored" else float("inf")
+        made.append({"task": task, "critical": float(np.median(values)), "low": float(end["low"]), "high": high})
+    return pd.DataFrame(made, columns=list(COLUMNS))
+
+
+def _checked(runs: pd.DataFrame) -> tuple[NDArray[np.str_], Floats, Floats, Floats]:
+    missing = [name for name in COLUMNS if name not in runs]
+    if missing:
+        raise ValueError(f"runs need the columns {', '.join(COLUMNS)}; {missing[0]} is missing")
+    task = runs["task"].to_numpy(dtype=str)
+    critical, low, high = (runs[name].to_numpy(dtype=float) for name in COLUMNS[1:])
+    high = np.where(np.isnan(high), np.inf, high)
+    if not ((critical > 0) & (low > 0) & (high > low)).all() or np.isinf(critical).any():
+        raise ValueError("critical lengths must be positive and finite, and 0 < low < high for every run")
+    if len(task) < LEAST_RUNS:
+        raise ValueError(f"a relation needs at least {LEAST_RUNS} runs, not {len(task)}")
+    x = np.log(critical)
+    if not _varies(task, x):
+        raise ValueError("critical lengths do not differ within any task, so no slope can be fitted")
+    return task, x, np.log(low), np.log(high)
+
+
+def _varies(task: NDArray[np.str_], x: Floats) -> bool:
+    return any(np.ptp(x[task == name]) > 1e-9 for name in np.unique(task))
+
+
+def _fit(task: NDArray[np.str_], x: Floats, low: Floats, high: Floats) -> Floats:
+    """c, log sigma and the intercepts of maximum likelihood."""
+    names, place = np.unique(task, return_inverse=True)
+    middle = np.where(np.isinf(high), low + 0.5, (low + np.where(np.isinf(high), low, high)) / 2)
+    centre = np.array([middle[place == i].mean() for i in range(len(names))])
+
+    def loss(parameters: Floats) -> float:
+        slope, log_sigma, intercepts = parameters[0], parameters[1], parameters[2:]
+        mean, sigma = intercepts[place] + slope * x, np.exp(np.clip(log_sigma, -4, 4))
+        # Both tails from the side on which they are not 1: a difference of numbers near 1 loses all digits.
+        a, b = (low - mean) / sigma, (high - mean) / sigma
+        flip = a > 0
+        a, b = np.where(flip, -b, a), np.where(flip, -a, b)
+        above, below = norm.logcdf(b), norm.logcdf(a)
+        likelihood = above + np.log1p(-np.exp(np.minimum(below - above, -1e-12)))
+        # A weak pull keeps sigma off 0 where every run fits its interval.
+        return float(-likelihood.sum() + 0.5 * (log_sigma / 3) ** 2)
+
+    start = np.concatenate([[0.0, 0.0], centre])
+    found = minimize(loss, start, method="L-BFGS-B")
+    return np.asarray(found.x, dtype=np.float64)
