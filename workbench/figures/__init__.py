@@ -32,6 +32,12 @@ _HOMES = {
     ),
     "headgrid": ("head_grid", "head_grid_figure", "head_grid_figure_data"),
     "attention": ("attention_pattern", "attention_pattern_data"),
+    "anything": (
+        "quantity_over_length",
+        "quantity_over_length_data",
+        "quantity_over_training",
+        "quantity_over_training_data",
+    ),
     "bounds": ("bound_parts", "bound_parts_data"),
     "compare": (
         "accuracy_difference",
