@@ -86,7 +86,7 @@ class Worker:
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def submit(self, function: str, arguments: Mapping[str, Any], slot: str = "", again: bool = False) -> str:
+    def submit(self, function: str, arguments: Mapping[str, Any], slot: str = "") -> str:
         """Ask for ``function(**arguments)``; returns the job's key.
 
         Args:
@@ -95,14 +95,13 @@ class Worker:
             arguments: plain JSON-able values.
             slot: of several waiting requests of one slot only the newest is kept, so that a dragged
                 slider leaves no queue behind.
-            again: whether a finished answer does not count, because the function changes what is on disk.
         """
         key = job_key(function, arguments)
         with self._wake:
             if self._closed:
                 raise RuntimeError("the worker is closed; make a new one")
             known = self._jobs.get(key)
-            if known is not None and (known.pending or (known.state == "done" and not again)):
+            if known is not None and (known.pending or known.state == "done"):
                 self._jobs.move_to_end(key)
                 return key
             if slot:
