@@ -12,10 +12,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import fakes
+from browsing import address, browser, page
 
 from workbench.dashboard.answers import Answers
 from workbench.dashboard.store import Store
 from workbench.dashboard.worker import Worker
+
+__all__ = ["address", "answers", "browser", "page", "small_root"]
 
 SMALL = (0, 100, 1000, 1500, 3000)
 

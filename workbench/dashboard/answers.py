@@ -93,6 +93,15 @@ class Answers:
         status = f"{len(runs):,} run{'' if len(runs) == 1 else 's'}{live} \u00b7 "
         return (no_update if version == known else version), status, time.time()
 
+    def troubles(self, name: str) -> list[str]:
+        """What is wrong with a run that is on screen: damaged rows, or that it has gone meanwhile."""
+        run = self.store.run(name)
+        if run is not None:
+            return list(run.problems)
+        reasons = [one for one in self.store.problems if name in one]
+        gone = f"The run {name} is no longer here: its folder was removed or cannot be read. Shown: as last read."
+        return [gone, *reasons]
+
     def run_version(self, name: str, known: str, known_log: str) -> tuple[Any, ...]:
         """The run's signature and that of its log, each ``no_update`` if it has not changed."""
         pairs = zip(self.store.version(name), (known, known_log), strict=True)

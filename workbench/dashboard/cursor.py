@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, quote
 from workbench.figures.labels import head_name, whole
 
 VIEWS = ("attention", "times_length", "score")
+MOST_DIGITS = 18
 VERDICTS = {
     "scale-robust": "Scale-robust",
     "length-coupled": "Length-coupled",
@@ -116,7 +117,7 @@ def resolve(search: str | None, run: RunLike) -> tuple[Cursor, list[Notice]]:
             )
         )
         view = base.view
-    sample = _integer(asked.get("sample"))
+    sample = integer(asked.get("sample"))
     return Cursor(run.name, step, length, layer, head, view, max(sample or 0, 0)), notices
 
 
@@ -207,9 +208,10 @@ def query(parts: Mapping[str, str]) -> str:
     return "?" + "&".join(f"{k}={quote(v, safe='/')}" for k, v in parts.items()) if parts else ""
 
 
-def _integer(text: str | None) -> int | None:
+def integer(text: str | None) -> int | None:
+    """A whole number as a link may name one: of at most 18 digits; else None."""
     try:
-        return int(text) if text is not None else None
+        return int(text) if text is not None and len(text) <= MOST_DIGITS else None
     except ValueError:
         return None
 
@@ -219,9 +221,10 @@ def _nearest(
 ) -> tuple[int, list[Notice]]:
     if text is None:
         return default, []
-    value = _integer(text)
+    value = integer(text)
     if value is None:
-        asked = f"This link names {noun} \u201c{text}\u201d, which is not a whole number."
+        wrong = "which is too large" if text.isdigit() else "which is not a whole number"
+        asked = f"This link names {noun} \u201c{text[:40]}\u201d, {wrong}."
         return default, [Notice(asked, f"Shown: {whole(default)}.", f"Keep {whole(default)}")]
     if value in have or not have:
         return (value if value in have else default), []
@@ -235,7 +238,7 @@ def _nearest(
 def _head(layer: str | None, head: str | None, run: RunLike) -> tuple[int, int, list[Notice]]:
     if layer is None and head is None:
         return 0, 0, []
-    at, which = _integer(layer or "0"), _integer(head or "0")
+    at, which = integer(layer or "0"), integer(head or "0")
     if at is not None and which is not None and 0 <= at < run.n_layers and 0 <= which < run.n_heads:
         return at, which, []
     name = head_name(at, which) if at is not None and which is not None else f"\u201c{layer}, {head}\u201d"

@@ -43,12 +43,14 @@ class CursorPage(Page):
         extras: further query keys and their defaults, which are left out of links.
         check: turns the extras of a link into valid ones, with a notice for each that was not.
         pick: the bar's first cell; None = a select of runs.
+        explicit: whether links state extras that are the default here too, since that changes as runs come.
     """
 
     content: Content = field(repr=False)
     extras: Mapping[str, str] = field(default_factory=dict)
     check: Check = field(default=accept_all, repr=False)
     pick: Pick | None = field(default=None, repr=False)
+    explicit: bool = False
     needs_run: bool = True
 
     def draw(self, answers: Answers, visit: Visit) -> Drawn:
@@ -58,7 +60,7 @@ class CursorPage(Page):
         asked = {key: visit.asked.get(key, default) for key, default in self.extras.items()}
         extras, more = self.check(answers, run, asked)
         content = [
-            *stores(self, run, cursor, extras),
+            *stores(answers, self, run, cursor, extras),
             html.Section(
                 bar(run, cursor, list(answers.store.runs()), self.pick(extras) if self.pick else None),
                 id="cursorbar",
@@ -88,7 +90,9 @@ class CursorPage(Page):
         raise Astray(Notice(said, "Shown: all runs.", "Keep"))
 
 
-def stores(page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[dcc.Store]:
+def stores(
+    answers: Answers, page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str]
+) -> list[dcc.Store]:
     """The cursor, one store per part, so that a move redraws only what depends on that part."""
     data: dict[str, Any] = {
         "run": run.name,
@@ -100,14 +104,15 @@ def stores(page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, 
         "log-version": run.log_signature,
         "run-check": None,
         "keep-run": None,
-        "link": link(page, run, cursor, extras),
+        "link": link(answers, page, run, cursor, extras),
     }
     return [dcc.Store(id=name, data=value) for name, value in data.items()]
 
 
-def link(page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> dict[str, str]:
+def link(answers: Answers, page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> dict[str, str]:
     """The canonical link of the view, and which page and run it belongs to."""
-    said = {key: value for key, value in extras.items() if key in page.extras and value != page.extras[key]}
+    usual = page.extras if page.explicit else page.check(answers, run, page.extras)[0]
+    said = {key: extras[key] for key in page.extras if key in extras and extras[key] != usual[key]}
     return {"path": page.path, "run": run.name, "href": write(cursor, run, page.path, said)}
 
 
@@ -153,7 +158,7 @@ def connect(app: Dash, answers: Answers) -> None:
         view, cursor = place(answers, run, step, length, head, *shown)
         page = page_at(known["path"])
         assert isinstance(page, CursorPage)
-        made = link(page, view, cursor, extras) | {"kept": keep}
+        made = link(answers, page, view, cursor, extras) | {"kept": keep}
         if made["href"] == known["href"] and not keep:  # nothing moved: a stale link keeps its banner
             raise PreventUpdate
         return made, []
@@ -165,6 +170,7 @@ def _follow(app: Dash, answers: Answers) -> None:
     @app.callback(
         Output("run-version", "data"),
         Output("log-version", "data"),
+        Output("problems", "children", allow_duplicate=True),
         Input("run-check", "data"),
         State("run", "data"),
         State("run-version", "data"),
@@ -172,7 +178,7 @@ def _follow(app: Dash, answers: Answers) -> None:
         prevent_initial_call=True,
     )
     def changed(_: Any, run: str, known: str, known_log: str) -> Any:
-        return answers.run_version(run, known, known_log)
+        return (*answers.run_version(run, known, known_log), problems(answers.troubles(run)))
 
     @app.callback(
         Output("cursorbar", "children"),

@@ -73,6 +73,7 @@ class At:
             "head": self.cursor.head,
             "step_b": in_b.step,
             "length_b": in_b.length,
+            **dict(zip(("measurement", "quantity"), self.extras.get("quantity", "").split("|"), strict=False)),
             "floor": min(self.run.brief.chance, beside),
         }
 

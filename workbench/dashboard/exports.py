@@ -190,7 +190,12 @@ def to_csv(rows: pd.DataFrame) -> str:
 
 
 def to_parquet(rows: pd.DataFrame) -> bytes:
-    """Rows as Parquet, each column of one type."""
+    """Rows as Parquet, each column of one type: one that mixes several is written as text."""
+    texts = {}
+    for name in rows:
+        kinds = {type(value) for value in rows[name].dropna()} if rows[name].dtype == object else set()
+        if len(kinds) > 1:
+            texts[name] = rows[name].map(lambda value: None if value is None else str(value))
     data = io.BytesIO()
-    rows.convert_dtypes(convert_floating=False).to_parquet(data, index=False)
+    rows.assign(**texts).to_parquet(data, index=False)
     return data.getvalue()

@@ -52,9 +52,8 @@ def ask(answers: Answers, asked: dict[str, Any]) -> dict[str, str] | None:
     family = str(asked.get("only", ""))
     if run is None or not NAME.fullmatch(family):
         return None
-    arguments = {"run_path": str(run.path), "only": [family] if family else []}
-    # What is measured may be asked for again after it was stopped, or after a new checkpoint came.
-    key = answers.measurer.submit(FUNCTION, arguments, slot="measure", again=True)
+    arguments = {"run_path": str(run.path), "only": [family] if family else [], "state": run.signature}
+    key = answers.measurer.submit(FUNCTION, arguments, slot="measure")
     return {"key": key, "run": run.name, "what": family or "everything"}
 
 

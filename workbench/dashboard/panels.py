@@ -137,6 +137,33 @@ PANELS: tuple[Panel, ...] = (
     ),
 )
 
+MORE = (
+    Panel(
+        "more-training",
+        "more",
+        "training",
+        "Over training",
+        "quantity_over_training",
+        ("measurement", "quantity", "trained", "length", "layer", "head"),
+        ("length", "head", "extras"),
+        "",
+        (),
+        "Any quantity in the table. Lines are named by what tells them apart; of heads, the chosen one is in ink.",
+    ),
+    Panel(
+        "more-length",
+        "more",
+        "length",
+        "Over prefix length",
+        "quantity_over_length",
+        ("measurement", "quantity", "trained", "step", "layer", "head"),
+        ("step", "head", "extras"),
+        "",
+        (),
+        "Any quantity in the table. Lines are named by what tells them apart; of heads, the chosen one is in ink.",
+    ),
+)
+
 BY_ID = {panel.id: panel for panel in PANELS}
 GRAPHS = tuple(panel for panel in PANELS if panel.form == "graph")
 

@@ -117,7 +117,7 @@ def command(text: str) -> html.Div:
     """A command with a copy button."""
     return html.Div(
         [
-            html.Code(text),
+            html.Code(text, tabIndex=0),  # it may scroll
             html.Button(
                 icon("copy"),
                 className="ib",

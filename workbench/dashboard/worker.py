@@ -102,14 +102,7 @@ class Worker:
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def submit(
-        self,
-        function: str,
-        arguments: Mapping[str, Any],
-        slot: str = "",
-        again: bool = False,
-        urgent: bool = False,
-    ) -> str:
+    def submit(self, function: str, arguments: Mapping[str, Any], slot: str = "", urgent: bool = False) -> str:
         """Ask for ``function(**arguments)``; returns the job's key.
 
         Args:
@@ -118,7 +111,6 @@ class Worker:
             arguments: plain JSON-able values.
             slot: of several waiting requests of one slot only the newest is kept, so that a dragged
                 slider leaves no queue behind.
-            again: whether a finished answer does not count, because the function changes what is on disk.
             urgent: goes before all that wait and are not; for what is quick and stands in somebody's way.
         """
         key = job_key(function, arguments)
@@ -126,7 +118,7 @@ class Worker:
             if self._closed:
                 raise RuntimeError("the worker is closed; make a new one")
             known = self._jobs.get(key)
-            if known is not None and (known.pending or (known.state == "done" and not again)):
+            if known is not None and (known.pending or known.state == "done"):
                 self._jobs.move_to_end(key)
                 return key
             if slot:

@@ -61,6 +61,12 @@ _HOMES = {
         "heads_over_length_data",
         "series_names",
     ),
+    "anything": (
+        "quantity_over_length",
+        "quantity_over_length_data",
+        "quantity_over_training",
+        "quantity_over_training_data",
+    ),
     "bounds": ("bound_parts", "bound_parts_data"),
     "compare": (
         "accuracy_difference",

@@ -79,12 +79,12 @@ def bound_parts(
     labels: list[tuple[str, float, str, bool]] = []
     for name, rows in series_of(data):
         margin = name.startswith(("gamma", "position_margin"))
-        colour = t["position"] if margin else t["ink2"]
-        add_line(figure, rows, "step", colour, width=1.4, dash="solid", band=False, place=_log)
+        colour = t["ink"] if margin else t["ink3"]
+        add_line(figure, rows, "step", colour, width=1.8 if margin else 1, band=False, place=_log)
         end = last_value([_log(float(value)) for value in rows["value"]])
         if end is not None:
-            labels.append((name.replace("_", " "), end, colour, False))
-    add_end_labels(figure, labels, y_range, size)
+            labels.append((name.replace("_", " "), end, colour, margin))
+    add_end_labels(figure, labels, y_range, size, pixels=300)
     add_cursor(figure, cursor, "step", theme)
     return figure
 

@@ -10,12 +10,15 @@ from workbench.measure.batch import execute, plan
 from workbench.measure.engine import Done, Item
 
 
-def measure_run(run_path: str, only: Sequence[str], progress: Callable[[int, int, str], None]) -> dict[str, Any]:
+def measure_run(
+    run_path: str, only: Sequence[str], state: str, progress: Callable[[int, int, str], None]
+) -> dict[str, Any]:
     """Measure what a run lacks, a checkpoint after another, as ``lengthlens measure`` does.
 
     Args:
         run_path: the run's folder.
         only: names or prefixes of measurements; empty = all.
+        state: of the folder, in any form: a changed folder is another question, though nothing is read from this.
         progress: told after each checkpoint; whatever it raises ends the work, and what is measured by then stays.
 
     Returns:

@@ -284,5 +284,6 @@ PAGE = CursorPage(
     extras={"run2": "", "seeds": ""},
     check=check,
     pick=pick,
+    explicit=True,
     panels=PANELS + SEED_PANELS,
 )

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, html, no_update
 
 from workbench.dashboard import measuring, panel, wiring, words
-from workbench.dashboard.cursor import Cursor
+from workbench.dashboard.cursor import Cursor, Notice
 from workbench.dashboard.cursorpage import CursorPage
 from workbench.dashboard.headgrid import grid_shell
-from workbench.dashboard.panels import BY_ID, COLUMNS, GRAPHS, PANELS, ROWS
+from workbench.dashboard.panels import BY_ID, COLUMNS, GRAPHS, MORE, PANELS, ROWS
 from workbench.dashboard.runview import RunView
-from workbench.dashboard.shell import command, icon
+from workbench.dashboard.shell import chevron, command, icon
 from workbench.dashboard.wiring import PARTS, browser, place
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str,
             **{"aria-live": "polite"},
         ),
         *(evidence(run) if run.brief.rows else [unmeasured(run), training(run)]),
-        *([training(run)] if run.brief.rows else []),
+        *([more(run, extras), training(run)] if run.brief.rows else []),
     ]
 
 
@@ -88,6 +89,46 @@ def matrix(run: RunView) -> html.Div:
     return html.Div(cells, className="matrix")
 
 
+def more(run: RunView, extras: Mapping[str, str]) -> html.Div:
+    """Two panels of any quantity that the table has of this run."""
+    data = []
+    for measurement in sorted(run.measured):
+        names = sorted(quantity for owner, quantity in run.brief.quantities if owner == measurement)
+        items = [{"value": f"{measurement}|{name}", "label": name.replace("_", " ")} for name in names]
+        title = run.specs.get(measurement, {}).get("title", measurement)
+        data.append({"group": title, "items": items})
+    select = dmc.Select(
+        id="more-quantity",
+        data=data,
+        value=extras.get("quantity", ""),
+        allowDeselect=False,
+        searchable=True,
+        size="xs",
+        rightSection=chevron(),
+        maxDropdownHeight=360,
+        nothingFoundMessage="No quantity of that name",
+        attributes={"input": {"aria-label": "Quantity"}},
+    )
+    heading = [html.H2("Anything else"), html.P("Every quantity in the table", className="soft")]
+    rail = html.Div([*heading, select, html.P(id="more-says")], className="rail")
+    return html.Div([rail, *(panel.shell(one, run.specs) for one in MORE)], className="matrix more-row")
+
+
+def check(_: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
+    """The quantity that a link names, or one that has no panel of its own, else any."""
+    asked = extras.get("quantity", "")
+    pairs = {"|".join(pair) for pair in run.brief.quantities}
+    above = {name for one in PANELS for name in one.quantities}
+    told = ("behaviour", "bound")
+    others = sorted(f"{m}|{q}" for m, q in run.brief.quantities if q not in above and m not in told)
+    default = next(iter([*others, *sorted(pairs)]), "")
+    if not asked or asked in pairs:
+        return {"quantity": asked or default}, []
+    name = asked.partition("|")[2] or asked
+    notice = Notice(f"This link names the quantity {name}, which {run.name} does not have.", "Shown: another.", "Keep")
+    return {"quantity": default}, [notice]
+
+
 def training(run: RunView) -> html.Div:
     """How training went, and goes: the one row that needs no measurement."""
     return html.Div(
@@ -125,9 +166,30 @@ def connect(app: Dash, answers: Answers) -> None:
     # The log's panel is on every run's page, the others only on that of a measured run: callbacks of their own.
     for source in ("frame", "log"):
         wiring.graphs(app, [one for one in GRAPHS if one.source == source])
-    for one in PANELS:
+    wiring.graphs(app, MORE)
+    for one in (*PANELS, *MORE):
         wiring.panel(app, answers, one)
+    _more(app, answers)
     _prose(app, answers)
+
+
+def _more(app: Dash, answers: Answers) -> None:
+    @app.callback(
+        Output("extras", "data", allow_duplicate=True),
+        Input("more-quantity", "value"),
+        State("extras", "data"),
+        prevent_initial_call=True,
+    )
+    def chosen(quantity: str, extras: dict[str, str]) -> Any:
+        return no_update if quantity == extras.get("quantity") else extras | {"quantity": quantity}
+
+    @app.callback(Output("more-says", "children"), Input("extras", "data"), State("run", "data"))
+    def says(extras: dict[str, str], run: str) -> Any:
+        view = answers.store.run(run)
+        measurement, _, name = extras.get("quantity", "").partition("|")
+        known = [] if view is None else view.specs.get(measurement, {}).get("quantities", ())
+        found = next((one for one in known if one["name"] == name), None)
+        return "" if found is None else f"{found['definition']}. {panel.span_of(found)}".rstrip(". ") + "."
 
 
 def _prose(app: Dash, answers: Answers) -> None:
@@ -160,4 +222,13 @@ def _prose(app: Dash, answers: Answers) -> None:
         return tuple(words.rail(view, row, cursor) for row in ROWS)
 
 
-PAGE = CursorPage(path="/run", name="Run", order=20, connect=connect, content=content, panels=PANELS)
+PAGE = CursorPage(
+    path="/run",
+    name="Run",
+    order=20,
+    connect=connect,
+    content=content,
+    panels=PANELS + MORE,
+    extras={"quantity": ""},
+    check=check,
+)

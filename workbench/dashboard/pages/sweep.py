@@ -13,7 +13,7 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
 from workbench.dashboard import panel
-from workbench.dashboard.cursor import Notice, query
+from workbench.dashboard.cursor import Notice, integer, query
 from workbench.dashboard.registry import Drawn, FreePage, Visit
 from workbench.dashboard.shell import banner, chevron, command, problems
 from workbench.dashboard.store import Store
@@ -109,12 +109,12 @@ def read(asked: Mapping[str, str], choices: Choices) -> tuple[Sweep, list[Notice
         axes.append(wanted)
     rows = choices.rows(series)
     lengths = sorted(int(n) for n in rows["length"].dropna().unique())
-    length = _whole(asked.get("len"))
+    length = integer(asked.get("len"))
     if length is not None and length not in lengths:
         refuse(f"length {whole(length)}", "the longest")
     if length not in lengths:
         length = lengths[-1] if lengths else None
-    step = _whole(asked.get("step"))
+    step = integer(asked.get("step"))
     over = asked.get("over", "mean")
     if over not in REDUCTIONS:
         refuse(f"\u201c{over}\u201d over layers and heads", "the mean")
@@ -131,13 +131,6 @@ def _series(text: str, choices: Choices, refuse: Any) -> tuple[str, ...]:
     if text:
         refuse(f"the quantity {text}", _name(known[0]))
     return known[0]
-
-
-def _whole(text: str | None) -> int | None:
-    try:
-        return int(text) if text else None
-    except ValueError:
-        return None
 
 
 def _name(series: Sequence[str]) -> str:
@@ -352,8 +345,8 @@ def connect(app: Dash, answers: Answers) -> None:
         prevent_initial_call=True,
     )
     def moved(kind: str, x: str, y: str, step: str, length: str, over: str) -> Any:
-        at = None if step == LAST else _whole(step)
-        parts = Sweep(tuple(kind.split("|")), x, y, at, _whole(length), over).written()
+        at = None if step == LAST else integer(step)
+        parts = Sweep(tuple(kind.split("|")), x, y, at, integer(length), over).written()
         return parts, {"path": "/sweep", "run": "", "href": "/sweep" + query(parts)}, []
 
     @app.callback(

@@ -1,0 +1,82 @@
+"""What every journey in a browser needs: the browser, a page that must stay silent, and ways to wait."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.dashboard.pictures import ARGUMENTS, find_browser, served
+
+TIMEOUT = 60_000
+SIZE = {"width": 1440, "height": 900}
+
+needs_browser = [
+    pytest.mark.browser,
+    pytest.mark.skipif(find_browser() is None, reason="no Chromium found; name one in the variable CHROMIUM"),
+]
+
+
+@pytest.fixture(scope="session")
+def address(small_root: Path) -> Iterator[str]:
+    """The dashboard over the small data root."""
+    with served(small_root) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One Chromium for all journeys."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+    with api.sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=find_browser(), args=ARGUMENTS)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A fresh page; after the test its console must be empty and every request must have stayed here."""
+    context = browser.new_context(
+        viewport=SIZE,
+        color_scheme="light",
+        permissions=["clipboard-read", "clipboard-write"],
+        accept_downloads=True,
+    )
+    made = context.new_page()
+    made.set_default_timeout(TIMEOUT)
+    said: list[str] = []
+    foreign: list[str] = []
+    made.on("console", lambda m: said.append(f"{m.type}: {m.text}"))
+    made.on("pageerror", lambda error: said.append(str(error)))
+    local = re.compile(r"^(http://127\.0\.0\.1[:/]|data:|blob:)")
+    made.on("request", lambda request: None if local.match(request.url) else foreign.append(request.url))
+    yield made
+    context.close()
+    assert said == []
+    assert foreign == []
+
+
+def drawn(page: Any, panels: int = 10) -> None:
+    """Wait until so many panels show their data."""
+    page.wait_for_function(f"document.querySelectorAll('.matrix .body.ready').length >= {panels}", timeout=TIMEOUT)
+
+
+def settled(page: Any, condition: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + TIMEOUT / 1000
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        page.wait_for_timeout(50)
+
+
+def points(page: Any, panel: str) -> str:
+    """The numbers that a panel's plot shows, as text."""
+    drawn_values = page.evaluate(
+        f"JSON.stringify([...document.querySelectorAll('#{panel}-graph path.js-line')].map(p => p.getAttribute('d')))"
+    )
+    return str(drawn_values)

@@ -1,0 +1,222 @@
+"""Compare, Sweep, Theory and Glossary without a browser: what a link means, what a panel exports, what snippets draw."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from flask.testing import FlaskClient
+from test_answers import LIGHT, texts
+
+from workbench.dashboard import measuring
+from workbench.dashboard.answers import READY, STATE, Answers
+from workbench.dashboard.create import create_app, serve
+from workbench.dashboard.cursor import Cursor
+from workbench.dashboard.drawing import At, Panel
+from workbench.dashboard.exports import panels
+from workbench.dashboard.pages import compare, sweep, theory
+from workbench.dashboard.pages.run import MORE
+from workbench.dashboard.worker import Job
+
+A, B = "majority-nope-s0", "flip_flop-rotary-s0"
+LINK = f"run={A}&run2={B}&step=1000&len=100&quantity=circuits.hardmax|margin"
+HOSTILE = ("../../etc/passwd", "<script>alert(1)</script>", "a|b|c", "%00", "-1", "9" * 400, "\u202e")
+
+
+@pytest.fixture(scope="module")
+def client(small_root: Path) -> Iterator[FlaskClient]:
+    app = create_app(small_root)
+    yield app.server.test_client()
+    app.server.extensions["lengthlens"].close()
+
+
+@pytest.fixture(scope="module")
+def at(answers: Answers) -> At:
+    run = answers.store.run(A)
+    assert run is not None
+    return answers.at(run, Cursor(A, 1000, 100, 0, 1), {"run2": B, "quantity": "circuits.hardmax|margin"})
+
+
+OWN: list[Panel] = [*compare.PANELS, *compare.SEED_PANELS, *MORE]
+
+
+@pytest.mark.parametrize("panel", OWN, ids=lambda p: p.id)
+def test_every_panel_draws_and_its_snippet_draws_the_same(answers: Answers, at: At, panel: Panel) -> None:
+    made = (answers.heads if panel.form == "heads" else answers.panel)(panel, at, LIGHT, "figure")
+    assert made[-1] == READY
+    scope: dict[str, Any] = {}
+    *lines, last = panel.snippet(at).strip().splitlines()
+    exec("\n".join([*lines, f"made = {last}"]), scope)
+    drawn = panel.draw(at, "light", 11, line=True)
+    assert json.loads(scope["made"].to_json())["data"] == json.loads(drawn.to_json())["data"]
+
+
+def test_the_snippet_of_a_phase_diagram_draws_the_same(answers: Answers) -> None:
+    asked = {"x": "model.positions.name", "y": "task.name", "len": "100"}
+    scope: dict[str, Any] = {}
+    *lines, last = sweep.PHASE.code(answers, asked).strip().splitlines()
+    exec("\n".join([*lines, f"made = {last}"]), scope)
+    drawn = sweep.PHASE.figure(answers, asked, "light", 11)
+    assert json.loads(scope["made"].to_json())["data"] == json.loads(drawn.to_json())["data"]
+
+
+@pytest.mark.parametrize("name", [panel.id for panel in OWN] + ["phase"])
+def test_csv_and_parquet_hold_the_same_rows(client: FlaskClient, name: str) -> None:
+    csv = client.get(f"/data/{name}.csv?{LINK}")
+    parquet = client.get(f"/data/{name}.parquet?{LINK}")
+    assert (csv.status_code, parquet.status_code) == (200, 200), csv.data[:200]
+    first, second = pd.read_csv(io.BytesIO(csv.data)), pd.read_parquet(io.BytesIO(parquet.data))
+    assert list(first) == list(second)
+    assert len(first) == len(second) > 0
+    assert first["value"].tolist() == pytest.approx(second["value"].tolist(), nan_ok=True)
+
+
+def test_each_side_of_compare_shows_its_own_run(at: At) -> None:
+    named = {panel.id: set(panel.data(at)["run"]) for panel in compare.PANELS if panel.form == "graph"}
+    assert named["cmp-accuracy-a"] == {A}
+    assert named["cmp-accuracy-b"] == {B}
+    assert named["cmp-accuracy-d"] == {f"{A} \u2212 {B}"}
+
+
+def test_both_accuracies_have_one_colour_range(at: At) -> None:
+    panels_ = {panel.id: panel for panel in compare.PANELS}
+    ranges = set()
+    for side in "ab":
+        cells = next(t for t in panels_[f"cmp-accuracy-{side}"].draw(at, "light", 11).data if t.name == "cells")
+        ranges.add((cells.zmin, cells.zmax))
+    assert len(ranges) == 1
+
+
+def test_the_second_run_of_a_stale_link_is_replaced_and_said(answers: Answers) -> None:
+    content, _, _ = answers.page("/compare", f"?run={A}&run2=nothing")
+    assert "names the second run nothing, which is not in this folder" in texts(content)
+    extras, notices = compare.check(answers, answers.store.runs()[A], {"run2": "", "seeds": ""})
+    assert extras["run2"] == B
+    assert notices == []
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+@pytest.mark.parametrize(
+    "link",
+    [
+        "/compare?run={0}",
+        f"/compare?run={A}&run2={{0}}&seeds={{0}}",
+        f"/run?run={A}&step={{0}}&len={{0}}&layer={{0}}&head={{0}}&quantity={{0}}&view={{0}}",
+        "/sweep?quantity={0}&x={0}&y={0}&step={0}&len={0}&over={0}",
+        "/theory?run={0}",
+        "/glossary?quantity={0}",
+        "/?task={0}&verdict={0}",
+        "/{0}",
+    ],
+)
+def test_no_link_makes_a_page_fail(answers: Answers, link: str, value: str) -> None:
+    path, _, search = link.format(value).partition("?")
+    content, nav, here = answers.page(path, f"?{search}")
+    assert content
+    assert nav
+    assert here["title"].endswith("LengthLens")
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_no_export_reads_outside_the_folder_or_fails(client: FlaskClient, value: str) -> None:
+    for name in [*panels(), value]:
+        answer = client.get(
+            f"/data/{name}.csv", query_string={"run": value, "run2": value, "quantity": value, "x": value}
+        )
+        assert answer.status_code in (200, 308, 404)
+        assert b"Traceback" not in answer.data
+        assert b"root:" not in answer.data
+
+
+def test_what_a_sweep_link_names_and_no_run_has_is_said(answers: Answers) -> None:
+    content, _, _ = answers.page("/sweep", "?x=model.wings&len=7&over=sum&quantity=a|b|c|d|e")
+    said = texts(content)
+    for part in ("the axis model.wings", "length 7", "\u201csum\u201d over layers and heads", "the quantity a|b|c|d|e"):
+        assert f"This link names {part}, which no run here has." in said
+
+
+def test_a_sweep_is_restored_from_its_own_link(answers: Answers) -> None:
+    choices = sweep.Choices(answers.store)
+    asked = {
+        "quantity": "circuits.hardmax|margin|matched||",
+        "x": "task.name",
+        "y": "model.positions.name",
+        "step": "1000",
+    }
+    made, notices = sweep.read(asked | {"len": "100", "over": "max"}, choices)
+    assert notices == []
+    assert sweep.read(made.written(), choices) == (made, [])
+
+
+def test_theory_is_held_against_what_is_observed(answers: Answers) -> None:
+    run = answers.store.runs()[A]
+    assert "as predicted" in texts(theory.observed(run, "guaranteed"))
+    assert "\u2260 predicted" in texts(theory.observed(run, "not expressible"))
+    assert "no claim" in texts(theory.observed(run, "open"))
+    assert "deciders" in texts(theory.said(run, Job(state="running"))[0])
+    assert "it broke" in texts(theory.said(run, Job(state="failed", error="it broke"))[0])
+
+
+def test_a_trace_is_shown_symbol_by_symbol() -> None:
+    line = {"name": "more", "text": "#a > #b", "values": [1, 0], "boolean": True}
+    program = {"alphabet": ["a", "b"], "outputs": ["more"], "string": ["a", "b"], "lines": [line]}
+    said = texts(theory.programs({"programs": [program]}))
+    assert "#a > #b \u25cf \u25cb" in said
+    assert "none to trace" in texts(theory.programs({"programs": []}))
+
+
+def test_the_glossary_says_each_quantity_as_its_spec_does(answers: Answers) -> None:
+    content, _, _ = answers.page("/glossary", "?quantity=nothing")
+    said = texts(content)
+    assert "Total variation to the nearest uniform distribution on a set." in said
+    assert "share, 0 to 1 \u00b7 2 runs" in said
+    assert "names the quantity nothing, which no run here has" in said
+
+
+def test_measuring_is_asked_for_runs_and_names_that_exist(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(answers.measurer, "submit", lambda *given, **more: asked.append(given) or "key")
+    assert measuring.ask(answers, {"run": "../elsewhere", "only": "behaviour"}) is None
+    assert measuring.ask(answers, {"run": A, "only": "os; rm"}) is None
+    assert measuring.ask(answers, {"run": A, "only": "probes."}) == {"key": "key", "run": A, "what": "probes."}
+    (function, arguments), *_ = asked
+    assert function == "workbench.measure.on_demand:measure_run"
+    assert (arguments["only"], Path(arguments["run_path"]).name) == (["probes."], A)
+
+
+@pytest.mark.parametrize(
+    ("job", "said"),
+    [
+        (Job(state="running", done=3, total=9, started=0.0), "3 of 9 checkpoints"),
+        (Job(state="cancelled"), "until then is kept"),
+        (Job(state="failed", error="no room"), "no room"),
+        (Job(state="done", result={"rows": 0, "problems": []}), "Nothing was missing."),
+        (Job(state="done", result={"rows": 1200, "problems": ["step 3 is damaged"]}), "1,200 rows are new."),
+    ],
+)
+def test_the_strip_says_how_measuring_stands(job: Job, said: str) -> None:
+    assert said in texts(measuring.shown(job, {"run": A, "what": "probes."}))
+
+
+def test_a_missing_quantity_offers_to_measure_it(answers: Answers, at: At) -> None:
+    made = answers.panel(theory.PARTS, at, LIGHT, "figure")
+    assert made[-1] == STATE
+    assert "Measure now" in texts(made[2])
+
+
+def test_a_host_that_others_reach_is_warned_of(
+    small_root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Ended:
+        def serve_forever(self) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("workbench.dashboard.create.quiet_server", lambda *given: Ended())
+    for host, warned in (("127.0.0.1", False), ("0.0.0.0", True)):
+        serve(small_root, host=host, port=0)
+        assert ("everybody who reaches" in capsys.readouterr().out) is warned

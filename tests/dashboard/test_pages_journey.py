@@ -1,0 +1,186 @@
+"""Journeys through Compare, Sweep, Theory, Glossary and what all pages share, and an accessibility scan of each."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import fakes
+import pandas as pd
+import pytest
+from browsing import SIZE, drawn, needs_browser, points, settled
+
+from workbench.dashboard.pictures import served
+
+pytestmark = needs_browser
+
+COMPARE = "/compare?run=majority-nope-s0&run2=flip_flop-rotary-s0"
+PAGES = {
+    "runs": ("/", ".ag-row"),
+    "run": ("/run?run=majority-nope-s0", "#head-grid-body.ready"),
+    "compare": (COMPARE, "#cmp-heads-d-body.ready"),
+    "sweep": ("/sweep", "#phase-body.ready"),
+    "theory": ("/theory?run=majority-nope-s0", "#prediction dl"),
+    "glossary": ("/glossary", "#behaviour"),
+}
+
+
+def test_two_runs_and_their_difference_at_one_cursor(page: Any, address: str) -> None:
+    page.goto(f"{address}{COMPARE}&step=1000&len=100")
+    drawn(page, 9)
+    settled(page, lambda: page.inner_text("#cmp-chip-b") == "Not fitted" or "Length" in page.inner_text("#cmp-chip-b"))
+    assert page.input_value("#run2-select") == "flip_flop-rotary-s0"
+    settled(page, lambda: "A is higher" in page.inner_text("#cmp-said-d"))
+    # one colour range for both
+    bars = "[...document.querySelectorAll('#cmp-accuracy-%s-graph .cbaxis text')].map(t => t.textContent).join()"
+    assert page.evaluate(bars % "a") == page.evaluate(bars % "b") != ""
+
+    before = points(page, "cmp-decodability-d")
+    page.get_by_role("slider", name="Training step").focus()
+    page.keyboard.press("End")
+    settled(page, lambda: points(page, "cmp-decodability-d") != before)
+    settled(page, lambda: "step=1000" not in page.url)
+
+    page.click("text=Swap A and B")
+    settled(page, lambda: "run=flip_flop-rotary-s0" in page.url and "run2=majority-nope-s0" in page.url)
+    settled(page, lambda: page.input_value("#run-select") == "flip_flop-rotary-s0")
+    drawn(page, 9)
+    settled(page, lambda: "B is higher" in page.inner_text("#cmp-said-d"))
+    page.go_back()
+    settled(page, lambda: page.input_value("#run-select") == "majority-nope-s0")
+
+
+def test_seeds_are_a_view_of_their_own(page: Any, address: str) -> None:
+    page.goto(f"{address}{COMPARE}")
+    drawn(page, 9)
+    page.click("text=Seeds")
+    settled(page, lambda: "seeds=1" in page.url)
+    page.wait_for_selector("#cmp-seeds-accuracy-d-body.ready")
+    settled(page, lambda: "1 seed" in page.inner_text("#cmp-seeds-accuracy-a-slice"))
+    assert page.get_attribute("[data-seeds]", "aria-pressed") == "true"
+
+
+def test_a_phase_diagram_of_any_quantity_over_any_two_axes(page: Any, address: str) -> None:
+    page.goto(f"{address}/sweep")
+    page.wait_for_selector("#phase-body.ready")
+    assert page.inner_text("#phase-title") == "Accuracy"
+    first = page.inner_text("#phase-slice")
+    page.click("#sweep-quantity")
+    page.get_by_role("option", name="hardmax distance").click()
+    settled(page, lambda: page.inner_text("#phase-title") == "Hardmax distance")
+    page.click("#sweep-step")
+    page.get_by_role("option", name="1,000").click()
+    settled(page, lambda: page.inner_text("#phase-slice") not in (first, "") and "step=1000" in page.url)
+    shown = page.inner_text("#phase-slice")
+    page.reload()
+    page.wait_for_selector("#phase-body.ready")
+    assert page.inner_text("#phase-slice") == shown
+    with page.expect_download() as taken:
+        page.click("#phase-panel .menu-button")
+        page.get_by_role("menuitem", name="Parquet").click()
+    assert set(pd.read_parquet(taken.value.path())["runs"]) == {1}
+
+
+def test_a_sweep_link_to_what_is_not_there_says_so(page: Any, address: str) -> None:
+    page.goto(f"{address}/sweep?x=<script>alert(1)</script>&quantity=a|b&over=all&len=7")
+    page.wait_for_selector("#phase-body.ready")
+    said = page.inner_text("#banner")
+    assert "names the axis <script>alert(1)</script>, which no run here has" in said
+    assert "names the quantity a|b" in said
+
+
+def test_theory_says_program_prediction_and_what_is_observed(page: Any, address: str) -> None:
+    page.goto(f"{address}/theory?run=majority-nope-s0")
+    settled(page, lambda: "guaranteed" in page.inner_text("#prediction"))
+    assert "as predicted" in page.inner_text("#prediction")
+    assert "Huang et al." in page.inner_text("#prediction")
+    page.wait_for_selector("#program table")
+    page.click("#theory-select")
+    page.get_by_role("option", name="flip_flop-rotary-s0").click()
+    settled(page, lambda: "no theorem is about rotary positions" in page.inner_text("#prediction"))
+
+
+def test_the_glossary_leads_to_a_quantity(page: Any, address: str) -> None:
+    page.goto(f"{address}/glossary")
+    page.click("text=hardmax distance")
+    settled(page, lambda: page.url.endswith("/glossary?quantity=hardmax_distance"))
+    page.wait_for_selector(".asked")
+    assert "Total variation" in page.inner_text(".asked")
+
+
+def test_the_navigation_carries_the_cursor_along(page: Any, address: str) -> None:
+    page.goto(f"{address}/run?run=majority-nope-s0&step=1000&len=100")
+    drawn(page)
+    page.click("nav.nav >> text=Compare")
+    settled(page, lambda: page.url.startswith(f"{address}/compare?run=majority-nope-s0"))
+    settled(page, lambda: page.inner_text("#step-value") == "1,000")
+    settled(page, lambda: page.inner_text("#length-value") == "100")
+
+
+def test_any_quantity_of_the_table_has_its_panels(page: Any, address: str) -> None:
+    page.goto(f"{address}/run?run=majority-nope-s0")
+    page.wait_for_selector("#more-length-body.ready")
+    page.click("#more-quantity")
+    page.get_by_role("option", name="margin").first.click()
+    settled(page, lambda: "quantity=circuits.hardmax%7Cmargin" in page.url)
+    page.reload()
+    page.wait_for_selector("#more-length-body.ready")
+    settled(page, lambda: page.input_value("#more-quantity") == "margin")
+
+
+def test_play_moves_through_training_and_stops_at_its_end(page: Any, address: str) -> None:
+    page.goto(f"{address}/run?run=majority-nope-s0")
+    drawn(page)
+    page.click("#play")
+    settled(page, lambda: page.inner_text("#step-value") != "3,000")
+    settled(page, lambda: page.inner_text("#step-value") == "3,000")
+    settled(page, lambda: page.locator("#play.playing").count() == 0)
+
+
+def test_a_run_that_goes_while_one_looks_is_said_to_be_gone(page: Any, tmp_path: Path) -> None:
+    fakes.build(tmp_path, fakes.FAKES[:2], unmeasured=False, steps=(0, 3000))
+    with served(tmp_path) as address:
+        page.goto(f"{address}/run?run=majority-nope-s0")
+        drawn(page)
+        shutil.rmtree(tmp_path / "majority-nope-s0")
+        settled(page, lambda: "majority-nope-s0 is no longer here" in page.inner_text("#problems"))
+        assert page.locator("#accuracy-length-body.ready").count() == 1
+        (tmp_path / "majority-nope-s1" / "run.json").write_text("{")
+        page.goto(f"{address}/run?run=majority-nope-s1")
+        page.wait_for_selector("#grid, .empty")
+        assert "is not in this folder" in page.inner_text("#banner")
+        page.goto("about:blank")
+
+
+def test_what_is_missing_can_be_measured_from_the_page_and_stopped(page: Any, tmp_path: Path) -> None:
+    """The made-up checkpoints hold no weights, so that measuring them fails: in one sentence, in its place."""
+    fakes.write_run(tmp_path, fakes.UNMEASURED, (0, 10))
+    with served(tmp_path) as address:
+        page.goto(f"{address}/run?run=majority-learned-s0")
+        page.click("text=Measure now")
+        settled(page, lambda: "Measur" in page.inner_text("#measure-strip"))
+        page.wait_for_selector("#measure-strip [data-measure-close]")
+        page.click("#measure-strip [data-measure-close]")
+        settled(page, lambda: page.inner_text("#measure-strip") == "")
+        page.goto("about:blank")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_page_has_a_serious_accessibility_fault(browser: Any, address: str, theme: str) -> None:
+    """axe-core over every page; what it calls minor or moderate is let pass."""
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="no axe-core: pip install axe-playwright-python"
+    ).Axe()
+    page = browser.new_context(viewport=SIZE, color_scheme=theme).new_page()
+    found = []
+    for name, (path, sign) in PAGES.items():
+        page.goto(f"{address}{path}")
+        page.wait_for_selector(sign)
+        page.wait_for_timeout(300)
+        for fault in axe.run(page).response["violations"]:
+            if fault["impact"] in ("serious", "critical"):
+                nodes = "; ".join(node["html"][:160] for node in fault["nodes"][:3])
+                found.append(f"{name}: {fault['id']} ({fault['help']}): {nodes}")
+    page.context.close()
+    assert not found, "\n".join(found)

@@ -1,0 +1,169 @@
+"""Figures about many runs, and of any quantity: seeds, phase diagrams, bounds; each against numbers worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from workbench import figures
+from workbench.figures.errors import NotMeasured
+from workbench.figures.phase import axes_of, axis_title, flatten
+from workbench.table.schema import FIELDS, row
+
+
+def rows(made: list[dict[str, Any]]) -> pd.DataFrame:
+    return pd.DataFrame([row(**one) for one in made], columns=list(FIELDS))
+
+
+def accuracy(run: str, step: int, length: int, value: float) -> dict[str, Any]:
+    given = {"measurement": "behaviour", "quantity": "accuracy", "law": "matched", "mode": "teacher_forced"}
+    return {**given, "run": run, "step": step, "length": length, "value": value, "n": 10}
+
+
+SEEDS = rows(
+    [
+        *(accuracy("a", 10, n, v) for n, v in ((5, 0.9), (10, 0.8), (20, 0.6))),
+        *(accuracy("b", 10, n, v) for n, v in ((5, 1.0), (10, 0.6), (20, 0.5))),
+        *(accuracy("c", 7, n, v) for n, v in ((5, 0.5), (10, 0.7))),
+        accuracy("c", 11, 5, 0.0),
+    ]
+)
+
+
+def test_the_median_over_seeds_spans_the_lowest_to_the_highest() -> None:
+    data = figures.seeds_over_length_data(SEEDS, step=10)
+    middle = data[data["series"] == "median"].set_index("length")
+    # run c has not been measured at length 20, so that a median there would be of other runs: it is left out
+    assert list(middle.index) == [5, 10]
+    assert (middle["value"] == pd.Series({5: 0.9, 10: 0.7})).all()
+    assert (middle["low"] == pd.Series({5: 0.5, 10: 0.6})).all()
+    assert (middle["high"] == pd.Series({5: 1.0, 10: 0.8})).all()
+    assert set(middle["n"]) == {3}
+    # c is shown at its last checkpoint that is not later than the step asked for, never at a later one
+    assert set(data[data["series"] == "c"]["step"]) == {7}
+
+
+def test_seeds_are_drawn_faint_and_their_median_strong() -> None:
+    figure = figures.seeds_over_length(SEEDS, trained=5, step=10)
+    widths = {trace.name: trace.line.width for trace in figure.data if trace.name != "band"}
+    assert widths["a"] == widths["b"] == widths["c"] == 1
+    assert widths["median"] > 2
+    assert "3 seeds" in figure.layout.meta["slice"]
+    with pytest.raises(NotMeasured, match="at or before step 3"):
+        figures.seeds_over_length(SEEDS, trained=5, step=3)
+
+
+def test_two_configurations_are_compared_by_their_medians() -> None:
+    first, second = SEEDS[SEEDS["run"] != "c"], SEEDS[SEEDS["run"] == "c"]
+    data = figures.seeds_compared_data(first, second, step=10)
+    assert data[data["series"] == "A"].set_index("length")["value"].to_dict() == pytest.approx(
+        {5: 0.95, 10: 0.7, 20: 0.55}
+    )
+    assert data[data["series"] == "B"].set_index("length")["value"].to_dict() == {5: 0.5, 10: 0.7}
+    assert (
+        "A minus B is 0.00 at length 10" in figures.seeds_compared(first, second, trained=5, step=10).layout.meta["alt"]
+    )
+
+
+CONFIGS = {
+    "a": {"task": {"name": "t"}, "model": {"d_model": 16, "positions": {"name": "none"}}, "training": {"rate": 0.1}},
+    "b": {"task": {"name": "t"}, "model": {"d_model": 16, "positions": {"name": "none"}}, "training": {"rate": 0.1}},
+    "c": {"task": {"name": "t"}, "model": {"d_model": 64, "positions": {"name": "alibi"}}, "training": {"rate": 0.1}},
+    "bare": {"task": {"name": "t"}, "model": {"d_model": 64, "positions": {"name": "none"}}, "training": {"rate": 0.1}},
+}
+AXES = {"x": "model.d_model", "y": "model.positions.name"}
+
+
+def test_axes_are_what_differs_between_runs() -> None:
+    assert axes_of(CONFIGS) == {"model.d_model": [16, 64], "model.positions.name": ["alibi", "none"]}
+    assert flatten({"a": {"b": [1, 2]}, "c": None}) == {"a.b": "[1, 2]", "c": None}
+    assert axis_title("model.positions.name") == "positions (model)"
+    assert axis_title("task.name") == "task"
+
+
+def test_a_cell_is_the_median_of_its_runs() -> None:
+    cells = figures.phase_diagram_data(SEEDS, CONFIGS, **AXES, length=10).set_index(["x", "y"])
+    assert cells.loc[(16, "none"), "value"] == pytest.approx(0.7)
+    assert (cells.loc[(16, "none"), "low"], cells.loc[(16, "none"), "high"]) == (0.6, 0.8)
+    assert cells.loc[(16, "none"), "runs"] == 2
+    # at its last step, 11, run c was only measured at length 5: the longest that is not longer than the one asked for
+    assert cells.loc[(64, "alibi"), "value"] == 0.0
+    earlier = figures.phase_diagram_data(SEEDS, CONFIGS, **AXES, length=10, step=10).set_index(["x", "y"])
+    assert earlier.loc[(64, "alibi"), "value"] == 0.7
+
+
+def test_a_cell_without_a_run_or_a_value_stays_empty() -> None:
+    figure = figures.phase_diagram(SEEDS, CONFIGS, **AXES, length=10, low=0.0, high=1.0)
+    drawn = np.array(next(trace.z for trace in figure.data if trace.name == "cells"), dtype=float)
+    # columns 16, 64; lines alibi, none: nothing at (16, alibi), and the run at (64, none) is not measured
+    assert np.isnan(drawn).tolist() == [[True, False], [False, True]]
+    assert sorted(a.text for a in figure.layout.annotations if a.name == "value") == ["0.00", "0.70"]
+
+
+def test_heads_and_layers_become_one_value_as_asked() -> None:
+    given = {"measurement": "m", "quantity": "q", "run": "a", "step": 1, "length": 4}
+    frame = rows([{**given, "layer": 0, "head": h, "value": v} for h, v in enumerate((1.0, 2.0, 6.0))])
+    for over, value in (("mean", 3.0), ("max", 6.0), ("min", 1.0)):
+        assert figures.phase_diagram_data(frame, CONFIGS, **AXES, length=4, over=over)["value"].tolist() == [value]
+    with pytest.raises(ValueError, match="unknown reduction"):
+        figures.phase_diagram_data(frame, CONFIGS, **AXES, over="sum")
+    with pytest.raises(KeyError, match="no run's configuration has"):
+        figures.phase_diagram_data(frame, CONFIGS, x="model.wings", y="model.d_model", length=4)
+    with pytest.raises(NotMeasured, match="No run has a value"):
+        figures.phase_diagram_data(frame, CONFIGS, **AXES, length=3)
+
+
+def test_any_quantity_is_named_by_what_tells_its_lines_apart() -> None:
+    given = {"measurement": "m", "quantity": "q", "run": "a", "length": 4, "law": "matched"}
+    frame = rows(
+        [
+            {**given, "step": step, "layer": layer, "head": head, "value": 0.1 * head, "target": "t"}
+            for step in (0, 1)
+            for layer in (0, 1)
+            for head in (0, 1)
+        ]
+    )
+    data = figures.quantity_over_training_data(frame, measurement="m", quantity="q", length=4)
+    assert sorted(set(data["series"])) == ["L0 H0", "L0 H1", "L1 H0", "L1 H1"]
+    figure = figures.quantity_over_training(
+        frame, measurement="m", quantity="q", trained=4, length=4, layer=1, head=0, theme="light"
+    )
+    inked = [trace.name for trace in figure.data if trace.line.width and trace.line.width > 1]
+    assert inked == ["L1 H0"]
+    with pytest.raises(NotMeasured, match="Q has no value at length 9"):
+        figures.quantity_over_training_data(frame, measurement="m", quantity="q", length=9)
+
+
+def test_a_quantity_of_the_whole_model_has_no_prefix_length() -> None:
+    frame = rows([{"measurement": "m", "quantity": "q", "run": "a", "step": s, "value": s} for s in (0, 10)])
+    data = figures.quantity_over_training_data(frame, measurement="m", quantity="q", length=77)
+    assert data["value"].tolist() == [0, 10]
+    with pytest.raises(NotMeasured, match="whole model"):
+        figures.quantity_over_length_data(frame, measurement="m", quantity="q", step=10)
+
+
+def test_parts_of_a_bound_lie_on_a_logarithmic_axis() -> None:
+    given = {"measurement": "bound", "quantity": "bound_part", "run": "a"}
+    frame = rows([{**given, "step": s, "target": "mlp_1", "value": 10.0**s} for s in (0, 1, 2)])
+    figure = figures.bound_parts(frame, step=2)
+    line = next(trace for trace in figure.data if trace.name == "mlp_1")
+    assert list(line.y) == pytest.approx([0.0, 1.0, 2.0])
+    assert "mlp_1 100" in figure.layout.meta["alt"]
+
+
+def test_a_difference_of_runs_at_different_steps_says_so(story_frame: pd.DataFrame) -> None:
+    a, b = (story_frame[story_frame["run"] == name] for name in ("robust", "coupled"))
+    same = figures.decodability_difference_data(a, b, step=3000)
+    apart = figures.decodability_difference_data(a, b, step=3000, step_b=100)
+    assert same["value"].tolist() != apart["value"].tolist()
+    figure = figures.decodability_difference(a, b, trained=50, step=3000, step_b=100)
+    assert figure.layout.meta["slice"].endswith("B at step 100")
+    grid = figures.head_grid_difference_figure(a, b, step=3000, length=100, step_b=100)
+    values = figures.head_grid_difference_figure_data(a, b, step=3000, length=100, step_b=100)
+    first = figures.head_grid(a, step=3000, length=100)["value"].to_numpy()
+    second = figures.head_grid(b, step=100, length=100)["value"].to_numpy()
+    assert values["value"].to_numpy() == pytest.approx(first - second)
+    assert grid.layout.meta["slice"].endswith("B at step 100")

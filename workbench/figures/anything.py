@@ -1,0 +1,195 @@
+"""Any quantity of any measurement over training or over prefix length: also what has no figure of its own.
+
+Rows of one quantity differ in law, target, mode, control, layer and head. What differs names the lines; of heads the
+chosen one is drawn in ink and the others faint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import head_name, layer_name, magnitude, sample_size, whole
+from workbench.figures.marks import (
+    Cursor,
+    add_cursor,
+    add_end_labels,
+    add_line,
+    add_training,
+    drawn_points,
+    last_value,
+    span_meta,
+)
+from workbench.figures.rows import cells, run_name, select, series_of, smallest_n, stack, tidy
+from workbench.figures.template import blank, run_axis
+from workbench.figures.tokens import TOKENS, Theme
+
+#: What tells the lines of one quantity apart, the most telling first.
+APART = ("control", "target", "mode", "law", "site", "layer", "head")
+#: Most lines that are told apart by their labels; beyond, only the chosen head's is.
+_MOST_LABELS = 8
+_DASHES = {"": "solid", "challenge": "4px,3px"}
+
+
+def quantity_over_training(
+    frame: pd.DataFrame,
+    *,
+    measurement: str,
+    quantity: str,
+    trained: float,
+    length: int,
+    layer: int | None = None,
+    head: int | None = None,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> go.Figure:
+    """Any quantity over training at one prefix length (or at none, where it has none).
+
+    Args:
+        frame: rows of one run.
+        measurement: that made it.
+        quantity: its name.
+        trained: N, the longest prefix length seen in training.
+        length: prefix length; quantities without one ignore it.
+        layer: of the chosen head.
+        head: the chosen head.
+        theme: light or dark.
+        size: base text size, pixels.
+        cursor: draws the cursor line at ``step``.
+
+    Raises:
+        NotMeasured: without rows of that quantity there.
+    """
+    where = {"measurement": measurement, "quantity": quantity}
+    data = quantity_over_training_data(frame, **where, length=length)
+    at = f"at length {whole(length)}" if data["length"].notna().any() else "of the whole model"
+    return _lines(frame, data, "step", at, quantity, trained, (layer, head), theme, size, cursor)
+
+
+def quantity_over_training_data(frame: pd.DataFrame, *, measurement: str, quantity: str, length: int) -> pd.DataFrame:
+    """The rows of :func:`quantity_over_training`."""
+    rows = select(frame, measurement, quantity=quantity)
+    here = rows[rows["length"].isna() | (rows["length"] == length)]
+    return _series(here, "step", measurement, f"{quantity} has no value at length {whole(length)}.")
+
+
+def quantity_over_length(
+    frame: pd.DataFrame,
+    *,
+    measurement: str,
+    quantity: str,
+    trained: float,
+    step: int,
+    layer: int | None = None,
+    head: int | None = None,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> go.Figure:
+    """Any quantity over prefix length at one step; arguments as :func:`quantity_over_training`, ``step`` for length.
+
+    Raises:
+        NotMeasured: without rows of that quantity there, or if it has no prefix length.
+    """
+    where = {"measurement": measurement, "quantity": quantity}
+    data = quantity_over_length_data(frame, **where, step=step)
+    at = f"at step {whole(step)}"
+    return _lines(frame, data, "length", at, quantity, trained, (layer, head), theme, size, cursor)
+
+
+def quantity_over_length_data(frame: pd.DataFrame, *, measurement: str, quantity: str, step: int) -> pd.DataFrame:
+    """The rows of :func:`quantity_over_length`."""
+    rows = select(frame, measurement, quantity=quantity, step=step)
+    said = f"{quantity.replace('_', ' ')} is of the whole model, not of one prefix length."
+    return _series(rows[rows["length"].notna()], "length", measurement, said)
+
+
+def _series(rows: pd.DataFrame, along: str, measurement: str, otherwise: str) -> pd.DataFrame:
+    """A series per combination of what differs between the rows."""
+    rows = rows[rows["value"].notna()]
+    if rows.empty:
+        raise NotMeasured(measurement, otherwise[:1].upper() + otherwise[1:])
+    differ = [column for column in APART if rows[column].nunique(dropna=False) > 1]
+    if not differ:
+        return tidy(rows, "value", along)
+    parts = []
+    for key, part in rows.groupby(differ, dropna=False, sort=True):
+        part = part.drop_duplicates([along], keep="last")
+        parts.append(tidy(part, _name(dict(zip(differ, key, strict=True))), along))
+    return stack(parts)
+
+
+def _name(parts: Mapping[str, Any]) -> str:
+    """The name of a line, from what tells it apart."""
+    words: list[str] = []
+    layer, head = parts.get("layer"), parts.get("head")
+    if head is not None and not pd.isna(head) and layer is not None and not pd.isna(layer):
+        words.append(head_name(int(layer), int(head)))
+    elif layer is not None and not pd.isna(layer):
+        words.append(layer_name(int(layer)))
+    elif head is not None and not pd.isna(head):
+        words.append(f"head {int(head)}")
+    words += [str(parts[c]).replace("_", " ") for c in APART[:-2] if c in parts and parts[c] not in ("", None)]
+    return ", ".join(words) or "value"
+
+
+def _lines(
+    frame: pd.DataFrame,
+    data: pd.DataFrame,
+    along: str,
+    at: str,
+    quantity: str,
+    trained: float,
+    chosen: tuple[int | None, int | None],
+    theme: Theme,
+    size: int,
+    cursor: Cursor | None,
+) -> go.Figure:
+    t = TOKENS[theme]
+    x_axis = run_axis(along, cells(frame, along), trained, theme)
+    limits = pd.concat([data["value"], data["low"], data["high"]]).dropna()
+    low, high = float(limits.min()), float(limits.max())
+    low, high = (min(0.0, low), max(1.0, high)) if low >= 0 and high <= 1 else (low, high)
+    pad = 0.06 * ((high - low) or 1.0)
+    ticks = [low, (low + high) / 2, high]
+    parts = series_of(data)
+    n = smallest_n(data)
+    figure = blank(
+        theme,
+        size,
+        column=along,
+        xaxis=x_axis,
+        yaxis={"range": [low - pad, high + pad], "tickvals": ticks, "ticktext": [magnitude(tick) for tick in ticks]},
+        meta={
+            "title": quantity.replace("_", " ").capitalize(),
+            "slice": at + (f" · {sample_size(n)}" if n is not None else ""),
+            "alt": f"{quantity.replace('_', ' ')} over {'training' if along == 'step' else 'prefix length'} {at}: "
+            f"{len(parts)} lines between {magnitude(low)} and {magnitude(high)}",
+            "x": span_meta(along, x_axis),
+            "n": n,
+        },
+        uirevision=f"{run_name(frame)}/{quantity}/{along}",
+    )
+    layer, head = chosen
+    name = head_name(layer, head) if layer is not None and head is not None else ""
+    heads = any(name and title.startswith(name) for title, _ in parts)
+    labels: list[tuple[str, float, str, bool]] = []
+    for title, rows in sorted(parts, key=lambda part: heads and part[0].startswith(name)):
+        first = title.startswith(name) if heads else len(parts) <= _MOST_LABELS
+        colour = t["ink"] if first else t["line2"]
+        dash = "4px,3px" if rows["control"].iloc[0] not in ("", None) or "challenge" in title else "solid"
+        add_line(figure, rows, along, colour, width=1.8 if first else 1, dash=dash, band=first and len(parts) <= 4)
+        end = last_value(rows["value"].to_numpy(dtype=float))
+        if end is not None and first:
+            labels.append((title if len(parts) > 1 else "", end, colour, heads))
+    figure.update_layout(margin_r=max(58, min(150, 12 + 6 * max((len(text) for text, *_ in labels), default=0))))
+    add_end_labels(figure, labels[:_MOST_LABELS], [low - pad, high + pad], size)
+    if along == "length":
+        add_training(figure, trained, theme, size, avoid=drawn_points(data, along))
+    add_cursor(figure, cursor, along, theme)
+    return figure
