@@ -114,7 +114,7 @@ def _length_shell(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> ht
         searchable=True,
         rightSection=chevron(),
         size="xs",
-        w=156,
+        w=140,
         **{"aria-label": "Quantity"},
     )
     made.children[0].children[2].children.insert(0, select)
@@ -158,7 +158,7 @@ def _table(app: Dash, answers: Answers, one: Panel, draw: Any) -> None:
                 return no_update, panel.as_table(every(view, cursor), one.title), [], no_update, TABLE
             rows, said = draw(view, cursor)
         except NotMeasured as missing:
-            state = panel.not_measured(missing.measurement, missing.message, view.shown_path)
+            state = panel.not_measured(missing.measurement, missing.message, view)
             return [], [], state, "", STATE
         return rows, [], [], said, READY
 
