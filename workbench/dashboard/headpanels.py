@@ -227,7 +227,7 @@ def fact_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
         )
         if one
     )
-    return html.Dl(made, className="facts"), said
+    return html.Dl(made, className="head-facts-list"), said
 
 
 def _defined(run: RunView, row: Mapping[str, Any]) -> str:

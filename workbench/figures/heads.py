@@ -24,20 +24,20 @@ from workbench.figures.tokens import TOKENS, Theme
 
 #: Quantities that lead the table where they were measured, with their short names, the most telling first.
 LEADING: Mapping[str, str] = {
-    "ablation_effect": "Ablation",
-    "ablation": "Ablation",
+    "accuracy_drop": "Ablation",
     "hardmax_distance": "Hardmax",
     "dispersion_exponent": "Disperses",
     "previous_token": "Previous",
-    "induction": "Induction",
     "first_token": "First",
-    "translation_variance": "Positional",
     "positional_share": "Positional",
+    "induction": "Induction",
     "argmax_mass": "On tie set",
     "tie_size": "Tie set",
     "effective_support": "Support",
     "keys_needed": "Keys needed",
 }
+#: Of a quantity with several targets or modes, the variant that stands in the table: the first of these it has.
+VARIANTS = ("task", "activations", "mean", "same")
 COLUMNS = 6
 _KINDS = {
     "sink": "rests on the first token",
@@ -75,9 +75,10 @@ def series_names(frame: pd.DataFrame, *, step: int) -> list[str]:
     named = rows[rows["value"].notna() & (rows["label"] == "")]
     order = list(LEADING)
 
-    def rank(name: str) -> tuple[int, str]:
-        quantity = name.partition(" \u00b7 ")[0]
-        return (order.index(quantity) if quantity in order else len(order), name)
+    def rank(name: str) -> tuple[int, str, int, str]:
+        quantity, *words = name.split(" \u00b7 ")
+        place = order.index(quantity) if quantity in order else len(order)
+        return place, quantity, min([VARIANTS.index(w) for w in words if w in VARIANTS], default=len(VARIANTS)), name
 
     return sorted(named["series"].unique(), key=rank)
 
@@ -93,7 +94,9 @@ def head_table(frame: pd.DataFrame, *, step: int, length: int, columns: int = CO
         NotMeasured: without any row about heads there.
     """
     rows = _here(frame, step, length)
-    chosen = [name for name in series_names(frame, step=step) if (rows["series"] == name).any()][:columns]
+    names = [name for name in series_names(frame, step=step) if (rows["series"] == name).any()]
+    first_of = {name.partition(" \u00b7 ")[0]: name for name in reversed(names)}
+    chosen = [name for name in names if name in first_of.values()][:columns]
     made = []
     for name in chosen:
         mine = rows[rows["series"] == name].drop_duplicates(["layer", "head"])
@@ -144,7 +147,10 @@ def head_sentence(
         NotMeasured: without any row about that head there.
     """
     facts = head_facts(frame, step=step, length=length, layer=layer, head=head)
-    by_quantity = {str(row["quantity"]): row for row in facts[::-1].to_dict("records")}
+    # Of several variants of a quantity the one that the table shows.
+    place = {name: i for i, name in enumerate(series_names(frame, step=step))}
+    ordered = sorted(facts.to_dict("records"), key=lambda row: -place.get(str(row["series"]), -1))
+    by_quantity = {str(row["quantity"]): row for row in ordered}
     name = head_name(layer, head)
     verdict, kind = (str(by_quantity.get(q, {}).get("label", "")) for q in ("hardmax_verdict", "hardmax_kind"))
     if verdict == "hardmax" and kind in _KINDS:
@@ -172,8 +178,7 @@ def _numbers(facts: Mapping[str, Mapping[str, Any]], length: int) -> list[Piece]
     add("argmax_mass", "", " of its mass lies on its tie set")
     add("tie_size", "", f" keys are in the set at length {whole(length)}")
     add("hardmax_distance", "", " away from the nearest hardmax")
-    for quantity in ("ablation_effect", "ablation"):
-        add(quantity, "without it accuracy drops by ")
+    add("accuracy_drop", "without it accuracy drops by ")
     joined: list[Piece] = []
     for i, part in enumerate(parts):
         joined += [("; ", "plain"), *part] if i else part

@@ -79,7 +79,9 @@
     node.setAttribute("aria-valuemax", prefix(board, count - 1));
     node.setAttribute("aria-valuenow", prefix(board, q));
     node.setAttribute("aria-valuetext", "prefix " + prefix(board, q) + ", token " + tokens[q]);
-    const label = node.parentElement;
+    const label = node.parentElement, rows = Object.values(board.figures)[0]?.rows, names = rows ? Object.keys(rows) : [];
+    const below = names[names.indexOf("pattern") + 1];
+    if (below && rows.pattern) label.style.setProperty("--gap", 1 - (rows.pattern[0] + rows[below][1]) / 2);
     label.dataset.range = count > size ? "positions " + start + " to " + (start + size - 1) + " of " + lens.count(count) : "";
   }
 
@@ -98,6 +100,7 @@
       made.push(one);
     }
     for (const [row, [low, high]] of Object.entries(figure.rows)) {
+      if (row === "pattern" && figure.pattern < 0) continue;
       if (row === "pattern") {
         const unit = (high - low) / count, cell = Math.max(1, board.data.pool);
         const first = Math.floor(q / cell) * cell;
