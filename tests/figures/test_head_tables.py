@@ -109,3 +109,10 @@ def test_what_is_not_measured_is_named(frame: pd.DataFrame) -> None:
         figures.head_facts(frame, step=10, length=64, layer=3, head=0)
     with pytest.raises(NotMeasured, match="No rows of beauty"):
         figures.heads_over_length(frame, quantity="beauty", step=10, layer=0, head=0, trained=32)
+
+
+def test_bars_show_sizes_where_values_may_be_negative(frame: pd.DataFrame) -> None:
+    table = figures.head_table(frame, step=10, length=64)
+    charm = table[table["series"] == "charm"].set_index("head")["share"]
+    assert charm[0] == pytest.approx(1.0)
+    assert charm[1] == pytest.approx(1 / 3)

@@ -19,6 +19,7 @@ from workbench.figures.labels import MISSING, Piece, head_name, interval, magnit
 from workbench.figures.marks import Cursor, add_cursor, add_line, add_training, drawn_points, said, span_meta
 from workbench.figures.mechanism import COUNTS, Scale, add_others, title_of
 from workbench.figures.rows import DRAWN, cells, run_name, series_of, smallest_n, stack, tidy
+from workbench.figures.sequence_marks import round_ticks
 from workbench.figures.template import blank, length_axis
 from workbench.figures.tokens import TOKENS, Theme
 
@@ -224,7 +225,7 @@ def heads_over_length(
         size,
         column="length",
         xaxis=x_axis,
-        yaxis=scale.axis(),
+        yaxis=_axis(scale),
         meta={
             "title": title_of(name),
             "slice": " \u00b7 ".join(
@@ -287,6 +288,15 @@ def _scale(quantity: str, rows: pd.DataFrame) -> Scale:
     return Scale(low, high if high > low else low + 1.0)
 
 
+def _axis(scale: Scale) -> dict[str, Any]:
+    """The scale's axis; round numbers where it is neither a share nor a count."""
+    axis = scale.axis()
+    if scale.log or (scale.low, scale.high) == _UNIT:
+        return axis
+    ticks = round_ticks(scale.low, scale.high)
+    return axis | {"tickvals": ticks, "ticktext": [magnitude(v) for v in ticks]}
+
+
 def _cell(row: Mapping[str, Any], scale: Scale, series: str) -> dict[str, Any]:
     known = row["status"] in DRAWN and not pd.isna(row["value"])
     value = float(row["value"]) if known else math.nan
@@ -298,9 +308,14 @@ def _cell(row: Mapping[str, Any], scale: Scale, series: str) -> dict[str, Any]:
         "name": LEADING.get(quantity, title_of(series)),
         "value": value,
         "text": _number(quantity, value) if known else MISSING,
-        "share": scale.share(value) if known else math.nan,
+        "share": _length_of_bar(scale, value) if known else math.nan,
         **{k: row[k] for k in ("low", "high", "n", "status", "note", "measurement")},
     }
+
+
+def _length_of_bar(scale: Scale, value: float) -> float:
+    """A value's share of its range; of a range with negative values, the share of the largest size."""
+    return scale.share(value) if scale.low >= 0 or scale.log else min(1.0, abs(value) / max(-scale.low, scale.high))
 
 
 def _or_none(value: Any) -> float | None:

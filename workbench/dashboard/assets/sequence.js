@@ -82,7 +82,7 @@
     const label = node.parentElement, rows = Object.values(board.figures)[0]?.rows, names = rows ? Object.keys(rows) : [];
     const below = names[names.indexOf("pattern") + 1];
     if (below && rows.pattern) label.style.setProperty("--gap", 1 - (rows.pattern[0] + rows[below][1]) / 2);
-    label.dataset.range = count > size ? "positions " + start + " to " + (start + size - 1) + " of " + lens.count(count) : "";
+    label.dataset.range = count > size ? start + " to " + (start + size - 1) + " of " + lens.count(count) : "";
   }
 
   function marks(board, id, figure, q) {
