@@ -86,16 +86,22 @@ def shells(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[html
             TABLE_PANEL.id,
             TABLE_PANEL.title,
             _about(TABLE_PANEL, run),
-            [html.Div(id="head-table-rows", className="head-rows")],
+            [_rows(TABLE_PANEL)],
         ),
         _length_shell(run, cursor, extras),
         panel.frame(
             FACTS_PANEL.id,
             FACTS_PANEL.title,
             _about(FACTS_PANEL, run),
-            [html.Div(id="head-facts-rows", className="head-rows")],
+            [_rows(FACTS_PANEL)],
         ),
     ]
+
+
+def _rows(one: Panel) -> html.Div:
+    """Where a panel's lines stand; it scrolls, so the keyboard must reach it."""
+    label = {"aria-label": one.title}
+    return html.Div(id=f"{one.id}-rows", className="head-rows", tabIndex=0, role="group", **label)
 
 
 def _about(one: Panel, run: RunView) -> list[Any]:

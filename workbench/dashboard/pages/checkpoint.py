@@ -58,6 +58,7 @@ def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str,
             ],
             className="headline split",
         ),
+        html.H2("Heads, and one sequence", className="sr"),
         html.Div(
             [
                 *([html.Div(headpanels.shells(run, cursor, extras), className="head-column")] if run.n_heads else []),

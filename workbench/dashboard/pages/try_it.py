@@ -108,6 +108,7 @@ def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str,
         ),
         html.Div([_input(cursor, extras), _edits(run, cursor, extras)], className="try-controls"),
         html.Div(BOARD.strip(), className="try-line"),
+        html.H2("As is, edited, and the change", className="sr"),
         html.Div(
             [BOARD.shell(panel) for panel in PANELS], id="try-columns", className=_columns(extras.get("edits", ""))
         ),
