@@ -59,7 +59,8 @@ def look(
         ``query``, ``pool`` (positions per cell), ``trained``, ``step``, ``layer``, ``head``, ``edits``.
 
     Raises:
-        RunError, TaskError, EditError, PositionError: as :func:`workbench.measure.sequence.one_sequence`.
+        RunError, TaskError, EditError: as :func:`workbench.measure.sequence.one_sequence`.
+        PositionError: for a sequence longer than the model's positions.
         ValueError: for a layer, head or query that there is not.
     """
     wanted = parse_edits(edits)
@@ -158,7 +159,8 @@ def _check_place(one: OneSequence, layer: int, head: int, query: int | None) -> 
     cfg = one.model.cfg
     if not 0 <= layer < cfg.n_layers:
         raise ValueError(f"there is no layer {layer}; this model has layers 0 to {cfg.n_layers - 1}")
-    if not 0 <= head < cfg.n_heads:
+    # A model without heads has outputs all the same, and no pattern.
+    if cfg.n_heads and not 0 <= head < cfg.n_heads:
         raise ValueError(f"there is no head {head}; each layer has heads 0 to {cfg.n_heads - 1}")
     if query is not None:
         one.batch.index(query)

@@ -81,7 +81,8 @@ def read_sequence(
           Categorical summaries are places in ``classes``, -1 for a class that the probe does not know.
 
     Raises:
-        RunError, TaskError, EditError, PositionError: as :func:`workbench.measure.sequence.one_sequence`.
+        RunError, TaskError, EditError: as :func:`workbench.measure.sequence.one_sequence`.
+        PositionError: for a sequence longer than the model's positions.
     """
     wanted = parse_edits(edits)
     progress(0, _STAGES, "reading the checkpoint")

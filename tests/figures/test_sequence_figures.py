@@ -249,3 +249,9 @@ def test_the_data_always_have_the_same_columns() -> None:
     full = figures.sequence_view_data(looked(), was_read())
     assert list(empty.columns) == list(full.columns)
     assert isinstance(full, pd.DataFrame)
+
+
+def test_without_attention_the_readings_get_the_room() -> None:
+    rows = ("pattern", "summary", "position")
+    with_pattern, without = (row_domains(rows, strip=True, pattern=p) for p in (True, False))
+    assert without[1][1] - without[1][0] > 2 * (with_pattern[1][1] - with_pattern[1][0])

@@ -86,16 +86,22 @@ def shells(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[html
             TABLE_PANEL.id,
             TABLE_PANEL.title,
             _about(TABLE_PANEL, run),
-            [html.Div(id="head-table-rows", className="head-rows")],
+            [_rows(TABLE_PANEL)],
         ),
         _length_shell(run, cursor, extras),
         panel.frame(
             FACTS_PANEL.id,
             FACTS_PANEL.title,
             _about(FACTS_PANEL, run),
-            [html.Div(id="head-facts-rows", className="head-rows")],
+            [_rows(FACTS_PANEL)],
         ),
     ]
+
+
+def _rows(one: Panel) -> html.Div:
+    """Where a panel's lines stand; it scrolls, so the keyboard must reach it."""
+    label = {"aria-label": one.title}
+    return html.Div(id=f"{one.id}-rows", className="head-rows", tabIndex=0, role="group", **label)
 
 
 def _about(one: Panel, run: RunView) -> list[Any]:
@@ -114,7 +120,7 @@ def _length_shell(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> ht
         searchable=True,
         rightSection=chevron(),
         size="xs",
-        w=156,
+        w=140,
         **{"aria-label": "Quantity"},
     )
     made.children[0].children[2].children.insert(0, select)
@@ -158,7 +164,7 @@ def _table(app: Dash, answers: Answers, one: Panel, draw: Any) -> None:
                 return no_update, panel.as_table(every(view, cursor), one.title), [], no_update, TABLE
             rows, said = draw(view, cursor)
         except NotMeasured as missing:
-            state = panel.not_measured(missing.measurement, missing.message, view.shown_path)
+            state = panel.not_measured(missing.measurement, missing.message, view)
             return [], [], state, "", STATE
         return rows, [], [], said, READY
 
@@ -227,7 +233,7 @@ def fact_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
         )
         if one
     )
-    return html.Dl(made, className="facts"), said
+    return html.Dl(made, className="head-facts-list"), said
 
 
 def _defined(run: RunView, row: Mapping[str, Any]) -> str:

@@ -19,25 +19,26 @@ from workbench.figures.labels import MISSING, Piece, head_name, interval, magnit
 from workbench.figures.marks import Cursor, add_cursor, add_line, add_training, drawn_points, said, span_meta
 from workbench.figures.mechanism import COUNTS, Scale, add_others, title_of
 from workbench.figures.rows import DRAWN, cells, run_name, series_of, smallest_n, stack, tidy
+from workbench.figures.sequence_marks import round_ticks
 from workbench.figures.template import blank, length_axis
 from workbench.figures.tokens import TOKENS, Theme
 
 #: Quantities that lead the table where they were measured, with their short names, the most telling first.
 LEADING: Mapping[str, str] = {
-    "ablation_effect": "Ablation",
-    "ablation": "Ablation",
+    "accuracy_drop": "Ablation",
     "hardmax_distance": "Hardmax",
     "dispersion_exponent": "Disperses",
     "previous_token": "Previous",
-    "induction": "Induction",
     "first_token": "First",
-    "translation_variance": "Positional",
     "positional_share": "Positional",
+    "induction": "Induction",
     "argmax_mass": "On tie set",
     "tie_size": "Tie set",
     "effective_support": "Support",
     "keys_needed": "Keys needed",
 }
+#: Of a quantity with several targets or modes, the variant that stands in the table: the first of these it has.
+VARIANTS = ("task", "activations", "mean", "same")
 COLUMNS = 6
 _KINDS = {
     "sink": "rests on the first token",
@@ -75,9 +76,10 @@ def series_names(frame: pd.DataFrame, *, step: int) -> list[str]:
     named = rows[rows["value"].notna() & (rows["label"] == "")]
     order = list(LEADING)
 
-    def rank(name: str) -> tuple[int, str]:
-        quantity = name.partition(" \u00b7 ")[0]
-        return (order.index(quantity) if quantity in order else len(order), name)
+    def rank(name: str) -> tuple[int, str, int, str]:
+        quantity, *words = name.split(" \u00b7 ")
+        place = order.index(quantity) if quantity in order else len(order)
+        return place, quantity, min([VARIANTS.index(w) for w in words if w in VARIANTS], default=len(VARIANTS)), name
 
     return sorted(named["series"].unique(), key=rank)
 
@@ -93,7 +95,9 @@ def head_table(frame: pd.DataFrame, *, step: int, length: int, columns: int = CO
         NotMeasured: without any row about heads there.
     """
     rows = _here(frame, step, length)
-    chosen = [name for name in series_names(frame, step=step) if (rows["series"] == name).any()][:columns]
+    names = [name for name in series_names(frame, step=step) if (rows["series"] == name).any()]
+    first_of = {name.partition(" \u00b7 ")[0]: name for name in reversed(names)}
+    chosen = [name for name in names if name in first_of.values()][:columns]
     made = []
     for name in chosen:
         mine = rows[rows["series"] == name].drop_duplicates(["layer", "head"])
@@ -144,7 +148,10 @@ def head_sentence(
         NotMeasured: without any row about that head there.
     """
     facts = head_facts(frame, step=step, length=length, layer=layer, head=head)
-    by_quantity = {str(row["quantity"]): row for row in facts[::-1].to_dict("records")}
+    # Of several variants of a quantity the one that the table shows.
+    place = {name: i for i, name in enumerate(series_names(frame, step=step))}
+    ordered = sorted(facts.to_dict("records"), key=lambda row: -place.get(str(row["series"]), -1))
+    by_quantity = {str(row["quantity"]): row for row in ordered}
     name = head_name(layer, head)
     verdict, kind = (str(by_quantity.get(q, {}).get("label", "")) for q in ("hardmax_verdict", "hardmax_kind"))
     if verdict == "hardmax" and kind in _KINDS:
@@ -172,8 +179,7 @@ def _numbers(facts: Mapping[str, Mapping[str, Any]], length: int) -> list[Piece]
     add("argmax_mass", "", " of its mass lies on its tie set")
     add("tie_size", "", f" keys are in the set at length {whole(length)}")
     add("hardmax_distance", "", " away from the nearest hardmax")
-    for quantity in ("ablation_effect", "ablation"):
-        add(quantity, "without it accuracy drops by ")
+    add("accuracy_drop", "without it accuracy drops by ")
     joined: list[Piece] = []
     for i, part in enumerate(parts):
         joined += [("; ", "plain"), *part] if i else part
@@ -219,7 +225,7 @@ def heads_over_length(
         size,
         column="length",
         xaxis=x_axis,
-        yaxis=scale.axis(),
+        yaxis=_axis(scale),
         meta={
             "title": title_of(name),
             "slice": " \u00b7 ".join(
@@ -282,6 +288,15 @@ def _scale(quantity: str, rows: pd.DataFrame) -> Scale:
     return Scale(low, high if high > low else low + 1.0)
 
 
+def _axis(scale: Scale) -> dict[str, Any]:
+    """The scale's axis; round numbers where it is neither a share nor a count."""
+    axis = scale.axis()
+    if scale.log or (scale.low, scale.high) == _UNIT:
+        return axis
+    ticks = round_ticks(scale.low, scale.high)
+    return axis | {"tickvals": ticks, "ticktext": [magnitude(v) for v in ticks]}
+
+
 def _cell(row: Mapping[str, Any], scale: Scale, series: str) -> dict[str, Any]:
     known = row["status"] in DRAWN and not pd.isna(row["value"])
     value = float(row["value"]) if known else math.nan
@@ -293,9 +308,14 @@ def _cell(row: Mapping[str, Any], scale: Scale, series: str) -> dict[str, Any]:
         "name": LEADING.get(quantity, title_of(series)),
         "value": value,
         "text": _number(quantity, value) if known else MISSING,
-        "share": scale.share(value) if known else math.nan,
+        "share": _length_of_bar(scale, value) if known else math.nan,
         **{k: row[k] for k in ("low", "high", "n", "status", "note", "measurement")},
     }
+
+
+def _length_of_bar(scale: Scale, value: float) -> float:
+    """A value's share of its range; of a range with negative values, the share of the largest size."""
+    return scale.share(value) if scale.low >= 0 or scale.log else min(1.0, abs(value) / max(-scale.low, scale.high))
 
 
 def _or_none(value: Any) -> float | None:

@@ -72,7 +72,7 @@ def sequence_view(
     _check(found, part, view)
     t = TOKENS[theme]
     count = len(found["tokens"])
-    domains = row_domains(rows, strip)
+    domains = row_domains(rows, strip, pattern=found["clean"]["pattern"] is not None)
     ticks = position_ticks(count)
     figure = blank(
         theme,
@@ -110,13 +110,20 @@ def sequence_view(
     return figure
 
 
-def row_domains(rows: Sequence[str], strip: bool) -> list[tuple[float, float]]:
-    """Lower and upper end of each row, top row first, as shares of the plot's height."""
+def row_domains(rows: Sequence[str], strip: bool, pattern: bool = True) -> list[tuple[float, float]]:
+    """Lower and upper end of each row, top row first, as shares of the plot's height.
+
+    Args:
+        rows: names of the rows.
+        strip: whether tokens stand below the pattern.
+        pattern: whether there is one; else its row is only as high as the sentence that says so.
+    """
+    weights = _WEIGHTS if pattern else _WEIGHTS | {"pattern": 0.25}
     gaps = [_STRIP if strip and row == "pattern" else _GAP for row in rows[:-1]]
-    unit = (1 - sum(gaps)) / sum(_WEIGHTS[row] for row in rows)
+    unit = (1 - sum(gaps)) / sum(weights[row] for row in rows)
     found, top = [], 1.0
     for i, row in enumerate(rows):
-        bottom = max(0.0, top - unit * _WEIGHTS[row])
+        bottom = max(0.0, top - unit * weights[row])
         found.append((bottom, top))
         top = bottom - (gaps[i] if i < len(gaps) else 0.0)
     return found
@@ -161,8 +168,9 @@ def _meta(
     domains: list[tuple[float, float]],
 ) -> dict[str, Any]:
     count = len(found["tokens"])
-    name = head_name(found["layer"], found["head"])
-    said = [name, UNITS[view] if part != "change" else ""]
+    has_heads = found["clean"]["pattern"] is not None
+    name = head_name(found["layer"], found["head"]) if has_heads else "no heads"
+    said = [name, UNITS[view] if part != "change" and has_heads else ""]
     if found["pool"] > 1:
         said.append(f"highest of {found['pool']} \u00d7 {found['pool']} positions")
     title = TITLES[view] if "pattern" in rows else "Output"
@@ -215,6 +223,11 @@ def _ground(
 
 
 def _pattern(figure: go.Figure, found: Mapping[str, Any], part: Part, view: View, axes: Axes) -> None:
+    cells = shown_cells(found, part, view)
+    if cells is None:
+        axes.place(figure, {"range": [0, 1], "tickvals": [], "showgrid": False})
+        axes.note(figure, "this model has no attention")
+        return
     tokens = list(found["tokens"])
     count = len(tokens)
     ticks = position_ticks(count)
@@ -228,10 +241,6 @@ def _pattern(figure: go.Figure, found: Mapping[str, Any], part: Part, view: View
             "showgrid": False,
         },
     )
-    cells = shown_cells(found, part, view)
-    if cells is None:
-        axes.note(figure, "this model has no attention")
-        return
     edges = pooled_edges(np.arange(count + 1) - 0.5, found["pool"])
     if part == "change":
         top, marks = _CHANGE_TICKS[view]

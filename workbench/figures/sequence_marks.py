@@ -278,7 +278,7 @@ def _true_line(
         y=values,
         yaxis=axes.y,
         mode="lines",
-        line={"color": TOKENS[axes.theme]["ink"], "width": 1, "shape": shape if len(at) < 200 else "linear"},
+        line={"color": TOKENS[axes.theme]["ink"], "width": 1, "shape": shape},
         hoverinfo="skip",
         name="true",
     )

@@ -96,5 +96,5 @@ def replace_scores(
 
 def _has(model: HookedModel, name: str, edit: Edit) -> str:
     if name not in model.hook_dict:
-        raise EditError(f"{edit.name}: this model has no attention head there; patch a residual row instead")
+        raise EditError(f"{edit.name}: this model has no attention head there; patch a state instead")
     return name

@@ -90,7 +90,6 @@ def one_sequence(run_path: str, step: int, sequence: Mapping[str, Any], edits: S
         RunError: for a checkpoint that is missing or damaged.
         TaskError: for tokens or lengths that the task does not have, or too many of them.
         EditError: for an edit that there is no place for.
-        PositionError: for a sequence longer than the model's positions.
     """
     run = Run.open(run_path)
     task = run.task
@@ -102,9 +101,6 @@ def one_sequence(run_path: str, step: int, sequence: Mapping[str, Any], edits: S
     check_edits(edits, model.cfg.n_layers, model.cfg.n_heads, batch.length)
     if positions > EXPLICIT and any(edit.kind == "hardmax" for edit in edits):
         raise EditError(f"hard attention is made for at most {EXPLICIT:,} positions; shorten the sequence")
-    with torch.no_grad():
-        ids = model.cfg.ids.evaluation(positions, model.cfg.n_ctx, batch.position_ids)
-        model.ids_for(batch.tokens, ids)  # refuses ids that the positions cannot read, before any work
     text = write_tokens(batch.tokens[0, int(batch.bos) :].tolist(), task.tokens_names)
     return OneSequence(run, step, task, model, batch, text)
 

@@ -101,6 +101,8 @@ def check_edits(edits: Sequence[Edit], layers: int, heads: int, length: int) -> 
     for edit in edits:
         if edit.layer is not None and edit.layer >= layers:
             raise EditError(f"{edit.name}: this model has layers 0 to {layers - 1}")
+        if edit.kind != "patch" and not heads:
+            raise EditError(f"{edit.name}: this model has no attention heads; patch a state instead")
         if edit.head is not None and edit.head >= heads:
             raise EditError(f"{edit.name}: each layer has heads 0 to {heads - 1}")
         if edit.kind != "patch":

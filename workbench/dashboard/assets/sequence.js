@@ -54,10 +54,14 @@
     const node = document.getElementById(board.id + "-strip");
     if (!node) return;
     const { tokens, fills, inks } = board.data, count = tokens.length;
-    const start = count <= WINDOW ? 0 : Math.max(0, Math.min(count - WINDOW, q - Math.floor(WINDOW / 2)));
+    // As many tokens as have room: long names take more of it.
+    const longest = tokens.reduce((most, token) => Math.max(most, token === "<bos>" ? 1 : token.length), 1);
+    const room = Math.floor((node.clientWidth || 800) / (7.4 * longest + (longest > 1 ? 4 : 2)));
+    const size = Math.min(count, WINDOW, Math.max(8, room));
+    const start = Math.max(0, Math.min(count - size, q - Math.floor(size / 2)));
     const row = weights(board, q);
     const spans = [];
-    for (let i = start; i < Math.min(count, start + WINDOW); i++) {
+    for (let i = start; i < start + size; i++) {
       const span = document.createElement("span"), w = row && i <= q ? row[i] : 0;
       const at = Math.round((fills.length - 1) * Math.sqrt(Math.min(1, Math.max(0, w) / TOP)));
       span.textContent = tokens[i] === "<bos>" ? "^" : tokens[i];
@@ -69,15 +73,16 @@
       spans.push(span);
     }
     node.replaceChildren(...spans);
-    node.dataset.windowed = count > WINDOW ? "1" : "";
     board.start = start;
     board.shown = spans.length;
     node.setAttribute("aria-valuemin", prefix(board, 0));
     node.setAttribute("aria-valuemax", prefix(board, count - 1));
     node.setAttribute("aria-valuenow", prefix(board, q));
     node.setAttribute("aria-valuetext", "prefix " + prefix(board, q) + ", token " + tokens[q]);
-    const label = node.parentElement;
-    label.dataset.range = count > WINDOW ? "positions " + start + " to " + (start + WINDOW - 1) + " of " + lens.count(count) : "";
+    const label = node.parentElement, rows = Object.values(board.figures)[0]?.rows, names = rows ? Object.keys(rows) : [];
+    const below = names[names.indexOf("pattern") + 1];
+    if (below && rows.pattern) label.style.setProperty("--gap", 1 - (rows.pattern[0] + rows[below][1]) / 2);
+    label.dataset.range = count > size ? start + " to " + (start + size - 1) + " of " + lens.count(count) : "";
   }
 
   function marks(board, id, figure, q) {
@@ -95,11 +100,12 @@
       made.push(one);
     }
     for (const [row, [low, high]] of Object.entries(figure.rows)) {
+      if (row === "pattern" && figure.pattern < 0) continue;
       if (row === "pattern") {
         const unit = (high - low) / count, cell = Math.max(1, board.data.pool);
         const first = Math.floor(q / cell) * cell;
         box("outline", { left: x(0), width: wide((q + 1) / count), top: y(high - unit * first), height: tall(unit * Math.min(cell, count - first)) });
-        if (count > WINDOW && board.start !== undefined) {
+        if (board.shown < count) {
           box("window", { left: x(board.start / count), width: wide(board.shown / count), top: y(high), height: tall(high - low) });
         }
       } else {

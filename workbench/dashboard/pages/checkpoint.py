@@ -58,9 +58,10 @@ def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str,
             ],
             className="headline split",
         ),
+        html.H2("Heads, and one sequence", className="sr"),
         html.Div(
             [
-                html.Div(headpanels.shells(run, cursor, extras), className="head-column"),
+                *([html.Div(headpanels.shells(run, cursor, extras), className="head-column")] if run.n_heads else []),
                 html.Div(
                     [
                         BOARD.shell(PANEL, [BOARD.strip()]),
@@ -69,7 +70,7 @@ def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str,
                     className="sequence-column",
                 ),
             ],
-            className="checkpoint-grid",
+            className="checkpoint-grid" if run.n_heads else "checkpoint-grid headless",
         ),
     ]
 
@@ -92,6 +93,10 @@ def sha256_text(run: RunView, step: int) -> str:
 
 def headline(run: RunView, cursor: Cursor) -> tuple[Any, Any]:
     """The sentence on the head and the numbers behind it."""
+    if not run.n_heads:
+        return ["This model has no attention heads."], [
+            "Below: what probes read of one sequence. Try it shows its answers."
+        ]
     at = {"step": cursor.step, "length": cursor.length, "layer": cursor.layer, "head": cursor.head}
     try:
         first, second = figures.head_sentence(run.frame, **at)

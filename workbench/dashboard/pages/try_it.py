@@ -72,7 +72,9 @@ def _tally(found: Mapping[str, Any]) -> str:
         return text + "."
     edited = [c for c in found["edited"]["correct"] if c is not None]
     changed = sum(a != b for a, b in zip(answers, edited, strict=True))
-    return f"{text}, edited at {whole(sum(edited))}; {whole(changed)} change."
+    return (
+        f"{text}, edited at {whole(sum(edited))}; {whole(changed)} answer{' changes' if changed == 1 else 's change'}."
+    )
 
 
 def refusal(reason: str) -> list[Any]:
@@ -106,6 +108,7 @@ def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str,
         ),
         html.Div([_input(cursor, extras), _edits(run, cursor, extras)], className="try-controls"),
         html.Div(BOARD.strip(), className="try-line"),
+        html.H2("As is, edited, and the change", className="sr"),
         html.Div(
             [BOARD.shell(panel) for panel in PANELS], id="try-columns", className=_columns(extras.get("edits", ""))
         ),
@@ -166,8 +169,8 @@ def _edits(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> html.Div:
             dmc.Select(
                 id="try-kind",
                 label="Edit",
-                data=[{"value": value, "label": text} for value, text in KINDS],
-                value="zero",
+                data=[{"value": value, "label": text} for value, text in KINDS if run.n_heads or value == "patch"],
+                value="zero" if run.n_heads else "patch",
                 allowDeselect=False,
                 rightSection=chevron(),
                 size="sm",
@@ -187,7 +190,7 @@ def _edits(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> html.Div:
             ), className="for-patch"),
             html.Button("Add edit", id="try-add", className="button", type="button", n_clicks=0),
             html.Div(chips(extras.get("edits", "")), id="try-chips", className="try-chips"),
-            html.P(WHAT["zero"], id="try-what", className="try-said", role="status"),
+            html.P(WHAT["zero" if run.n_heads else "patch"], id="try-what", className="try-said", role="status"),
         ],
         className="try-edits",
         id="try-edits",

@@ -1,0 +1,118 @@
+"""What the table says about heads: any measurement counts, the leading quantities come first, nothing is invented."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from workbench import figures
+from workbench.figures.errors import NotMeasured
+from workbench.table.schema import FIELDS, row
+
+
+def about(
+    quantity: str, values: dict[tuple[int, int], float], length: int | None = 64, **more: Any
+) -> list[dict[str, Any]]:
+    common = {"run": "r", "step": 10, "law": "matched", "length": length, "measurement": "somebody.else", "n": 8}
+    return [
+        row(**common, quantity=quantity, layer=a, head=b, value=v, low=v - 0.01, high=v + 0.01, **more)
+        for (a, b), v in values.items()
+    ]
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    rows = [
+        *about("charm", {(0, 0): 3.0, (0, 1): -1.0}),
+        *about("hardmax_distance", {(0, 0): 0.2, (0, 1): 0.9}),
+        *about("hardmax_distance", {(0, 0): 0.5, (0, 1): 0.1}, length=128),
+        *about("accuracy_drop", {(0, 0): 0.4, (0, 1): 0.1}, mode="resample"),
+        *about("accuracy_drop", {(0, 0): 0.3, (0, 1): 0.2}, mode="mean"),
+        *about("ov_copying", {(0, 0): 0.6, (0, 1): 0.7}, length=None),
+        *about("hardmax_distance", {(0, 0): 0.77}, control="shuffled"),
+        row(run="r", step=10, law="matched", length=64, measurement="behaviour", quantity="accuracy", value=1.0, n=8),
+    ]
+    return pd.DataFrame(rows, columns=list(FIELDS))
+
+
+def test_leading_quantities_come_first_once_each_and_strangers_too(frame: pd.DataFrame) -> None:
+    table = figures.head_table(frame, step=10, length=64)
+    assert list(dict.fromkeys(table["series"])) == [
+        "accuracy_drop \u00b7 mean",
+        "hardmax_distance",
+        "charm",
+        "ov_copying",
+    ]
+    assert list(dict.fromkeys(table["name"])) == ["Ablation", "Hardmax", "Charm", "Ov copying"]
+    assert list(dict.fromkeys(zip(table["layer"], table["head"], strict=True))) == [(0, 0), (0, 1)]
+
+
+def test_heads_are_sorted_by_the_first_column(frame: pd.DataFrame) -> None:
+    turned = frame.assign(value=frame["value"].where(frame["mode"] != "mean", 0.5 - frame["value"]))
+    table = figures.head_table(turned, step=10, length=64)
+    assert (table["layer"].iloc[0], table["head"].iloc[0]) == (0, 1)
+
+
+def test_values_are_those_of_the_length_and_controls_are_left_out(frame: pd.DataFrame) -> None:
+    for length, wanted in ((64, 0.2), (128, 0.5)):
+        table = figures.head_table(frame, step=10, length=length)
+        mine = table[(table["series"] == "hardmax_distance") & (table["head"] == 0)]
+        assert list(mine["value"]) == [wanted]
+
+
+def test_facts_hold_every_quantity_of_the_head(frame: pd.DataFrame) -> None:
+    facts = figures.head_facts(frame, step=10, length=64, layer=0, head=1)
+    assert len(facts) == 5
+    assert set(facts["text"]) == {"\u22121.00", "0.90", "0.10", "0.20", "0.70"}
+    assert facts[facts["quantity"] == "hardmax_distance"]["interval"].iloc[0] == "[0.89, 0.91]"
+
+
+def test_the_sentence_names_what_ablation_costs(frame: pd.DataFrame) -> None:
+    _, numbers = figures.head_sentence(frame, step=10, length=64, layer=0, head=0)
+    assert "without it accuracy drops by 0.30" in "".join(text for text, _ in numbers)
+
+
+def test_a_kind_of_hardmax_is_said_in_words(frame: pd.DataFrame) -> None:
+    more = [
+        row(run="r", step=10, law="matched", length=64, layer=0, head=0, measurement="m", quantity=q, label=label, n=8)
+        for q, label in (("hardmax_verdict", "hardmax"), ("hardmax_kind", "sink"))
+    ]
+    said, _ = figures.head_sentence(
+        pd.concat([frame, pd.DataFrame(more, columns=list(FIELDS))]), step=10, length=64, layer=0, head=0
+    )
+    assert said == [("L0 H0 rests on the first token.", "plain")]
+
+
+def test_any_quantity_is_drawn_over_length(frame: pd.DataFrame) -> None:
+    options: dict[str, Any] = {"step": 10, "layer": 0, "head": 0, "trained": 32}
+    figure = figures.heads_over_length(frame, quantity="hardmax_distance", **options)
+    data = figures.heads_over_length_data(frame, quantity="hardmax_distance", step=10, layer=0, head=0)
+    mine = data[data["series"] == "L0 H0"]
+    assert list(mine["value"]) == [0.2, 0.5]
+    assert figure.layout.meta["title"] == "Hardmax distance"
+
+
+@pytest.mark.parametrize("function", ["head_table_figure", "head_facts_figure"])
+def test_tables_are_pictures_too(frame: pd.DataFrame, function: str) -> None:
+    place = {"layer": 0, "head": 1} if "facts" in function else {}
+    figure = getattr(figures, function)(frame, step=10, length=64, theme="dark", **place)
+    assert figure.data[0].type == "table"
+    assert len(getattr(figures, f"{function}_data")(frame, step=10, length=64, **place))
+
+
+def test_what_is_not_measured_is_named(frame: pd.DataFrame) -> None:
+    with pytest.raises(NotMeasured, match="No rows about heads at step 99"):
+        figures.head_table(frame, step=99, length=64)
+    with pytest.raises(NotMeasured, match="L3 H0"):
+        figures.head_facts(frame, step=10, length=64, layer=3, head=0)
+    with pytest.raises(NotMeasured, match="No rows of beauty"):
+        figures.heads_over_length(frame, quantity="beauty", step=10, layer=0, head=0, trained=32)
+
+
+def test_bars_show_sizes_where_values_may_be_negative(frame: pd.DataFrame) -> None:
+    table = figures.head_table(frame, step=10, length=64)
+    charm = table[table["series"] == "charm"].set_index("head")["share"]
+    assert charm[0] == pytest.approx(1.0)
+    assert charm[1] == pytest.approx(1 / 3)
