@@ -56,7 +56,7 @@ class Plan:
 
 def plan(
     roots: Sequence[str | Path],
-    only: list[str] | None = None,
+    only: Sequence[str] | None = None,
     steps: Sequence[int] | Literal["last"] | None = None,
     lengths: Sequence[int] | None = None,
     sequences: int | Mapping[str, int] | None = None,

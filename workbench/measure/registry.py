@@ -58,7 +58,7 @@ def make_measurement(name: str, settings: dict[str, Any] | None = None) -> Measu
         raise MeasurementError(f"{name}: {error}") from None
 
 
-def choose(only: list[str] | None) -> list[str]:
+def choose(only: Sequence[str] | None) -> list[str]:
     """Names asked for; a trailing dot asks for a whole family (``probes.``); None = all.
 
     Raises:
