@@ -21,7 +21,6 @@ pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).resolve().parents[2]
 GALLERY = ROOT / "checkpoints" / "gallery"
 SWEEP = read_sweep(ROOT / "sweeps" / "gallery.yaml")
-SEQUENCES = dict(SWEEP.measure or {})["sequences"]
 KEYS = ["law", "length", "position", "site", "layer", "head", "measurement", "quantity", "target", "mode", "control"]
 
 
@@ -51,7 +50,7 @@ def test_every_compiled_run_is_what_its_program_compiles_to(tmp_path: Path) -> N
 
 
 def test_nothing_is_left_to_measure() -> None:
-    todo = plan([GALLERY], sequences=SEQUENCES)
+    todo = plan([GALLERY])
     assert (todo.items, todo.problems) == ([], [])
     assert Table.load(GALLERY).problems == []
 
@@ -69,7 +68,7 @@ def test_measured_again_it_gives_the_same_numbers(tmp_path: Path, name: str) -> 
     step = run.steps[-1]
     kept = Table.load(run.path).frame(step=step)
     (run.path / "table.parquet").unlink()
-    assert execute(plan([run.path], steps=[step], sequences=SEQUENCES), "serial") == []
+    assert execute(plan([run.path], steps=[step]), "serial") == []
     made = Table.load(run.path).frame(step=step)
     assert len(made) == len(kept)
     both = by_key(kept).add_suffix("_kept").join(by_key(made).add_suffix("_made"), how="inner")
