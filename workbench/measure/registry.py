@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import entry_points
