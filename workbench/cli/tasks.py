@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import groupby
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table as Grid
@@ -106,4 +107,10 @@ def tell(task: Task | str) -> None:
         default = "required" if field.is_required() else f"default {field.get_default(call_default_factory=True)!r}"
         print(f"  --set task.{name}=..  {allowed(field)}; {default}")
     if cls.suggested:
-        print(f"  suggests {', '.join(f'{key} {value}' for key, value in cls.suggested.items())}")
+        print(f"  suggests {_listed(cls.suggested)}")
+    for (option, value), more in cls.suggested_with.items():
+        print(f"  suggests with {option} {value}: {_listed(more)}")
+
+
+def _listed(options: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in options.items())

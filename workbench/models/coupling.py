@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 if TYPE_CHECKING:
+    from workbench.models.config import Architecture
     from workbench.models.protocol import HookedModel
 
 ID_LOGITS = "hook_id_logits"
@@ -22,9 +23,9 @@ NEXT_IDS = "hook_next_ids"
 """Hook ``[batch, pos]``: the best of them."""
 
 
-def next_id_hooks(cfg: object) -> list[str]:
+def next_id_hooks(cfg: Architecture) -> list[str]:
     """The hook that holds the predicted ids, for a model that has one."""
-    return [NEXT_IDS] if cfg.ids.predicted else []  # type: ignore[attr-defined]  # every config has ids
+    return [NEXT_IDS] if cfg.ids.predicted else []
 
 
 def outputs_and_ids(

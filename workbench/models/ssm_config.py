@@ -20,7 +20,8 @@ class SSMConfig(Architecture):
         d_inner: channels of a layer; 0 = ``2 * d_model``.
         d_state: states per channel.
         d_conv: tokens that the short causal convolution sees; 1 = the token itself.
-        dt_rank: rank of the map from channels to step sizes; 0 = ``d_model / 16``, rounded up.
+        dt_rank: rank of the map from channels to step sizes; 0 = ``d_model / 16``, rounded up, but at least 4:
+            small models would else turn all their gates together.
         gates: ``nonnegative``, in [0, 1], or ``signed``, in [-1, 1]: 2 a - 1 of the former (Grazzi et al.
             2024, 2411.12537). Which of the two decides what can be expressed (Sarrof, Veitsman, Hahn 2024,
             2405.17394): with nonnegative ones and finite precision no parity at all lengths.
@@ -55,7 +56,7 @@ class SSMConfig(Architecture):
         data = dict(data)
         d_model = data.get("d_model") or 0
         data["d_inner"] = data.get("d_inner") or 2 * d_model
-        data["dt_rank"] = data.get("dt_rank") or math.ceil(d_model / 16)
+        data["dt_rank"] = data.get("dt_rank") or max(4, math.ceil(d_model / 16))
         return data
 
     @field_validator("positions", "ids")
