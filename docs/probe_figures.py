@@ -58,7 +58,7 @@ def page(root: Path) -> tuple[str, pd.DataFrame]:
         frame = table.frame(run=name)
         parts.append(f"<h2>{name}</h2><div class='row'>")
         for title, figure in panels(frame, trained[name]):
-            figure.update_layout(width=WIDTH, height=HEIGHT)
+            figure.update_layout(width=WIDTH, height=HEIGHT, margin={"r": 72})
             drawn = figure.to_html(full_html=False, include_plotlyjs=not numbers and len(parts) == 1)
             parts.append(f"<div><h3>{title}</h3>{drawn}</div>")
         parts.append("</div>")
