@@ -20,7 +20,7 @@ from workbench.runs import find_runs
 from workbench.table.query import Table
 
 WIDTH, HEIGHT = 400, 220
-SHOWN = ("majority-nope", "parity-nope", "flip_flop-rotary")
+SHOWN = ("majority_nope", "parity_nope", "flip_flop_rotary")
 STYLE = """
 body { margin: 16px; font: 13px Inter, system-ui, sans-serif; background: white; width: 1240px; }
 .row { display: grid; grid-template-columns: repeat(3, 1fr); gap: 8px; margin-bottom: 12px; }
