@@ -20,7 +20,7 @@ from workbench.runs import find_runs
 from workbench.table.query import Table
 
 WIDTH, HEIGHT = 400, 220
-SHOWN = ("majority-nope", "parity-nope", "flip_flop-rotary")
+SHOWN = ("majority_nope", "parity_nope", "flip_flop_rotary")
 STYLE = """
 body { margin: 16px; font: 13px Inter, system-ui, sans-serif; background: white; width: 1240px; }
 .row { display: grid; grid-template-columns: repeat(3, 1fr); gap: 8px; margin-bottom: 12px; }
@@ -58,7 +58,7 @@ def page(root: Path) -> tuple[str, pd.DataFrame]:
         frame = table.frame(run=name)
         parts.append(f"<h2>{name}</h2><div class='row'>")
         for title, figure in panels(frame, trained[name]):
-            figure.update_layout(width=WIDTH, height=HEIGHT)
+            figure.update_layout(width=WIDTH, height=HEIGHT, margin={"r": 72})
             drawn = figure.to_html(full_html=False, include_plotlyjs=not numbers and len(parts) == 1)
             parts.append(f"<div><h3>{title}</h3>{drawn}</div>")
         parts.append("</div>")

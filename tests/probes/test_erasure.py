@@ -117,7 +117,7 @@ def at(rows: list[dict[str, Any]], quantity: str, **fields: Any) -> dict[int, fl
 def test_a_counter_needs_its_count_and_no_position(make_run: Callable[..., Any], measured: Measured) -> None:
     """The counter holds 1/K, hence position, and the clean bit in one dimension after the last block."""
     run = make_run(majority(gain_length=400), Majority(), 13)
-    rows = measured(run, 100, "probes.erasure", lengths=[27, 53], resamples=50, sequences=192)
+    rows = measured(run, 100, "probes.erasure", lengths=[27, 53], resamples=20, sequences=128)
     for n in (13, 27, 53):
         here = [r for r in rows if r["length"] == n]
         bit = at(here, "erased_accuracy", target="output_summary", mode="refit", control="")
@@ -135,7 +135,7 @@ def test_a_counter_needs_its_count_and_no_position(make_run: Callable[..., Any],
 def test_a_model_that_reads_position_loses_it(make_run: Callable[..., Any], measured: Measured) -> None:
     """The twin hides keys after position 7 by what learned positions say: without them it sees only BOS."""
     run = make_run(majority(gain_length=400, window=7, n_ctx=80), Majority(), 7, top_id=80)
-    rows = measured(run, 100, "probes.erasure", lengths=[15, 29], resamples=50, sequences=192)
+    rows = measured(run, 100, "probes.erasure", lengths=[15, 29], resamples=20, sequences=128)
     here = [r for r in rows if r["length"] == 15 and r["target"] == "log_i" and r["mode"] == "refit"]
     assert at(here, "erasure_effect", control="")[-1] > 0.2
     # Inside training no key is late, so that nothing of position is there to be erased.

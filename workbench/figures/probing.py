@@ -15,7 +15,8 @@ from workbench.figures.tokens import TOKENS, Theme
 
 SUMMARY, ERASURE = "probes.summary", "probes.erasure"
 REFIT, UNTRAINED, SELECTIVITY = "refit", "untrained", "gain"
-INTACT, NO_SUMMARY, NO_POSITION, CONTROL = "as it is", "-summary", "-position", "random"
+INTACT, NO_SUMMARY, NO_POSITION = "as it is", "-summary", "-position"
+RANDOM_SUMMARY, RANDOM_POSITION = "random s", "random p"
 
 
 def selectivity_over_training(
@@ -74,7 +75,7 @@ def erasure_over_length(
     size: int = 11,
     cursor: Cursor | None = None,
 ) -> go.Figure:
-    """Accuracy as it is, without the summary, without position and without as much at random, at one layer.
+    """Accuracy as it is, without the summary, without position, and (dashed) without as much as either at random.
 
     Raises:
         NotMeasured: without rows of erasure there, or of accuracy.
@@ -85,7 +86,8 @@ def erasure_over_length(
         INTACT: Look(t["ink2"]),
         NO_SUMMARY: Look(t["summary"]),
         NO_POSITION: Look(t["position"]),
-        CONTROL: Look(t["control"], 1.0, DASH, band=False),
+        RANDOM_SUMMARY: Look(t["summary"], 1.0, DASH, band=False),
+        RANDOM_POSITION: Look(t["position"], 1.0, DASH, band=False),
     }
     figure = series_figure(
         frame, data, "length", trained=trained, looks=looks, title="Erasure", theme=theme, size=size, cursor=cursor
@@ -99,19 +101,20 @@ def erasure_over_length(
 
 
 def erasure_over_length_data(frame: pd.DataFrame, *, step: int, layer: int) -> pd.DataFrame:
-    """The rows of :func:`erasure_over_length`: series as it is, -summary, -position, random."""
+    """The rows of :func:`erasure_over_length`: series as it is, -summary, -position, random s, random p."""
     rows = pick(frame, measurement=ERASURE, quantity="erased_accuracy", step=step, layer=layer, mode="refit")
     if rows.empty:
         raise NotMeasured(ERASURE, f"No rows of probes.erasure at step {whole(step)} and layer {whole(layer)}.")
     own = {"measurement": "behaviour", "quantity": "accuracy", "mode": "teacher_forced", "control": ""}
     intact = pick(frame, **own, step=step, law=[str(law) for law in rows["law"].unique()])
-    plain = pick(rows, control="")
+    plain, random = pick(rows, control=""), rows[rows["control"] != ""]
     return stack(
         [
             tidy(intact, INTACT, "length"),
             tidy(pick(plain, target="output_summary"), NO_SUMMARY, "length"),
             tidy(pick(plain, target="log_i"), NO_POSITION, "length"),
-            tidy(rows[(rows["control"] != "") & (rows["target"] == "output_summary")], CONTROL, "length"),
+            tidy(pick(random, target="output_summary"), RANDOM_SUMMARY, "length"),
+            tidy(pick(random, target="log_i"), RANDOM_POSITION, "length"),
         ]
     )
 
