@@ -30,7 +30,7 @@ from workbench.models.scores import ScoreInputs
 from workbench.tasks.base import Batch
 
 #: Scores held at once; with the float64 sums this is about 100 bytes each.
-CHUNK = 1 << 19
+CHUNK = 1 << 18
 
 
 @dataclass(frozen=True)
