@@ -84,8 +84,8 @@ $(UPSTREAM): | $(CORE)
 		transformer-lens==3.9.0 better-abc==0.0.3 fancy-einsum==0.0.3 typeguard==4.6.0
 	@touch $@
 
-pictures: setup browser ## the README's pictures, from the demo runs
-	$(BIN)/python -m workbench.dashboard.pictures $(DIR)/demo docs/pictures
+pictures: setup browser ## the pictures of every page, from the gallery
+	$(BIN)/python -m workbench.dashboard.pictures checkpoints/gallery docs/pictures --run flip_flop_rotary_s0
 
 clean: ## remove the environment and caches; runs stay
 	rm -rf $(VENV) .upstream .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
