@@ -48,6 +48,7 @@ def at(answers: Answers) -> At:
 OWN: list[Panel] = [*compare.PANELS, *compare.SEED_PANELS, *MORE]
 
 
+@pytest.mark.science  # some twenty figures, twice each
 @pytest.mark.parametrize("panel", OWN, ids=lambda p: p.id)
 def test_every_panel_draws_and_its_snippet_draws_the_same(answers: Answers, at: At, panel: Panel) -> None:
     made = (answers.heads if panel.form == "heads" else answers.panel)(panel, at, LIGHT, "figure")
@@ -225,6 +226,7 @@ def test_a_host_that_others_reach_is_warned_of(
         assert ("everybody who reaches" in capsys.readouterr().out) is warned
 
 
+@pytest.mark.science  # many drawings, at rest between them
 def test_what_sliders_ask_for_next_is_drawn_ahead(answers: Answers, at: At) -> None:
     drawn: list[tuple[str, int, int]] = []
     ahead = Ahead(lambda panel, place, look: drawn.append((panel.id, place.cursor.step, place.cursor.length)))
