@@ -92,8 +92,8 @@ probe-figures: setup browser ## the runs, measurements and figures of docs/probe
 	$(BIN)/lengthlens sweep sweeps/probes.yaml
 	$(BIN)/python docs/probe_figures.py checkpoints/probes docs/pictures
 
-pictures: setup browser ## the README's pictures, from the demo runs
-	$(BIN)/python -m workbench.dashboard.pictures $(DIR)/demo docs/pictures
+pictures: setup browser ## the pictures of every page, from the gallery
+	$(BIN)/python -m workbench.dashboard.pictures checkpoints/gallery docs/pictures --run flip_flop_rotary_s0
 
 clean: ## remove the environment and caches; runs stay
 	rm -rf $(VENV) .upstream .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

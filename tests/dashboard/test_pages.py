@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from flask.testing import FlaskClient
 from test_answers import LIGHT, texts
 
 from workbench.dashboard import measuring
+from workbench.dashboard.ahead import Ahead
 from workbench.dashboard.answers import READY, STATE, Answers
 from workbench.dashboard.create import create_app, serve
 from workbench.dashboard.cursor import Cursor
@@ -21,6 +23,7 @@ from workbench.dashboard.drawing import At, Panel
 from workbench.dashboard.exports import panels
 from workbench.dashboard.pages import compare, sweep, theory
 from workbench.dashboard.pages.run import MORE
+from workbench.dashboard.panels import PANELS
 from workbench.dashboard.worker import Job
 
 A, B = "majority-nope-s0", "flip_flop-rotary-s0"
@@ -45,6 +48,7 @@ def at(answers: Answers) -> At:
 OWN: list[Panel] = [*compare.PANELS, *compare.SEED_PANELS, *MORE]
 
 
+@pytest.mark.science  # some twenty figures, twice each
 @pytest.mark.parametrize("panel", OWN, ids=lambda p: p.id)
 def test_every_panel_draws_and_its_snippet_draws_the_same(answers: Answers, at: At, panel: Panel) -> None:
     made = (answers.heads if panel.form == "heads" else answers.panel)(panel, at, LIGHT, "figure")
@@ -220,3 +224,22 @@ def test_a_host_that_others_reach_is_warned_of(
     for host, warned in (("127.0.0.1", False), ("0.0.0.0", True)):
         serve(small_root, host=host, port=0)
         assert ("everybody who reaches" in capsys.readouterr().out) is warned
+
+
+@pytest.mark.science  # many drawings, at rest between them
+def test_what_sliders_ask_for_next_is_drawn_ahead(answers: Answers, at: At) -> None:
+    drawn: list[tuple[str, int, int]] = []
+    ahead = Ahead(lambda panel, place, look: drawn.append((panel.id, place.cursor.step, place.cursor.length)))
+    ahead.ask(at, PANELS, LIGHT)
+    end = time.monotonic() + 20
+    wanted = {(p.id, step, 100) for p in PANELS if "step" in p.needs for step in at.run.measured_steps}
+    wanted |= {(p.id, 1000, length) for p in PANELS if "length" in p.needs for length in at.run.lengths}
+    while set(drawn) != wanted and time.monotonic() < end:
+        time.sleep(0.02)
+    assert set(drawn) == wanted
+    count = len(drawn)
+    ahead.ask(at, PANELS, LIGHT)  # nothing has changed: nothing is drawn again
+    ahead.close()
+    assert len(drawn) == count
+    # the nearest first: what the next key press asks for is there soonest
+    assert drawn[0][1] == at.cursor.step

@@ -10,6 +10,7 @@ from typing import Any
 from dash import no_update
 
 from workbench.dashboard import headgrid, panel
+from workbench.dashboard.ahead import Ahead
 from workbench.dashboard.cursor import Cursor, Filters, Notice, write_filters
 from workbench.dashboard.drawing import At, Panel
 from workbench.dashboard.pages import runs as runs_page
@@ -33,16 +34,22 @@ class Answers:
         store: runs and rows.
         worker: what computes with models.
         measurer: what measures on demand, which takes long.
+        ahead: draws what sliders will ask for next.
     """
 
     store: Store
     worker: Worker
     measurer: Worker = field(default_factory=Worker)
+    ahead: Ahead = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ahead = Ahead(self.drawn)
 
     def close(self) -> None:
         """End the processes; safe to call twice."""
         self.worker.close()
         self.measurer.close()
+        self.ahead.close()
 
     # ---- pages -----------------------------------------------------------------------------------
     def page(self, path: str, search: str, last: str = "") -> tuple[list[Any], list[Any], dict[str, Any]]:
@@ -126,6 +133,10 @@ class Answers:
     def at(self, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> At:
         """Where a panel is asked; the key ``run2`` of a page's address names the run beside."""
         return At(run, cursor, self.store.run(extras.get("run2", "")), self.store, extras)
+
+    def drawn(self, one: Panel, at: At, look: dict[str, Any]) -> tuple[Any, ...]:
+        """A panel's outputs, kept from when it was drawn before."""
+        return (self.heads if one.form == "heads" else self.panel)(one, at, look, "figure")
 
     # ---- Run ---------------------------------------------------------------------------------------
     def panel(self, one: Panel, at: At, look: dict[str, Any], mode: str) -> tuple[Any, ...]:

@@ -1,6 +1,6 @@
-"""Pictures of the dashboard for the README: ``python -m workbench.dashboard.pictures ROOT OUT``.
+"""Pictures of the dashboard for the documentation: ``python -m workbench.dashboard.pictures ROOT OUT``.
 
-Both pages in both themes, 1440 x 900, taken with a Chromium found on this machine.
+Every page in both themes, 1440 x 900, taken with a Chromium found on this machine.
 """
 
 from __future__ import annotations
@@ -9,15 +9,17 @@ import argparse
 import os
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from workbench.dashboard.create import create_app, quiet_server
 from workbench.dashboard.cursor import link
+from workbench.dashboard.registry import pages
 from workbench.dashboard.store import Store
 
-SIZE = {"width": 1440, "height": 900}
+SIZE = (1440, 900)
+THEMES = ("light", "dark")
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -26,6 +28,12 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+SETTLED = (
+    "document.querySelectorAll('.body').length === document.querySelectorAll('.body.ready, .body.stated').length"
+    " && !document.querySelector('[id$=-poll-busy], .state .bar') && document.querySelector('#page h1, #cursorbar')"
+    " && ![...document.querySelectorAll('.says')].some(e => e.textContent.includes('Working it out') || !e.textContent)"
+)
+"""When everything on a page is drawn, or says why it is not."""
 
 
 def find_browser() -> str | None:
@@ -49,13 +57,23 @@ def served(root: Path) -> Iterator[str]:
         app.server.extensions["lengthlens"].close()
 
 
-def take(root: Path, out: Path, run: str | None = None) -> list[Path]:
-    """Write ``runs-*.png`` and ``run-*.png``, light and dark, and ``attention-light.png``.
+def take(
+    root: Path,
+    out: Path,
+    run: str | None = None,
+    only: Sequence[str] = (),
+    size: tuple[int, int] = SIZE,
+    themes: Sequence[str] = THEMES,
+) -> list[Path]:
+    """Write ``PAGE-light.png`` and ``PAGE-dark.png`` for every page.
 
     Args:
         root: a data root with at least one measured run.
         out: folder for the pictures.
         run: name of the run to show; None = the first measured one.
+        only: names of pages, as in their addresses; empty = all.
+        size: width and height of the window, pixels.
+        themes: light, dark or both.
 
     Raises:
         SystemExit: without a Chromium, or without a measured run.
@@ -68,32 +86,32 @@ def take(root: Path, out: Path, run: str | None = None) -> list[Path]:
     measured = [name for name, view in Store([root]).runs().items() if view.measured]
     if not measured:
         raise SystemExit(f"{root} holds no measured run: lengthlens measure {root} makes the rows")
-    chosen = run or measured[0]
+    shown = {
+        page.path.strip("/") or "runs": _address(page.path, page.needs_run, run or measured[0]) for page in pages()
+    }
     out.mkdir(parents=True, exist_ok=True)
     taken: list[Path] = []
     with served(root) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=ARGUMENTS)
-        for theme in ("light", "dark"):
-            page = browser.new_context(viewport=SIZE, color_scheme=theme).new_page()
-            page.goto(f"{address}/")
-            page.wait_for_selector(".ag-row")
-            page.wait_for_timeout(400)
-            page.screenshot(path=out / f"runs-{theme}.png")
-            page.goto(address + link(chosen))
-            page.wait_for_function("document.querySelectorAll('.body.ready').length >= 9", timeout=60000)
-            page.wait_for_function("document.getElementById('verdict-line').textContent !== ''")
-            page.wait_for_timeout(600)
-            page.screenshot(path=out / f"run-{theme}.png")
-            taken += [out / f"runs-{theme}.png", out / f"run-{theme}.png"]
-            if theme == "light":
-                page.locator("#attention-panel").scroll_into_view_if_needed()
-                page.wait_for_selector("#attention-body.ready", timeout=120000)
-                page.wait_for_timeout(600)
-                page.locator("#attention-panel").screenshot(path=out / "attention-light.png")
-                taken.append(out / "attention-light.png")
+        for theme in themes:
+            window = {"width": size[0], "height": size[1]}
+            page = browser.new_context(viewport=window, color_scheme=theme).new_page()
+            for name, path in shown.items():
+                if only and name not in only:
+                    continue
+                page.goto(f"{address}{path}")
+                page.wait_for_function(SETTLED, timeout=120_000)
+                page.wait_for_timeout(800)
+                file = out / f"{name}-{theme}.png"
+                page.screenshot(path=file)
+                taken.append(file)
             page.context.close()
         browser.close()
     return taken
+
+
+def _address(path: str, needs_run: bool, run: str) -> str:
+    return link(run, path) if needs_run else path
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -102,8 +120,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("root", type=Path, metavar="ROOT")
     parser.add_argument("out", type=Path, metavar="OUT")
     parser.add_argument("--run", help="run to show (default: the first measured one)")
+    parser.add_argument("--only", default="", help="comma-separated pages, e.g. run,compare (default: all)")
+    parser.add_argument("--size", default="1440x900", help="window, WIDTHxHEIGHT (default: 1440x900)")
+    parser.add_argument("--themes", default="light,dark", help="light, dark or both (default)")
     given = parser.parse_args(arguments)
-    for path in take(given.root, given.out, given.run):
+    width, height = (int(part) for part in given.size.split("x"))
+    only = [name for name in given.only.split(",") if name]
+    for path in take(given.root, given.out, given.run, only, (width, height), given.themes.split(",")):
         print(path)
 
 

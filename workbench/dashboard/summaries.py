@@ -27,6 +27,7 @@ def summarise(run: RunView) -> dict[str, Any]:
         "question": run.question or run.task.replace("_", " "),
         "task": run.task,
         "positions": run.positions,
+        "seed": run.config.get("seeds", {}).get("init"),
         "model": f"{run.n_layers}L SSM" if run.gates else f"{run.n_layers}L {run.n_heads}H",
         "steps": run.steps[-1] if run.steps else 0,
         "live": run.live,

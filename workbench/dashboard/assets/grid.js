@@ -54,7 +54,7 @@
       p !== undefined && h("rect", { x: at(p) - 3.6, y: 6.4, width: 7.2, height: 7.2, transform: "rotate(45 " + at(p) + " 10)", className: "position" }),
       s !== undefined && h("circle", { cx: at(s), cy: 10, r: 4.6, className: "summary" }));
   };
-  cells.ModelCell = ({ data }) => box("cell-two", h("span", { className: "num" }, data.model), h("span", { className: "soft" }, data.positions));
+  cells.ModelCell = ({ data }) => box("cell-two", h("span", { className: "num" }, data.model, data.seed === null || data.seed === undefined ? null : h("span", { className: "soft" }, " · seed " + data.seed)), h("span", { className: "soft" }, data.positions));
   cells.Count = function ({ data, colDef }) {
     const v = data[colDef.field];
     return v === undefined || v === null ? none() : box("cell-one right num", v.toLocaleString("en-US"));
@@ -65,11 +65,22 @@
       data.steps.toLocaleString("en-US"));
   };
 
+  /* On narrow screens the columns that say when and how long give way. */
+  const LESS = ["since", "steps"], NARROW = 1390;
+  async function fit() {
+    const grids = window.dash_ag_grid;
+    if (!grids || !document.getElementById("grid")) return;
+    const api = await grids.getApiAsync("grid");
+    if (!api.isDestroyed()) api.setColumnsVisible(LESS, window.innerWidth > NARROW);
+  }
+  window.addEventListener("resize", fit);
+  window.dash_clientside.lens.fitted = function () { fit(); };
+
   /* A row opens its run: by click anywhere that is not a control, and by Enter. */
   const rowOf = (target) => target.closest("#grid .ag-row");
   const open = (row) => window.lens.go("/run?run=" + encodeURIComponent(row.getAttribute("row-id")).replace(/%2F/g, "/"));
   document.addEventListener("click", function (e) {
-    if (!(e.target instanceof Element) || e.target.closest("a, button") || e.metaKey || e.ctrlKey) return;
+    if (!(e.target instanceof Element) || e.target.closest("a, button, input, [col-id=ag-Grid-SelectionColumn]") || e.metaKey || e.ctrlKey) return;
     const row = rowOf(e.target);
     if (row && !String(getSelection())) open(row);
   });

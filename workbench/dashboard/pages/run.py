@@ -15,7 +15,7 @@ from workbench.dashboard.headgrid import grid_shell
 from workbench.dashboard.panels import BY_ID, COLUMNS, GRAPHS, MORE, PANELS, ROWS
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import chevron, command, icon
-from workbench.dashboard.wiring import PARTS, browser, place
+from workbench.dashboard.wiring import LOOK, PARTS, browser, place
 
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
@@ -171,6 +171,7 @@ def connect(app: Dash, answers: Answers) -> None:
         wiring.panel(app, answers, one)
     _more(app, answers)
     _prose(app, answers)
+    _ahead(app, answers)
 
 
 def _more(app: Dash, answers: Answers) -> None:
@@ -190,6 +191,14 @@ def _more(app: Dash, answers: Answers) -> None:
         known = [] if view is None else view.specs.get(measurement, {}).get("quantities", ())
         found = next((one for one in known if one["name"] == name), None)
         return "" if found is None else f"{found['definition']}. {panel.span_of(found)}".rstrip(". ") + "."
+
+
+def _ahead(app: Dash, answers: Answers) -> None:
+    @app.callback(LOOK, Input("run-version", "data"), State("run", "data"), *[State(part, "data") for part in PARTS])
+    def ahead(look: Any, _: Any, run: str, step: int, length: int, head: str) -> None:
+        view, cursor = place(answers, run, step, length, head)
+        if look is not None and view.brief.rows:
+            answers.ahead.ask(answers.at(view, cursor, {}), PANELS, look)
 
 
 def _prose(app: Dash, answers: Answers) -> None:

@@ -15,6 +15,7 @@ from workbench.dashboard.cursor import VERDICTS, Filters, check_filters, read_fi
 from workbench.dashboard.registry import Drawn, FreePage, Visit
 from workbench.dashboard.runview import RunView, shown
 from workbench.dashboard.shell import banner, chevron, command, glyph, icon, problems, slug
+from workbench.dashboard.wiring import browser
 from workbench.figures.labels import whole
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ CARDS = {
     "length-coupled": "Works at trained lengths, then depends on length.",
     "not fitted": "Never learned the task at trained lengths; no verdict.",
 }
+MOST_DRAWN = 60
+"""Rows drawn at once; of more, only those on screen are, and the grid scrolls by itself."""
 CHIPS = ("undecided", "unseen position", "not measured")
 
 _THEME = (
@@ -164,6 +167,9 @@ def toolbar(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
                 _select("positions", "Positions", sorted({row["positions"] for row in rows}), filters.positions),
                 html.Div(chips(rows, filters), id="chips", className="chips"),
                 html.Span(id="shown", className="soft num", role="status"),
+                html.Button(
+                    "Pick two to compare", id="compare-picked", className="button", type="button", disabled=True
+                ),
             ],
             className="toolbar",
         )
@@ -220,7 +226,7 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "headerTooltip": "Decodability at the longest length in the last layer, 0 to 1: "
             "summary (circle), position (diamond)",
         },
-        {"field": "model", "headerName": "Model", "cellRenderer": "ModelCell", "width": 150},
+        {"field": "model", "headerName": "Model, seed", "cellRenderer": "ModelCell", "width": 150},
         {
             "field": "since",
             "headerName": "Since step",
@@ -237,6 +243,7 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "type": "rightAligned",
         },
     ]
+    many = len(rows) > MOST_DRAWN
     return html.Div(
         dag.AgGrid(
             id="grid",
@@ -255,14 +262,16 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
                 "rowHeight": 46,
                 "headerHeight": 34,
                 "animateRows": False,
-                "domLayout": "autoHeight",
+                **({} if many else {"domLayout": "autoHeight"}),
+                "rowSelection": {"mode": "multiRow", "enableClickSelection": False, "headerCheckbox": False},
+                "selectionColumnDef": {"headerName": "Pick", "width": 52},
                 "tooltipShowDelay": 200,
                 "suppressCellFocus": False,
                 "localeText": {"noRowsToShow": "No run passes these filters."},
             },
             columnSize=None,
             className="runs-grid",
-            style={"height": None},
+            style={"height": "max(320px, calc(100vh - 340px))" if many else None},
         ),
         className="grid-frame",
     )
@@ -322,7 +331,10 @@ def footer() -> html.P:
 
 
 def connect(app: Dash, answers: Answers) -> None:
-    """Register the page's callback: filters in, lines and counts out."""
+    """Register the page's callbacks: filters in, lines and counts out; two picked runs to compare."""
+    outputs = [Output("compare-picked", name) for name in ("children", "disabled", "data-compare")]
+    browser(app, "picked", *outputs, Input("grid", "selectedRows"), prevent_initial_call=True)
+    browser(app, "fitted", Input("grid", "rowData"))
 
     @app.callback(
         Output("grid", "rowData"),
