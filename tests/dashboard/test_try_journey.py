@@ -77,6 +77,15 @@ def test_a_link_restores_a_checkpoint_and_keys_move_its_query(page: Any, address
     assert "L0 H1" in page.inner_text("#head-line")
     assert page.locator(".head-grid-table tr.on").inner_text().startswith("L0 H1")
 
+    box = page.locator("#seq-graph .nsewdrag").nth(0).bounding_box()
+    page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 0.5 * box["height"])
+    page.wait_for_selector("#seq-graph .hovertext text")
+    label = page.locator("#seq-graph .hovertext text")
+    assert re.match(r"query 3\d “[01]” · key 1\d “[01]”", label.text_content())
+    assert label.bounding_box()["width"] > 60  # a label that nobody can read would be as wide as nothing
+    assert strip.get_attribute("aria-valuenow").startswith("3")
+    page.mouse.move(5, 5)
+
     strip.focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Shift+ArrowLeft")

@@ -141,6 +141,7 @@ class Board:
         body = [
             html.Figure(graph, id=f"{panel.id}-figure", role="img"),
             html.Div(id=f"{panel.id}-marks", className="query-marks"),
+            html.Div(id=f"{panel.id}-cell", className="hovered-cell mono", **{"aria-hidden": "true"}),
             *inside,
         ]
         about = [*([ABOUT_OUTPUTS] if "outputs" in panel.rows_drawn else []), *ABOUT]

@@ -3,7 +3,7 @@
 (function () {
   "use strict";
   const dc = (window.dash_clientside = window.dash_clientside || {}), lens = window.lens;
-  const WINDOW = 64, TOP = 0.25, SETTLE = 250;
+  const WINDOW = 64, TOP = 0.25, SETTLE = 250, NAMED = 128;
   const boards = {};  // id -> { data, figures, query, hovered }
 
   function values(a) {  // plotly.py sends numbers as base64 typed arrays, matrices with their shape
@@ -156,9 +156,28 @@
     });
     requestAnimationFrame(() => draw(board));
   }
+  /* The tokens of a hovered cell, where there are too many pairs to write each into the plot. */
+  function names(board, from, to) {
+    const shown = board.data.tokens.slice(from, Math.min(to, from + 16) + 1).join(" ");
+    return shown + (to > from + 16 ? " \u2026" : "");
+  }
+  function cell(board, id, hit) {
+    const node = document.getElementById(id + "-cell"), point = hit && hit.points && hit.points[0];
+    if (!node) return;
+    const { tokens, pool } = board.data, far = tokens.length > NAMED;
+    const inside = far && point && point.curveNumber === board.figures[id]?.pattern;
+    if (!inside) { node.textContent = ""; return; }
+    const said = ["y", "x"].map(function (axis, i) {
+      const from = Math.floor((Number(point[axis]) + 0.5) / pool) * pool, to = Math.min(from + pool, tokens.length) - 1;
+      const where = pool === 1 ? prefix(board, from) : prefix(board, from) + " to " + prefix(board, to);
+      return (i ? "key" : "query") + (pool > 1 ? "s " : " ") + where + " " + names(board, from, to);
+    });
+    node.textContent = said.join(" \u00b7 ");
+  }
   function hovered() {
     const board = boardOf(), hit = dc.callback_context.triggered[0];
     if (!board || !board.data || !hit) return;
+    cell(board, idOf(hit.prop_id), hit.value);
     const q = hit.value ? queryAt(board, idOf(hit.prop_id), hit.value) : null;
     board.hovered = q;
     draw(board);
@@ -194,6 +213,7 @@
   document.addEventListener("mouseout", function (e) {
     const board = e.target instanceof Element && e.target.closest(".js-plotly-plot") ? boardOf() : null;
     if (board && board.data && board.hovered !== null && board.hovered !== undefined) { board.hovered = null; requestAnimationFrame(() => draw(board)); }
+    if (board) for (const node of document.querySelectorAll(".hovered-cell")) node.textContent = "";
   });
   window.addEventListener("popstate", function () { for (const board of Object.values(boards)) board.data = null; });
 
