@@ -51,3 +51,7 @@ def slow(progress: Callable[[int, int, str], None], rounds: int = 400) -> int:
 
 def stuck() -> None:
     time.sleep(60)
+
+
+def variable(name: str) -> str | None:
+    return os.environ.get(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from workbench.dashboard.worker import Job, Worker, array_bytes
 
@@ -29,3 +30,16 @@ def test_the_oldest_results_go_when_they_are_too_large_together() -> None:
 
 def test_the_newest_result_stays_however_large_it_is() -> None:
     assert held(Worker(memory=10), 3, 100) == ["job 2"]
+
+
+@pytest.mark.science  # a process of its own
+def test_the_process_computes_on_one_thread_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    for given, wanted in ((None, "1"), ("3", "3")):
+        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+        if given is not None:
+            monkeypatch.setenv("OMP_NUM_THREADS", given)
+        worker = Worker()
+        job = worker.wait(worker.submit("fake_jobs:variable", {"name": "OMP_NUM_THREADS"}), 60)
+        worker.close()
+        assert job is not None
+        assert job.result == wanted

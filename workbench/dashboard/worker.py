@@ -13,6 +13,7 @@ import importlib
 import inspect
 import json
 import multiprocessing
+import os
 import signal
 import threading
 import time
@@ -282,6 +283,9 @@ class Worker:
 def serve_jobs(pipe: Connection) -> None:
     """Main of the worker process: answer until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the dashboard's to handle
+    # Read when torch is imported, with the first job: on a busy machine threads that wait for one another make
+    # the small products of one sequence tens of times slower than one thread does.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     while True:
         try:
             message = pipe.recv()
