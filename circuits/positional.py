@@ -46,7 +46,7 @@ QUANTITIES = (
         "share",
     ),
     Quantity("period", "smallest period that explains nearly all translation variance that any does", "tokens", 2),
-    Quantity("period_strength", "1 - translation variance at that period / that at period 1; unbiased, so noise can take it past 1", "share"),
+    Quantity("period_strength", "1 - translation variance at that period / that at period 1", "share"),
     Quantity(
         "locality",
         "smallest lag beyond which phi(lag) - phi(far) holds at most the share eps of its squares; censored where phi "
