@@ -38,12 +38,15 @@ class Gauge:
             period explains half of it.
         strength: 1 - variance at that period over variance at period 1.
         local_bias: phi by lag from the fit at period 1, with mean 0.
+        above_noise: whether two estimates of the table agree better than chance; if not, ratios of their products say
+            nothing.
     """
 
     variance: Floats
     period: int | None
     strength: float
     local_bias: Floats
+    above_noise: bool = True
 
 
 def gauge(first: Floats, second: Floats | None = None, periods: int = PERIODS) -> Gauge:
@@ -68,11 +71,11 @@ def gauge(first: Floats, second: Floats | None = None, periods: int = PERIODS) -
     whole = _spread(_rows(size), tables)
     tried = [p for p in range(1, periods + 1) if _design(size, p).dof > 0]
     if whole <= 0 or not tried:
-        # Rows of equal scores: nothing depends on the key at all.
-        return Gauge(np.zeros(len(tried)), None, 0.0, np.zeros(size))
+        # Rows of equal scores, where nothing depends on the key at all; or noise alone.
+        return Gauge(np.zeros(max(1, len(tried))), None, 0.0, np.zeros(size), second is None or not tables[0].any())
     variance = np.array([_spread(_design(size, p), tables) / whole for p in tried])
     period, strength = _period(variance)
-    return Gauge(variance, period, strength, _local_bias(size, tables))
+    return Gauge(variance, period, strength, _local_bias(size, tables), _agree(size, tables))
 
 
 def positional_share(within: float, positional: float) -> float:
@@ -149,6 +152,13 @@ def _spread(design: _Design, tables: list[Floats]) -> float:
     """Residual sum of squares per degree of freedom; of two estimates, the product of their residuals."""
     left = [table - design.basis @ (design.basis.T @ table) for table in tables]
     return float(left[0] @ left[1]) / design.dof
+
+
+def _agree(size: int, tables: list[Floats]) -> bool:
+    """Whether the correlation of the two residuals of row constants is beyond chance, at three standard errors."""
+    left = [table - _rows(size).basis @ (_rows(size).basis.T @ table) for table in tables]
+    norms = float(np.linalg.norm(left[0]) * np.linalg.norm(left[1]))
+    return norms == 0 or float(left[0] @ left[1]) / norms > 3 / np.sqrt(_rows(size).dof)
 
 
 def _period(variance: Floats) -> tuple[int | None, float]:

@@ -43,10 +43,10 @@ QUANTITIES = (
         "translation_variance",
         "what a function of the lag leaves of mean scores by position, over what row constants leave, per degree of "
         "freedom; 0: lags alone, about 1: lags say nothing. target: fitted for each residue of that period",
-        "share", 0,
+        "share",
     ),
     Quantity("period", "smallest period that explains nearly all translation variance that any does", "tokens", 2),
-    Quantity("period_strength", "1 - translation variance at that period / that at period 1", "share", None, 1),
+    Quantity("period_strength", "1 - translation variance at that period / that at period 1", "share"),
     Quantity(
         "locality",
         "smallest lag beyond which phi(lag) - phi(far) holds at most the share eps of its squares; censored where phi "
@@ -54,7 +54,7 @@ QUANTITIES = (
         "tokens", 0,
     ),
     Quantity(
-        "positional_share", "share of the variance of scores within queries that position explains", "share", None, 1
+        "positional_share", "share of the variance of scores within queries that position explains", "share"
     ),
     Quantity(
         "attention_locality",
@@ -154,6 +154,9 @@ class Positional:
         return rows
 
     def _gauge_rows(self, found: Gauge, here: dict[str, Any]) -> list[Row]:
+        if not found.above_noise:
+            why = "mean scores by position are not above the noise between two halves of the sequences"
+            return [missing_row("undefined", why, quantity=q, **here) for q in FROM_GAUGE]
         rows = [row(quantity="translation_variance", target="period 1", value=float(found.variance[0]), **here)]
         if found.period is None:
             why = "scores depend on the lag alone" if found.variance[0] < 0.01 else "no period explains half of it"

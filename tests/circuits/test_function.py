@@ -37,6 +37,7 @@ def test_all_strings_give_the_average_sensitivity_of_a_task(name: str, n: int, v
     assert found.mean() == pytest.approx(value, abs=1e-4)
 
 
+@pytest.mark.science
 def test_a_model_has_the_sensitivity_of_what_it_computes() -> None:
     model = majority()
     for n, value in ((3, 1.5), (7, 2.1875)):
@@ -74,6 +75,7 @@ def test_strings_that_are_not_asked_are_left_out() -> None:
     assert np.isfinite(found[asked]).any()
 
 
+@pytest.mark.science
 def test_sharpness_is_half_the_trace_of_the_curvature() -> None:
     """Of a model of zeros on balanced labels: its gradient is 0, and only the two output biases curve, by 1/4 each."""
     cfg = ModelConfig(

@@ -66,6 +66,7 @@ def test_an_exact_counter_survives_its_own_hardmax() -> None:
     assert {r["status"] for r in inside} == {"not_applicable"}
 
 
+@pytest.mark.science
 def test_scaling_by_log_n_repairs_dispersion_and_nothing_else() -> None:
     """A matching head of margin 3 dissolves from 21 keys on; kept sharp it answers at every length."""
     task, model = make_task("kgram_retrieval", symbols=10), induction_model(10, 3.0)

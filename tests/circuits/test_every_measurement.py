@@ -1,0 +1,91 @@
+"""Every measurement of the package on every kind of model: rows of the table, or rows that say why not; never a crash."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from circuits.study import study_model
+from workbench.measure.measurement import Grid
+from workbench.measure.registry import make_measurement, measurements
+from workbench.models import HookedTransformer, ModelConfig
+from workbench.table.schema import to_arrow
+from workbench.tasks import make_task
+
+NAMES = [name for name in measurements() if name.startswith("circuits.") and name != "circuits.hardmax"]
+MODELS = {
+    "rotary": {"positions": "rotary"},
+    "limit": {"positions": {"name": "limit", "period": 2, "locality": 2}, "log_scaling": "local"},
+    "learned, scaled": {"positions": "learned", "log_scaling": "learned"},
+    "hardmax": {"attention": "hardmax"},
+    "linear": {"attention": "linear"},
+    "attention alone": {"attn_only": True, "normalization_type": None},
+}
+TASKS = {"majority": {}, "kgram_retrieval": {"symbols": 5}, "mod_p_mean": {}}
+
+
+def model_for(task: object, options: dict[str, object]) -> HookedTransformer:
+    sizes = {"n_layers": 2, "d_model": 8, "n_heads": 2, "n_ctx": 64}
+    vocabulary = {"d_vocab": task.d_vocab, "d_vocab_out": task.d_vocab_out}  # type: ignore[attr-defined]
+    return HookedTransformer(ModelConfig(**vocabulary, **sizes, **options), seed=0).eval()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", MODELS)
+def test_rows_are_of_the_table_and_of_the_spec(name: str, kind: str) -> None:
+    task = make_task("kgram_retrieval", symbols=5)
+    made = make_measurement(name, {"resamples": 20})
+    model = model_for(task, MODELS[kind])
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    found = study_model(made, model, task, trained=8, lengths=[4, 8, 16], sequences=6)
+    assert found.rows
+    to_arrow(found.rows)
+    assert {r["quantity"] for r in found.rows} == {q.name for q in made.spec.quantities}
+    bounds = {q.name: (q.low, q.high) for q in made.spec.quantities}
+    for r in found.rows:
+        if r["value"] is None:
+            assert r["status"] != "ok"
+            assert r["note"]
+        else:
+            low, high = bounds[r["quantity"]]
+            assert low is None or r["value"] >= low - 1e-9
+            assert high is None or r["value"] <= high + 1e-9
+        assert r["low"] is None or r["value"] is None or r["low"] - 1e-9 <= r["value"] <= r["high"] + 1e-9
+    assert all(torch.equal(value, before[key]) for key, value in model.state_dict().items())
+    assert not any(point.fwd_hooks for point in model.hook_dict.values()), "a hook was left behind"
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("task", ["majority", "mod_p_mean"])
+def test_tasks_without_keys_or_classes_are_measured_as_far_as_they_go(name: str, task: str) -> None:
+    made_task = make_task(task)
+    model = model_for(made_task, {"positions": "alibi"})
+    found = study_model(
+        make_measurement(name, {"resamples": 20}), model, made_task, trained=9, lengths=[5, 9, 17], sequences=6
+    )
+    assert {r["status"] for r in found.rows} <= {"ok", "undefined", "not_applicable", "sampled", "censored"}
+    to_arrow(found.rows)
+
+
+@pytest.mark.parametrize("name", ["circuits.heads", "circuits.positional", "circuits.sparsity", "circuits.swaps"])
+def test_a_model_without_attention_says_so(name: str) -> None:
+    """Decided by the configuration: no class of model is named."""
+    cfg = SimpleNamespace(attention="none", n_layers=2, n_heads=0, score_hooks=lambda layer: [])
+    made = make_measurement(name)
+    assert made.hooks(cfg) == []  # type: ignore[arg-type]
+    study = SimpleNamespace(cfg=cfg, grid=Grid(8, (8,), (8,), ()))
+    rows = made.finish(study)  # type: ignore[arg-type]
+    assert {r["quantity"] for r in rows} == {q.name for q in made.spec.quantities}
+    assert {r["status"] for r in rows} == {"not_applicable"}
+    assert all("attention" in r["note"] for r in rows)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_seed_gives_the_same_rows(name: str) -> None:
+    task = make_task("majority")
+    model = model_for(task, {"positions": "rotary"})
+    options = {"trained": 9, "lengths": [5, 9, 17], "sequences": 6}
+    once, again = (study_model(make_measurement(name, {"resamples": 20}), model, task, **options) for _ in range(2))  # type: ignore[arg-type]
+    assert once.rows == again.rows
