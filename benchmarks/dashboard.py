@@ -82,11 +82,11 @@ def _serve(root: str, pipe: Connection) -> None:
         if "callback" in made
     }
     pipe.send((server.server_port, wired))
-    while pipe.recv() == "memory":
+    while pipe.recv() == "state":
         status = Path("/proc/self/status").read_text()
         peak = re.search(r"VmHWM:\s+(\d+)", status)
         loaded = [name for name in ("torch", "transformer_lens") if name in sys.modules]
-        pipe.send((int(peak[1]) / 1024 if peak else 0.0, loaded))
+        pipe.send((int(peak[1]) / 1024 if peak else 0.0, time.process_time(), loaded))
 
 
 class Server:
@@ -103,10 +103,10 @@ class Server:
         self._process.start()
         self.port, self.wired = self._pipe.recv()
 
-    def memory(self) -> tuple[float, list[str]]:
-        """Highest memory in MiB (Linux), and which of torch and transformer_lens are loaded."""
-        self._pipe.send("memory")
-        found: tuple[float, list[str]] = self._pipe.recv()
+    def state(self) -> tuple[float, float, list[str]]:
+        """Highest memory in MiB (Linux), processor time so far in s, and which of torch and transformer_lens it has."""
+        self._pipe.send("state")
+        found: tuple[float, float, list[str]] = self._pipe.recv()
         return found
 
     def close(self) -> None:
@@ -232,8 +232,10 @@ def measure() -> list[Line]:
             moves = [alone.move("step", step) for step in scale["steps"]]
             moves += [alone.move("length", length) for length in scale["lengths"]]
             readers = [Reader(server, f"?run=run-{number:03d}") for number in range(READERS)]
+            time.sleep(SECONDS)  # what is drawn ahead for twenty opened runs
+            before = server.state()[1]
             warm = together(readers, SECONDS)
-            memory, loaded = server.memory()
+            memory, after, loaded = server.state()
     assert first > 0
     assert not loaded, f"the dashboard loads {loaded}"
     return [
@@ -248,6 +250,7 @@ def measure() -> list[Line]:
             f"median {1e3 * statistics.median(warm):.0f} ms",
             at_most=True,
         ),
+        Line(what, "ms of processor time for each of those moves", 1e3 * (after - before) / len(warm), None),
         Line(what, "MiB of peak memory", memory, 1024, at_most=True),
     ]
 

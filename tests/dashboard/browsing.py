@@ -57,8 +57,8 @@ def page(browser: Any) -> Iterator[Any]:
     made.on("request", lambda request: None if local.match(request.url) else foreign.append(request.url))
     yield made
     context.close()
-    assert said == []
-    assert foreign == []
+    assert not said, said
+    assert not foreign, foreign
 
 
 def drawn(page: Any, panels: int = 10) -> None:

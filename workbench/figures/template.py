@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -184,6 +185,7 @@ def colorbar(theme: Theme, size: int, ticks: Sequence[float], texts: Sequence[st
     }
 
 
+@cache  # a figure takes a copy
 def template(theme: Theme = "light", size: int = 11) -> go.layout.Template:
     """The plot template of a theme.
 

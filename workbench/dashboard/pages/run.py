@@ -15,7 +15,7 @@ from workbench.dashboard.headgrid import grid_shell
 from workbench.dashboard.panels import BY_ID, COLUMNS, GRAPHS, MORE, PANELS, ROWS
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import chevron, command, icon
-from workbench.dashboard.wiring import LOOK, PARTS, browser, place
+from workbench.dashboard.wiring import PARTS, browser, place
 
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
@@ -194,10 +194,17 @@ def _more(app: Dash, answers: Answers) -> None:
 
 
 def _ahead(app: Dash, answers: Answers) -> None:
-    @app.callback(LOOK, Input("run-version", "data"), State("run", "data"), *[State(part, "data") for part in PARTS])
-    def ahead(look: Any, _: Any, run: str, step: int, length: int, head: str) -> None:
+    # Of what every page has, only State: a callback whose Inputs are but partly on a page is an error there.
+    @app.callback(
+        Input("run-version", "data"),
+        State("look", "data"),
+        State("link", "data"),
+        State("run", "data"),
+        *[State(part, "data") for part in PARTS],
+    )
+    def ahead(_: Any, look: Any, known: Any, run: str, step: int, length: int, head: str) -> None:
         view, cursor = place(answers, run, step, length, head)
-        if look is not None and view.brief.rows:
+        if look is not None and view.brief.rows and known["path"] == PAGE.path:
             answers.ahead.ask(answers.at(view, cursor, {}), PANELS, look)
 
 
