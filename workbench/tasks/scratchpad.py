@@ -135,11 +135,12 @@ class VariableAssignment(SequenceTask):
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     summary: ClassVar[str] = "the next token of the chain of assignments"
     suggested: ClassVar[Mapping[str, Any]] = {
-        "lengths": "15-63",
-        "ids": "predicted",
+        "lengths": "15-33",
         "positions": "learned",
-        "n_ctx": 640,
-        "steps": 10_000,
+        "ids": "predicted",
+        "n_ctx": 160,
+        "steps": 2500,
+        "learning_rate": 2e-3,
     }
     suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = PAIRED
 
