@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Bool, Float, Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -52,7 +52,7 @@ def choose_donors(
     Returns:
         ``[recipient]`` indices of donors, :data:`NONE` where none fits.
     """
-    both = torch.cat([recipients.flatten(1), donors.flatten(1)]) if recipients.ndim > 1 else _column(recipients, donors)
+    both = torch.cat([recipients.reshape(len(recipients), -1), donors.reshape(len(donors), -1)])
     codes = np.unique(both.numpy(force=True), axis=0, return_inverse=True)[1].reshape(-1)
     of_recipients, of_donors = codes[: len(recipients)], codes[len(recipients) :]
     found = np.full(len(recipients), NONE, dtype=np.int64)
@@ -189,7 +189,3 @@ def _with_starts(batch: Batch) -> Sequence[tuple[int, Batch]]:
         found.append((start, piece))
         start += len(piece)
     return found
-
-
-def _column(a: Int[Tensor, " a"], b: Int[Tensor, " b"]) -> Int[Tensor, "both 1"]:
-    return torch.cat([a, b])[:, None]

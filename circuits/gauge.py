@@ -11,6 +11,7 @@ fitted by least squares; what it leaves is what depends on the place and not on 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -72,7 +73,8 @@ def gauge(first: Floats, second: Floats | None = None, periods: int = PERIODS) -
     tried = [p for p in range(1, periods + 1) if _design(size, p).dof > 0]
     if whole <= 0 or not tried:
         # Rows of equal scores, where nothing depends on the key at all; or noise alone.
-        return Gauge(np.zeros(max(1, len(tried))), None, 0.0, np.zeros(size), second is None or not tables[0].any())
+        flat = second is None or not bool(tables[0].any())
+        return Gauge(np.zeros(max(1, len(tried))), None, 0.0, np.zeros(size), flat)
     variance = np.array([_spread(_design(size, p), tables) / whole for p in tried])
     period, strength = _period(variance)
     return Gauge(variance, period, strength, _local_bias(size, tables), _agree(size, tables))
@@ -158,7 +160,7 @@ def _agree(size: int, tables: list[Floats]) -> bool:
     """Whether the correlation of the two residuals of row constants is beyond chance, at three standard errors."""
     left = [table - _rows(size).basis @ (_rows(size).basis.T @ table) for table in tables]
     norms = float(np.linalg.norm(left[0]) * np.linalg.norm(left[1]))
-    return norms == 0 or float(left[0] @ left[1]) / norms > 3 / np.sqrt(_rows(size).dof)
+    return norms == 0 or float(left[0] @ left[1]) / norms > 3 / math.sqrt(_rows(size).dof)
 
 
 def _period(variance: Floats) -> tuple[int | None, float]:

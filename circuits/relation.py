@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -124,7 +125,7 @@ def runs_from_table(
     return pd.DataFrame(made, columns=list(COLUMNS))
 
 
-def _checked(runs: pd.DataFrame) -> tuple[NDArray[np.str_], Floats, Floats, Floats]:
+def _checked(runs: pd.DataFrame) -> tuple[NDArray[Any], Floats, Floats, Floats]:
     missing = [name for name in COLUMNS if name not in runs]
     if missing:
         raise ValueError(f"runs need the columns {', '.join(COLUMNS)}; {missing[0]} is missing")
@@ -141,11 +142,11 @@ def _checked(runs: pd.DataFrame) -> tuple[NDArray[np.str_], Floats, Floats, Floa
     return task, x, np.log(low), np.log(high)
 
 
-def _varies(task: NDArray[np.str_], x: Floats) -> bool:
+def _varies(task: NDArray[Any], x: Floats) -> bool:
     return any(np.ptp(x[task == name]) > 1e-9 for name in np.unique(task))
 
 
-def _fit(task: NDArray[np.str_], x: Floats, low: Floats, high: Floats) -> Floats:
+def _fit(task: NDArray[Any], x: Floats, low: Floats, high: Floats) -> Floats:
     """c, log sigma and the intercepts of maximum likelihood."""
     names, place = np.unique(task, return_inverse=True)
     middle = np.where(np.isinf(high), low + 0.5, (low + np.where(np.isinf(high), low, high)) / 2)
