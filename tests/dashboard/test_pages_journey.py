@@ -11,7 +11,9 @@ import pandas as pd
 import pytest
 from browsing import SIZE, drawn, needs_browser, points, settled
 
+from workbench.dashboard.cursor import link
 from workbench.dashboard.pictures import served
+from workbench.dashboard.registry import pages
 
 pytestmark = needs_browser
 
@@ -174,7 +176,10 @@ def test_no_page_has_a_serious_accessibility_fault(browser: Any, address: str, t
     ).Axe()
     page = browser.new_context(viewport=SIZE, color_scheme=theme).new_page()
     found = []
-    for name, (path, sign) in PAGES.items():
+    others = {
+        one.name: (link("majority-nope-s0", one.path), "#page h1") for one in pages() if one.name.lower() not in PAGES
+    }
+    for name, (path, sign) in (PAGES | others).items():
         page.goto(f"{address}{path}")
         page.wait_for_selector(sign)
         page.wait_for_timeout(300)

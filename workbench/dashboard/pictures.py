@@ -30,7 +30,8 @@ ARGUMENTS = [
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SETTLED = (
     "document.querySelectorAll('.body').length === document.querySelectorAll('.body.ready, .body.stated').length"
-    " && !document.querySelector('[id$=-poll-busy], .state .bar') && document.querySelector('#page h1, #cursorbar')"
+    " && !document.querySelector('.state .bar') && document.querySelector('#page h1, #cursorbar')"
+    " && !document.body.textContent.includes('fitting probes')"
     " && ![...document.querySelectorAll('.says')].some(e => e.textContent.includes('Working it out') || !e.textContent)"
 )
 """When everything on a page is drawn, or says why it is not."""
