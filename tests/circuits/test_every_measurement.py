@@ -14,7 +14,11 @@ from workbench.models import HookedTransformer, ModelConfig
 from workbench.table.schema import to_arrow
 from workbench.tasks import make_task
 
-NAMES = [name for name in measurements() if name.startswith("circuits.") and name != "circuits.hardmax"]
+NAMES = [
+    name
+    for name, made in measurements().items()
+    if name.startswith("circuits.") and name != "circuits.hardmax" and made().spec.needs != "scan"
+]
 MODELS = {
     "rotary": {"positions": "rotary"},
     "limit": {"positions": {"name": "limit", "period": 2, "locality": 2}, "log_scaling": "local"},
