@@ -95,6 +95,15 @@ def test_a_cell_is_the_median_of_its_runs() -> None:
     assert earlier.loc[(64, "alibi"), "value"] == 0.7
 
 
+def test_a_run_without_the_axis_has_a_cell_of_its_own() -> None:
+    """As compiled runs have no learning rate: beside numbers, no value must not become NaN."""
+    configs = {**CONFIGS, "c": {**CONFIGS["c"], "training": {}}}
+    figure = figures.phase_diagram(SEEDS, configs, x="training.rate", y="model.d_model", length=10)
+    assert list(figure.layout.xaxis.ticktext) == ["0.1", "\u2013"]
+    cells = figures.phase_diagram_data(SEEDS, configs, x="training.rate", y="model.d_model", length=10)
+    assert cells["x"].tolist() == [0.1, None]
+
+
 def test_a_cell_without_a_run_or_a_value_stays_empty() -> None:
     figure = figures.phase_diagram(SEEDS, CONFIGS, **AXES, length=10, low=0.0, high=1.0)
     drawn = np.array(next(trace.z for trace in figure.data if trace.name == "cells"), dtype=float)

@@ -203,7 +203,9 @@ def phase_diagram_data(
         }
         for at, found in sorted(cells.items(), key=lambda item: (_order(item[0][1]), _order(item[0][0])))
     ]
-    return pd.DataFrame(made)
+    # As objects: where a run lacks an axis, None would become NaN, which equals no value, and whole numbers floats.
+    table = pd.DataFrame(made, dtype=object)
+    return table.astype({"value": float, "low": float, "high": float, "runs": int})
 
 
 def axis_title(name: str) -> str:
