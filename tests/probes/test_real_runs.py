@@ -47,12 +47,11 @@ def test_a_robust_count_keeps_its_code_and_an_automaton_loses_it(measured: Measu
 
 
 def test_a_fitted_parity_loses_its_code_past_training(tmp_path: Path, measured: Measured) -> None:
-    from workbench.cli.options import DEFAULTS
     from workbench.cli.train import build
     from workbench.training.trainer import Trainer
 
     options = {"lengths": "1-4", "d_model": 32, "heads": 2, "steps": 600, "learning_rate": 3e-3, "n_ctx": 64}
-    run = Trainer(build("parity", {**DEFAULTS, **options}, ()), tmp_path / "parity").run()
+    run = Trainer(build("parity", options, ()), tmp_path / "parity").run()
     task, model = run.task, run.load(run.steps[-1])
     batch = task.sample(256, 4, generator("fitted"), "matched")
     assert float(task.correct(model(batch.tokens), batch)[:, 1:].double().mean()) > 0.99

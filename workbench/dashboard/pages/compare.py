@@ -160,8 +160,9 @@ def check(answers: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[di
     runs, notices = answers.store.runs(), []
     asked = extras.get("run2", "")
     others = [one for one in runs.values() if one.name != run.name and one.measured]
-    likely = [one for one in others if one.task == run.task and one.family != run.family]
-    default = next(iter([*likely, *others]), run).name
+    alike = [one for one in others if one.task == run.task]
+    likely = [one for one in alike if one.family != run.family]  # another configuration says more than another seed
+    default = next(iter([*likely, *alike, *others]), run).name
     if asked and asked not in runs:
         said = f"This link names the second run {asked}, which is not in this folder."
         notices.append(Notice(said, f"Shown: {default}.", f"Keep {default}"))
