@@ -157,8 +157,6 @@ class Drift(StreamMeasurement):
         """This checkpoint's code at N beside those of all earlier ones: the same strings, in the same halves."""
         trained, key = study.grid.trained, (self.name, tuple(self.read))
         rows, made = self.rows[trained], list[Row]()
-        if rows.x.nbytes <= KEPT_BYTES:
-            study.memo((*key, study.step), lambda: rows.x)
         found: list[list[Cosine]] = []
         for step in study.earlier:
             try:
@@ -177,7 +175,11 @@ class Drift(StreamMeasurement):
         return made
 
     def _of_step(self, study: Study, step: int, key: tuple[Any, ...]) -> Tensor:
-        """The rows at N of an earlier checkpoint."""
+        """The rows at N of an earlier checkpoint.
+
+        Always of a pass of their own: what that checkpoint's own measurement saw may come from a longer pass and
+        differ in the last bits, and these rows must not depend on which checkpoints one process happened to measure.
+        """
         trained = study.grid.trained
 
         def make() -> Tensor:
