@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from benchmarks.attention import peak_mib, setting
+from benchmarks.attention import peak, setting
 from benchmarks.peers import LAYERS
 from benchmarks.table import Line, interleaved
 
@@ -49,7 +49,7 @@ def every_query(rounds: int) -> list[Line]:
         "peer": lambda: every_row(model, batch.tokens),
     }
     times = interleaved(work, rounds, warm=1)
-    memory = {name: peak_mib(code, "none", LENGTH, 1) for name, code in (("ours", SWEEP), ("peer", PEER))}
+    memory = {name: peak(code, "none", LENGTH, 1) for name, code in (("ours", SWEEP), ("peer", PEER))}
     what = f"every query, n = {LENGTH:,}, batch 1"
     return [
         Line(what, "run_with_cache / ours, time", times.ratio("peer", "all"), 4.0, f"{times.median('all'):.0f} ms"),
@@ -125,9 +125,9 @@ def reuse(rounds: int) -> list[Line]:
 
 def longest() -> list[Line]:
     """Every query of 65,536, exactly: the peak memory of the forward pass and the sweep."""
-    peak = peak_mib(SWEEP, "none", LONGEST, 1)
+    found = peak(SWEEP, "none", LONGEST, 1)
     return [
-        Line(f"every query, n = {LONGEST:,}, 2 layers x 4 heads", "GiB of peak memory", peak / 1024, 2.0, at_most=True)
+        Line(f"every query, n = {LONGEST:,}, 2 layers x 4 heads", "GiB of peak memory", found / 1024, 2.0, at_most=True)
     ]
 
 
@@ -135,8 +135,8 @@ def window_memory() -> list[Line]:
     """What the last queries of a long prefix take beyond the fused forward pass."""
     from benchmarks.attention import BATCH
 
-    ours = peak_mib("hardmax_statistics(model, batch)", "none", LENGTH, BATCH)
-    alone = peak_mib("model(batch.tokens)", "none", LENGTH, BATCH)
+    ours = peak("hardmax_statistics(model, batch)", "none", LENGTH, BATCH)
+    alone = peak("model(batch.tokens)", "none", LENGTH, BATCH)
     what = f"circuits.hardmax, n = {LENGTH:,}, batch {BATCH}"
     return [Line(what, "peak memory / fused forward pass alone", ours / alone, 1.2, f"{ours:.0f} MiB", at_most=True)]
 
