@@ -13,8 +13,8 @@ from typing import Any, Generic, TypeVar, cast
 import pandas as pd
 
 from workbench.dashboard.brief import Brief
-from workbench.runs.folder import Run, canonical
-from workbench.runs.log import read_log
+from workbench.runs.folder import Run, RunError, canonical
+from workbench.runs.log import COLUMNS, read_log
 from workbench.table.errors import TableError
 from workbench.table.files import ENCODED
 from workbench.table.query import to_pandas
@@ -74,6 +74,14 @@ def read_frame(path: Path, name: str) -> pd.DataFrame:
     frame = to_pandas(rows.unify_dictionaries())
     frame["run"] = pd.Categorical([name] * len(frame), categories=[name])
     return frame
+
+
+def log_of(path: Path) -> pd.DataFrame:
+    """The training log, see :func:`workbench.runs.log.read_log`; empty where the run has gone or is damaged."""
+    try:
+        return read_log(path)
+    except RunError:  # whoever reads the folder next names it
+        return pd.DataFrame(columns=list(COLUMNS), dtype=float)
 
 
 @dataclass(frozen=True)
@@ -197,7 +205,7 @@ class RunView:
     @property
     def log(self) -> pd.DataFrame:
         """Loss and accuracies as training went, see :func:`workbench.runs.log.read_log`."""
-        return self.memo(("log", self.log_signature), lambda: read_log(self.path))
+        return self.memo(("log", self.log_signature), lambda: log_of(self.path))
 
     @cached_property
     def family(self) -> str:
