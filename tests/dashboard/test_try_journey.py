@@ -109,8 +109,10 @@ def test_a_sequence_is_typed_edited_and_told_apart_from_a_wrong_one(page: Any, a
     page.goto(f"{address}/try?run={RUN}")
     page.wait_for_selector("#try-clean-body.ready")
     assert page.locator("#try-edited-panel").is_hidden()
+    settled(page, lambda: page.input_value("#try-text") != "")  # the sample is written there once it is drawn
     page.fill("#try-text", "0110")
-    page.keyboard.press("Enter")
+    settled(page, lambda: page.input_value("#try-text") == "0110")
+    page.press("#try-text", "Enter")
     settled(page, lambda: "seq=0110" in page.url)
     settled(page, lambda: page.locator("#try-board-strip span").count() == 5)
 
