@@ -3,68 +3,27 @@
 from __future__ import annotations
 
 import io
-import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from browsing import needs_browser, settled
 
-from workbench.dashboard.pictures import ARGUMENTS, find_browser, served
+from workbench.dashboard.pictures import served
 
-playwright_api = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: pip install playwright"
-)
 GALLERY = Path(__file__).resolve().parents[2] / "checkpoints" / "gallery"
 RUN = "majority_nope_s0"
-TIMEOUT = 120_000
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(find_browser() is None, reason="no Chromium found; name one in the variable CHROMIUM"),
-]
+pytestmark = needs_browser
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
+    """The dashboard over the shipped runs: these pages need weights."""
     with served(GALLERY) as made:
         yield made
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright_api.sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=find_browser(), args=ARGUMENTS)
-        yield made
-        made.close()
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    """A fresh page; after the test its console must be empty and every request must have stayed here."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
-    made = context.new_page()
-    made.set_default_timeout(TIMEOUT)
-    said: list[str] = []
-    foreign: list[str] = []
-    made.on("console", lambda m: said.append(f"{m.type}: {m.text}"))
-    made.on("pageerror", lambda error: said.append(str(error)))
-    local = re.compile(r"^(http://127\.0\.0\.1[:/]|data:|blob:)")
-    made.on("request", lambda request: None if local.match(request.url) else foreign.append(request.url))
-    yield made
-    context.close()
-    assert said == []
-    assert foreign == []
-
-
-def settled(page: Any, condition: Callable[[], bool]) -> None:
-    """Wait until something is so."""
-    end = time.monotonic() + TIMEOUT / 1000
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        page.wait_for_timeout(50)
 
 
 def test_a_link_restores_a_checkpoint_and_keys_move_its_query(page: Any, address: str) -> None:
@@ -137,7 +96,7 @@ def test_a_sequence_is_typed_edited_and_told_apart_from_a_wrong_one(page: Any, a
     page.wait_for_selector("#try-change-body.ready")
     page.click("[data-drop-edit='zero.0.0']")
     settled(page, lambda: "edits=" not in page.url)
-    assert page.locator("#try-edited-panel").is_hidden()
+    settled(page, lambda: page.locator("#try-edited-panel").is_hidden())
 
 
 def test_a_hostile_link_is_answered_in_words(page: Any, address: str) -> None:
