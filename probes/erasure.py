@@ -25,7 +25,7 @@ from probes.rows import MID, ProbeError, Rows, gather, halves, join, layer_of
 from probes.stream import TARGET, StreamMeasurement, summary_labels, summary_rows
 from workbench.measure.intervals import bootstrap_mean, clopper_pearson
 from workbench.measure.measurement import Quantity, Study
-from workbench.measure.study import edited_logits
+from workbench.measure.study import forward
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
 
@@ -203,7 +203,7 @@ class Erasure(StreamMeasurement):
         self, study: Study, batch: Batch, length: int, edits: list[tuple[str, Callable[..., Any]]]
     ) -> Bool[Tensor, " sequence"]:
         study.passes += 1
-        logits = edited_logits(study.model, batch, edits)
+        logits = forward(study.model, batch, [], edits)["logits"]
         return study.task.correct(logits, batch)[:, batch.index(length)].cpu()
 
     def _report(

@@ -14,7 +14,7 @@ from torch import Tensor
 from probes.erasure import CONTROL
 from probes.leace import Whitened, residual
 from probes.rows import ProbeError
-from workbench.measure.study import edited_logits
+from workbench.measure.study import forward
 from workbench.models.handmade import majority
 from workbench.tasks.counting import Majority
 
@@ -105,7 +105,7 @@ def test_what_is_not_there_is_not_erased() -> None:
 def test_an_edit_of_a_hook_that_is_not_there_is_refused() -> None:
     batch = Majority().sample(4, 5, torch.Generator().manual_seed(0))
     with pytest.raises(KeyError, match="no hook"):
-        edited_logits(majority(), batch, [("blocks.9.hook_resid_post", lambda x, hook: x)])
+        forward(majority(), batch, [], [("blocks.9.hook_resid_post", lambda x, hook: x)])
 
 
 def at(rows: list[dict[str, Any]], quantity: str, **fields: Any) -> dict[int, float]:
