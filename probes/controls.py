@@ -8,6 +8,8 @@ the label and change what is read: an untrained model, the query token, the last
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -49,6 +51,12 @@ def _uniform(tokens: Int[Tensor, "row window"]) -> NDArray[np.float64]:
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         state = z ^ (z >> np.uint64(31))
     return (state >> np.uint64(11)).astype(np.float64) / 2.0**53
+
+
+def inputs_by_length(tokens: Mapping[int, Int[Tensor, "_ window"]], control: str) -> dict[int, Tensor]:
+    """What a control that sees no model reads at several lengths, ``[row, feature]``: the same features at each."""
+    read = inputs(torch.cat(list(tokens.values())), control)[0]
+    return dict(zip(tokens, read.split([len(t) for t in tokens.values()]), strict=True))
 
 
 def inputs(tokens: Int[Tensor, "row window"], control: str) -> Float[Tensor, "one row feature"]:

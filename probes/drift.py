@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from probes.codes import Draws, Labelling, NoCode, centred, codes, inner
-from probes.length_coupling import NOISE, STILL
+from probes.coupling import NOISE, STILL
 from probes.rows import Rows, halves, layer_of
 from probes.stream import TARGET, StreamMeasurement, summary_rows
 from workbench.measure.intervals import interval

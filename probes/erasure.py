@@ -157,7 +157,7 @@ class Erasure(StreamMeasurement):
         if len(chosen) < FEWEST:
             yield self._undefined(length, {}, f"{len(chosen)} sequences to test on; at least {FEWEST} are needed")
             return
-        tested = _sequences(batch, chosen)
+        tested = batch.take(chosen)
         intact = self._right(study, tested, length, [])
         for i, site in enumerate(self.read):
             place = {"site": site, "layer": layer_of(site)}
@@ -283,11 +283,6 @@ def _apply(x: Tensor, hook: Any, change: Callable[[Tensor], Tensor], where: slic
     edited = x.clone()
     edited[:, where] = change(x[:, where])
     return edited
-
-
-def _sequences(batch: Batch, chosen: Tensor) -> Batch:
-    """Some sequences of a batch."""
-    return Batch.join([batch.rows(int(i), int(i) + 1) for i in chosen])
 
 
 MEASUREMENT = Erasure

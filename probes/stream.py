@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -98,18 +98,23 @@ class StreamMeasurement(ABC):
     def finish(self, study: Study) -> list[Row]:
         """Rows of all layers and lengths of one checkpoint."""
 
-    def untrained_rows(self, study: Study) -> dict[int, Rows] | None:
-        """The rows that ``observe`` kept, taken from the run's step 0; None where there is none."""
-        names, closed = self.hooks(study.cfg), study.task.prefix_closed(self.law)
-        made: dict[int, Rows] = {}
+    def untrained_passes(self, study: Study, names: Sequence[str]) -> Iterator[tuple[int, Mapping[str, Tensor]]]:
+        """Each length that ``observe`` kept, with the activations of the run's step 0; none without a step 0."""
+        closed = study.task.prefix_closed(self.law)
         cache: Mapping[str, Tensor] | None = None
         for length in sorted(self.rows, reverse=True):
             if cache is None or not closed:
                 cache = study.cache(self.law, length, names, untrained=True)
             if cache is None:
-                return None
-            made[length] = self.reduce(study.batch(self.law, length), length, cache, names)
-        return made
+                return
+            yield length, cache
+
+    def untrained_rows(self, study: Study) -> dict[int, Rows] | None:
+        """The rows that ``observe`` kept, taken from the run's step 0; None where there is none."""
+        names = self.hooks(study.cfg)
+        passes = self.untrained_passes(study, names)
+        made = {n: self.reduce(study.batch(self.law, n), n, cache, names) for n, cache in passes}
+        return made or None
 
 
 def summary_rows(batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
