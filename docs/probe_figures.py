@@ -84,8 +84,8 @@ def told(frame: pd.DataFrame, name: str, trained: int) -> dict[str, str]:
     return {
         "run": name,
         "verdict": str(verdict.iloc[0]) if len(verdict) else "not measured",
-        "length_coupling": one(last, "length_coupling", mode="used"),
-        "length_coupling_in": one(last, "length_coupling_in", mode="used"),
+        "length_coupling": one(last, "length_coupling", mode="used", control=""),
+        "length_coupling_in": one(last, "length_coupling_in", mode="used", control=""),
         "summary at step 0": one(first, "summary_decodability", **at),
         "summary at the end": one(last, "summary_decodability", **at),
         "selectivity at the end": one(last, "selectivity", length=trained),

@@ -9,6 +9,7 @@ the label and change what is read: an untrained model, the query token, the last
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from jaxtyping import Float, Int, Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 
-from probes.rows import WINDOW
+from probes.rows import WINDOW, Rows
 
 SHUFFLED = "shuffled_labels"
 HASHED = "hashed_labels"
@@ -29,6 +30,16 @@ CONSTANT = "position_only"
 def shuffled(y: Shaped[Tensor, "row *s"], rng: np.random.Generator) -> Shaped[Tensor, "row *s"]:
     """The labels, dealt out anew over the rows of all sequences."""
     return y[torch.from_numpy(rng.permutation(len(y)))]
+
+
+def relabelled(rows: Rows, target: str, control: str, rng: np.random.Generator) -> Rows:
+    """The same rows with the labels of a label control in place of the target's; "" = the target's own."""
+    y = rows.labels[target]
+    if control == SHUFFLED:
+        y = shuffled(y, rng)
+    elif control == HASHED and len(y):
+        y = hashed(y, rows.tokens)
+    return replace(rows, labels={**rows.labels, target: y})
 
 
 def hashed(y: Shaped[Tensor, "row *s"], tokens: Int[Tensor, "row window"]) -> Shaped[Tensor, "row *s"]:

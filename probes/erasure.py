@@ -5,6 +5,12 @@ refit) or of the lengths inside training (transfer). *Position* is the same for 
 is erased at every token, by an eraser fitted at tokens drawn from the whole prefix; the concept is which of 8
 bins log i falls in, less what the summary at that token predicts of it, for otherwise erasing position would
 erase part of a count. Erasers are fitted on one half of the sequences, accuracies taken on the other.
+
+Beside each erasure stands a random one of equal rank and variance; an eraser of shuffled labels would be just that, for
+on whitened activations they covary with a random direction. Beside the summary's stand those of the query's token,
+with which it may only go along, and of hashed labels: as many classes that depend on the last tokens and are of no
+use. The last 8 tokens together would take out most of the stream, position is one value at the query, and an
+untrained model has no accuracy to lose: these are no controls here.
 """
 
 from __future__ import annotations
@@ -19,6 +25,7 @@ import torch
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
+from probes import controls
 from probes.decode import REFIT, TRANSFER
 from probes.leace import Eraser, Whitened, residual
 from probes.rows import MID, ProbeError, Rows, gather, halves, join, layer_of
@@ -35,6 +42,8 @@ if TYPE_CHECKING:
 POSITION = "log_i"
 BINS = 8
 CONTROL = "random_of_equal_rank"
+CONCEPTS = (controls.TOKEN, controls.HASHED)
+"""What is erased in the summary's place to see what its erasure alone does."""
 FEWEST = 16
 """Fewest sequences that an eraser is fitted or an accuracy taken on."""
 
@@ -65,6 +74,7 @@ class Erasure(StreamMeasurement):
     """
 
     name = "probes.erasure"
+    version = 2
     title = "Erasure of summary and position"
     about = ("summary", "position")
     sequences = 256
@@ -73,8 +83,8 @@ class Erasure(StreamMeasurement):
             "erased_accuracy",
             "accuracy at the query of exact prefix length n while LEACE erases the target from the residual stream: "
             "the output summary at the query, or position (8 bins of log i, less what the summary predicts) at every "
-            "token. Control: as many random functionals of the whitened activations, each of "
-            "variance 1 there, as the target's are",
+            "token. Controls: as many random functionals of the whitened activations, each of "
+            "variance 1 there, as the target's are; for the summary also the query's token, and hashed labels",
             "share",
             low=0.0,
             high=1.0,
@@ -168,6 +178,13 @@ class Erasure(StreamMeasurement):
                         arms += self._arms(study, i, target, mode, length, fit)
                     except ValueError as error:
                         yield self._undefined(length, {**place, "target": target, "mode": mode}, str(error))
+                if target == TARGET:
+                    for control in CONCEPTS:
+                        try:
+                            arms.append(self._control(study, i, control, length, fit))
+                        except ValueError as error:
+                            fields = {**place, "target": target, "mode": REFIT, "control": control}
+                            yield self._undefined(length, fields, str(error))
                 right = [self._right(study, tested, length, [(site, _edit(arm, tested, length))]) for arm in arms]
                 yield from self._report(study, length, place, arms, right, intact)
 
@@ -183,9 +200,7 @@ class Erasure(StreamMeasurement):
         lengths = [length] if mode == REFIT else [n for n in study.grid.inside if n in source]
         if not lengths:
             raise ValueError("none of the lengths inside training was measured")
-        rows = join([source[n].take(fit[source[n].sequence]) for n in lengths])
-        if len(rows.sequence.unique()) < FEWEST:
-            raise ValueError(f"fewer than {FEWEST} sequences to fit an eraser on")
+        rows = _fitted([source[n] for n in lengths], fit)
         # The same draws at every checkpoint.
         rng = study.rng(self.name, target, site, length, mode)
         white = Whitened.of(rows.x[site])
@@ -198,6 +213,17 @@ class Erasure(StreamMeasurement):
         if target == TARGET:
             made += [Arm(target, mode, "", True, eraser), Arm(target, mode, CONTROL, True, control)]
         return made
+
+    def _control(self, study: Study, site: int, control: str, length: int, fit: Bool[Tensor, "sequence"]) -> Arm:
+        """The erasure, in the summary's place, of something that it is not.
+
+        Raises:
+            ValueError: where no eraser can be fitted.
+        """
+        rows = _fitted([self.rows[length]], fit)
+        labels = rows.tokens[:, -1] if control == controls.TOKEN else controls.hashed(rows.labels[TARGET], rows.tokens)
+        rng = study.rng(self.name, control, site, length)
+        return Arm(TARGET, REFIT, control, False, Whitened.of(rows.x[site]).leace(_indicators(labels), rng))
 
     def _right(
         self, study: Study, batch: Batch, length: int, edits: list[tuple[str, Callable[..., Any]]]
@@ -227,7 +253,7 @@ class Erasure(StreamMeasurement):
             yield row(
                 **fields, quantity="kept_accuracy" if arm.kept else "erased_accuracy", value=share, low=low, high=high
             )
-            if not arm.kept:
+            if not arm.kept and arm.control not in CONCEPTS:
                 yield row(**fields, quantity="erasure_effect", **self._difference(study, length, intact, hit))
         erased = {(a.mode, a.control): hit for a, hit in zip(arms, right, strict=True) if not a.kept}
         if (REFIT, CONTROL) not in erased:
@@ -254,6 +280,18 @@ class Erasure(StreamMeasurement):
             status="undefined",
             note=problem,
         )
+
+
+def _fitted(parts: Sequence[Rows], fit: Bool[Tensor, "sequence"]) -> Rows:
+    """The rows that an eraser is fitted on.
+
+    Raises:
+        ValueError: for too few sequences.
+    """
+    rows = join([part.take(fit[part.sequence]) for part in parts])
+    if len(rows.sequence.unique()) < FEWEST:
+        raise ValueError(f"fewer than {FEWEST} sequences to fit an eraser on")
+    return rows
 
 
 def concept(rows: Rows, target: str) -> Float[Tensor, "row concept"]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -129,24 +129,15 @@ class LengthCoupling(StreamMeasurement):
 
     def _codes(self, study: Study, fit: Bool[Tensor, "sequence"], control: str) -> Codes | str:
         """The codes of the labels, or of a label control; or why there are none."""
-        rows = {n: self._labelled(study, n, control) for n in self.rows}
 
         def rng(*parts: object) -> np.random.Generator:
             return study.rng(self.name, *parts)
 
+        rows = {n: controls.relabelled(r, TARGET, control, rng("shuffle", n)) for n, r in self.rows.items()}
         try:
             return Codes(rows, study.grid.inside, fit, rng, self.resamples)
         except NoCode as error:
             return str(error)
-
-    def _labelled(self, study: Study, length: int, control: str) -> Rows:
-        rows = self.rows[length]
-        y = rows.labels[TARGET]
-        if control == controls.SHUFFLED:
-            y = controls.shuffled(y, study.rng(self.name, "shuffle", length))
-        elif control == controls.HASHED and len(y):
-            y = controls.hashed(y, rows.tokens)
-        return replace(rows, labels={TARGET: y})
 
     def _fixed(self, study: Study) -> Iterator[Place]:
         """What does not depend on the checkpoint: the untrained model's logits, and the last tokens alone."""

@@ -132,6 +132,23 @@ def test_a_counter_needs_its_count_and_no_position(make_run: Callable[..., Any],
     assert {("erased_accuracy", "output_summary"), ("kept_accuracy", "output_summary")} <= controls
 
 
+def test_erasing_something_else_in_its_place(make_run: Callable[..., Any], measured: Measured) -> None:
+    """The counter reads its count off one dimension: neither the query's token nor a hash of the last ones is that."""
+    run = make_run(majority(gain_length=400), Majority(), 13)
+    rows = measured(run, 100, "probes.erasure", lengths=[27, 53], resamples=20, sequences=256)
+    summary = [r for r in rows if r["target"] == "output_summary" and r["mode"] == "refit"]
+    own = at([r for r in summary if r["length"] == 53], "erased_accuracy", control="")
+    for control in ("token_only", "hashed_labels"):
+        found = [r for r in summary if r["control"] == control and r["length"] == 53]
+        assert {r["layer"] for r in found} == {-1, 0, 1}
+        for r in found:
+            assert r["status"] == "undefined" or r["value"] > own[1] + 0.1
+    token = {r["layer"]: r for r in summary if r["control"] == "token_only" and r["length"] == 53}
+    assert token[-1]["status"] == "ok"  # at the embedding there is nothing but the token
+    flipped = [r for r in rows if r["control"] == "token_only" and r["quantity"] != "erased_accuracy"]
+    assert not flipped
+
+
 def test_a_model_that_reads_position_loses_it(make_run: Callable[..., Any], measured: Measured) -> None:
     """The twin hides keys after position 7 by what learned positions say: without them it sees only BOS."""
     run = make_run(majority(gain_length=400, window=7, n_ctx=80), Majority(), 7, top_id=80)
