@@ -37,7 +37,7 @@ def relabelled(rows: Rows, target: str, control: str, rng: np.random.Generator) 
     y = rows.labels[target]
     if control == SHUFFLED:
         y = shuffled(y, rng)
-    elif control == HASHED and len(y):
+    elif control == HASHED:
         y = hashed(y, rows.tokens)
     return replace(rows, labels={**rows.labels, target: y})
 
@@ -47,6 +47,8 @@ def hashed(y: Shaped[Tensor, "row *s"], tokens: Int[Tensor, "row window"]) -> Sh
 
     Equal windows get equal labels, at every length, of every checkpoint and run.
     """
+    if not len(y):
+        return y
     rank = (_uniform(tokens) * len(y)).astype(np.int64)
     # Sorted, so that it hangs on no order of the rows which of two windows gets which label.
     order = np.lexsort(y.reshape(len(y), -1).numpy().T[::-1])
