@@ -103,6 +103,8 @@ def beyond(trained: int, found: Codes) -> list[tuple[int, int]]:
 class Drift(StreamMeasurement):
     """Cosines of summary codes between all pairs of lengths, and between this checkpoint and all earlier ones at N.
 
+    The embedding and the stream after each block are read.
+
     Args:
         law: the evaluation law.
         resamples: bootstrap resamples, inside class and half.
@@ -111,6 +113,7 @@ class Drift(StreamMeasurement):
 
     name = "probes.drift"
     version = 2
+    mids = False
     title = "Drift of the code"
     quantities = (
         Quantity(

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,16 +28,13 @@ from torch import Tensor
 from probes import controls
 from probes.decode import REFIT, TRANSFER
 from probes.leace import Eraser, Whitened, residual
-from probes.rows import MID, ProbeError, Rows, gather, halves, join, layer_of
+from probes.rows import ProbeError, Rows, gather, halves, join, layer_of
 from probes.stream import TARGET, StreamMeasurement, summary_labels, summary_rows
 from workbench.measure.intervals import bootstrap_mean, clopper_pearson
 from workbench.measure.measurement import Quantity, Study
 from workbench.measure.study import forward
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
-
-if TYPE_CHECKING:
-    from workbench.models.config import Architecture
 
 POSITION = "log_i"
 BINS = 8
@@ -78,6 +75,7 @@ class Erasure(StreamMeasurement):
     title = "Erasure of summary and position"
     about = ("summary", "position")
     sequences = 256
+    mids = False
     quantities = (
         Quantity(
             "erased_accuracy",
@@ -132,14 +130,9 @@ class Erasure(StreamMeasurement):
     def settings(self) -> dict[str, Any]:
         return super().settings | {"factors": self.factors, "positions": self.positions}
 
-    def hooks(self, cfg: Architecture) -> list[str]:
-        """The embedding and the residual stream after each block."""
-        return [name for name in super().hooks(cfg) if not name.endswith(MID)]
-
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        held = {name: x for name, x in cache.items() if not name.endswith(MID)}
-        super().observe(law, length, batch, held)
-        self.tokens[length] = self._draw(batch, length, held)
+        super().observe(law, length, batch, cache)
+        self.tokens[length] = self._draw(batch, length, cache)
 
     def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
         """The supervised queries of exactly that prefix length."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 from torch import Tensor
 
-from probes.rows import ProbeError, Rows, gather, sites_in, sites_of
+from probes.rows import MID, ProbeError, Rows, gather, sites_in, sites_of
 from workbench.measure.measurement import Quantity, Spec, Study
 from workbench.tasks.base import Batch
 
@@ -43,6 +43,8 @@ class StreamMeasurement(ABC):
     about: ClassVar[tuple[str, ...]] = ("summary",)
     """Which targets it is about, ``summary`` and ``position``: what ``python -m probes --targets`` chooses by."""
     sequences: ClassVar[int] = SEQUENCES
+    mids: ClassVar[bool] = True
+    """Whether the middle of a block, between attention and MLP, is read as well as its end."""
 
     def __init__(self, law: str = "matched", resamples: int = 400, layers: Sequence[int] | None = None) -> None:
         if resamples < 2:
@@ -71,12 +73,12 @@ class StreamMeasurement(ABC):
         )
 
     def hooks(self, cfg: Architecture) -> list[str]:
-        """The embedding and the residual stream in and after each block, at the layers wanted.
+        """The embedding and the residual stream after each block (and, with ``mids``, in it), at the layers wanted.
 
         Raises:
             ProbeError: for a layer that the model does not have.
         """
-        return sites_of(cfg.n_layers, cfg.resid_mid, self.layers)
+        return sites_of(cfg.n_layers, cfg.resid_mid and self.mids, self.layers)
 
     @abstractmethod
     def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
@@ -90,7 +92,7 @@ class StreamMeasurement(ABC):
         """
         if length in self.rows:
             raise ProbeError(f"{self.name} observed length {length} twice; use one instance per checkpoint")
-        self.read = sites_in(cache, self.layers)
+        self.read = [site for site in sites_in(cache, self.layers) if self.mids or not site.endswith(MID)]
         self._drawn = max(self._drawn, len(batch))
         self.rows[length] = self.reduce(batch, length, cache, self.read)
 

@@ -90,6 +90,11 @@ def test_rows_of_a_run_over_lengths_and_steps(
     last = [r for r in rows if r["site"] == "blocks.1.hook_resid_post" and not r["control"]]
     lengths = {(r["length"], r["target"]) for r in last if r["mode"] == "length"}
     assert lengths == {(a, str(b)) for a in (7, 13, 25, 51, 101) for b in (13, 25, 51, 101) if a < b}
+    assert {r["site"] for r in rows if r["site"]} == {
+        "blocks.0.hook_resid_pre",
+        "blocks.0.hook_resid_post",
+        "blocks.1.hook_resid_post",
+    }
     steps = {r["target"]: r["value"] for r in last if r["mode"] == "step"}
     assert steps == {"0": pytest.approx(1), "50": pytest.approx(1)}  # the same weights at every step
     (when,) = [r for r in last if r["quantity"] == "settled_step"]
