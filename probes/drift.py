@@ -112,7 +112,7 @@ class Drift(StreamMeasurement):
     """
 
     name = "probes.drift"
-    version = 2
+    version = 3
     mids = False
     title = "Drift of the code"
     quantities = (
