@@ -15,10 +15,10 @@ Position alone says everything of position and, beyond itself, nothing of the su
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -30,12 +30,11 @@ from probes.decode import Rng
 from probes.linear import ridge
 from probes.metrics import Estimate, Resamples, estimates
 from probes.rows import ProbeError, Rows, folds, gather, halves, layer_of
-from probes.stream import TARGET, StreamMeasurement, summary_labels
+from probes.stream import POSITION, TARGET, StreamMeasurement, summary_labels
 from workbench.measure.measurement import Quantity, Study
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
 
-POSITION = "log_i"
 #: Per quantity, its own labels and the label controls.
 KINDS = {
     "position_given_summary": ("", controls.SHUFFLED),
@@ -176,12 +175,9 @@ class Conditional(StreamMeasurement):
     def finish(self, study: Study) -> list[Row]:
         """Both quantities at all layers and lengths, with their controls."""
 
-        def rng(*parts: object) -> Any:
-            return study.rng(self.name, *parts)
-
+        rng = partial(study.rng, self.name)
         fit = halves(self._drawn, rng("split"))
-        key = (self.name, json.dumps(self.settings, sort_keys=True), tuple(sorted(self.rows)))
-        fixed = study.memo(key, lambda: self._fixed(study, fit, rng))
+        fixed = self.memo(study, lambda: self._fixed(study, fit, rng))
         made = []
         for length, rows in sorted(self.rows.items()):
             for quantity, problem in self._problems(rows, fit).items():

@@ -8,7 +8,6 @@ below 1 where probes are confident of noise.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,11 +19,10 @@ from probes.decode import Target
 from probes.metrics import Estimate, Resamples, balanced_accuracy, estimates
 from probes.online_code import Code, class_code, number_codes
 from probes.rows import ProbeError, Rows, layer_of
-from probes.stream import TARGET, StreamMeasurement, summary_rows
+from probes.stream import TARGET, StreamMeasurement
 from workbench.measure.intervals import interval
 from workbench.measure.measurement import Quantity, Study
 from workbench.table.schema import Row, row
-from workbench.tasks.base import Batch
 
 
 class DescriptionLength(StreamMeasurement):
@@ -91,10 +89,6 @@ class DescriptionLength(StreamMeasurement):
     def settings(self) -> dict[str, Any]:
         return super().settings | {"factors": self.factors}
 
-    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
-        """The supervised queries of exactly that prefix length."""
-        return summary_rows(batch, length, cache, sites)
-
     def finish(self, study: Study) -> list[Row]:
         """Code lengths of all layers, beside those of shuffled and hashed labels and of the untrained model."""
         wanted = sorted({study.task.next_length(study.grid.trained * factor) for factor in self.factors})
@@ -115,8 +109,7 @@ class DescriptionLength(StreamMeasurement):
             }
             for site, x in zip(self.read, rows.x, strict=True):
                 made += self._coded(study, n, site, x[order], labels, target.classes)
-        key = (self.name, json.dumps(self.settings, sort_keys=True), tuple(self.rows))
-        return made + study.memo(key, lambda: list(self._fixed(study, target)))
+        return made + self.memo(study, lambda: list(self._fixed(study, target)))
 
     def _labels(self, study: Study, length: int, target: Target) -> tuple[Tensor, Tensor]:
         """The labels in the order they are sent in, and that order."""

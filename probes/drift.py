@@ -16,9 +16,9 @@ position alone has no class means that differ, and so no cosine.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -31,13 +31,12 @@ from torch import Tensor
 from probes import controls
 from probes.codes import Draws, Labelling, NoCode, centred, codes, inner
 from probes.coupling import NOISE, STILL, Codes
-from probes.rows import Rows, halves, layer_of
-from probes.stream import TARGET, StreamMeasurement, summary_rows
+from probes.rows import halves, layer_of
+from probes.stream import TARGET, StreamMeasurement
 from workbench.measure.intervals import interval
 from workbench.measure.measurement import Quantity, Study
 from workbench.runs.folder import RunError
 from workbench.table.schema import Row, row
-from workbench.tasks.base import Batch
 
 SETTLED = 0.9
 """Cosine from which on two codes count as the same."""
@@ -138,10 +137,6 @@ class Drift(StreamMeasurement):
         ),
     )
 
-    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
-        """The supervised queries of exactly that prefix length."""
-        return summary_rows(batch, length, cache, sites)
-
     def finish(self, study: Study) -> list[Row]:
         """Cosines over lengths, their controls, then cosines over steps."""
         fit = halves(self._drawn, study.rng(self.name, "split"))
@@ -170,10 +165,7 @@ class Drift(StreamMeasurement):
         Raises:
             NoCode: where there are none.
         """
-
-        def rng(*parts: object) -> np.random.Generator:
-            return study.rng(self.name, *parts)
-
+        rng = partial(study.rng, self.name)
         rows = {n: controls.relabelled(r, TARGET, control, rng("shuffle", n)) for n, r in self.rows.items()}
         return Codes(rows, study.grid.inside, fit, rng, self.resamples)
 
@@ -211,8 +203,7 @@ class Drift(StreamMeasurement):
             pairs = beyond(trained, found)
             return [r for c, xs in read.items() for r in self._between(site, xs, found, pairs, c)]
 
-        key = (self.name, json.dumps(self.settings, sort_keys=True), tuple(sorted(self.rows)))
-        return made + study.memo(key, fixed)
+        return made + self.memo(study, fixed)
 
     def _over_steps(self, study: Study, labelling: Labelling, draws: Draws) -> list[Row]:
         """This checkpoint's code at N beside those of all earlier ones: the same strings, in the same halves."""

@@ -29,14 +29,13 @@ from probes import controls
 from probes.decode import REFIT, TRANSFER
 from probes.leace import Eraser, Whitened, residual
 from probes.rows import ProbeError, Rows, gather, halves, join, layer_of
-from probes.stream import TARGET, StreamMeasurement, summary_labels, summary_rows
+from probes.stream import POSITION, TARGET, StreamMeasurement, summary_labels
 from workbench.measure.intervals import bootstrap_mean, clopper_pearson
 from workbench.measure.measurement import Quantity, Study
 from workbench.measure.study import forward
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
 
-POSITION = "log_i"
 BINS = 8
 CONTROL = "random_of_equal_rank"
 CONCEPTS = (controls.TOKEN, controls.HASHED)
@@ -133,10 +132,6 @@ class Erasure(StreamMeasurement):
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         super().observe(law, length, batch, cache)
         self.tokens[length] = self._draw(batch, length, cache)
-
-    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
-        """The supervised queries of exactly that prefix length."""
-        return summary_rows(batch, length, cache, sites)
 
     def _draw(self, batch: Batch, length: int, cache: Mapping[str, Tensor]) -> Rows:
         """Some tokens of every sequence, anywhere in the prefix, with their position and summary."""

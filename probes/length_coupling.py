@@ -18,9 +18,9 @@ code, so the figure means something only beside whether the checkpoint is fitted
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -31,8 +31,8 @@ from probes import controls
 from probes.codes import NoCode
 from probes.coupling import STILL, Change, Codes, mean_change
 from probes.jacobian import mean_jacobian
-from probes.rows import MID, ProbeError, Rows, halves, layer_of
-from probes.stream import TARGET, StreamMeasurement, summary_rows
+from probes.rows import MID, ProbeError, halves, layer_of
+from probes.stream import TARGET, StreamMeasurement
 from workbench.measure.intervals import interval
 from workbench.measure.measurement import Quantity, Study
 from workbench.table.schema import Row, row
@@ -98,10 +98,6 @@ class LengthCoupling(StreamMeasurement):
         super().__init__(law, resamples, layers)
         self.logits: dict[int, Tensor] = {}
 
-    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
-        """The supervised queries of exactly that prefix length."""
-        return summary_rows(batch, length, cache, sites)
-
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         super().observe(law, length, batch, cache)
         self.logits[length] = self._logits(batch, length, cache)
@@ -120,8 +116,7 @@ class LengthCoupling(StreamMeasurement):
         for control in (controls.SHUFFLED, controls.HASHED):
             place = Place(self._fields(USED, "logits", control), used, brief=True)
             made += report.rows(place, self._codes(study, fit, control))
-        key = (self.name, json.dumps(self.settings, sort_keys=True), tuple(sorted(self.rows)))
-        made += study.memo(key, lambda: [r for place in self._fixed(study) for r in report.rows(place, own)])
+        made += self.memo(study, lambda: [r for place in self._fixed(study) for r in report.rows(place, own)])
         for i, site in enumerate(self.read):
             held = {n: rows.x[i] for n, rows in self.rows.items()}
             made += report.rows(Place(self._fields(STORED, site), held), own)
@@ -129,10 +124,7 @@ class LengthCoupling(StreamMeasurement):
 
     def _codes(self, study: Study, fit: Bool[Tensor, "sequence"], control: str) -> Codes | str:
         """The codes of the labels, or of a label control; or why there are none."""
-
-        def rng(*parts: object) -> np.random.Generator:
-            return study.rng(self.name, *parts)
-
+        rng = partial(study.rng, self.name)
         rows = {n: controls.relabelled(r, TARGET, control, rng("shuffle", n)) for n, r in self.rows.items()}
         try:
             return Codes(rows, study.grid.inside, fit, rng, self.resamples)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
     from workbench.models.config import Architecture
     from workbench.table.schema import Row
 
+T = TypeVar("T")
+
 SEQUENCES = 512
-TARGET = "output_summary"
+TARGET, POSITION = "output_summary", "log_i"
 
 
 class StreamMeasurement(ABC):
@@ -80,9 +83,12 @@ class StreamMeasurement(ABC):
         """
         return sites_of(cfg.n_layers, cfg.resid_mid and self.mids, self.layers)
 
-    @abstractmethod
     def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
-        """The rows of one forward pass. The choice of rows depends on the batch alone."""
+        """The rows of one forward pass: unless overridden, the supervised queries of exactly that prefix length.
+
+        Which rows those are depends on the batch alone.
+        """
+        return summary_rows(batch, length, cache, sites)
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         """Keep the rows of one prefix length.
@@ -99,6 +105,10 @@ class StreamMeasurement(ABC):
     @abstractmethod
     def finish(self, study: Study) -> list[Row]:
         """Rows of all layers and lengths of one checkpoint."""
+
+    def memo(self, study: Study, make: Callable[[], T]) -> T:
+        """Keep what does not depend on the checkpoint, for the others of the run."""
+        return study.memo((self.name, json.dumps(self.settings, sort_keys=True), tuple(sorted(self.rows))), make)
 
     def untrained_passes(self, study: Study, names: Sequence[str]) -> Iterator[tuple[int, Mapping[str, Tensor]]]:
         """Each length that ``observe`` kept, with the activations of the run's step 0; none without a step 0."""
