@@ -17,9 +17,9 @@ import torch
 from numpy.typing import NDArray
 
 from circuits.gauge import Floats, Gauge, gauge, locality, positional_share, row_residual
-from circuits.heads import attends
+from circuits.observing import ScoreObserver
 from circuits.rows import head_rows, missing_row
-from circuits.scores import cached_inputs, score_hooks, scores_at
+from circuits.scores import scores_at
 from circuits.study import Result, study_model
 from workbench.measure.measurement import Quantity, Spec
 from workbench.models.encodings import alibi_slopes
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from workbench.measure.measurement import Study
-    from workbench.models.config import Architecture
     from workbench.models.protocol import HookedModel
     from workbench.models.scores import ScoreInputs
     from workbench.tasks.base import Batch, Task
@@ -85,7 +84,7 @@ class _Observed:
     """``[sequence, head]``"""
 
 
-class Positional:
+class Positional(ScoreObserver["_Observed"]):
     """The measurement.
 
     Args:
@@ -99,6 +98,7 @@ class Positional:
             raise ValueError(f"span is a number of positions, at least 4, not {span}")
         if not 0 < eps < 1:
             raise ValueError(f"eps must lie between 0 and 1; got {eps}")
+        super().__init__()
         self.span, self.eps, self.resamples = span, eps, resamples
         self.spec = Spec(
             name=NAME,
@@ -108,27 +108,13 @@ class Positional:
             quantities=QUANTITIES,
             laws=(LAW,),
             sequences=128,
+            needs="attention",
         )
-        self._cfg: Architecture | None = None
-        self._seen: dict[int, list[_Observed]] = {}
 
-    def hooks(self, cfg: Architecture) -> list[str]:
-        self._cfg = cfg
-        return score_hooks(cfg) if attends(cfg) else []
-
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        if self._cfg is None:
-            raise ValueError(f"{NAME}: ask hooks(cfg) what to observe before observing it")
-        if attends(self._cfg):
-            inputs = cached_inputs(self._cfg, cache)
-            self._seen[length] = [_observe(of_layer, batch, self.span, self.eps) for of_layer in inputs]
+    def reduce(self, inputs: ScoreInputs, batch: Batch, cache: Mapping[str, Tensor], layer: int) -> _Observed:
+        return _observe(inputs, batch, self.span, self.eps)
 
     def finish(self, study: Study) -> list[Row]:
-        if not attends(study.cfg):
-            return [
-                missing_row("not_applicable", "the model has no attention", quantity=q.name, law=LAW)
-                for q in QUANTITIES
-            ]
         rows = []
         for n, layers in self._seen.items():
             for layer, seen in enumerate(layers):
