@@ -169,13 +169,14 @@ class CarriedSets:
 
     def _carried(self, head: int, keys: int) -> tuple[int | None, str]:
         """How many of the highest keys, and why; None = all."""
-        known = [(length, seen, median[head]) for length, seen, median in self._known if not np.isnan(median[head])]
-        if not known:
+        own = [(length, seen, median[head]) for length, seen, median in self._known if not np.isnan(median[head])]
+        if not own:
             return None, "set: all keys, as within training"
-        length, seen, size = known[-1]
-        if len(known) > 1:
-            _, first_seen, first_size = known[0]
-            if growth_exponent(size, first_size, seen, first_seen) > PROPORTIONAL:
+        length, seen, size = own[-1]
+        _, first_seen, first = self._known[0]
+        if first_seen < seen:
+            before = float(first_seen) if np.isnan(first[head]) else first[head]
+            if growth_exponent(size, before, seen, first_seen) > PROPORTIONAL:
                 return max(1, round(size * keys / seen)), f"set: top {size / seen:.3g} of all keys, as at {length}"
         return max(1, round(size)), f"set: top {round(size):g} keys, as at {length}"
 
