@@ -121,7 +121,7 @@ def changes(frame: pd.DataFrame, name: str, trained: int) -> dict[str, str]:
 def tables(frames: dict[str, pd.DataFrame], trained: dict[str, int]) -> Iterator[str]:
     """The tables of the page, as text."""
     yield pd.DataFrame([told(frames[name], name, trained[name]) for name in SHOWN]).T.to_string(header=False)
-    yield pd.DataFrame([changes(frames[name], name, trained[name]) for name in frames]).T.to_string(header=False)
+    yield pd.DataFrame([changes(frames[name], name, trained[name]) for name in SEEDS]).T.to_string(header=False)
 
 
 def main() -> None:
