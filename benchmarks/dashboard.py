@@ -56,8 +56,9 @@ def _copy(original: Run, path: Path, number: int) -> int:
     for step in original.steps:
         folder = path / "steps" / f"{step:08d}"
         folder.mkdir(parents=True)
-        for name in ("meta.json", "log.parquet"):
-            shutil.copyfile(original.step_path(step) / name, folder / name)
+        for name in ("meta.json", "log.parquet"):  # a compiled model has no log
+            if (original.step_path(step) / name).exists():
+                shutil.copyfile(original.step_path(step) / name, folder / name)
     rows, metadata = read_file(table_path(original.path))
     own = {name: text for name, text in metadata.items() if name not in ("schema_version", "rows")}
     write_file(table_path(path), rows, own | {STATE: folder_state(path)})
