@@ -27,7 +27,9 @@ Columns = tuple[tuple[str, tuple[float, ...]], ...]
 POSITIONS = {"predicted": "predicted ids", "random_offset": "no coupling", "pose": "rotary with PoSE"}
 """What the columns call an id law."""
 
-TASKS = ("flip_flop", "parity", "aa_star", "dyck_1", "a_n_b_n")
+RARE = 0.1
+"""Below this share of writes, a flip-flop's default, its writes are called rare."""
+TASKS = ("flip_flop", "flip_flop, rare writes", "parity", "aa_star", "dyck_1", "a_n_b_n")
 ORDER = (*TASKS, "nonnegative", "signed", "usual", "wide", *POSITIONS.values())
 
 
@@ -94,11 +96,13 @@ def span(values: Sequence[float], form: str) -> str:
 
 
 def ssm_name(run: Run) -> tuple[str, ...] | None:
-    """Task, gates and where these begin, of a state-space model."""
-    model = run.config["model"]
+    """Task, gates, where these begin, and steps, of a state-space model."""
+    model, task = run.config["model"], run.config["task"]
     if model.get("architecture") != "ssm":
         return None
-    return run.config["task"]["name"], model["gates"], "wide" if model["dt_max"] == 1.0 else "usual"
+    rare = task["parameters"].get("write_probability", RARE) < RARE
+    start = "wide" if model["dt_max"] == 1.0 else "usual"
+    return task["name"] + ", rare writes" * rare, model["gates"], start, str(run.config["training"]["steps"])
 
 
 def coupled_name(task: str, parameter: str) -> Naming:
@@ -174,7 +178,7 @@ def main() -> None:
 SCALES: Columns = (("matched", (1, 2, 4, 8)), ("challenge", (1, 2, 4, 8)))
 ANSWERS: Columns = (("matched", (1, 1.5, 2, 3, 4)),)
 TABLES: Mapping[str, tuple[tuple[str, ...], Columns, Naming]] = {
-    "state-space models": (("task", "gates", "start"), SCALES, ssm_name),
+    "state-space models": (("task", "gates", "start", "steps"), SCALES, ssm_name),
     "parity_scratchpad": (("jump", "positions"), ANSWERS, coupled_name("parity_scratchpad", "jump")),
     "variable_assignment": (("depth", "positions"), ANSWERS, coupled_name("variable_assignment", "depth")),
 }
