@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from circuits.ablation import ablation_statistics
+    from circuits.contributions import contribution_statistics
     from circuits.function import function_statistics
     from circuits.hardmax import Hardmax, HardmaxResult, hardmax_statistics
     from circuits.heads import head_statistics
@@ -25,6 +26,7 @@ __all__ = [
     "HardmaxResult",
     "ablation_statistics",
     "attention_sample",
+    "contribution_statistics",
     "function_statistics",
     "hardmax_statistics",
     "head_statistics",
@@ -43,6 +45,7 @@ _HOME = {
     "HardmaxResult": "circuits.hardmax",
     "ablation_statistics": "circuits.ablation",
     "attention_sample": "circuits.scores",
+    "contribution_statistics": "circuits.contributions",
     "function_statistics": "circuits.function",
     "hardmax_statistics": "circuits.hardmax",
     "head_statistics": "circuits.heads",

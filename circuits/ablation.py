@@ -15,8 +15,9 @@ import numpy as np
 
 from circuits.edges import without_circuit
 from circuits.edits import canary
-from circuits.heads import attends, head_scores
+from circuits.heads import head_scores
 from circuits.knockout import MODES, Ablator, Answers, Head, Mode, roles
+from circuits.observing import has_softmax
 from circuits.rows import mean_row, missing_row, share_row
 from circuits.scores import score_inputs
 from circuits.study import Result, study_model
@@ -142,7 +143,7 @@ class Ablation:
 
     def _roles(self, study: Study, ablator: Ablator) -> tuple[dict[str, list[Head]], str]:
         nothing: dict[str, list[Head]] = {name: [] for name in SETS}
-        if not ablator.heads or not attends(study.cfg):
+        if not ablator.heads:
             return nothing, "the model has no attention heads"
         scores = [head_scores(inputs, ablator.batch) for inputs in score_inputs(study.model, ablator.batch)]
         study.passes += 1
@@ -156,7 +157,7 @@ class Ablation:
         rows = []
         for name, circuit in CIRCUITS.items():
             here = {**place, "target": name}
-            if not attends(study.cfg) or study.cfg.attention != "softmax":
+            if not has_softmax(study.cfg):
                 why = "edges are those of attention by softmax, which this model has not"
                 rows += [missing_row("not_applicable", why, quantity=q.name, **here) for q in QUANTITIES]
                 continue

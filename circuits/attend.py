@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from circuits.edits import Clean, Edit, edited_pass
-from circuits.statistics import nearest_hardmax, sort_rows
+from circuits.tie_sets import tie_set_pattern
 from workbench.models.kernels import blocks
 from workbench.models.scores import ScoreInputs, cached_score_inputs
 
@@ -49,17 +49,11 @@ def replaced_attention(
 
 
 def tie_set(scores: Float[Tensor, "batch head query key"], queries: range) -> Float[Tensor, "batch head query key"]:
-    """Uniform weight on the k* keys of the nearest hardmax (see :func:`circuits.statistics.nearest_hardmax`).
+    """Uniform weight on the k* keys of the nearest hardmax (see :mod:`circuits.tie_sets`).
 
     Not on the keys of the very highest score: a counter averages over keys that tie but for rounding.
     """
-    batch, heads, count, keys = scores.shape
-    rows = scores.reshape(-1, keys)
-    seen = np.broadcast_to(np.array(queries) + 1, (batch, heads, count)).reshape(-1)
-    size = torch.as_tensor(nearest_hardmax(sort_rows(rows.numpy(force=True), seen)).size)
-    rank = torch.argsort(torch.argsort(rows, dim=-1, descending=True, stable=True), dim=-1)
-    chosen: Tensor = (rank < size[:, None]).to(scores.dtype) / size[:, None].to(scores.dtype)
-    return chosen.reshape(scores.shape)
+    return tie_set_pattern(scores)
 
 
 def within(delta: float) -> Pattern:

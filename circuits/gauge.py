@@ -62,22 +62,39 @@ def gauge(first: Floats, second: Floats | None = None, periods: int = PERIODS) -
     Raises:
         ValueError: for a table too small for any fit, or one that holds NaN or infinity below its diagonal.
     """
-    size = len(first)
-    if size < 4:
-        raise ValueError(f"a table of scores by position needs at least 4 positions, not {size}")
-    lower = np.tril_indices(size)
-    tables = [first[lower], (first if second is None else second)[lower]]
-    if not all(np.isfinite(table).all() for table in tables):
-        raise ValueError("a table of scores by position holds NaN or infinity; masked keys lie above the diagonal only")
+    size, tables = len(first), _tables(first, second)
+    variance = translation_variances(first, second, periods)
+    if _spread(_rows(size), tables) <= 0:
+        # Rows of equal scores, where nothing depends on the key at all; or noise alone.
+        flat = second is None or not bool(tables[0].any())
+        return Gauge(variance, None, 0.0, np.zeros(size), flat)
+    period, strength = _period(variance)
+    return Gauge(variance, period, strength, _local_bias(size, tables), _agree(size, tables))
+
+
+def translation_variances(first: Floats, second: Floats | None = None, periods: int = PERIODS) -> Floats:
+    """Translation variance at periods 1..8 alone (see :class:`Gauge`); 0 where row constants leave nothing.
+
+    Raises:
+        ValueError: as :func:`gauge`.
+    """
+    size, tables = len(first), _tables(first, second)
     whole = _spread(_rows(size), tables)
     tried = [p for p in range(1, periods + 1) if _design(size, p).dof > 0]
     if whole <= 0 or not tried:
-        # Rows of equal scores, where nothing depends on the key at all; or noise alone.
-        flat = second is None or not bool(tables[0].any())
-        return Gauge(np.zeros(max(1, len(tried))), None, 0.0, np.zeros(size), flat)
-    variance = np.array([_spread(_design(size, p), tables) / whole for p in tried])
-    period, strength = _period(variance)
-    return Gauge(variance, period, strength, _local_bias(size, tables), _agree(size, tables))
+        return np.zeros(max(1, len(tried)))
+    return np.array([_spread(_design(size, p), tables) / whole for p in tried])
+
+
+def _tables(first: Floats, second: Floats | None) -> list[Floats]:
+    """The entries j <= i of both estimates."""
+    if len(first) < 4:
+        raise ValueError(f"a table of scores by position needs at least 4 positions, not {len(first)}")
+    lower = np.tril_indices(len(first))
+    tables = [first[lower], (first if second is None else second)[lower]]
+    if not all(np.isfinite(table).all() for table in tables):
+        raise ValueError("a table of scores by position holds NaN or infinity; masked keys lie above the diagonal only")
+    return tables
 
 
 def positional_share(within: float, positional: float) -> float:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from circuits.edits import clean_pass
+from circuits.observing import ScoreObserver
 from circuits.rows import head_rows, missing_row
 from circuits.scores import cached_inputs, score_hooks, scores_at
 from circuits.study import Result, study_model
@@ -30,7 +31,6 @@ from workbench.table.schema import Row
 
 if TYPE_CHECKING:
     from workbench.measure.measurement import Study
-    from workbench.models.config import Architecture
     from workbench.models.protocol import HookedModel
     from workbench.models.scores import ScoreInputs
     from workbench.tasks.base import Batch, Task
@@ -41,7 +41,6 @@ SINK_SHARE = 0.9
 """A head rests on the first key if that is the top key of more than this share of queries."""
 LAG = 39
 """Largest gap between two occurrences of a block in ``repeats``."""
-NO_ATTENTION = "the model has no attention"
 
 Scores = Mapping[str, NDArray[np.float64]]
 """Quantity -> ``[sequence, head]``; NaN where a sequence has no target."""
@@ -74,7 +73,7 @@ QUANTITIES = (
 )  # fmt: skip
 
 
-class Heads:
+class Heads(ScoreObserver["Scores"]):
     """The measurement.
 
     Args:
@@ -89,6 +88,7 @@ class Heads:
             raise ValueError(f"window is a number of queries, at least 1, not {window}")
         if definition not in ("same", "before"):
             raise ValueError(f"definition of anti-induction is same or before, not {definition}")
+        super().__init__()
         self.window, self.definition, self.resamples = window, definition, resamples
         self.spec = Spec(
             name=NAME,
@@ -98,24 +98,13 @@ class Heads:
             quantities=QUANTITIES,
             laws=(LAW,),
             sequences=128,
+            needs="attention",
         )
-        self._cfg: Architecture | None = None
-        self._seen: dict[int, list[Scores]] = {}
 
-    def hooks(self, cfg: Architecture) -> list[str]:
-        self._cfg = cfg
-        return score_hooks(cfg) if attends(cfg) else []
-
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        if self._cfg is None:
-            raise ValueError(f"{NAME}: ask hooks(cfg) what to observe before observing it")
-        if attends(self._cfg):
-            inputs = cached_inputs(self._cfg, cache)
-            self._seen[length] = [head_scores(of_layer, batch, self.window, self.definition) for of_layer in inputs]
+    def reduce(self, inputs: ScoreInputs, batch: Batch, cache: Mapping[str, Tensor], layer: int) -> Scores:
+        return head_scores(inputs, batch, self.window, self.definition)
 
     def finish(self, study: Study) -> list[Row]:
-        if not attends(study.cfg):
-            return [missing_row("not_applicable", NO_ATTENTION, quantity=q.name, law=LAW) for q in QUANTITIES]
         rows: list[Row] = []
         for n, layers in self._seen.items():
             rows += self._rows(study, n, layers, "task")
@@ -173,11 +162,6 @@ def head_statistics(
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.heads`` for one model, without a run; see :class:`Heads`."""
     return study_model(Heads(**settings), model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
-
-
-def attends(cfg: Any) -> bool:
-    """Whether a model has attention: its configuration names hooks that scores are made of."""
-    return bool(getattr(cfg, "attention", "")) and bool(cfg.score_hooks(0))
 
 
 def head_scores(inputs: ScoreInputs, batch: Batch, window: int = 16, definition: Definition = "same") -> Scores:

@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from circuits.exchange import NONE, Chosen, agreement, choose_donors, exchange, random_donors, take
 from circuits.lastrow import SITES, sites
 from circuits.rowpatch import Patched, QueryRows, query_rows, residual_interchange, tautological
 from circuits.rows import mean_row, missing_row, ratio_row, share_row
 from circuits.study import Result, study_model
+from circuits.subspace import MOST_CLASSES, random_subspace, summary_subspace
 from workbench.measure.measurement import Quantity, Spec
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
@@ -67,6 +68,12 @@ QUANTITIES = (
         "share", 0, 1,
     ),
     Quantity(
+        "subspace_interchange_accuracy",
+        "the same when only the component in the subspace that tells summaries apart at length N (the class means) is "
+        "the donor's: above its control, a random subspace of that rank, the summary is read there",
+        "share", 0, 1,
+    ),
+    Quantity(
         "rescue",
         "short to long: (patched accuracy - accuracy at n) / (accuracy at n' - accuracy at n); 1: the failure arises "
         "before this site",
@@ -80,6 +87,7 @@ QUANTITIES = (
     ),
 )  # fmt: skip
 
+SUBSPACE, RANDOM = "subspace_interchange_accuracy", "random subspace"
 NO_UPDATE = "the task states no update summary, which donors would have to share"
 NO_DONOR = "no recipient has a donor of that summary"
 FLAG = "tautological: no attention follows, so the output is the donor's own"
@@ -103,7 +111,7 @@ class Interchange:
         self.suffix, self.factors, self.resamples = suffix, tuple(factors), resamples
         self.spec = Spec(
             name=NAME,
-            version=1,
+            version=2,
             title="Interchange across lengths",
             settings={"suffix": suffix, "factors": list(factors), "resamples": resamples},
             quantities=QUANTITIES,
@@ -123,7 +131,7 @@ class Interchange:
         if short is None or not long:
             note = "needs a measured length within training and one past it"
             return [missing_row("undefined", note, law=LAW, quantity=q.name) for q in QUANTITIES]
-        rows = _Rows(study, self.suffix, self.resamples)
+        rows = _Rows(study, self.suffix, self.resamples, short)
         made: list[Row] = []
         for n in long:
             made += rows.of_suffixes(short, n) + rows.of_suffixes(n, short)
@@ -164,12 +172,13 @@ def paired_lengths(lengths: Sequence[int], trained: int, factors: Sequence[float
 class _Rows:
     """Makes the rows of one checkpoint; ``donor`` and ``recipient`` are lengths throughout."""
 
-    def __init__(self, study: Study, suffix: int, resamples: int) -> None:
-        self.study, self.suffix, self.resamples = study, suffix, resamples
+    def __init__(self, study: Study, suffix: int, resamples: int, home: int) -> None:
+        self.study, self.suffix, self.resamples, self.home = study, suffix, resamples, home
         self.model, self.task = study.model, study.task
         self.sites = sites(study.model, SITES)
         self._given: dict[int, QueryRows] = {}
         self._within: dict[int, dict[tuple[str, str], Patched]] = {}
+        self._fitted: dict[str, dict[str, Tensor]] | None = None
 
     # ---- suffixes ------------------------------------------------------------------------------
     def of_suffixes(self, donor: int, recipient: int) -> list[Row]:
@@ -226,13 +235,43 @@ class _Rows:
 
     # ---- queries -------------------------------------------------------------------------------
     def of_queries(self, donor: int, recipient: int) -> list[Row]:
-        """Residual interchange at every site."""
+        """Residual interchange at every site, and of a part of the stream behind every block."""
         across = self._patched(donor, recipient)
         within = self._patched(recipient, recipient)
         rows = []
         for name in self.sites:
             rows += self._site_rows(name, donor, recipient, across, within)
+        pairs = [(donor, across)] if donor > recipient else [(donor, across), (recipient, within)]
+        return rows + [r for source, found in pairs for r in self._subspace_rows(source, recipient, found)]
+
+    def _subspace_rows(self, donor: int, recipient: int, found: dict[tuple[str, str], Patched]) -> list[Row]:
+        place: dict[str, Any] = {"law": LAW, "length": recipient, "mode": f"from {donor}", "quantity": SUBSPACE}
+        if not self._bases()[SUBSPACE]:
+            why = f"needs a summary with 2 to {MOST_CLASSES} values, or a real one, and rows that differ with it"
+            return [missing_row("undefined", why, **place)]
+        rows = []
+        for name, basis in self._bases()[SUBSPACE].items():
+            note = f"rank {basis.shape[1]} of {basis.shape[0]}"
+            fields = {**place, "layer": int(name.split(".")[1]), "site": name, "note": note}
+            for choice, control in ((SUBSPACE, ""), (RANDOM, RANDOM)):
+                at = found.get((choice, name))
+                flags: ArrayLike = at.donors_target if at else []
+                rows.append(share_row(flags, "no donor of another summary", control=control, **fields))
         return rows
+
+    def _bases(self) -> dict[str, dict[str, Tensor]]:
+        """By choice and site, the subspace whose component is exchanged: fitted at the longest trained length."""
+        if self._fitted is None:
+            batch, given = self._asked(self.home), self._rows_of(self.home)
+            rng = self.study.rng(NAME, RANDOM)
+            self._fitted = {SUBSPACE: {}, RANDOM: {}}
+            for name in self.sites:
+                if name.endswith(".hook_resid_post"):
+                    basis = summary_subspace(given.rows[name], batch.output_summary[:, -1])
+                    if basis is not None:
+                        self._fitted[SUBSPACE][name] = basis
+                        self._fitted[RANDOM][name] = random_subspace(basis, rng)
+        return self._fitted
 
     def _site_rows(
         self, name: str, donor: int, recipient: int, across: dict[tuple[str, str], Patched],
@@ -300,7 +339,11 @@ class _Rows:
             "random": random_donors(len(mine), len(theirs), rng, one_batch=one),
             "other": choose_donors(mine.targets[:, -1], theirs.targets[:, -1], rng, same=False, one_batch=one),
         }
-        found = residual_interchange(self.model, self.task, mine, theirs, chosen, self.sites, self._rows_of(donor))
+        chosen |= {SUBSPACE: chosen["other"], RANDOM: chosen["other"]}
+        given = self._rows_of(donor)
+        found = residual_interchange(
+            self.model, self.task, mine, theirs, chosen, self.sites, given, within=self._bases()
+        )
         self.study.passes += 1
         if one:
             self._within[recipient] = found

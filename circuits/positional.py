@@ -9,18 +9,16 @@ score of position i's vector with position j's, through the head's own matrices.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from circuits.gauge import Floats, Gauge, gauge, locality, positional_share, row_residual
-from circuits.heads import attends
+from circuits.gauge import Floats, Gauge, gauge, locality, translation_variances
+from circuits.observing import ScoreObserver
+from circuits.position_tables import PositionTables, position_tables
 from circuits.rows import head_rows, missing_row
-from circuits.scores import cached_inputs, score_hooks, scores_at
 from circuits.study import Result, study_model
+from workbench.measure.intervals import jackknife
 from workbench.measure.measurement import Quantity, Spec
 from workbench.models.encodings import alibi_slopes
 from workbench.table.schema import Row, row
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from workbench.measure.measurement import Study
-    from workbench.models.config import Architecture
     from workbench.models.protocol import HookedModel
     from workbench.models.scores import ScoreInputs
     from workbench.tasks.base import Batch, Task
@@ -73,19 +70,7 @@ FROM_GAUGE = ("translation_variance", "period", "period_strength", "locality")
 NO_TABLE = "positions are not added as vectors"
 
 
-@dataclass(frozen=True)
-class _Observed:
-    """Per layer and length: halves of the mean table, the share's parts, and how far attention reaches."""
-
-    halves: NDArray[np.float64]
-    """``[2, head, n, n]``"""
-    within: NDArray[np.float64]
-    """``[head]`` mean over sequences of the sum of squares within queries."""
-    reach: NDArray[np.float64]
-    """``[sequence, head]``"""
-
-
-class Positional:
+class Positional(ScoreObserver[PositionTables]):
     """The measurement.
 
     Args:
@@ -99,36 +84,23 @@ class Positional:
             raise ValueError(f"span is a number of positions, at least 4, not {span}")
         if not 0 < eps < 1:
             raise ValueError(f"eps must lie between 0 and 1; got {eps}")
+        super().__init__()
         self.span, self.eps, self.resamples = span, eps, resamples
         self.spec = Spec(
             name=NAME,
-            version=1,
+            version=2,
             title="Positions in attention",
             settings={"span": span, "eps": eps, "resamples": resamples},
             quantities=QUANTITIES,
             laws=(LAW,),
             sequences=128,
+            needs="attention",
         )
-        self._cfg: Architecture | None = None
-        self._seen: dict[int, list[_Observed]] = {}
 
-    def hooks(self, cfg: Architecture) -> list[str]:
-        self._cfg = cfg
-        return score_hooks(cfg) if attends(cfg) else []
-
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        if self._cfg is None:
-            raise ValueError(f"{NAME}: ask hooks(cfg) what to observe before observing it")
-        if attends(self._cfg):
-            inputs = cached_inputs(self._cfg, cache)
-            self._seen[length] = [_observe(of_layer, batch, self.span, self.eps) for of_layer in inputs]
+    def reduce(self, inputs: ScoreInputs, batch: Batch, cache: Mapping[str, Tensor], layer: int) -> PositionTables:
+        return position_tables(inputs, batch, self.span, self.eps)
 
     def finish(self, study: Study) -> list[Row]:
-        if not attends(study.cfg):
-            return [
-                missing_row("not_applicable", "the model has no attention", quantity=q.name, law=LAW)
-                for q in QUANTITIES
-            ]
         rows = []
         for n, layers in self._seen.items():
             for layer, seen in enumerate(layers):
@@ -136,35 +108,41 @@ class Positional:
                 rows += self._activations(study, seen, place)
         return rows + self._weights(study)
 
-    def _activations(self, study: Study, seen: _Observed, place: dict[str, Any]) -> list[Row]:
+    def _activations(self, study: Study, seen: PositionTables, place: dict[str, Any]) -> list[Row]:
         rng = study.rng(NAME, *place.values())
         none = "no sequence"
         rows = head_rows({"attention_locality": seen.reach}, rng, self.resamples, none, **place)
         count = len(seen.reach)
-        for head, (first, second) in enumerate(zip(*seen.halves, strict=True)):
+        for head in range(seen.heads):
             here = {**place, "head": head, "n": count}
-            if len(first) < 4 or count < 2:
+            if seen.size < 4 or count < 2:
                 why = "needs two sequences and 4 positions behind BOS"
                 rows += [missing_row("undefined", why, quantity=q, **here) for q in (*FROM_GAUGE, "positional_share")]
                 continue
-            rows += self._gauge_rows(gauge(first, second), here)
-            shared = float((row_residual(first) * row_residual(second)).sum())
-            share = positional_share(float(seen.within[head]), shared)
-            rows.append(row(quantity="positional_share", value=share, **here))
+            found = gauge(*seen.halves(head))
+            without = [seen.halves(head, leave=group) for group in seen.groups]
+            rows += self._gauge_rows(found, here, [translation_variances(*pair) for pair in without])
+            share = seen.share(head)
+            ends = _ends(share, [seen.share(head, leave=group) for group in seen.groups])
+            rows.append(row(quantity="positional_share", value=share, **ends, **here))
         return rows
 
-    def _gauge_rows(self, found: Gauge, here: dict[str, Any]) -> list[Row]:
+    def _gauge_rows(self, found: Gauge, here: dict[str, Any], without: Sequence[Floats] = ()) -> list[Row]:
         if not found.above_noise:
             why = "mean scores by position are not above the noise between two halves of the sequences"
             return [missing_row("undefined", why, quantity=q, **here) for q in FROM_GAUGE]
-        rows = [row(quantity="translation_variance", target="period 1", value=float(found.variance[0]), **here)]
+
+        def variance(period: int) -> Row:
+            value = float(found.variance[period - 1])
+            ends = _ends(value, [float(of_group[period - 1]) for of_group in without])
+            return row(quantity="translation_variance", target=f"period {period}", value=value, **ends, **here)
+
+        rows = [variance(1)]
         if found.period is None:
             why = "scores depend on the lag alone" if found.variance[0] < 0.01 else "no period explains half of it"
             rows += [missing_row("undefined", why, quantity=q, **here) for q in ("period", "period_strength")]
         else:
-            left = float(found.variance[found.period - 1])
-            target = f"period {found.period}"
-            rows.append(row(quantity="translation_variance", target=target, value=left, **here))
+            rows.append(variance(found.period))
             rows.append(row(quantity="period", value=float(found.period), **here))
             rows.append(row(quantity="period_strength", value=found.strength, **here))
         reach = locality(found.local_bias, self.eps)
@@ -247,31 +225,9 @@ def regularizer_rows(model: HookedModel, layer: int, place: dict[str, Any]) -> l
     ]
 
 
-def _observe(inputs: ScoreInputs, batch: Batch, span: int, eps: float) -> _Observed:
-    end = batch.tokens.shape[1]
-    first = max(int(batch.bos), end - span)
-    queries = range(first, end)
-    size = len(queries)
-    mask = torch.ones(size, size, dtype=torch.float64).tril()
-    totals = torch.zeros(2, inputs.q.shape[2], size, size, dtype=torch.float64)
-    within, reach = torch.zeros(inputs.q.shape[2], dtype=torch.float64), []
-    half = len(batch) // 2
-    step = max(1, (1 << 21) // (size * end * inputs.q.shape[2]))
-    for start in range(0, len(batch), step):
-        chosen = inputs.select(slice(start, start + step))
-        whole = scores_at(chosen, queries)
-        reach.append(_reach(chosen.pattern(whole[:, :, -1:].double())[:, :, 0], eps))
-        scores = whole[..., first:].double().masked_fill(mask == 0, 0.0)
-        centred = (scores - (scores.sum(-1) / mask.sum(-1))[..., None]) * mask
-        within += centred.pow(2).sum((0, 2, 3))
-        for part in range(2):
-            rows = slice(max(0, half * part - start), max(0, (half if part == 0 else len(batch)) - start))
-            totals[part] += scores[rows].sum(0)
-    counts = torch.tensor([max(1, half), max(1, len(batch) - half)])[:, None, None, None]
-    return _Observed((totals / counts).numpy(), (within / len(batch)).numpy(), torch.cat(reach).numpy(force=True))
-
-
-def _reach(pattern: Tensor, eps: float) -> Tensor:
-    """``[batch, head]`` smallest lag within which a query has all but ``eps`` of its attention."""
-    by_lag = pattern.flip(-1).cumsum(-1)
-    return (by_lag < 1 - eps).sum(-1).double()
+def _ends(value: float, without: Sequence[float]) -> dict[str, float]:
+    """Ends of the interval of a value that is no mean over sequences, from what it is without each group of them."""
+    if len(without) < 2:
+        return {}
+    half = float(jackknife(without))
+    return {"low": value - half, "high": value + half}

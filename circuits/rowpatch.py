@@ -20,6 +20,7 @@ from torch import Tensor
 from circuits.edits import layer_of, pieces
 from circuits.exchange import NONE, Chosen, ending, take
 from circuits.lastrow import SITES, LastRow, sites
+from circuits.subspace import exchanged_within
 
 if TYPE_CHECKING:
     from workbench.models.protocol import HookedModel
@@ -80,6 +81,7 @@ def residual_interchange(
     chosen: Mapping[str, Chosen],
     names: Sequence[str] | None = None,
     donor_rows: QueryRows | None = None,
+    within: Mapping[str, Mapping[str, Tensor]] | None = None,
 ) -> dict[tuple[str, str], Patched]:
     """Patch the last query's row of every recipient with its donor's, at each site in turn.
 
@@ -90,6 +92,8 @@ def residual_interchange(
         chosen: by a name for each choice, the donors (see :func:`circuits.exchange.choose_donors`).
         names: hook names of sites; None = all of :data:`circuits.lastrow.SITES`.
         donor_rows: see :func:`query_rows`; None = make them.
+        within: for some choices, site -> basis ``[d, rank]``: only these sites are patched, and of the row only its
+            component in that subspace.
 
     Returns:
         by (choice, site); choices without any donor are left out.
@@ -105,16 +109,19 @@ def residual_interchange(
         for choice, picked in chosen.items():
             # Recipients without a donor are patched with an arbitrary row, and dropped below.
             index = torch.as_tensor(np.maximum(picked[start : start + len(piece)], 0))
-            for name in listed:
-                outputs.setdefault((choice, name), []).append(row.patched(name, given.rows[name][index]))
+            bases = (within or {}).get(choice)
+            for name in listed if bases is None else bases:
+                theirs = given.rows[name][index]
+                made = theirs if bases is None else exchanged_within(row.rows[name], theirs, bases[name])
+                outputs.setdefault((choice, name), []).append(row.patched(name, made))
         start += len(piece)
     own = torch.cat(clean)
     found = {}
-    for (choice, name), made in outputs.items():
+    for (choice, name), parts in outputs.items():
         to = kept[choice]
         if len(to):
             source = chosen[choice][to]
-            answers = own[to], given.outputs[source], torch.cat(made)[to]
+            answers = own[to], given.outputs[source], torch.cat(parts)[to]
             found[choice, name] = _judge(task, take(recipients, to), take(donors, source), *answers, to)
     return found
 

@@ -11,10 +11,10 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from circuits.heads import attends
 from circuits.influence import Influence, influential_tokens, recall
+from circuits.observing import ScoreObserver
 from circuits.rows import mean_row, missing_row
-from circuits.scores import cached_inputs, score_hooks, scores_at
+from circuits.scores import scores_at
 from circuits.study import Result, study_model
 from workbench.measure.measurement import Quantity, Spec
 from workbench.table.schema import Row, row
@@ -55,7 +55,7 @@ OF_WINDOWS = ("loss_long", "loss_short", "loss_sparse", "sparse_gap")
 REDUNDANT = "leave-one-out: of two copies of a fact neither shows"
 
 
-class Sparsity:
+class Sparsity(ScoreObserver["NDArray[np.int64] | None"]):
     """The measurement.
 
     Args:
@@ -73,6 +73,7 @@ class Sparsity:
             raise ValueError(f"eps must lie between 0 and 1; got {eps}")
         if k < 1 or searched < 1:
             raise ValueError(f"k and searched are at least 1; got {k} and {searched}")
+        super().__init__()
         self.eps, self.k, self.longest, self.searched, self.resamples = eps, k, longest, searched, resamples
         self.spec = Spec(
             name=NAME,
@@ -82,28 +83,18 @@ class Sparsity:
             quantities=QUANTITIES,
             laws=(LAW,),
             sequences=128,
+            needs="attention",
         )
-        self._cfg: Architecture | None = None
-        self._seen: dict[int, list[NDArray[np.int64] | None]] = {}
 
     def hooks(self, cfg: Architecture) -> list[str]:
-        self._cfg = cfg
-        if not attends(cfg):
-            return []
-        return [*score_hooks(cfg), *(f"blocks.{layer}.attn.hook_v" for layer in range(cfg.n_layers))]
+        return [*super().hooks(cfg), *(f"blocks.{layer}.attn.hook_v" for layer in range(cfg.n_layers))]
 
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        if self._cfg is None:
-            raise ValueError(f"{NAME}: ask hooks(cfg) what to observe before observing it")
-        if attends(self._cfg):
-            inputs = cached_inputs(self._cfg, cache)
-            values = [cache[f"blocks.{layer}.attn.hook_v"] for layer in range(self._cfg.n_layers)]
-            self._seen[length] = [keys_needed(*pair, self.eps) for pair in zip(inputs, values, strict=True)]
+    def reduce(
+        self, inputs: ScoreInputs, batch: Batch, cache: Mapping[str, Tensor], layer: int
+    ) -> NDArray[np.int64] | None:
+        return keys_needed(inputs, cache[f"blocks.{layer}.attn.hook_v"], self.eps)
 
     def finish(self, study: Study) -> list[Row]:
-        if not attends(study.cfg):
-            why = "the model has no attention, so no token can be masked out of it"
-            return [missing_row("not_applicable", why, quantity=q.name, law=LAW) for q in QUANTITIES]
         rows = [r for n, layers in self._seen.items() for r in self._head_rows(study, n, layers)]
         searched = [n for n in study.grid.lengths if n <= self.longest]
         outside = [n for n in searched if n > study.grid.trained]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pandas as pd
 
+from workbench.measure.applicable import lacking, not_applicable
 from workbench.measure.grid import make_grid
 from workbench.measure.measurement import Grid, Measurement
 from workbench.measure.study import Evaluation, forward
@@ -141,9 +142,15 @@ def study_model(
     grid = Grid(trained, listed, tuple(n for n in listed if n <= trained), tuple(n for n in listed if n > trained))
     spec = measurement.spec
     study = ModelStudy(model, task, grid, sequences or spec.sequences, seed)
-    for law in spec.laws:
-        for n in listed:
-            batch = study.batch(law, n)
-            measurement.observe(law, n, batch, forward(model, batch, measurement.hooks(model.cfg)))
+    rows = not_applicable(spec, why) if (why := lacking(measurement, model)) else _measured(measurement, study)
     filled = {"run": "", "step": 0, "measurement": spec.name, "setting": canonical(dict(spec.settings))}
-    return Result(spec.name, [{**r, **filled} for r in measurement.finish(study)], trained)
+    return Result(spec.name, [{**r, **filled} for r in rows], trained)
+
+
+def _measured(measurement: Measurement, study: ModelStudy) -> list[Row]:
+    names = measurement.hooks(study.cfg)
+    for law in measurement.spec.laws:
+        for n in study.grid.lengths:
+            batch = study.batch(law, n)
+            measurement.observe(law, n, batch, forward(study.model, batch, names))
+    return measurement.finish(study)

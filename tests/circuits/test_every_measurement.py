@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 import torch
 
 from circuits.study import study_model
-from workbench.measure.measurement import Grid
 from workbench.measure.registry import make_measurement, measurements
 from workbench.models import HookedTransformer, ModelConfig
+from workbench.models.handmade_ssm import flip_flop
 from workbench.table.schema import to_arrow
 from workbench.tasks import make_task
 
@@ -73,17 +71,16 @@ def test_tasks_without_keys_or_classes_are_measured_as_far_as_they_go(name: str,
     to_arrow(found.rows)
 
 
-@pytest.mark.parametrize("name", ["circuits.heads", "circuits.positional", "circuits.sparsity", "circuits.swaps"])
-def test_a_model_without_attention_says_so(name: str) -> None:
-    """Decided by the configuration: no class of model is named."""
-    cfg = SimpleNamespace(attention="none", n_layers=2, n_heads=0, score_hooks=lambda layer: [])
-    made = make_measurement(name)
-    assert made.hooks(cfg) == []  # type: ignore[arg-type]
-    study = SimpleNamespace(cfg=cfg, grid=Grid(8, (8,), (8,), ()))
-    rows = made.finish(study)  # type: ignore[arg-type]
-    assert {r["quantity"] for r in rows} == {q.name for q in made.spec.quantities}
-    assert {r["status"] for r in rows} == {"not_applicable"}
-    assert all("attention" in r["note"] for r in rows)
+@pytest.mark.parametrize("name", NAMES)
+def test_of_a_model_without_attention_they_say_what_they_can(name: str) -> None:
+    made = make_measurement(name, {"resamples": 20})
+    found = study_model(made, flip_flop(), make_task("flip_flop"), trained=8, lengths=[8, 16], sequences=4)
+    assert {r["quantity"] for r in found.rows} == {q.name for q in made.spec.quantities}
+    if made.spec.needs == "attention":
+        assert {r["status"] for r in found.rows} == {"not_applicable"}
+        assert all("attention" in r["note"] for r in found.rows)
+    else:
+        assert "ok" in {r["status"] for r in found.rows}
 
 
 @pytest.mark.parametrize("name", NAMES)

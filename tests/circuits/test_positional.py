@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from circuits.gauge import Gauge, gauge, locality, positional_share, row_residual
+from circuits.gauge import Gauge, gauge, locality, positional_share, row_residual, translation_variances
+from circuits.position_tables import PositionTables, position_tables
 from circuits.positional import positional_statistics, weight_tables
+from circuits.scores import score_inputs
+from workbench.measure.intervals import jackknife
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade_heads import fixed_lag_model
 from workbench.tasks import make_task
@@ -148,3 +151,46 @@ def test_the_regularizer_has_the_values_of_its_closed_forms() -> None:
     assert found.value("positional_regularizer") == pytest.approx((n - 1) / n)
     rows = positional_statistics(model_of("none"), MAJORITY, trained=15, lengths=[15], sequences=8).frame()
     assert set(rows[rows.quantity == "positional_regularizer"].status) == {"not_applicable"}
+
+
+def test_intervals_cover_the_truth_at_their_rate() -> None:
+    """Tables of a known mean, partly of lags and partly absolute, with noise of its own in every sequence."""
+    size, sequences, trials = 8, 32, 150
+    truth = np.random.default_rng(3).normal(size=(size, size)) * 0.4 - 0.3 * np.subtract.outer(*2 * [np.arange(size)])
+    mask = np.tril(np.ones((size, size)))
+    variance = translation_variances(truth)[0]
+    shared = float((row_residual(truth) ** 2).sum())
+    # Noise of variance 1 in each of K entries of a row leaves K - 1 around their mean.
+    share = shared / (shared + (mask.sum(1) - 1).sum())
+    held = np.zeros(2)
+    for trial in range(trials):
+        scores = truth + np.random.default_rng(trial).normal(size=(sequences, size, size))
+        squares = np.array([(row_residual(table) ** 2).sum() for table in scores])
+        tables = PositionTables(
+            scores.reshape(2, 4, sequences // 8, 1, size, size).sum(2),
+            np.full((2, 4), sequences // 8),
+            squares.reshape(2, 4, sequences // 8, 1).sum(2),
+            np.zeros((sequences, 1)),
+        )
+        of_variance = [translation_variances(*tables.halves(0, leave=group))[0] for group in tables.groups]
+        of_share = [tables.share(0, leave=group) for group in tables.groups]
+        found = translation_variances(*tables.halves(0))[0], tables.share(0)
+        held += np.abs(np.array(found) - [variance, share]) <= [jackknife(of_variance), jackknife(of_share)]
+    assert (held / trials > 0.9).all()
+
+
+def test_parts_add_up_to_the_halves() -> None:
+    """An odd number of sequences: no part is lost or counted twice."""
+    task, cfg = MAJORITY, ModelConfig(d_vocab=3, d_vocab_out=2, n_layers=1, d_model=8, n_heads=2, n_ctx=32)
+    model = HookedTransformer(cfg, seed=0).eval()
+    batch = task.sample(11, 9, torch.Generator().manual_seed(0), "matched")
+    inputs = score_inputs(model, batch)[0]
+    found = position_tables(inputs, batch, span=6, eps=0.1)
+    whole = inputs.scores(range(4, 10))[..., 4:].double().masked_fill(torch.ones(6, 6).triu(1) > 0, 0.0)
+    for head in range(2):
+        first, second = found.halves(head)
+        assert first == pytest.approx(whole[:5, head].mean(0).numpy())
+        assert second == pytest.approx(whole[5:, head].mean(0).numpy())
+        without, _ = found.halves(head, leave=(0, 0))
+        assert without == pytest.approx(whole[int(found.counts[0, 0]) : 5, head].mean(0).numpy())
+    assert found.counts.sum() == 11

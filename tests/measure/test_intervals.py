@@ -6,9 +6,17 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 from scipy.stats import binom
 
-from workbench.measure.intervals import bootstrap_mean, clopper_pearson, interval, resampled_means, wilson
+from workbench.measure.intervals import (
+    bootstrap_mean,
+    clopper_pearson,
+    interval,
+    jackknife,
+    resampled_means,
+    wilson,
+)
 
 Z = 1.959963984540054
 
@@ -99,3 +107,13 @@ def test_a_bootstrap_of_nothing_is_refused() -> None:
         resampled_means(np.empty((0, 3)), np.random.default_rng(0))
     with pytest.raises(ValueError, match="at least 2 resamples"):
         resampled_means(np.ones(3), np.random.default_rng(0), 1)
+
+
+def test_of_a_mean_the_jackknife_is_the_t_interval() -> None:
+    """Leaving out one of n values: the variance is s^2 / n exactly."""
+    x = np.random.default_rng(0).normal(size=9)
+    without = [np.delete(x, i).mean() for i in range(9)]
+    expected = scipy.stats.t.interval(0.95, 8, x.mean(), scipy.stats.sem(x))
+    assert jackknife(without) == pytest.approx((expected[1] - expected[0]) / 2)
+    with pytest.raises(ValueError, match="at least 2 groups, not 1"):
+        jackknife([1.0])

@@ -41,7 +41,7 @@ def test_rows_and_metadata_come_back_as_written(tmp_path):
     assert metadata.pop("written") > "2026"
     assert metadata == {**META, "lengths": "[1,2]", "schema_version": "1", "rows": "2"}
     stored = pq.ParquetFile(path).metadata
-    assert {stored.row_group(0).column(i).compression for i in range(len(FIELDS))} == {"LZ4"}
+    assert {stored.row_group(0).column(i).compression for i in range(len(FIELDS))} == {"ZSTD"}
     assert json.loads(stored.metadata[b"spec"])["name"] == "behaviour"
 
 
@@ -160,7 +160,7 @@ def damage_empty(path: Path) -> None:
 def damage_bit(path: Path) -> None:
     data = bytearray(path.read_bytes())
     meta = pq.ParquetFile(path).metadata.row_group(0).column(list(FIELDS).index("value"))
-    data[(meta.dictionary_page_offset + meta.data_page_offset) // 2] ^= 0x10  # amid the distinct values
+    data[meta.data_page_offset + meta.total_compressed_size // 2] ^= 0x10  # amid the values
     path.write_bytes(bytes(data))
 
 

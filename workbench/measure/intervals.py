@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import beta, norm
+from scipy.stats import beta, norm, t
 
 LEVEL = 0.95
 Array = NDArray[np.float64]
@@ -114,6 +114,27 @@ def bootstrap_mean(
     smallest = np.where(defined, x, np.inf).min(0)
     equal = defined.any(0) & (smallest == np.where(defined, x, -np.inf).max(0))
     return np.where(equal, smallest, low), np.where(equal, smallest, high)
+
+
+def jackknife(without: ArrayLike, level: float = LEVEL) -> Array:
+    """Half the width of an interval for what is no mean, from the estimates without each group of sequences.
+
+    The delete-a-group jackknife: variance (G - 1) / G times the squared deviations, with Student's t of G - 1 degrees.
+
+    Args:
+        without: ``[groups, ...]``.
+        level: of the interval.
+
+    Raises:
+        ValueError: for fewer than two groups.
+    """
+    estimates = np.asarray(without, dtype=np.float64)
+    groups = len(estimates)
+    if groups < 2:
+        raise ValueError(f"a jackknife needs at least 2 groups, not {groups}")
+    spread = ((estimates - estimates.mean(0)) ** 2).sum(0) * (groups - 1) / groups
+    half: Array = np.asarray(t.ppf(0.5 + level / 2, groups - 1) * np.sqrt(spread))
+    return half
 
 
 def _check_counts(k: int, n: int) -> None:
