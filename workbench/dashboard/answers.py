@@ -20,6 +20,7 @@ from workbench.dashboard.shell import nav, problems
 from workbench.dashboard.store import Store
 from workbench.dashboard.summaries import matches, summarise
 from workbench.dashboard.worker import Worker
+from workbench.figures.draft import drafts
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import whole
 
@@ -146,7 +147,7 @@ class Answers:
             if mode == "table":
                 return no_update, panel.as_table(one.data(at), one.title), [], no_update, no_update, TABLE
             theme, size = look["theme"], look["size"]
-            figure = run.memo((one.key(at), theme, size), lambda: one.draw(at, theme, size).to_plotly_json())
+            figure = run.memo((one.key(at), theme, size), lambda: _drafted(one, at, theme, size))
         except NotMeasured as missing:
             state = panel.without_rows(missing, run)
             return no_update, [], state, "", missing.message, STATE
@@ -165,3 +166,9 @@ class Answers:
             state = panel.without_rows(missing, run)
             return [], {}, [], state, "", STATE
         return cells, style, [], [], said, READY
+
+
+def _drafted(one: Panel, at: At, theme: str, size: int) -> dict[str, Any]:
+    """A panel's figure as the browser is sent it."""
+    with drafts():
+        return dict(one.draw(at, theme, size).to_plotly_json())

@@ -21,6 +21,9 @@ PROBES = {
     "position": ("probes.position", "position_decodability", "log_i", "refit"),
 }
 """Concept -> measurement, quantity, target and mode of the value that the line shows."""
+READ = ("step", "law", "length", "layer", "measurement", "quantity", "target", "mode", "control")
+READ += ("value", "label", "low", "high", "status")
+"""Columns that a brief is made of."""
 
 
 @dataclass(frozen=True)
@@ -153,15 +156,17 @@ def _verdicts(rows: Rows) -> dict[int, str]:
 
 def _carries(rows: Rows, step: int) -> dict[str, float]:
     """What is read at the longest length in the last layer that either probe has."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for concept, (measurement, quantity, target, _) in PROBES.items():
-        keep = rows.where(step=step, quantity=quantity, target=target, measurement=measurement, law="matched")
-        found[concept] = rows.listed(keep, "length", "layer", "mode", "control", "value")
-    last = max((row["layer"] for part in found.values() for row in part), default=-1)
+    layers = rows.table["layer"].to_numpy()
+    found = {
+        concept: rows.where(step=step, quantity=quantity, target=target, measurement=measurement, law="matched")
+        for concept, (measurement, quantity, target, _) in PROBES.items()
+    }
+    last = max((float(layers[keep].max()) for keep in found.values() if keep.any()), default=-1.0)
     made: dict[str, float] = {}
-    for concept, part in found.items():
-        mode = PROBES[concept][3]
-        usable = [row for row in part if (row["layer"], row["mode"], row["control"]) == (last, mode, "")]
+    for concept, keep in found.items():
+        usable = rows.listed(
+            keep & (layers == last) & rows.where(mode=PROBES[concept][3], control=""), "length", "value"
+        )
         usable = [row for row in usable if row["value"] is not None]
         if usable:
             made[concept] = float(max(usable, key=lambda row: row["length"])["value"])

@@ -14,6 +14,7 @@ from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import chevron, glyph, icon
 from workbench.figures.labels import head_name, short, whole
+from workbench.figures.rows import pick
 from workbench.figures.spark import spark_svg
 from workbench.figures.template import choose_ticks, u_length, u_step
 from workbench.figures.verdicts import VERDICTS
@@ -231,7 +232,7 @@ def scent_over_lengths(run: RunView, step: int) -> dict[str, str]:
 def _scent(
     run: RunView, along: str, where: Callable[[float], float], values: Sequence[int], **at: int
 ) -> dict[str, str]:
-    rows = run.rows(measurement="behaviour", quantity="accuracy", law="matched", mode="teacher_forced", **at)
+    rows = pick(run.light, measurement="behaviour", quantity="accuracy", law="matched", mode="teacher_forced", **at)
     rows = rows[rows["value"].notna()].sort_values(along)
     if len(rows) < 2 or len(values) < 2:
         return {"visibility": "hidden"}

@@ -18,6 +18,7 @@ import plotly.graph_objects as go
 from workbench import figures
 from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.runview import RunView
+from workbench.figures.light import Frame
 
 if TYPE_CHECKING:
     from workbench.dashboard.store import Store
@@ -94,7 +95,7 @@ class Source(NamedTuple):
         code: the expression that reads them there.
     """
 
-    frame: pd.DataFrame
+    frame: pd.DataFrame | Frame
     version: str
     name: str
     code: str
@@ -102,7 +103,7 @@ class Source(NamedTuple):
 
 def rows_of(run: RunView, name: str = "frame") -> Source:
     """All rows of a run."""
-    return Source(run.frame, run.signature, name, TABLE_CODE.format(path=run.shown_path))
+    return Source(run.light, run.signature, name, TABLE_CODE.format(path=run.shown_path))
 
 
 def log_of(run: RunView) -> Source:
@@ -195,8 +196,8 @@ class Panel:
         """Exactly the rows that the figure draws."""
         function = getattr(figures, f"{self.figure}_data")
         given = {name: value for name, value in self.arguments(at).items() if _has(function, name)}
-        found: pd.DataFrame = function(*(source.frame for source in self.sources(at)), **given)
-        return found
+        found: pd.DataFrame | Frame = function(*(source.frame for source in self.sources(at)), **given)
+        return found.to_pandas() if isinstance(found, Frame) else found
 
     def snippet(self, at: At) -> str:
         """Python that draws the same figure in a notebook."""

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar, cast
 import pandas as pd
 
 from workbench.dashboard.brief import Brief
+from workbench.figures.light import Frame
 from workbench.runs.folder import Run, RunError, canonical
 from workbench.runs.log import COLUMNS, read_log
 from workbench.table.errors import TableError
@@ -55,6 +56,7 @@ class Kept:
 
     def __init__(self, frames: int = FRAMES, drawings: int = DRAWINGS) -> None:
         self.frames: Cache[pd.DataFrame] = Cache(frames)
+        self.light: Cache[Frame] = Cache(frames)
         self._drawings: Cache[Any] = Cache(drawings)
 
     def drawings(self, key: Any, make: Callable[[], T]) -> T:
@@ -105,6 +107,11 @@ class RunView:
     def frame(self) -> pd.DataFrame:
         """All rows, read when first asked for; an empty frame where they have gone meanwhile."""
         return self.kept.frames((self.name, self.signature), lambda: read_frame(self.path, self.name))
+
+    @property
+    def light(self) -> Frame:
+        """The same rows, as figures draw them fastest."""
+        return self.kept.light((self.name, self.signature), lambda: Frame.of(self.frame))
 
     @property
     def specs(self) -> Mapping[str, Any]:

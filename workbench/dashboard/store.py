@@ -20,7 +20,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from workbench.dashboard.brief import Rows, make_brief
+from workbench.dashboard.brief import READ, Rows, make_brief
 from workbench.dashboard.runview import Cache, Kept, RunView
 from workbench.dashboard.runview import shown as shown
 from workbench.runs.folder import Run, RunError
@@ -151,7 +151,7 @@ class Store:
         if known is not None and known.path == folder.absolute() and known.signature == sign:
             return known if known.log_signature == log else replace(known, log_signature=log)
         run = Run.open(folder, root)
-        view = RunView(run, root, sign, tuple(run.steps), make_brief(read_run(folder)), live, log, self._kept)
+        view = RunView(run, root, sign, tuple(run.steps), make_brief(read_run(folder, READ)), live, log, self._kept)
         try:
             _ = (view.trained, view.n_layers, view.n_heads, view.task, view.encoding)
         except (KeyError, TypeError) as error:

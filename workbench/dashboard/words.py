@@ -46,7 +46,7 @@ def verdict(run: RunView, cursor: Cursor) -> list[Any]:
         return pieces(
             run.memo(
                 ("verdict", cursor.step),
-                lambda: verdict_sentence(run.frame, step=cursor.step, trained=run.trained),
+                lambda: verdict_sentence(run.light, step=cursor.step, trained=run.trained),
             )
         )
     except NotMeasured:
@@ -61,7 +61,7 @@ def why(run: RunView, cursor: Cursor) -> list[Any]:
     at = (cursor.step, cursor.layer, cursor.head)
     parts = run.memo(
         ("why", *at),
-        lambda: why_sentence(run.frame, step=cursor.step, trained=run.trained, layer=cursor.layer, head=cursor.head),
+        lambda: why_sentence(run.light, step=cursor.step, trained=run.trained, layer=cursor.layer, head=cursor.head),
     )
     if not parts and run.brief.rows:
         return [command(f"lengthlens measure {run.shown_path}")]
@@ -86,4 +86,4 @@ def training(run: RunView) -> list[Any]:
 def rail(run: RunView, row: Any, cursor: Cursor) -> list[Any]:
     """The answer in the rail of one row, yes or no first."""
     at = (cursor.step, cursor.length, cursor.layer, cursor.head)
-    return pieces(run.memo(("rail", row, *at), lambda: rail_text(run.frame, row, *at, trained=run.trained)))
+    return pieces(run.memo(("rail", row, *at), lambda: rail_text(run.light, row, *at, trained=run.trained)))

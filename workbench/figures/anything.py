@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -24,7 +25,7 @@ from workbench.figures.marks import (
     last_value,
     span_meta,
 )
-from workbench.figures.rows import cells, run_name, select, series_of, smallest_n, stack, tidy
+from workbench.figures.rows import distinct, run_name, select, series_of, smallest_n, stack, tidy
 from workbench.figures.template import blank, run_axis
 from workbench.figures.tokens import TOKENS, Theme
 
@@ -151,9 +152,10 @@ def _lines(
     cursor: Cursor | None,
 ) -> go.Figure:
     t = TOKENS[theme]
-    x_axis = run_axis(along, cells(frame, along), trained, theme)
-    limits = pd.concat([data["value"], data["low"], data["high"]]).dropna()
-    low, high = float(limits.min()), float(limits.max())
+    x_axis = run_axis(along, distinct(frame, along), trained, theme)
+    limits = np.concatenate([data[name].to_numpy(dtype=float) for name in ("value", "low", "high")])
+    limits = limits[~np.isnan(limits)]
+    low, high = (float(limits.min()), float(limits.max())) if len(limits) else (0.0, 1.0)
     low, high = (min(0.0, low), max(1.0, high)) if low >= 0 and high <= 1 else (low, high)
     pad = 0.06 * ((high - low) or 1.0)
     ticks = [low, (low + high) / 2, high]

@@ -25,7 +25,7 @@ from workbench.figures.marks import (
     said,
     span_meta,
 )
-from workbench.figures.rows import cells, pick, run_name, select, series_of, smallest_n, stack, tidy
+from workbench.figures.rows import cells, distinct, pick, run_name, select, series_of, smallest_n, stack, tidy
 from workbench.figures.template import (
     PLOT_HEIGHT,
     accuracy_axis,
@@ -72,8 +72,8 @@ def accuracy_heatmap(
     data = accuracy_heatmap_data(frame, law=law)
     chance = _lowest_chance(frame, [law]) if floor is None else floor
     steps, lengths = (sorted(data[c].astype(int).unique()) for c in ("step", "length"))
-    x_axis = step_axis(cells(frame, "step"))
-    y_axis = length_axis(cells(frame, "length"), trained, theme, PLOT_HEIGHT, vertical=True)
+    x_axis = step_axis(distinct(frame, "step"))
+    y_axis = length_axis(distinct(frame, "length"), trained, theme, PLOT_HEIGHT, vertical=True)
     y_axis["title"] = {"text": "prefix length"}
     n = smallest_n(data)
     last = data[data["step"] == steps[-1]]
@@ -202,7 +202,7 @@ def _accuracy_lines(
 ) -> go.Figure:
     """Both laws, chance and band, with line-end labels, over ``step`` or ``length``."""
     t = TOKENS[theme]
-    x_axis = run_axis(along, cells(frame, along), trained, theme)
+    x_axis = run_axis(along, distinct(frame, along), trained, theme)
     y_axis = accuracy_axis(_lowest_chance(frame, LAWS))
     figure = blank(
         theme,

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from workbench.figures.labels import magnitude, whole
 from workbench.figures.marks import Cursor, add_cursor, add_end_labels, add_line, last_value, span_meta
-from workbench.figures.rows import cells, pick, run_name, select, series_of, stack, tidy
+from workbench.figures.rows import distinct, pick, run_name, select, series_of, stack, tidy
 from workbench.figures.template import blank, step_axis
 from workbench.figures.tokens import TOKENS, Theme
 
@@ -52,9 +52,9 @@ def bound_parts(
     """
     data = bound_parts_data(frame)
     t = TOKENS[theme]
-    x_axis = step_axis(cells(frame, "step"))
-    values = data["value"].dropna()
-    values = values[values > 0]
+    x_axis = step_axis(distinct(frame, "step"))
+    values = data["value"].to_numpy(dtype=float)
+    values = values[values > 0]  # NaN is not
     low, high = math.floor(math.log10(values.min()) - 0.1), math.ceil(math.log10(values.max()) + 0.1)
     ticks = list(range(low, high + 1, max(1, (high - low) // 4)))
     y_range = [low - 0.08 * (high - low), high + 0.08 * (high - low)]

@@ -29,7 +29,7 @@ from workbench.figures.marks import (
 )
 from workbench.figures.mechanism import SHARES, scale_of, title_of
 from workbench.figures.representation import CONCEPTS, decodability_over_length_data
-from workbench.figures.rows import COLUMNS, cells, run_name, series_of, smallest_n
+from workbench.figures.rows import COLUMNS, as_pandas, distinct, run_name, series_of, smallest_n
 from workbench.figures.template import (
     PLOT_HEIGHT,
     blank,
@@ -53,6 +53,7 @@ def difference(a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
         rows of A with series "<series>", value, low, high of the difference, and run "<A> - <B>".
     """
     keys = ["series", "step", "length", "layer", "head", "law", "target", "mode", "control"]
+    a, b = as_pandas(a), as_pandas(b)
     both = a.merge(b[[*keys, "value", "low", "high", "n", "run"]], on=keys, suffixes=("", "_b"))
     value = both["value"] - both["value_b"]
     below = np.hypot(both["value"] - both["low"], both["high_b"] - both["value_b"])
@@ -371,7 +372,7 @@ def compare_sentence(difference: pd.DataFrame) -> list[Piece]:
 
 def _both(frame_a: pd.DataFrame, frame_b: pd.DataFrame, column: str) -> NDArray[np.float64]:
     """Every step or length of either run, so that the axis is that of the two figures beside it."""
-    return np.concatenate([cells(frame_a, column), cells(frame_b, column)])
+    return np.concatenate([distinct(frame_a, column), distinct(frame_b, column)])
 
 
 def _shared(a: pd.DataFrame, b: pd.DataFrame, measurement: str) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import whole
 from workbench.figures.marks import Cursor, add_training
-from workbench.figures.rows import pick, stack, tidy
+from workbench.figures.rows import pick, sites, stack, tidy
 from workbench.figures.series import DOTS, Look, series_figure, spoken
 from workbench.figures.tokens import TOKENS, Theme
 
@@ -95,7 +95,7 @@ def coupling_over_length_data(frame: pd.DataFrame, *, step: int) -> pd.DataFrame
     if rows.empty:
         raise NotMeasured(MEASUREMENT, f"No rows of probes.length_coupling at step {whole(step)}.")
     used, stored = pick(rows, mode="used"), pick(rows, mode="stored")
-    last = stored[stored["site"].astype(str).str.endswith("hook_resid_post")]
+    last = stored[sites(stored, "hook_resid_post")]
     last = last[last["layer"] == last["layer"].max()]
     name = FITTED if step in fitted_steps(frame) else UNFITTED
     return stack([tidy(used, name, "length"), tidy(last, STORED, "length")])

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from workbench.figures.behaviour import MEASUREMENT, nearest
 from workbench.figures.labels import beyond, head_name, whole
 from workbench.figures.marks import Cursor, add_cursor, add_training, span_meta
-from workbench.figures.rows import COLUMNS, cells, pick, run_name, select, smallest_n
+from workbench.figures.rows import COLUMNS, cells, joined, pick, run_name, select, smallest_n
 from workbench.figures.template import blank, length_axis, u_length
 from workbench.figures.tokens import TOKENS, Theme
 
@@ -94,9 +94,8 @@ def failure_length_data(
         parts.append(first.assign(series="unseen position", mode="computed", status="ok"))
     if layer is not None and head is not None:
         parts.append(_critical(frame, trained, step, layer, head))
-    data = pd.concat([part for part in parts if len(part)])[["series", *COLUMNS[1:]]].reset_index(drop=True)
-    data[["value", "low", "high"]] = data[["value", "low", "high"]].astype(float)
-    return data
+    data = joined([part for part in parts if len(part)])[["series", *COLUMNS[1:]]]
+    return data.assign(**{name: data[name].astype(float) for name in ("value", "low", "high")})
 
 
 def _critical(frame: pd.DataFrame, trained: float, step: int, layer: int, head: int) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import MISSING, Piece, head_name, interval, magnitude, proportion, whole
 from workbench.figures.marks import Cursor, add_cursor, add_line, add_training, drawn_points, said, span_meta
 from workbench.figures.mechanism import COUNTS, Scale, add_others, title_of
-from workbench.figures.rows import DRAWN, cells, run_name, series_of, smallest_n, stack, tidy
+from workbench.figures.rows import DRAWN, as_pandas, distinct, pick, run_name, series_of, smallest_n, stack, tidy
 from workbench.figures.sequence_marks import round_ticks
 from workbench.figures.template import blank, length_axis
 from workbench.figures.tokens import TOKENS, Theme
@@ -55,11 +55,11 @@ def head_rows(frame: pd.DataFrame, *, step: int, length: int | None = None) -> p
 
     A column ``series`` is added: the quantity, with target and mode where it has several.
     """
-    keep = (frame["step"] == step) & frame["head"].notna() & (frame["layer"] >= 0) & (frame["control"] == "")
-    keep &= frame["law"].isin(["matched", ""])
+    rows = pick(frame, step=step, control="", law=["matched", ""])
+    keep = rows["head"].notna() & (rows["layer"] >= 0)
     if length is not None:
-        keep &= (frame["length"] == length) | frame["length"].isna()
-    rows = frame[keep.fillna(False).astype(bool)]
+        keep &= (rows["length"] == length) | rows["length"].isna()
+    rows = as_pandas(rows[keep])
     if rows.empty:
         return rows.assign(series=pd.Series(dtype=str))
     parts = [rows["quantity"].astype(str)]
@@ -216,7 +216,7 @@ def heads_over_length(
     data = heads_over_length_data(frame, quantity=quantity, step=step, layer=layer, head=head)
     name = quantity or series_names(frame, step=step)[0]
     scale = _scale(str(data["quantity"].iloc[0]), data)
-    x_axis = length_axis(cells(frame, "length"), trained, theme)
+    x_axis = length_axis(distinct(frame, "length"), trained, theme)
     *others, (_, mine) = series_of(data)
     lengths = [float(n) for n in mine["length"]]
     n = smallest_n(mine)

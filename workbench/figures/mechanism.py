@@ -25,7 +25,7 @@ from workbench.figures.marks import (
     said,
     span_meta,
 )
-from workbench.figures.rows import DRAWN, cells, run_name, select, series_of, smallest_n, stack, tidy
+from workbench.figures.rows import DRAWN, cells, distinct, run_name, select, series_of, smallest_n, stack, tidy
 from workbench.figures.template import blank, run_axis
 from workbench.figures.tokens import TOKENS, Theme, rgba
 
@@ -190,7 +190,7 @@ def _lines(
 ) -> go.Figure:
     t = TOKENS[theme]
     scale = scale_of(frame, quantity)
-    x_axis = run_axis(along, cells(frame, along), trained, theme)
+    x_axis = run_axis(along, distinct(frame, along), trained, theme)
     y_axis = scale.axis()
     *others, (name, mine) = series_of(data)
     n = smallest_n(mine)

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import whole
 from workbench.figures.marks import Cursor, add_training
-from workbench.figures.rows import pick, stack, tidy
+from workbench.figures.rows import pick, sites, stack, tidy
 from workbench.figures.series import DOTS, Look, series_figure, spoken
 from workbench.figures.template import DASH
 from workbench.figures.tokens import TOKENS, Theme
@@ -122,5 +122,5 @@ def erasure_over_length_data(frame: pd.DataFrame, *, step: int, layer: int) -> p
 
 def _last_block(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows after the last block that was read."""
-    after = rows[rows["site"].astype(str).str.endswith("hook_resid_post")]
+    after = rows[sites(rows, "hook_resid_post")]
     return after[after["layer"] == after["layer"].max()]

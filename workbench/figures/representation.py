@@ -9,9 +9,12 @@ whether it can be read at all: refit. R^2 is unbounded below: drawn clipped to 0
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from workbench.figures.behaviour import nearest
 from workbench.figures.errors import NotMeasured
@@ -28,7 +31,20 @@ from workbench.figures.marks import (
     said,
     span_meta,
 )
-from workbench.figures.rows import cells, highest, pick, run_name, select, series_of, smallest_n, stack, tidy
+from workbench.figures.rows import (
+    cells,
+    distinct,
+    highest,
+    joined,
+    pick,
+    run_name,
+    select,
+    series_of,
+    sites,
+    smallest_n,
+    stack,
+    tidy,
+)
 from workbench.figures.template import DASH, blank, run_axis, unit_axis
 from workbench.figures.tokens import TOKENS, Theme
 
@@ -47,15 +63,13 @@ _NAMES_APART = 0.35
 _MOST_LAYER_NAMES = 7
 
 
-def probe_rows(frame: pd.DataFrame, concept: str) -> pd.DataFrame:
-    """All rows of one concept's decodability (``summary`` or ``position``); may be empty."""
-    return _pick(frame, concept)
+def probe_rows(frame: pd.DataFrame, concept: str, **where: Any) -> pd.DataFrame:
+    """Rows of one concept's decodability (``summary`` or ``position``), in the embedding and after each block.
 
-
-def _pick(frame: pd.DataFrame, concept: str, **where: int) -> pd.DataFrame:
-    """Rows of one concept's decodability, in the embedding and after each block: one place per layer."""
+    Between attention and MLP of a block is left out: one place per layer. May be empty.
+    """
     rows = pick(frame, **_probe(concept), **where)
-    return rows[~rows["site"].astype(str).str.endswith("hook_resid_mid")]
+    return rows[~sites(rows, "hook_resid_mid")]
 
 
 def _probe(concept: str) -> dict[str, str]:
@@ -70,10 +84,15 @@ def last_layer(frame: pd.DataFrame) -> int:
     Raises:
         NotMeasured: without rows of either probe.
     """
-    layers = np.concatenate([cells(frame, "layer", **_probe(concept)) for concept in CONCEPTS])
+    layers = probe_layers(frame)
     if not len(layers):
         raise NotMeasured("probes.summary", "No rows of probes.summary or probes.position for this run.")
     return int(layers.max())
+
+
+def probe_layers(frame: pd.DataFrame) -> NDArray[np.float64]:
+    """The layer of every row of either probe."""
+    return np.concatenate([cells(frame, "layer", **_probe(concept)) for concept in CONCEPTS])
 
 
 def decodability_over_training(
@@ -219,12 +238,12 @@ def decodability_by_layer_data(frame: pd.DataFrame, *, step: int, length: int) -
     """The rows of :func:`decodability_by_layer`: series summary (transfer), position (refit), controls (highest)."""
     found, controls = [], []
     for concept in CONCEPTS:
-        rows = _pick(frame, concept, step=step, length=length)
+        rows = probe_rows(frame, concept, step=step, length=length)
         found.append(tidy(pick(rows, mode=MODE[concept], control=""), concept, "layer"))
         controls.append(rows[rows["control"] != ""])
     if all(part.empty for part in found):
         return _missing(frame, step=step, length=length)
-    return stack([*found, tidy(highest(pd.concat(controls), "layer"), "controls", "layer")])
+    return stack([*found, tidy(highest(joined(controls), "layer"), "controls", "layer")])
 
 
 def _missing(frame: pd.DataFrame, **where: int) -> pd.DataFrame:
@@ -237,7 +256,7 @@ def _lines_data(frame: pd.DataFrame, along: str, layer: int | None, **where: int
     where = where | {"layer": last_layer(frame) if layer is None else layer}
     found, refit, controls = [], [], []
     for concept in CONCEPTS:
-        rows = _pick(frame, concept, **where)
+        rows = probe_rows(frame, concept, **where)
         plain = pick(rows, control="")
         found.append(tidy(pick(plain, mode=MODE[concept]), concept, along))
         if MODE[concept] != "refit":
@@ -245,7 +264,7 @@ def _lines_data(frame: pd.DataFrame, along: str, layer: int | None, **where: int
         controls.append(rows[rows["control"] != ""])
     if all(part.empty for part in found):
         return _missing(frame, **where)
-    return stack([*found, *refit, tidy(highest(pd.concat(controls), along), "controls", along)])
+    return stack([*found, *refit, tidy(highest(joined(controls), along), "controls", along)])
 
 
 def _lines(
@@ -259,7 +278,7 @@ def _lines(
 ) -> go.Figure:
     """The mode of each concept solid, the summary refitted dotted, highest control dashed; labels at line ends."""
     t = TOKENS[theme]
-    x_axis = run_axis(along, cells(frame, along), trained, theme)
+    x_axis = run_axis(along, distinct(frame, along), trained, theme)
     y_axis = unit_axis()
     layer = int(data["layer"].iloc[0])
     n = smallest_n(data)
@@ -364,18 +383,21 @@ def _dumbbell_names(figure: go.Figure, data: pd.DataFrame, row_of: dict[int, int
 
     Far apart, both stand above their marker; close together, the right one stands below.
     """
-    drawn = data[data["series"].isin(list(CONCEPTS)) & data["value"].notna()]
-    wide = drawn.assign(value=drawn["value"].clip(*CLIP)).pivot(index="layer", columns="series", values="value")
-    if wide.empty:
+    at: dict[int, dict[str, float]] = {}
+    for concept in CONCEPTS:
+        rows = data[(data["series"] == concept) & data["value"].notna()]
+        for layer, value in zip(rows["layer"], rows["value"].clip(*CLIP), strict=True):
+            at.setdefault(int(layer), {})[concept] = float(value)
+    if not at:
         return
-    gap = (wide.max(axis=1) - wide.min(axis=1)).round(2)
-    layer = gap[::-1].idxmax()
-    for place, (name, x) in enumerate(wide.loc[layer].dropna().sort_values().items()):
+    gap = {layer: round(max(values.values()) - min(values.values()), 2) for layer, values in at.items()}
+    layer = max(sorted(at), key=lambda one: (gap[one], one))
+    for place, (name, x) in enumerate(sorted(at[layer].items(), key=lambda pair: pair[1])):
         below = place == 1 and gap[layer] < _NAMES_APART
         anchor = "left" if x < 0.15 else "right" if x > 0.85 else "center"
         figure.add_annotation(
             x=float(x),
-            y=row_of[int(layer)],
+            y=row_of[layer],
             yshift=-14 if below else 14,
             xanchor=anchor,
             xshift={"left": -6, "right": 6, "center": 0}[anchor],

@@ -1,4 +1,7 @@
-"""Picking the rows a figure draws, and the tidy frame that is exactly what it draws."""
+"""Picking the rows a figure draws, and the tidy frame that is exactly what it draws.
+
+Every frame may be pandas' or a :class:`workbench.figures.light.Frame`, which answers the same.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from numpy.typing import NDArray
 
 from workbench.figures.errors import NotApplicable, NotMeasured
 from workbench.figures.labels import whole
+from workbench.figures.light import Frame
 
 #: Statuses whose value is a number worth drawing; all others leave a gap.
 DRAWN = ("ok", "sampled", "unseen_position")
@@ -77,13 +81,30 @@ def cells(frame: pd.DataFrame, column: str, **equals: Any) -> NDArray[np.float64
     return found[~np.isnan(found)]
 
 
+def distinct(frame: pd.DataFrame, column: str) -> NDArray[np.float64]:
+    """Every different number of one column, ascending: what an axis is laid out for."""
+    return frame.distinct(column) if isinstance(frame, Frame) else np.unique(cells(frame, column))
+
+
+def as_pandas(rows: pd.DataFrame) -> pd.DataFrame:
+    """Few rows as pandas' frame, for what needs more of it than a light one answers."""
+    return rows.to_pandas() if isinstance(rows, Frame) else rows
+
+
 def _where(frame: pd.DataFrame, equals: Mapping[str, Any]) -> NDArray[np.bool_]:
+    if isinstance(frame, Frame):
+        return frame.matching(equals)
     keep = np.ones(len(frame), dtype=bool)
     for column, value in equals.items():
         held = frame[column]
         same = held.isin(value) if isinstance(value, list | tuple) else held == value
         keep &= same.to_numpy(dtype=bool, na_value=False)  # nullable columns compare to NA, which is no
     return keep
+
+
+def sites(rows: pd.DataFrame, ending: str) -> NDArray[np.bool_]:
+    """Where the hook name ends as given."""
+    return np.fromiter((str(site).endswith(ending) for site in rows["site"]), dtype=bool, count=len(rows))
 
 
 def tidy(rows: pd.DataFrame, series: str | Sequence[str], along: str | Sequence[str]) -> pd.DataFrame:
@@ -110,6 +131,8 @@ def tidy(rows: pd.DataFrame, series: str | Sequence[str], along: str | Sequence[
 
 def _plain(rows: pd.DataFrame) -> pd.DataFrame:
     """Categories as the texts they stand for: few rows are left, and they are about to be put together with others."""
+    if isinstance(rows, Frame):
+        return rows
     texts = {c: rows[c].astype(object) for c in rows if isinstance(rows[c].dtype, pd.CategoricalDtype)}
     return rows.assign(**texts) if texts else rows
 
@@ -117,7 +140,14 @@ def _plain(rows: pd.DataFrame) -> pd.DataFrame:
 def stack(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Several series as one frame."""
     kept = [part for part in parts if not part.empty]
-    return pd.concat(kept, ignore_index=True) if kept else pd.DataFrame(columns=COLUMNS)
+    return joined(kept) if kept else pd.DataFrame(columns=COLUMNS)
+
+
+def joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Rows of several frames below each other."""
+    if isinstance(parts[0], Frame):
+        return Frame.concat(parts)
+    return pd.concat(parts, ignore_index=True)
 
 
 def series_of(data: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -127,8 +157,13 @@ def series_of(data: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 
 def highest(rows: pd.DataFrame, along: str) -> pd.DataFrame:
     """Per place along a column, the row with the highest value (rows without a value left out)."""
-    usable = rows[rows["status"].isin(DRAWN) & rows["value"].notna()].reset_index(drop=True)
-    return usable.loc[usable.groupby(along)["value"].idxmax()]
+    usable = rows[rows["status"].isin(DRAWN) & rows["value"].notna()]
+    values = usable["value"].to_numpy(dtype=float)
+    best: dict[float, int] = {}
+    for i, place in enumerate(usable[along]):
+        if place not in best or values[i] > values[best[place]]:
+            best[place] = i
+    return usable.iloc[[best[place] for place in sorted(best)]]
 
 
 def smallest_n(data: pd.DataFrame) -> int | None:

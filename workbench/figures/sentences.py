@@ -16,8 +16,8 @@ from workbench.figures.behaviour import KEPT_SKILL, LAWS, MEASUREMENT, nearest
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import Piece, beyond, head_name, interval, proportion, whole
 from workbench.figures.mechanism import MEASUREMENT as HARDMAX
-from workbench.figures.representation import CLIP, MODE, last_layer, probe_rows
-from workbench.figures.rows import DRAWN, pick
+from workbench.figures.representation import CLIP, MODE, last_layer, probe_layers, probe_rows
+from workbench.figures.rows import DRAWN, joined, pick
 from workbench.figures.verdicts import since_step, verdict_ribbon, verdict_style
 
 __all__ = [
@@ -190,7 +190,7 @@ def _course(frame: pd.DataFrame, step: int, trained: float, horizon: float | Non
             (f" at length {whole(end['length'])}{under}", "plain"),
         ]
     last = float(curve["length"].max()) if horizon is None or pd.isna(horizon) else float(horizon)
-    both = pd.concat([_curve(frame, step, "accuracy", one) for one in LAWS])
+    both = joined([_curve(frame, step, "accuracy", one) for one in LAWS])
     both = both[(both["length"] >= start["length"]) & (both["length"] <= last)]
     lowest = both.loc[both["value"].idxmin()]
     level = proportion(float(lowest["value"])) == proportion(float(both["value"].max()))
@@ -227,7 +227,7 @@ def _unfitted(frame: pd.DataFrame, step: int, trained: float) -> list[Piece]:
 
 def _crosses(frame: pd.DataFrame, step: int, trained: float) -> bool:
     """Whether past training some interval of skill holds the threshold that a robust run keeps."""
-    rows = pd.concat([_curve(frame, step, "skill", law) for law in LAWS])
+    rows = joined([_curve(frame, step, "skill", law) for law in LAWS])
     rows = rows[rows["length"] > trained]
     return bool(((rows["low"] < KEPT_SKILL) & (rows["high"] >= KEPT_SKILL)).any())
 
@@ -255,17 +255,15 @@ def _rail_behaviour(frame: pd.DataFrame, step: int) -> list[Piece]:
 # ---- representation ---------------------------------------------------------------------------------
 def _probe(frame: pd.DataFrame, concept: str, step: int, mode: str | None = None) -> pd.DataFrame:
     """Rows of the last layer over length, ascending; in the mode that answers the concept's question."""
-    rows = probe_rows(frame, concept)
-    if rows.empty:
-        return rows
-    rows = pick(rows, step=step, mode=mode or MODE[concept], control="", layer=last_layer(frame))
+    if not len(probe_layers(frame)):
+        return pick(frame, measurement="")
+    rows = probe_rows(frame, concept, step=step, mode=mode or MODE[concept], control="", layer=last_layer(frame))
     return rows[rows["status"].isin(DRAWN) & rows["value"].notna()].sort_values("length")
 
 
 def _control(frame: pd.DataFrame, concept: str, step: int, length: float) -> float:
     """The highest control of a concept at one length; minus infinity where there is none."""
-    rows = probe_rows(frame, concept)
-    rows = pick(rows, step=step, length=length, layer=last_layer(frame))
+    rows = probe_rows(frame, concept, step=step, length=length, layer=last_layer(frame))
     rows = rows[(rows["control"] != "") & rows["status"].isin(DRAWN) & rows["value"].notna()]
     return float(rows["value"].max()) if len(rows) else -math.inf
 
@@ -337,7 +335,7 @@ def _rail_representation(frame: pd.DataFrame, step: int, length: int) -> list[Pi
         name = concept if pieces else concept.capitalize()
         pieces += [("; ", "plain")] if pieces else []
         # R^2 below 0 says no more than 0: a constant would have read better.
-        shown = here[["value", "low", "high"]].astype(float).clip(lower=CLIP[0]).iloc[0]
+        shown = {name: float(here[name].clip(CLIP[0]).iloc[0]) for name in ("value", "low", "high")}
         pieces += [(name, concept), (" ", "plain"), *_with_interval(shown)]
         if concept == "summary":
             refit = _probe(frame, concept, step, "refit")

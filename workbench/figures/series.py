@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from workbench.figures.labels import sample_size
 from workbench.figures.marks import Cursor, add_cursor, add_end_labels, add_line, last_value, said, span_meta
-from workbench.figures.rows import cells, run_name, series_of, smallest_n
+from workbench.figures.rows import distinct, run_name, series_of, smallest_n
 from workbench.figures.template import blank, run_axis, unit_axis
 from workbench.figures.tokens import Theme
 
@@ -53,7 +53,7 @@ def series_figure(
         size: base text size, pixels.
         cursor: see ``marks.add_cursor``.
     """
-    x_axis, y_axis, n = run_axis(along, cells(frame, along), trained, theme), unit_axis(), smallest_n(data)
+    x_axis, y_axis, n = run_axis(along, distinct(frame, along), trained, theme), unit_axis(), smallest_n(data)
     figure = blank(
         theme,
         size,

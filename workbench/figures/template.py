@@ -17,6 +17,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from workbench.figures.draft import Draft, drafting
 from workbench.figures.labels import short, whole
 from workbench.figures.tokens import DIFFERENCE, PERFORMANCE, TOKENS, Theme
 
@@ -237,6 +238,13 @@ def template(theme: Theme = "light", size: int = 11) -> go.layout.Template:
     )
 
 
+@cache  # nobody writes into it
+def plain_template(theme: Theme = "light", size: int = 11) -> dict[str, Any]:
+    """:func:`template` as the browser is sent it."""
+    made: dict[str, Any] = template(theme, size).to_plotly_json()
+    return made
+
+
 def blank(
     theme: Theme,
     size: int,
@@ -247,14 +255,16 @@ def blank(
     meta: Mapping[str, Any],
     uirevision: str,
 ) -> go.Figure:
-    """An empty figure of one column kind, with its axes and what the panel around it wants to know."""
-    return go.Figure(
-        layout={
-            "template": template(theme, size),
-            "margin": MARGINS[column] | {"pad": 0},
-            "xaxis": dict(xaxis),
-            "yaxis": dict(yaxis),
-            "meta": dict(meta),
-            "uirevision": uirevision,
-        }
-    )
+    """An empty figure of one column kind, with its axes and what the panel around it wants to know.
+
+    Within :func:`workbench.figures.draft.drafts` it is a draft, else plotly's figure.
+    """
+    layout: dict[str, Any] = {
+        "template": plain_template(theme, size) if drafting() else template(theme, size),
+        "margin": MARGINS[column] | {"pad": 0},
+        "xaxis": dict(xaxis),
+        "yaxis": dict(yaxis),
+        "meta": dict(meta),
+        "uirevision": uirevision,
+    }
+    return Draft(layout) if drafting() else go.Figure(layout=layout)

@@ -8,7 +8,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -159,15 +159,19 @@ def write_file(path: Path, rows: pa.Table, metadata: Mapping[str, str]) -> None:
         stream.write(sealed)
 
 
-def read_file(path: Path) -> tuple[pa.Table, dict[str, str]]:
+def read_file(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.Table, dict[str, str]]:
     """The rows, as :data:`ENCODED`, and the metadata of one file.
+
+    Args:
+        path: the file.
+        columns: those that are wanted; None = all.
 
     Raises:
         TableError: if the file is missing, damaged in any byte, or of another row format.
     """
     with _opened(path) as file:
         metadata = _checked(path, file)
-        table: pa.Table = file.read(use_threads=False)  # many files are read at once, a thread for each
+        table: pa.Table = file.read(columns, use_threads=False)  # many files are read at once, a thread for each
     return table.replace_schema_metadata(None), metadata
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,9 +40,14 @@ class Reading:
     problems: list[str]
 
 
-def read_run(run_path: Path) -> Reading:
-    """The rows of a run that count; what is damaged is named, never used."""
-    settled = _settled(run_path)
+def read_run(run_path: Path, columns: Sequence[str] | None = None) -> Reading:
+    """The rows of a run that count; what is damaged is named, never used.
+
+    Args:
+        run_path: the run.
+        columns: those that are wanted, None = all; rows that have to be brought together first have all of them.
+    """
+    settled = _settled(run_path, columns)
     if settled is not None:
         return settled
     assembly = assemble(run_path)
@@ -81,10 +86,10 @@ def folder_state(run_path: Path) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def _settled(run_path: Path) -> Reading | None:
+def _settled(run_path: Path, columns: Sequence[str] | None) -> Reading | None:
     """The table alone, where it was made of exactly this folder."""
     try:
-        rows, metadata = read_file(table_path(run_path))
+        rows, metadata = read_file(table_path(run_path), columns)
         if metadata.get(STATE) != folder_state(run_path):
             return None
         specs = {measurement: (age, spec) for measurement, (age, spec) in json.loads(metadata[NEWEST]).items()}

@@ -1,0 +1,74 @@
+"""What the dashboard draws without plotly's checks is what plotly makes of the same calls with them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from plotly.utils import PlotlyJSONEncoder
+
+from workbench.dashboard.answers import Answers
+from workbench.dashboard.cursor import default_cursor
+from workbench.dashboard.drawing import At, Panel, Source
+from workbench.dashboard.registry import pages
+from workbench.figures.draft import Draft, drafts
+from workbench.figures.errors import NotMeasured
+
+PANELS = [one for page in pages() for one in getattr(page, "panels", ()) if isinstance(one, Panel)]
+
+
+def sent(figure: Any) -> Any:
+    """A figure as the browser gets it, its arrays as lists."""
+
+    def plain(one: Any) -> Any:
+        if isinstance(one, dict) and "bdata" in one:
+            values = np.frombuffer(base64.b64decode(one["bdata"]), dtype=one["dtype"])
+            shape = [int(side) for side in one.get("shape", str(len(values))).split(",")]
+            return plain(values.reshape(shape).tolist())
+        if isinstance(one, dict):
+            return {name: plain(value) for name, value in one.items() if value is not None}
+        if isinstance(one, list):
+            return [plain(value) for value in one]
+        return None if one != one else one
+
+    return plain(json.loads(json.dumps(figure.to_plotly_json(), cls=PlotlyJSONEncoder)))
+
+
+def as_notebooks_read(source: Source) -> Source:
+    """The rows in pandas' frame, texts as texts."""
+    return source._replace(frame=source.frame.to_pandas() if hasattr(source.frame, "to_pandas") else source.frame)
+
+
+@pytest.mark.parametrize("panel", PANELS, ids=lambda one: one.id)
+def test_a_panel_is_drawn_the_same_with_and_without_checks(
+    answers: Answers, panel: Panel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = answers.store.runs()
+    run = runs["majority-nope-s0"]
+    extras = {"quantity": "circuits.hardmax|argmax_mass", "run2": "flip_flop-rotary-s0"}
+    at = At(run, replace(default_cursor(run), step=1500), runs["flip_flop-rotary-s0"], answers.store, extras)
+    try:
+        with drafts():
+            light = sent(panel.draw(at, "dark", 12))
+    except NotMeasured as missing:
+        light = missing.message
+    own = Panel.sources
+    monkeypatch.setattr(Panel, "sources", lambda one, at: tuple(as_notebooks_read(part) for part in own(one, at)))
+    try:
+        checked = sent(panel.draw(at, "dark", 12))
+    except NotMeasured as missing:
+        checked = missing.message
+    assert light == checked
+
+
+def test_drafts_end_with_their_block() -> None:
+    from workbench.figures.template import blank
+
+    parts: dict[str, Any] = {"column": "step", "xaxis": {}, "yaxis": {}, "meta": {}, "uirevision": ""}
+    with drafts():
+        assert isinstance(blank("light", 11, **parts), Draft)
+    assert not isinstance(blank("light", 11, **parts), Draft)
