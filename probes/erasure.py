@@ -144,7 +144,7 @@ class Erasure(StreamMeasurement):
 
     def finish(self, study: Study) -> list[Row]:
         """Accuracies of all edits of one checkpoint."""
-        fit = halves(self._drawn, study.rng(self.name, "split"))
+        fit = halves(self.drawn, study.rng(self.name, "split"))
         wanted = [study.task.next_length(study.grid.trained * factor) for factor in self.factors]
         return [made for n in wanted if n in self.rows for made in self._length(study, n, fit)]
 
