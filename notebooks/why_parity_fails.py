@@ -91,7 +91,8 @@ hardmax.figure("effective_support")
 
 # %%
 within = interchange_statistics(model, task, trained=n // 2, lengths=[n // 2, n], suffix=n // 4, factors=[2])
-exchanged = interchange_statistics(model, task, trained=n, lengths=[n, 2 * n, 4 * n], suffix=n // 4, factors=[2, 4])
+longer = [length for length in lengths if length >= n]
+exchanged = interchange_statistics(model, task, trained=n, lengths=longer, suffix=n // 4, factors=[2, 4])
 rows = pd.concat([within.frame(), exchanged.frame()])
 rows = rows[rows["quantity"].isin(["prefix_exchange_agreement", "kv_splice_agreement"]) & rows["layer"].isna()]
 rows[["quantity", "length", "mode", "control", "value", "low", "high", "n"]]
