@@ -72,12 +72,14 @@
   };
 
   /* On narrow screens the columns that say when and how long give way. */
-  const LESS = ["since", "steps"], NARROW = 1390;
+  const LESS = ["since", "steps"], NARROW = 1390, LEAST = ["model", "expects"], TABLET = 1000;
   async function fit() {
     const grids = window.dash_ag_grid;
     if (!grids || !document.getElementById("grid")) return;
     const api = await grids.getApiAsync("grid");
-    if (!api.isDestroyed()) api.setColumnsVisible(LESS, window.innerWidth > NARROW);
+    if (api.isDestroyed()) return;
+    api.setColumnsVisible(LESS, window.innerWidth > NARROW);
+    api.setColumnsVisible(LEAST, window.innerWidth > TABLET);
   }
   window.addEventListener("resize", fit);
   window.dash_clientside.lens.fitted = function () { fit(); };

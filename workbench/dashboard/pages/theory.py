@@ -125,7 +125,7 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
     for note in said["notes"]:
         recalled = "; recalled, not checked" if note["recalled"] else ""
         facts.append(("Beside", f"{note['text']} ({note['source']}{recalled})"))
-    lead = [html.Strong(words.SAYS[said["verdict"]]), f": {said['verdict']}, positions {said['positions']}."]
+    lead = [html.Strong(words.SAYS[said["verdict"]]), f" ({said['verdict']}; positions: {said['positions']})."]
     return [
         html.H2("Prediction"),
         html.P(lead, className="verdict-says"),
