@@ -14,10 +14,10 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app test test-unit test-all check bench campaign gallery browser upstream pictures probe-figures clean
+.PHONY: help setup demo app test test-unit test-all check bench campaign gallery browser upstream pictures probe-figures other-machines clean
 
 help: ## what there is
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 setup: $(ALL) ## the environment, with every extra
 
@@ -91,6 +91,10 @@ $(UPSTREAM): | $(CORE)
 probe-figures: setup browser ## the runs, measurements and figures of docs/probes.md
 	$(BIN)/lengthlens sweep sweeps/probes.yaml
 	$(BIN)/python docs/probe_figures.py checkpoints/probes docs/pictures
+
+other-machines: setup ## the runs, measurements and tables of docs/other_machines.md
+	$(BIN)/lengthlens sweep sweeps/other_machines.yaml
+	$(BIN)/python docs/other_machines_table.py checkpoints/other_machines docs/other_machines.md
 
 pictures: setup browser ## the pictures of every page, from the gallery
 	$(BIN)/python -m workbench.dashboard.pictures checkpoints/gallery docs/pictures --run flip_flop_rotary_s0

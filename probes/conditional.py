@@ -9,13 +9,16 @@ with s and i as indicators (a real summary as it is), x the residual stream, and
 not fitted on: each half of them is predicted from the other. A count that was never normalised tells both, and
 these say which of the two is there for its own sake. What is conditioned on is partialled out of x and of the
 target (Frisch and Waugh 1933) and bears no ridge penalty, or what a penalty leaves of it would be put down to x.
+Controls are shuffled labels, the untrained model, the query's token and the last 8; of the summary also hashed labels.
+Position alone says everything of position and, beyond itself, nothing of the summary.
 """
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -27,12 +30,16 @@ from probes.decode import Rng
 from probes.linear import ridge
 from probes.metrics import Estimate, Resamples, estimates
 from probes.rows import ProbeError, Rows, folds, gather, halves, layer_of
-from probes.stream import TARGET, StreamMeasurement, summary_labels
+from probes.stream import POSITION, TARGET, StreamMeasurement, summary_labels
 from workbench.measure.measurement import Quantity, Study
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
 
-POSITION = "log_i"
+#: Per quantity, its own labels and the label controls.
+KINDS = {
+    "position_given_summary": ("", controls.SHUFFLED),
+    "summary_given_position": ("", controls.SHUFFLED, controls.HASHED),
+}
 FEWEST = 8
 """Fewest sequences in a half, and rows of a position in a half."""
 
@@ -112,6 +119,7 @@ class Conditional(StreamMeasurement):
     """
 
     name = "probes.conditional"
+    version = 2
     title = "Position and summary, each given the other"
     about = ("summary", "position")
     quantities = (
@@ -167,19 +175,16 @@ class Conditional(StreamMeasurement):
     def finish(self, study: Study) -> list[Row]:
         """Both quantities at all layers and lengths, with their controls."""
 
-        def rng(*parts: object) -> Any:
-            return study.rng(self.name, *parts)
-
+        rng = partial(study.rng, self.name)
         fit = halves(self._drawn, rng("split"))
-        key = (self.name, json.dumps(self.settings, sort_keys=True), tuple(sorted(self.rows)))
-        fixed = study.memo(key, lambda: self._fixed(study, fit, rng))
+        fixed = self.memo(study, lambda: self._fixed(study, fit, rng))
         made = []
         for length, rows in sorted(self.rows.items()):
             for quantity, problem in self._problems(rows, fit).items():
                 if problem:
                     made += [self._row(quantity, length, site, "", problem) for site in self.read]
                     continue
-                found = self._read(quantity, rows.x, rows, fit, rng, ("", controls.SHUFFLED)) | fixed[length, quantity]
+                found = self._read(quantity, rows.x, rows, fit, rng, KINDS[quantity]) | fixed[length, quantity]
                 for control, estimated in found.items():
                     for i, site in enumerate(self.read):
                         at = estimated[i % len(estimated)]
@@ -214,14 +219,18 @@ class Conditional(StreamMeasurement):
         rng: Rng,
         kinds: Sequence[str],
     ) -> dict[str, list[Estimate]]:
-        """Estimates per site of the quantity and, of ``kinds``, of shuffled labels."""
+        """Estimates per site of the quantity ("") and of the label controls among ``kinds``."""
         place, summary = rows.labels[POSITION], rows.labels[TARGET]
         if quantity == "position_given_summary":
             target, given = place.double().log()[:, None], indicators(summary)
         else:
             target, given = indicators(summary), indicators(place)
-        shuffled = controls.shuffled(target, rng("shuffle", quantity, len(rows)))
-        targets = [{"": target}.get(kind, shuffled) for kind in kinds]
+        labels = {
+            "": lambda: target,
+            controls.SHUFFLED: lambda: controls.shuffled(target, rng("shuffle", quantity, len(rows))),
+            controls.HASHED: lambda: indicators(controls.hashed(summary, rows.tokens)),
+        }
+        targets = [labels[kind]() for kind in kinds]
         resamples = Resamples.of(rows.sequence, rng("bootstrap", quantity), self.resamples)
         found = crossed(x, targets, given, rows, fit)
         return {kind: estimates(errors.shares(resamples)) for kind, errors in zip(kinds, found, strict=True)}
@@ -229,11 +238,11 @@ class Conditional(StreamMeasurement):
     def _fixed(
         self, study: Study, fit: Bool[Tensor, "sequence"], rng: Rng
     ) -> dict[tuple[int, str], dict[str, list[Estimate]]]:
-        """What does not depend on the checkpoint: the query's token alone, and the untrained model."""
+        """What does not depend on the checkpoint: the last tokens alone, and the untrained model."""
         untrained = self.untrained_rows(study)
         made: dict[tuple[int, str], dict[str, list[Estimate]]] = {}
         for length, rows in self.rows.items():
-            features = {controls.TOKEN: controls.inputs(rows.tokens, controls.TOKEN)}
+            features = {name: controls.inputs(rows.tokens, name) for name in (controls.TOKEN, controls.TOKENS)}
             if untrained is not None:
                 features[controls.UNTRAINED] = untrained[length].x
             for quantity, problem in self._problems(rows, fit).items():
@@ -255,6 +264,8 @@ class Conditional(StreamMeasurement):
         fields |= {"target": target, "mode": "refit", "control": control}
         if isinstance(at, str):
             return row(**fields, status="undefined", note=at)
+        if not math.isfinite(at.value):
+            return row(**fields, status="undefined", note="the labels do not vary beyond what they are conditioned on")
         return row(**fields, value=at.value, low=at.low, high=at.high, n=n)
 
 

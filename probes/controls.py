@@ -8,13 +8,16 @@ the label and change what is read: an untrained model, the query token, the last
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 import torch
 from jaxtyping import Float, Int, Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 
-from probes.rows import WINDOW
+from probes.rows import WINDOW, Rows
 
 SHUFFLED = "shuffled_labels"
 HASHED = "hashed_labels"
@@ -29,11 +32,23 @@ def shuffled(y: Shaped[Tensor, "row *s"], rng: np.random.Generator) -> Shaped[Te
     return y[torch.from_numpy(rng.permutation(len(y)))]
 
 
+def relabelled(rows: Rows, target: str, control: str, rng: np.random.Generator) -> Rows:
+    """The same rows with the labels of a label control in place of the target's; "" = the target's own."""
+    y = rows.labels[target]
+    if control == SHUFFLED:
+        y = shuffled(y, rng)
+    elif control == HASHED:
+        y = hashed(y, rows.tokens)
+    return replace(rows, labels={**rows.labels, target: y})
+
+
 def hashed(y: Shaped[Tensor, "row *s"], tokens: Int[Tensor, "row window"]) -> Shaped[Tensor, "row *s"]:
     """A fixed random function of the last tokens, with (nearly) the distribution of ``y``.
 
     Equal windows get equal labels, at every length, of every checkpoint and run.
     """
+    if not len(y):
+        return y
     rank = (_uniform(tokens) * len(y)).astype(np.int64)
     # Sorted, so that it hangs on no order of the rows which of two windows gets which label.
     order = np.lexsort(y.reshape(len(y), -1).numpy().T[::-1])
@@ -49,6 +64,12 @@ def _uniform(tokens: Int[Tensor, "row window"]) -> NDArray[np.float64]:
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         state = z ^ (z >> np.uint64(31))
     return (state >> np.uint64(11)).astype(np.float64) / 2.0**53
+
+
+def inputs_by_length(tokens: Mapping[int, Int[Tensor, "_ window"]], control: str) -> dict[int, Tensor]:
+    """What a control that sees no model reads at several lengths, ``[row, feature]``: the same features at each."""
+    read = inputs(torch.cat(list(tokens.values())), control)[0]
+    return dict(zip(tokens, read.split([len(t) for t in tokens.values()]), strict=True))
 
 
 def inputs(tokens: Int[Tensor, "row window"], control: str) -> Float[Tensor, "one row feature"]:

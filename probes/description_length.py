@@ -1,98 +1,28 @@
 """How many bits does it take to send the summaries, to somebody who has the activations?
 
-Online code (Voita and Titov 2020, 2003.12298, equation 3): the classes of the first t_1 sequences are sent as
-they are, at log2 C bits each; a probe is fitted on them, and the next block is sent in the code that it gives; and
-so on with blocks of twice the size:
-
-    L = t_1 log2 C + sum_i -log2 p_i(y_(t_i + 1), .., y_(t_(i+1)) | x)
-
-A probe that can be fitted on few sequences gives a short code: unlike accuracy, L tells a summary that lies
-open from one that much data can dig out. Compression is n log2 C / L: 1 for nothing, and below 1 where
-probes are confident of noise.
+The online code of :mod:`probes.online_code`: what few sequences teach a probe makes the code of all the later ones
+short, so that, unlike accuracy, it tells a summary that lies open from one that much data can dig out.
+Compression is how many times shorter it is than a code that knows nothing of the activations: 1 for nothing, and
+below 1 where probes are confident of noise.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import torch
-from jaxtyping import Float, Int
-from numpy.typing import NDArray
 from torch import Tensor
 
 from probes import controls
 from probes.decode import Target
-from probes.logistic import logistic
 from probes.metrics import Estimate, Resamples, balanced_accuracy, estimates
+from probes.online_code import Code, class_code, number_codes
 from probes.rows import ProbeError, Rows, layer_of
-from probes.stream import TARGET, StreamMeasurement, summary_rows
+from probes.stream import TARGET, StreamMeasurement
 from workbench.measure.intervals import interval
 from workbench.measure.measurement import Quantity, Study
 from workbench.table.schema import Row, row
-from workbench.tasks.base import Batch
-
-#: Ends of the blocks, as shares of the sequences.
-ENDS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1)
-FEWEST = 64
-"""Fewest sequences: the first block must hold a few."""
-
-
-@dataclass(frozen=True)
-class Code:
-    """The online code of one labelling of the rows, in the order they are in.
-
-    Attributes:
-        bits: of each row.
-        block: which block each row is in; the first is sent as it is.
-        predicted: what the last probe answers on the last block.
-        classes: number of classes.
-    """
-
-    bits: Float[np.ndarray, "row"]
-    block: Int[np.ndarray, "row"]
-    predicted: Int[np.ndarray, "last"]
-    classes: int
-
-    def length(self) -> float:
-        """Bits altogether."""
-        return float(self.bits.sum())
-
-    def lengths(self, rng: np.random.Generator, resamples: int) -> NDArray[np.float64]:
-        """Bits altogether with the rows of each block resampled: given the probes, how far the sum may fall."""
-        total = np.zeros(resamples)
-        for b in range(int(self.block.max()) + 1):
-            own = self.bits[self.block == b]
-            total += rng.multinomial(len(own), np.full(len(own), 1 / len(own)), resamples) @ own
-        return total
-
-
-def online_code(x: Float[Tensor, "row d"], y: Int[Tensor, "row"], classes: int) -> Code:
-    """Code the labels block by block.
-
-    Args:
-        x: activations, one row per sequence, in random order.
-        y: classes, 0 to classes - 1.
-        classes: number of classes.
-
-    Raises:
-        ProbeError: for too few rows, activations that are not finite, or a probe that did not converge.
-    """
-    if len(y) < FEWEST:
-        raise ProbeError(f"{len(y)} sequences with a supervised query; at least {FEWEST} are needed")
-    ends = [round(len(y) * share) for share in ENDS]
-    bits, block = np.full(len(y), np.log2(classes)), np.zeros(len(y), dtype=np.int64)
-    predicted = np.zeros(0, dtype=np.int64)
-    for i, (start, end) in enumerate(pairwise(ends), start=1):
-        log2 = logistic(x[:start], y[:start], classes).log2_probabilities(x[start:end])
-        bits[start:end] = -np.take_along_axis(log2, y[start:end].numpy()[:, None], 1)[:, 0]
-        block[start:end] = i
-        predicted = log2.argmax(1)
-    return Code(bits, block, predicted, classes)
 
 
 class DescriptionLength(StreamMeasurement):
@@ -109,20 +39,25 @@ class DescriptionLength(StreamMeasurement):
     """
 
     name = "probes.description_length"
+    version = 2
     title = "Description length of the summary"
     quantities = (
         Quantity(
             "description_length",
             "bits per sequence of the online code of the output summary given the residual stream: blocks that end at "
             "1/16, 1/8, 1/4, 1/2 and all of the sequences, each sent in the code of a logistic regression fitted on "
-            "those before. Interval: rows resampled inside blocks, the probes as they are",
+            "those before; of a ridge regression with normal errors where the summary is numbers, which are sent to "
+            "1/64 of their standard deviation. Interval: rows resampled inside blocks, the probes as they are. "
+            "Controls: shuffled labels, which save what knowing the frequency of each class saves, hashed labels and "
+            "the untrained model; at the last site also the last token and the last 8 alone",
             "bits",
             low=0.0,
             about="summary",
         ),
         Quantity(
             "compression",
-            "log2 of the number of classes / description_length: 1 where nothing can be read",
+            "bits of the plain code / description_length: 1 where nothing can be read. The plain code: log2 of the "
+            "number of classes, or the normal distribution with the summary's mean and deviation",
             "ratio",
             low=0.0,
             about="summary",
@@ -130,7 +65,7 @@ class DescriptionLength(StreamMeasurement):
         Quantity(
             "logistic_accuracy",
             "balanced accuracy, on the second half of the sequences, of a converged logistic regression fitted on the "
-            "first",
+            "first; not of summaries that are numbers",
             "balanced accuracy",
             low=0.0,
             high=1.0,
@@ -154,63 +89,80 @@ class DescriptionLength(StreamMeasurement):
     def settings(self) -> dict[str, Any]:
         return super().settings | {"factors": self.factors}
 
-    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
-        """The supervised queries of exactly that prefix length."""
-        return summary_rows(batch, length, cache, sites)
-
     def finish(self, study: Study) -> list[Row]:
         """Code lengths of all layers, beside those of shuffled and hashed labels and of the untrained model."""
         wanted = sorted({study.task.next_length(study.grid.trained * factor) for factor in self.factors})
         self.rows = {n: self.rows[n] for n in wanted if n in self.rows}
         if not self.rows:
             return []
-        key = (self.name, json.dumps(self.settings, sort_keys=True), tuple(self.rows))
-        untrained = study.memo(key, lambda: self.untrained_rows(study))
         target = Target.among(TARGET, self.rows)
-        return [made for n in self.rows for made in self._length(study, n, target, untrained)]
-
-    def _length(self, study: Study, length: int, target: Target, untrained: Mapping[int, Rows] | None) -> list[Row]:
-        rows = self.rows[length]
-        if not target.classes:
-            problem = "the summary is a number, and the code is one of classes"
-            return [self._lost(length, site, "", "not_applicable", problem) for site in self.read]
         if target.classes == 1:
-            return [self._lost(length, site, "", "undefined", "the summary has one class only") for site in self.read]
-        order = torch.from_numpy(study.rng(self.name, "order").permutation(self._drawn))[rows.sequence].argsort()
-        y = target.of(rows)[order]
-        labels = {
-            "": y,
-            controls.SHUFFLED: controls.shuffled(y, study.rng(self.name, "shuffle", length)),
-            controls.HASHED: controls.hashed(y, rows.tokens[order]),
-        }
-        made = []
-        for i, site in enumerate(self.read):
-            for control, given in labels.items():
-                made += self._code(study, length, site, control, rows.x[i][order], given, target.classes)
-            if untrained is not None:
-                x = untrained[length].x[i][order]
-                made += self._code(study, length, site, controls.UNTRAINED, x, y, target.classes)
-        return made
+            problem = "the summary has one class only"
+            return [self._lost(n, site, "", problem) for n in self.rows for site in self.read]
+        made: list[Row] = []
+        for n, rows in self.rows.items():
+            y, order = self._labels(study, n, target)
+            labels = {
+                "": y,
+                controls.SHUFFLED: controls.shuffled(y, study.rng(self.name, "shuffle", n)),
+                controls.HASHED: controls.hashed(y, rows.tokens[order]),
+            }
+            for site, x in zip(self.read, rows.x, strict=True):
+                made += self._coded(study, n, site, x[order], labels, target.classes)
+        return made + self.memo(study, lambda: list(self._fixed(study, target)))
 
-    def _code(
-        self, study: Study, length: int, site: str, control: str, x: Tensor, y: Tensor, classes: int
-    ) -> list[Row]:
+    def _labels(self, study: Study, length: int, target: Target) -> tuple[Tensor, Tensor]:
+        """The labels in the order they are sent in, and that order."""
+        rows = self.rows[length]
+        order = torch.from_numpy(study.rng(self.name, "order").permutation(self._drawn))[rows.sequence].argsort()
+        return target.of(rows)[order], order
+
+    def _fixed(self, study: Study, target: Target) -> Iterator[Row]:
+        """What does not depend on the checkpoint: codes given the untrained model, or the last tokens alone."""
+        untrained: Mapping[int, Rows] = self.untrained_rows(study) or {}
+        for n, rows in self.rows.items():
+            y, order = self._labels(study, n, target)
+            if n in untrained:
+                for site, x in zip(self.read, untrained[n].x, strict=True):
+                    yield from self._coded(study, n, site, x[order], {controls.UNTRAINED: y}, target.classes)
+            for control in (controls.TOKEN, controls.TOKENS):
+                (x,) = controls.inputs(rows.tokens[order], control)
+                yield from self._coded(study, n, self.read[-1], x, {control: y}, target.classes)
+
+    def _coded(
+        self, study: Study, length: int, site: str, x: Tensor, labels: Mapping[str, Tensor], classes: int
+    ) -> Iterator[Row]:
+        """Rows of each labelling, by control."""
+        if classes:
+            for control, y in labels.items():
+                try:
+                    yield from self._rows(study, length, site, control, class_code(x, y, classes), y, classes)
+                except ProbeError as error:
+                    yield self._lost(length, site, control, str(error))
+            return
+        able = {control: y for control, y in labels.items() if bool((y != y[:1]).any())}
+        yield from (self._lost(length, site, c, "the labels do not vary") for c in labels if c not in able)
         try:
-            code = online_code(x, y, classes)
+            found = number_codes(x, list(able.values()))
         except ProbeError as error:
-            return [self._lost(length, site, control, "undefined", str(error))]
+            yield from (self._lost(length, site, control, str(error)) for control in able)
+            return
+        for (control, y), one in zip(able.items(), found, strict=True):
+            yield from self._rows(study, length, site, control, one, y, classes)
+
+    def _rows(
+        self, study: Study, length: int, site: str, control: str, code: Code, y: Tensor, classes: int
+    ) -> Iterator[Row]:
         n, rng = len(y), study.rng(self.name, "bootstrap", length)
-        drawn = code.lengths(rng, self.resamples)
-        low, high = (float(end) for end in interval(drawn))
-        whole, plain = code.length(), n * float(np.log2(classes))
-        held = y[n - len(code.predicted) :]
-        resamples = Resamples.of(torch.arange(len(held)), rng, self.resamples)
-        (right,) = estimates(balanced_accuracy(torch.from_numpy(code.predicted)[None], held, classes, resamples))
-        return [
-            self._row("description_length", length, site, control, Estimate(whole / n, low / n, high / n), n),
-            self._row("compression", length, site, control, Estimate(plain / whole, plain / high, plain / low), n),
-            self._row("logistic_accuracy", length, site, control, right, len(held)),
-        ]
+        ends = [[float(end) for end in interval(drawn)] for drawn in code.resampled(rng, self.resamples)]
+        low, high = (end / n for end in ends[0])
+        yield self._row("description_length", length, site, control, Estimate(code.length() / n, low, high), n)
+        yield self._row("compression", length, site, control, Estimate(code.compression(), *ends[1]), n)
+        if classes:
+            held = y[n - len(code.predicted) :]
+            resamples = Resamples.of(torch.arange(len(held)), rng, self.resamples)
+            (right,) = estimates(balanced_accuracy(torch.from_numpy(code.predicted)[None], held, classes, resamples))
+            yield self._row("logistic_accuracy", length, site, control, right, len(held))
 
     def _fields(self, length: int, site: str, control: str) -> Row:
         place = {"law": self.law, "length": length, "site": site, "layer": layer_of(site)}
@@ -220,9 +172,9 @@ class DescriptionLength(StreamMeasurement):
         fields = self._fields(length, site, control)
         return row(**fields, quantity=quantity, value=at.value, low=at.low, high=at.high, n=n)
 
-    def _lost(self, length: int, site: str, control: str, status: str, problem: str) -> Row:
+    def _lost(self, length: int, site: str, control: str, problem: str) -> Row:
         fields = self._fields(length, site, control)
-        return row(**fields, quantity="description_length", status=status, note=problem)
+        return row(**fields, quantity="description_length", status="undefined", note=problem)
 
 
 MEASUREMENT = DescriptionLength

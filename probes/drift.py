@@ -7,30 +7,36 @@ The code at one length and step is the matrix c of class means, less their mean.
 every inner product being taken between disjoint halves of the sequences: sampling noise then lowers no
 cosine, and equal codes have cosine 1 at any number of sequences. Scale and offset of a code do not matter
 here; ``length_coupling`` is where they do.
+
+A code need not be learned to stay: what merely copies the last token has cosine 1 at all lengths, and so has the
+share of ones that an untrained model writes. Both stand beside the cosines after the last block, with those of
+shuffled and of hashed labels. Over steps the untrained control is the cosine with step 0 itself. A code of
+position alone has no class means that differ, and so no cosine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from probes import controls
 from probes.codes import Draws, Labelling, NoCode, centred, codes, inner
-from probes.length_coupling import NOISE, STILL
-from probes.rows import Rows, halves, layer_of
-from probes.stream import TARGET, StreamMeasurement, summary_rows
+from probes.coupling import NOISE, STILL, Codes
+from probes.rows import halves, layer_of
+from probes.stream import TARGET, StreamMeasurement
 from workbench.measure.intervals import interval
 from workbench.measure.measurement import Quantity, Study
 from workbench.runs.folder import RunError
 from workbench.table.schema import Row, row
-from workbench.tasks.base import Batch
 
 SETTLED = 0.9
 """Cosine from which on two codes count as the same."""
@@ -88,8 +94,15 @@ def settled(steps: Sequence[int], found: Sequence[Cosine], here: int) -> int:
     return first
 
 
+def beyond(trained: int, found: Codes) -> list[tuple[int, int]]:
+    """The pairs of N and each longer length that has a code."""
+    return [(trained, n) for n in sorted(found.draws) if n > trained] if trained in found.draws else []
+
+
 class Drift(StreamMeasurement):
     """Cosines of summary codes between all pairs of lengths, and between this checkpoint and all earlier ones at N.
+
+    The embedding and the stream after each block are read.
 
     Args:
         law: the evaluation law.
@@ -98,13 +111,17 @@ class Drift(StreamMeasurement):
     """
 
     name = "probes.drift"
+    version = 3
+    mids = False
     title = "Drift of the code"
     quantities = (
         Quantity(
             "drift",
             "cosine between the class means of the output summary (less their mean) at this length and checkpoint "
             "and at another: mode length, target the longer length; mode step, at N, target the earlier step. Squared "
-            "norms are products of disjoint halves of the sequences, so that noise does not lower it",
+            "norms are products of disjoint halves of the sequences, so that noise does not lower it. Controls between "
+            "N and longer lengths, at the last site: shuffled and hashed labels, the untrained model, codes of the "
+            "last token and of the last 8 alone; over steps, the cosine with step 0",
             "cosine",
             low=-1.0,
             high=1.0,
@@ -120,38 +137,73 @@ class Drift(StreamMeasurement):
         ),
     )
 
-    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
-        """The supervised queries of exactly that prefix length."""
-        return summary_rows(batch, length, cache, sites)
-
     def finish(self, study: Study) -> list[Row]:
-        """Cosines over lengths, then over steps."""
+        """Cosines over lengths, their controls, then cosines over steps."""
         fit = halves(self._drawn, study.rng(self.name, "split"))
         lengths = sorted(self.rows)
         try:
-            labelling = Labelling.of(self.rows, study.grid.inside, fit)
+            found = self._codes(study, fit, "")
         except NoCode as error:
             lost = [self._lost(LENGTH, n, str(m), str(error)) for n, m in combinations(lengths, 2)]
             return lost + self._unsettled(study, str(error))
-        draws, made, problems = dict[int, Draws](), list[Row](), dict[int, str]()
-        for n in lengths:
-            try:
-                draws[n] = Draws.of(self.rows[n], labelling, fit, study.rng(self.name, n), self.resamples)
-            except NoCode as error:
-                problems[n] = str(error)
+        made = list[Row]()
         for n, m in combinations(lengths, 2):
-            lacking = [f"at length {k}: {problems[k]}" for k in (n, m) if k in problems]
+            lacking = [f"at length {k}: {found.problems[k]}" for k in (n, m) if k in found.problems]
             made += [self._lost(LENGTH, n, str(m), lacking[0])] if lacking else []
-        pairs = list(combinations(draws, 2))
+        pairs = list(combinations(sorted(found.draws), 2))
         for i, site in enumerate(self.read):
-            xs = {n: self.rows[n].x[i] for n in draws}
-            note = self._note(labelling, draws, xs)
-            for (n, m), found in zip(pairs, cosines(xs, draws, pairs) if pairs else [], strict=True):
-                made.append(self._row(LENGTH, site, n, str(m), found, min(len(self.rows[n]), len(self.rows[m])), note))
+            made += self._between(site, {n: self.rows[n].x[i] for n in found.draws}, found, pairs)
+        made += self._controls(study, fit, found)
         trained = study.grid.trained
-        if trained not in draws:
-            return made + self._unsettled(study, problems.get(trained, f"length {trained} was not measured"))
-        return made + self._over_steps(study, labelling, draws[trained])
+        if trained not in found.draws:
+            return made + self._unsettled(study, found.problems.get(trained, f"length {trained} was not measured"))
+        return made + self._over_steps(study, found.labelling, found.draws[trained])
+
+    def _codes(self, study: Study, fit: Bool[Tensor, "sequence"], control: str) -> Codes:
+        """The codes of the labels, or of a label control.
+
+        Raises:
+            NoCode: where there are none.
+        """
+        rng = partial(study.rng, self.name)
+        rows = {n: controls.relabelled(r, TARGET, control, rng("shuffle", n)) for n, r in self.rows.items()}
+        return Codes(rows, study.grid.inside, fit, rng, self.resamples)
+
+    def _between(
+        self, site: str, xs: Mapping[int, Tensor], found: Codes, pairs: Sequence[tuple[int, int]], control: str = ""
+    ) -> list[Row]:
+        """Cosines of pairs of lengths at one site."""
+        if not pairs:
+            return []
+        note, made = self._note(found.labelling, found.draws, xs), []
+        for (n, m), cosine in zip(pairs, cosines(xs, found.draws, pairs), strict=True):
+            made.append(self._row(LENGTH, site, n, str(m), cosine, min(len(xs[n]), len(xs[m])), note, control))
+        return made
+
+    def _controls(self, study: Study, fit: Bool[Tensor, "sequence"], found: Codes) -> list[Row]:
+        """Cosines between N and longer lengths, at the last site, that owe nothing to what was learned."""
+        site, trained = self.read[-1], study.grid.trained
+        own = {n: rows.x[-1] for n, rows in self.rows.items()}
+        made = list[Row]()
+        for control in (controls.SHUFFLED, controls.HASHED):
+            try:
+                codes_of = self._codes(study, fit, control)
+            except NoCode as error:
+                made += [self._lost(LENGTH, n, str(m), str(error), control) for n, m in beyond(trained, found)]
+                continue
+            xs = {n: own[n] for n in codes_of.draws}
+            made += self._between(site, xs, codes_of, beyond(trained, codes_of), control)
+
+        def fixed() -> list[Row]:
+            passes = self.untrained_passes(study, [site])
+            features = {n: self.reduce(study.batch(self.law, n), n, cache, [site]).x[0] for n, cache in passes}
+            read = {controls.UNTRAINED: features} if features else {}
+            tokens = {n: rows.tokens for n, rows in self.rows.items()}
+            read |= {c: controls.inputs_by_length(tokens, c) for c in (controls.TOKEN, controls.TOKENS)}
+            pairs = beyond(trained, found)
+            return [r for c, xs in read.items() for r in self._between(site, xs, found, pairs, c)]
+
+        return made + self.memo(study, fixed)
 
     def _over_steps(self, study: Study, labelling: Labelling, draws: Draws) -> list[Row]:
         """This checkpoint's code at N beside those of all earlier ones: the same strings, in the same halves."""
@@ -218,14 +270,17 @@ class Drift(StreamMeasurement):
     def _place(self, site: str, length: int) -> Row:
         return {"law": self.law, "length": length, "site": site, "layer": layer_of(site)}
 
-    def _row(self, mode: str, site: str, length: int, target: str, found: Cosine, n: int, note: str) -> Row:
-        fields = self._place(site, length) | {"quantity": "drift", "mode": mode, "target": target}
+    def _row(
+        self, mode: str, site: str, length: int, target: str, found: Cosine, n: int, note: str, control: str = ""
+    ) -> Row:
+        fields = self._place(site, length) | {"quantity": "drift", "mode": mode, "target": target, "control": control}
         if found.problem:
             return row(**fields, status="undefined", note=found.problem)
         return row(**fields, value=found.value, low=found.low, high=found.high, n=n, note=note)
 
-    def _lost(self, mode: str, length: int, target: str, problem: str) -> Row:
+    def _lost(self, mode: str, length: int, target: str, problem: str, control: str = "") -> Row:
         fields = {"law": self.law, "length": length, "quantity": "drift", "mode": mode, "target": target}
+        fields |= {"control": control}
         return row(**fields, status="undefined", note=problem)
 
 

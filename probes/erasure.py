@@ -5,6 +5,12 @@ refit) or of the lengths inside training (transfer). *Position* is the same for 
 is erased at every token, by an eraser fitted at tokens drawn from the whole prefix; the concept is which of 8
 bins log i falls in, less what the summary at that token predicts of it, for otherwise erasing position would
 erase part of a count. Erasers are fitted on one half of the sequences, accuracies taken on the other.
+
+Beside each erasure stands a random one of equal rank and variance; an eraser of shuffled labels would be just that, for
+on whitened activations they covary with a random direction. Beside the summary's stand those of the query's token,
+with which it may only go along, and of hashed labels: as many classes that depend on the last tokens and are of no
+use. The last 8 tokens together would take out most of the stream, position is one value at the query, and an
+untrained model has no accuracy to lose: these are no controls here.
 """
 
 from __future__ import annotations
@@ -12,29 +18,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
+from probes import controls
 from probes.decode import REFIT, TRANSFER
 from probes.leace import Eraser, Whitened, residual
-from probes.rows import MID, ProbeError, Rows, gather, halves, join, layer_of
-from probes.stream import TARGET, StreamMeasurement, summary_labels, summary_rows
+from probes.rows import ProbeError, Rows, gather, halves, join, layer_of
+from probes.stream import POSITION, TARGET, StreamMeasurement, summary_labels
 from workbench.measure.intervals import bootstrap_mean, clopper_pearson
 from workbench.measure.measurement import Quantity, Study
-from workbench.measure.study import edited_logits
+from workbench.measure.study import forward
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
 
-if TYPE_CHECKING:
-    from workbench.models.config import Architecture
-
-POSITION = "log_i"
 BINS = 8
 CONTROL = "random_of_equal_rank"
+CONCEPTS = (controls.TOKEN, controls.HASHED)
+"""What is erased in the summary's place to see what its erasure alone does."""
 FEWEST = 16
 """Fewest sequences that an eraser is fitted or an accuracy taken on."""
 
@@ -65,16 +70,18 @@ class Erasure(StreamMeasurement):
     """
 
     name = "probes.erasure"
+    version = 2
     title = "Erasure of summary and position"
     about = ("summary", "position")
     sequences = 256
+    mids = False
     quantities = (
         Quantity(
             "erased_accuracy",
             "accuracy at the query of exact prefix length n while LEACE erases the target from the residual stream: "
             "the output summary at the query, or position (8 bins of log i, less what the summary predicts) at every "
-            "token. Control: as many random functionals of the whitened activations, each of "
-            "variance 1 there, as the target's are",
+            "token. Controls: as many random functionals of the whitened activations, each of "
+            "variance 1 there, as the target's are; for the summary also the query's token, and hashed labels",
             "share",
             low=0.0,
             high=1.0,
@@ -122,18 +129,9 @@ class Erasure(StreamMeasurement):
     def settings(self) -> dict[str, Any]:
         return super().settings | {"factors": self.factors, "positions": self.positions}
 
-    def hooks(self, cfg: Architecture) -> list[str]:
-        """The embedding and the residual stream after each block."""
-        return [name for name in super().hooks(cfg) if not name.endswith(MID)]
-
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        held = {name: x for name, x in cache.items() if not name.endswith(MID)}
-        super().observe(law, length, batch, held)
-        self.tokens[length] = self._draw(batch, length, held)
-
-    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
-        """The supervised queries of exactly that prefix length."""
-        return summary_rows(batch, length, cache, sites)
+        super().observe(law, length, batch, cache)
+        self.tokens[length] = self._draw(batch, length, cache)
 
     def _draw(self, batch: Batch, length: int, cache: Mapping[str, Tensor]) -> Rows:
         """Some tokens of every sequence, anywhere in the prefix, with their position and summary."""
@@ -157,7 +155,7 @@ class Erasure(StreamMeasurement):
         if len(chosen) < FEWEST:
             yield self._undefined(length, {}, f"{len(chosen)} sequences to test on; at least {FEWEST} are needed")
             return
-        tested = _sequences(batch, chosen)
+        tested = batch.take(chosen)
         intact = self._right(study, tested, length, [])
         for i, site in enumerate(self.read):
             place = {"site": site, "layer": layer_of(site)}
@@ -168,6 +166,13 @@ class Erasure(StreamMeasurement):
                         arms += self._arms(study, i, target, mode, length, fit)
                     except ValueError as error:
                         yield self._undefined(length, {**place, "target": target, "mode": mode}, str(error))
+                if target == TARGET:
+                    for control in CONCEPTS:
+                        try:
+                            arms.append(self._control(study, i, control, length, fit))
+                        except ValueError as error:
+                            fields = {**place, "target": target, "mode": REFIT, "control": control}
+                            yield self._undefined(length, fields, str(error))
                 right = [self._right(study, tested, length, [(site, _edit(arm, tested, length))]) for arm in arms]
                 yield from self._report(study, length, place, arms, right, intact)
 
@@ -183,9 +188,7 @@ class Erasure(StreamMeasurement):
         lengths = [length] if mode == REFIT else [n for n in study.grid.inside if n in source]
         if not lengths:
             raise ValueError("none of the lengths inside training was measured")
-        rows = join([source[n].take(fit[source[n].sequence]) for n in lengths])
-        if len(rows.sequence.unique()) < FEWEST:
-            raise ValueError(f"fewer than {FEWEST} sequences to fit an eraser on")
+        rows = _fitted([source[n] for n in lengths], fit)
         # The same draws at every checkpoint.
         rng = study.rng(self.name, target, site, length, mode)
         white = Whitened.of(rows.x[site])
@@ -199,11 +202,22 @@ class Erasure(StreamMeasurement):
             made += [Arm(target, mode, "", True, eraser), Arm(target, mode, CONTROL, True, control)]
         return made
 
+    def _control(self, study: Study, site: int, control: str, length: int, fit: Bool[Tensor, "sequence"]) -> Arm:
+        """The erasure, in the summary's place, of something that it is not.
+
+        Raises:
+            ValueError: where no eraser can be fitted.
+        """
+        rows = _fitted([self.rows[length]], fit)
+        labels = rows.tokens[:, -1] if control == controls.TOKEN else controls.hashed(rows.labels[TARGET], rows.tokens)
+        rng = study.rng(self.name, control, site, length)
+        return Arm(TARGET, REFIT, control, False, Whitened.of(rows.x[site]).leace(_indicators(labels), rng))
+
     def _right(
         self, study: Study, batch: Batch, length: int, edits: list[tuple[str, Callable[..., Any]]]
     ) -> Bool[Tensor, " sequence"]:
         study.passes += 1
-        logits = edited_logits(study.model, batch, edits)
+        logits = forward(study.model, batch, [], edits)["logits"]
         return study.task.correct(logits, batch)[:, batch.index(length)].cpu()
 
     def _report(
@@ -227,7 +241,7 @@ class Erasure(StreamMeasurement):
             yield row(
                 **fields, quantity="kept_accuracy" if arm.kept else "erased_accuracy", value=share, low=low, high=high
             )
-            if not arm.kept:
+            if not arm.kept and arm.control not in CONCEPTS:
                 yield row(**fields, quantity="erasure_effect", **self._difference(study, length, intact, hit))
         erased = {(a.mode, a.control): hit for a, hit in zip(arms, right, strict=True) if not a.kept}
         if (REFIT, CONTROL) not in erased:
@@ -254,6 +268,18 @@ class Erasure(StreamMeasurement):
             status="undefined",
             note=problem,
         )
+
+
+def _fitted(parts: Sequence[Rows], fit: Bool[Tensor, "sequence"]) -> Rows:
+    """The rows that an eraser is fitted on.
+
+    Raises:
+        ValueError: for too few sequences.
+    """
+    rows = join([part.take(fit[part.sequence]) for part in parts])
+    if len(rows.sequence.unique()) < FEWEST:
+        raise ValueError(f"fewer than {FEWEST} sequences to fit an eraser on")
+    return rows
 
 
 def concept(rows: Rows, target: str) -> Float[Tensor, "row concept"]:
@@ -283,11 +309,6 @@ def _apply(x: Tensor, hook: Any, change: Callable[[Tensor], Tensor], where: slic
     edited = x.clone()
     edited[:, where] = change(x[:, where])
     return edited
-
-
-def _sequences(batch: Batch, chosen: Tensor) -> Batch:
-    """Some sequences of a batch."""
-    return Batch.join([batch.rows(int(i), int(i) + 1) for i in chosen])
 
 
 MEASUREMENT = Erasure

@@ -9,145 +9,47 @@ centred at the grand mean inside training. It is 0 where the code is the same, 1
 where only position is coded, and does not change under rotation, translation and common scale.
 
 *used* takes the centred logits at the query, *stored* the residual stream: a direction that no later layer
-reads may move without harm. The law must be matched, or the summary itself would change with length, and
-challenging, or a shortcut that holds on easy strings would pass for the code. What is measured is sameness
-and not correctness: a model that has learned nothing keeps its code, so the figure means something only
-beside whether the checkpoint is fitted.
+reads may move without harm. In between, *used_inner* takes the residual stream as the rest of the model reads
+it: pushed to the centred logits through the mean Jacobian inside training. The law must be matched, or the
+summary itself would change with length, and challenging, or a shortcut that holds on easy strings would pass
+for the code. What is measured is sameness and not correctness: a model that has learned nothing keeps its
+code, so the figure means something only beside whether the checkpoint is fitted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import partial
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
-from numpy.typing import NDArray
 from torch import Tensor
 
-from probes.codes import Draws, Labelling, NoCode, codes, inner
-from probes.rows import Rows, halves, layer_of
-from probes.stream import TARGET, StreamMeasurement, summary_rows
+from probes import controls
+from probes.codes import NoCode
+from probes.coupling import STILL, Change, Codes, mean_change
+from probes.jacobian import mean_jacobian
+from probes.rows import MID, ProbeError, halves, layer_of
+from probes.stream import TARGET, StreamMeasurement
 from workbench.measure.intervals import interval
 from workbench.measure.measurement import Quantity, Study
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
 
-if TYPE_CHECKING:
-    from probes.decode import Rng
-
 #: The lengths past training that the one figure is the mean over, as multiples of N.
 FACTORS = (2, 4, 8)
-USED, STORED = "used", "stored"
-STILL = "rows of a class are all equal, so the interval says nothing of rows that were not drawn"
-NOISE = "the code is not above its sampling noise"
-
-Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Change:
-    """C(n) of one hook and length.
-
-    Attributes:
-        draws: as measured (draw 0) and per resample; NaN where it is not defined.
-        problem: why it is undefined, or "".
-    """
-
-    draws: Array
-    problem: str = ""
-
-    @staticmethod
-    def of(difference: Array, size: Array) -> Change:
-        """From the draws of the squared norms above and below the line."""
-        if not np.isfinite(size[0]) or size[0] <= 0 or float(interval(size[1:])[0]) <= 0:
-            return Change(np.full_like(size, np.nan), NOISE)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return Change(np.where(size > 0, np.clip(difference / size, 0, 1), np.nan))
-
-
-def mean_change(changes: Mapping[int, Change]) -> Change:
-    """The mean over lengths; undefined as soon as one of them is."""
-    for n, change in changes.items():
-        if change.problem:
-            return Change(change.draws, f"at length {n}: {change.problem}")
-    return Change(np.mean([c.draws for c in changes.values()], axis=0))
-
-
-def norms(
-    means: Mapping[int, Float[Tensor, "half draw class d"]], inside: Sequence[int], length: int
-) -> Float[Tensor, "part draw"]:
-    """|b - a|^2 and |b|^2 + |a|^2 of one length, per draw.
-
-    Args:
-        means: class means by length.
-        inside: the lengths that a and the grand mean are taken over.
-        length: that of b.
-    """
-    trained = torch.stack([means[n] for n in inside]).mean(0)
-    grand = trained.mean(2, keepdim=True)
-    a, b = trained - grand, means[length] - grand
-    return torch.stack([inner(b - a, b - a), inner(b, b) + inner(a, a)])
-
-
-class Codes:
-    """The codes of one checkpoint at all lengths, ready to be compared.
-
-    Args:
-        rows: rows per length, from batches that number their sequences alike.
-        inside: lengths inside training.
-        fit: the sequences of the first half.
-        rng: generators by name.
-        resamples: bootstrap resamples.
-
-    Raises:
-        NoCode: where nothing can be compared at any length.
-    """
-
-    def __init__(
-        self,
-        rows: Mapping[int, Rows],
-        inside: Sequence[int],
-        fit: Bool[Tensor, "sequence"],
-        rng: Rng,
-        resamples: int,
-    ) -> None:
-        self.labelling = Labelling.of(rows, inside, fit)
-        self.inside = [n for n in inside if n in rows]
-        self.draws: dict[int, Draws] = {}
-        self.problems: dict[int, str] = {}
-        for n in rows:
-            try:
-                self.draws[n] = Draws.of(rows[n], self.labelling, fit, rng("class means", n), resamples)
-            except NoCode as error:
-                self.problems[n] = str(error)
-
-    @cached_property
-    def pairs(self) -> dict[tuple[int, bool], list[int]]:
-        """(length, left out of a) -> the lengths that it is compared with."""
-        found = {(n, False): self.inside for n in self.draws}
-        if len(self.inside) > 1:
-            found |= {(n, True): [m for m in self.inside if m != n] for n in self.inside}
-        return found
-
-    def changes(self, xs: Mapping[int, Float[Tensor, "_ d"]]) -> dict[tuple[int, bool], Change]:
-        """C(n) of every length, and of those inside training also against the others alone (True)."""
-        if not all(bool(x.isfinite().all()) for x in xs.values()):
-            lost = np.full(2, np.nan)
-            return {pair: Change(lost, "activations are not finite") for pair in self.pairs}
-        parts: dict[tuple[int, bool], list[Tensor]] = {pair: [] for pair in self.pairs}
-        for means in codes(xs, self.draws):
-            for pair, against in self.pairs.items():
-                parts[pair].append(norms(means, against, pair[0]))
-        joined = {pair: torch.cat(found, 1).numpy() for pair, found in parts.items()}
-        return {pair: Change.of(difference, size) for pair, (difference, size) in joined.items()}
+USED, STORED, INNER = "used", "stored", "used_inner"
+#: Sequences per length that the mean Jacobian is taken over.
+JACOBIAN_SEQUENCES = 64
 
 
 class LengthCoupling(StreamMeasurement):
     """C(n) of the logits (used) and of the residual stream (stored), and their means past and inside training.
+
+    Beside the one figure stand those of shuffled and of hashed labels in the same logits, of the untrained model's
+    logits, and of codes that are nothing but the last tokens. A code of position alone has 1 by definition.
 
     Args:
         law: an evaluation law under which the summary has one law at every length and shortcuts fail; the
@@ -157,13 +59,17 @@ class LengthCoupling(StreamMeasurement):
     """
 
     name = "probes.length_coupling"
+    version = 2
     title = "Length coupling of the code"
     quantities = (
         Quantity(
             "length_coupling",
             "mean over the lengths 2N, 4N and 8N of C(n) = |b(n) - a|^2 / (|b(n)|^2 + |a|^2), with a and b(n) the "
             "class means of the output summary inside training and at n: 0 the same code, 1 nothing of it left. "
-            "Mode used: of the centred logits, the one figure of a checkpoint; mode stored: of the residual stream. "
+            "Mode used: of the centred logits, the one figure of a checkpoint; mode stored: of the residual stream; "
+            "mode used_inner: of the residual stream times the mean Jacobian of the centred logits inside training. "
+            "Controls at the logits: shuffled and hashed labels, the untrained model, codes of the last "
+            "token and of the last 8 alone (position alone is 1 by definition). "
             "It says nothing of correctness: to be read only where the checkpoint is fitted",
             "share",
             low=0.0,
@@ -192,37 +98,98 @@ class LengthCoupling(StreamMeasurement):
         super().__init__(law, resamples, layers)
         self.logits: dict[int, Tensor] = {}
 
-    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
-        """The supervised queries of exactly that prefix length."""
-        return summary_rows(batch, length, cache, sites)
-
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         super().observe(law, length, batch, cache)
-        at = self.rows[length].sequence
-        self.logits[length] = cache["logits"][:, batch.index(length)].detach().double().cpu()[at]
+        self.logits[length] = self._logits(batch, length, cache)
+
+    def _logits(self, batch: Batch, length: int, cache: Mapping[str, Tensor]) -> Float[Tensor, "row out"]:
+        return cache["logits"][:, batch.index(length)].detach().double().cpu()[self.rows[length].sequence]
 
     def finish(self, study: Study) -> list[Row]:
         """Rows of one checkpoint: the one figure first."""
         wanted = [study.task.next_length(study.grid.trained * factor) for factor in FACTORS]
+        report = Report({n: len(rows) for n, rows in self.rows.items()}, study, wanted)
         fit = halves(self._drawn, study.rng(self.name, "split"))
-        report = Report(self, study, wanted)
+        used = {n: centred(study, x) for n, x in self.logits.items()}
+        own = self._codes(study, fit, "")
+        made = report.rows(Place(self._fields(USED, "logits"), used), own)
+        for control in (controls.SHUFFLED, controls.HASHED):
+            place = Place(self._fields(USED, "logits", control), used, brief=True)
+            made += report.rows(place, self._codes(study, fit, control))
+        made += self.memo(study, lambda: [r for place in self._fixed(study) for r in report.rows(place, own)])
+        for i, site in enumerate(self.read):
+            held = {n: rows.x[i] for n, rows in self.rows.items()}
+            made += report.rows(Place(self._fields(STORED, site), held), own)
+        return made + [r for place in self._inner(study) for r in report.rows(place, own)]
 
-        def rng(*parts: object) -> np.random.Generator:
-            return study.rng(self.name, *parts)
-
+    def _codes(self, study: Study, fit: Bool[Tensor, "sequence"], control: str) -> Codes | str:
+        """The codes of the labels, or of a label control; or why there are none."""
+        rng = partial(study.rng, self.name)
+        rows = {n: controls.relabelled(r, TARGET, control, rng("shuffle", n)) for n, r in self.rows.items()}
         try:
-            found = Codes(self.rows, study.grid.inside, fit, rng, self.resamples)
+            return Codes(rows, study.grid.inside, fit, rng, self.resamples)
         except NoCode as error:
-            return [made for place in report.places() for made in report.nothing(place, str(error))]
-        return [made for place in report.places() for made in report.rows(place, found)]
+            return str(error)
+
+    def _fixed(self, study: Study) -> Iterator[Place]:
+        """What does not depend on the checkpoint: the untrained model's logits, and the last tokens alone."""
+        passes = self.untrained_passes(study, [])
+        untrained = {n: self._logits(study.batch(self.law, n), n, cache) for n, cache in passes}
+        if untrained:
+            xs = {n: centred(study, x) for n, x in untrained.items()}
+            yield Place(self._fields(USED, "logits", controls.UNTRAINED), xs, brief=True)
+        tokens = {n: rows.tokens for n, rows in self.rows.items()}
+        for control in (controls.TOKEN, controls.TOKENS):
+            xs = controls.inputs_by_length(tokens, control)
+            yield Place(self._fields(USED, "logits", control), xs, brief=True, positions=False)
+
+    def _inner(self, study: Study) -> Iterator[Place]:
+        """The embedding and the stream after each block, as the rest of the model reads them inside training."""
+        sites = [site for site in self.read if not site.endswith(MID)]
+        found: list[Tensor] = []
+        problem = "none of the lengths inside training was measured"
+        for n in study.grid.inside:
+            if n not in self.rows or not len(self.rows[n]):
+                continue
+            chosen = self.rows[n].sequence[:JACOBIAN_SEQUENCES]
+            study.passes += 1
+            try:
+                found.append(mean_jacobian(study.model, study.batch(self.law, n).take(chosen), sites))
+            except ProbeError as error:
+                problem = str(error)
+        mean = centred(study, torch.stack(found).mean(0).transpose(1, 2)) if found else None
+        for i, site in enumerate(sites):
+            at = self.read.index(site)
+            xs = {} if mean is None else {n: rows.x[at].double() @ mean[i] for n, rows in self.rows.items()}
+            yield Place(self._fields(INNER, site), xs, brief=True, problem="" if found else problem)
+
+    def _fields(self, mode: str, site: str, control: str = "") -> Row:
+        layer = {} if site == "logits" else {"layer": layer_of(site)}
+        return {"law": self.law, "target": TARGET, "mode": mode, "site": site, "control": control, **layer}
+
+
+def centred(study: Study, outputs: Float[Tensor, "*of out"]) -> Float[Tensor, "*of out"]:
+    """Logits less their mean, for a softmax takes no notice of what is added to all; real outputs are what they are."""
+    return outputs if study.task.real else outputs - outputs.mean(-1, keepdim=True)
 
 
 @dataclass(frozen=True)
 class Place:
-    """One hook: the fields its rows share, and what it holds at each length."""
+    """One thing whose code is compared.
 
-    fields: dict[str, Any]
-    xs: dict[int, Tensor]
+    Attributes:
+        fields: what its rows share.
+        xs: what it holds at each length.
+        brief: whether C(n) of the single lengths is left out.
+        positions: whether it depends on position ids at all.
+        problem: why it holds nothing, or "".
+    """
+
+    fields: Row
+    xs: Mapping[int, Tensor]
+    brief: bool = False
+    positions: bool = True
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -230,31 +197,22 @@ class Report:
     """Makes the rows of one checkpoint.
 
     Attributes:
-        measured: the measurement, with what it observed.
+        sizes: sequences per length.
         study: the checkpoint.
         wanted: the lengths of the one figure.
     """
 
-    measured: LengthCoupling
+    sizes: Mapping[int, int]
     study: Study
     wanted: Sequence[int]
 
-    def places(self) -> Iterator[Place]:
-        """The logits, then every site."""
-        logits, common = self.measured.logits, {"law": self.measured.law, "target": TARGET}
-        # A softmax takes no notice of what is added to all logits; real outputs are what they are.
-        used = logits if self.study.task.real else {n: x - x.mean(1, keepdim=True) for n, x in logits.items()}
-        yield Place({**common, "mode": USED, "site": "logits"}, used)
-        for i, site in enumerate(self.measured.read):
-            held = {n: rows.x[i] for n, rows in self.measured.rows.items()}
-            yield Place({**common, "mode": STORED, "site": site, "layer": layer_of(site)}, held)
-
-    def rows(self, place: Place, found: Codes) -> list[Row]:
-        """All rows of one hook."""
+    def rows(self, place: Place, found: Codes | str) -> list[Row]:
+        """All rows of one place; ``found`` are its codes, or why there are none."""
+        if place.problem or isinstance(found, str):
+            return self._nothing(place, place.problem or str(found))
         changes = found.changes(place.xs)
-        note = found.labelling.note
         still = any(found.draws[n].still(place.xs[n]) for n in found.draws)
-        notes = "; ".join(filter(None, (note, STILL if still else "")))
+        note = "; ".join(filter(None, (found.labelling.note, STILL if still else "")))
 
         def at(n: int, apart: bool = False) -> Change:
             if (n, apart) in changes:
@@ -262,22 +220,22 @@ class Report:
             absent = f"length {n} was not measured, or cannot be read"
             return Change(np.full(2, np.nan), found.problems.get(n, absent))
 
-        made = [self._row("length_coupling", place, mean_change({n: at(n) for n in self.wanted}), self.wanted, notes)]
+        made = [self._row("length_coupling", place, mean_change({n: at(n) for n in self.wanted}), self.wanted, note)]
         inside = found.inside
         if len(inside) > 1:
             own = mean_change({n: at(n, True) for n in inside})
         else:
             own = Change(np.full(2, np.nan), "needs at least two lengths inside training")
-        made.append(self._row("length_coupling_in", place, own, inside, notes))
-        every = [self._row("length_coupling_at", place, at(n), [n], notes, n) for n in sorted(self.measured.rows)]
-        return made + every
+        made.append(self._row("length_coupling_in", place, own, inside, note))
+        every = [] if place.brief else sorted(self.sizes)
+        return made + [self._row("length_coupling_at", place, at(n), [n], note, n) for n in every]
 
-    def nothing(self, place: Place, problem: str) -> list[Row]:
-        """The rows of one hook where no code can be had."""
+    def _nothing(self, place: Place, problem: str) -> list[Row]:
+        """The rows of a place where no code can be had."""
         lost = Change(np.full(2, np.nan), problem)
         made = [self._row(q, place, lost, self.wanted, "") for q in ("length_coupling", "length_coupling_in")]
-        lengths = sorted(self.measured.rows)
-        return made + [self._row("length_coupling_at", place, lost, [n], "", n) for n in lengths]
+        every = [] if place.brief else sorted(self.sizes)
+        return made + [self._row("length_coupling_at", place, lost, [n], "", n) for n in every]
 
     def _row(
         self, quantity: str, place: Place, change: Change, over: Sequence[int], note: str, length: int | None = None
@@ -286,13 +244,13 @@ class Report:
         if change.problem:
             return row(**fields, status="undefined", note=change.problem)
         low, high = interval(change.draws[1:])
-        unseen = any(self.study.reads_unseen(n) for n in over)
+        unseen = place.positions and any(self.study.reads_unseen(n) for n in over)
         return row(
             **fields,
             value=float(change.draws[0]),
             low=float(low),
             high=float(high),
-            n=min(len(self.measured.rows[n]) for n in over),
+            n=min(self.sizes[n] for n in over),
             status="unseen_position" if unseen else "ok",
             note=note,
         )

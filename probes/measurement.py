@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -41,12 +40,11 @@ class ProbeMeasurement(StreamMeasurement):
 
     def finish(self, study: Study) -> list[Row]:
         """Rows of all layers, lengths, modes and controls of one checkpoint."""
-        key = (self.name, json.dumps(self.settings, sort_keys=True), tuple(sorted(self.rows)))
         return self.decode(
             study.grid.inside,
             partial(study.rng, self.name),
             lambda: self.untrained_rows(study),
-            lambda make: study.memo(key, make),
+            lambda make: self.memo(study, make),
         )
 
     def decode(

@@ -3,7 +3,7 @@
 At one exact prefix length position is constant, so it is read in the band (n/2, n], with the logarithm of
 the position (relative) and the position itself as targets. A high score is *information present* and by
 itself no evidence that anything depends on length: uniform attention of an untrained model writes 1/i, and
-a count that is not normalised grows with i.
+a count that is not normalised grows with i. Position alone reads itself perfectly, and is no control here.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Position(ProbeMeasurement):
     """
 
     name = "probes.position"
-    version = 2
+    version = 3
     about = ("position",)
     title = "Position probes"
     names = Names("position_decodability")
     label_controls = (controls.SHUFFLED,)
-    token_controls = (controls.TOKEN,)
+    token_controls = (controls.TOKEN, controls.TOKENS)
     quantities = (
         Quantity(
             "position_decodability",

@@ -26,7 +26,6 @@ from workbench.measure.grid import make_grid
 from workbench.measure.sequence import OneSequence, Progress, one_sequence, quiet
 from workbench.measure.study import CheckpointStudy, Evaluation, forward
 from workbench.models.edits import parse_edits
-from workbench.tasks.base import Batch
 from workbench.tasks.seeds import generator
 
 POSITIONS = 8
@@ -135,7 +134,7 @@ def fit_position(one: OneSequence, length: int) -> Fitted:
     chosen = np.stack([rng.permutation(length)[:POSITIONS] + int(batch.bos) for _ in range(count)])
     at = torch.from_numpy(np.stack([np.repeat(np.arange(count), chosen.shape[1]), chosen.ravel()], 1))
     place = at[:, 1] + (0 if batch.bos else 1)
-    rows = gather(batch, _cache(one, batch, names), names, at, {"i": place.double()})
+    rows = gather(batch, forward(one.model, batch, names), names, at, {"i": place.double()})
     fit = halves(count, rng)[rows.sequence]
     return _fitted(Target("i", None), rows.take(fit), rows.take(~fit), f"at length {length}")
 
@@ -171,10 +170,6 @@ def _kept(one: OneSequence, what: tuple[object, ...], make: Callable[[], Fitted]
 
 def _sites(one: OneSequence) -> list[str]:
     return ["blocks.0.hook_resid_pre", *(f"blocks.{at}.hook_resid_post" for at in range(one.model.cfg.n_layers))]
-
-
-def _cache(one: OneSequence, batch: Batch, names: list[str]) -> dict[str, Tensor]:
-    return forward(one.model, batch, names)
 
 
 def _states(one: OneSequence, edits: str) -> Shaped[Tensor, "site row d"]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
 
-from probes.rows import ProbeError, Rows, gather, sites_in, sites_of
+from probes.rows import MID, ProbeError, Rows, gather, sites_in, sites_of
 from workbench.measure.measurement import Quantity, Spec, Study
 from workbench.tasks.base import Batch
 
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
     from workbench.models.config import Architecture
     from workbench.table.schema import Row
 
+T = TypeVar("T")
+
 SEQUENCES = 512
-TARGET = "output_summary"
+TARGET, POSITION = "output_summary", "log_i"
 
 
 class StreamMeasurement(ABC):
@@ -43,6 +46,8 @@ class StreamMeasurement(ABC):
     about: ClassVar[tuple[str, ...]] = ("summary",)
     """Which targets it is about, ``summary`` and ``position``: what ``python -m probes --targets`` chooses by."""
     sequences: ClassVar[int] = SEQUENCES
+    mids: ClassVar[bool] = True
+    """Whether the middle of a block, between attention and MLP, is read as well as its end."""
 
     def __init__(self, law: str = "matched", resamples: int = 400, layers: Sequence[int] | None = None) -> None:
         if resamples < 2:
@@ -71,16 +76,19 @@ class StreamMeasurement(ABC):
         )
 
     def hooks(self, cfg: Architecture) -> list[str]:
-        """The embedding and the residual stream in and after each block, at the layers wanted.
+        """The embedding and the residual stream after each block (and, with ``mids``, in it), at the layers wanted.
 
         Raises:
             ProbeError: for a layer that the model does not have.
         """
-        return sites_of(cfg.n_layers, cfg.resid_mid, self.layers)
+        return sites_of(cfg.n_layers, cfg.resid_mid and self.mids, self.layers)
 
-    @abstractmethod
     def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
-        """The rows of one forward pass. The choice of rows depends on the batch alone."""
+        """The rows of one forward pass: unless overridden, the supervised queries of exactly that prefix length.
+
+        Which rows those are depends on the batch alone.
+        """
+        return summary_rows(batch, length, cache, sites)
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         """Keep the rows of one prefix length.
@@ -90,7 +98,7 @@ class StreamMeasurement(ABC):
         """
         if length in self.rows:
             raise ProbeError(f"{self.name} observed length {length} twice; use one instance per checkpoint")
-        self.read = sites_in(cache, self.layers)
+        self.read = [site for site in sites_in(cache, self.layers) if self.mids or not site.endswith(MID)]
         self._drawn = max(self._drawn, len(batch))
         self.rows[length] = self.reduce(batch, length, cache, self.read)
 
@@ -98,18 +106,27 @@ class StreamMeasurement(ABC):
     def finish(self, study: Study) -> list[Row]:
         """Rows of all layers and lengths of one checkpoint."""
 
-    def untrained_rows(self, study: Study) -> dict[int, Rows] | None:
-        """The rows that ``observe`` kept, taken from the run's step 0; None where there is none."""
-        names, closed = self.hooks(study.cfg), study.task.prefix_closed(self.law)
-        made: dict[int, Rows] = {}
+    def memo(self, study: Study, make: Callable[[], T]) -> T:
+        """Keep what does not depend on the checkpoint, for the others of the run."""
+        return study.memo((self.name, json.dumps(self.settings, sort_keys=True), tuple(sorted(self.rows))), make)
+
+    def untrained_passes(self, study: Study, names: Sequence[str]) -> Iterator[tuple[int, Mapping[str, Tensor]]]:
+        """Each length that ``observe`` kept, with the activations of the run's step 0; none without a step 0."""
+        closed = study.task.prefix_closed(self.law)
         cache: Mapping[str, Tensor] | None = None
         for length in sorted(self.rows, reverse=True):
             if cache is None or not closed:
                 cache = study.cache(self.law, length, names, untrained=True)
             if cache is None:
-                return None
-            made[length] = self.reduce(study.batch(self.law, length), length, cache, names)
-        return made
+                return
+            yield length, cache
+
+    def untrained_rows(self, study: Study) -> dict[int, Rows] | None:
+        """The rows that ``observe`` kept, taken from the run's step 0; None where there is none."""
+        names = self.hooks(study.cfg)
+        passes = self.untrained_passes(study, names)
+        made = {n: self.reduce(study.batch(self.law, n), n, cache, names) for n, cache in passes}
+        return made or None
 
 
 def summary_rows(batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:

@@ -8,17 +8,10 @@ directions. Refit minus recalibrated: the direction moved. Recalibrated minus tr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from torch import Tensor
-
 from probes import controls
 from probes.measurement import ProbeMeasurement
 from probes.report import Names
-from probes.rows import Rows
-from probes.stream import summary_rows
 from workbench.measure.measurement import Quantity
-from workbench.tasks.base import Batch
 
 
 class Summary(ProbeMeasurement):
@@ -64,10 +57,6 @@ class Summary(ProbeMeasurement):
             about="summary",
         ),
     )
-
-    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
-        """The supervised queries whose prefix length is exactly ``length``, one per sequence."""
-        return summary_rows(batch, length, cache, sites)
 
 
 MEASUREMENT = Summary

@@ -11,8 +11,9 @@ import torch
 from scipy.optimize import minimize
 
 import probes.logistic
-from probes.description_length import DescriptionLength, online_code
+from probes.description_length import DescriptionLength
 from probes.logistic import Unconverged, logistic
+from probes.online_code import PRECISION, class_code, number_codes
 from probes.rows import ProbeError
 from workbench.models.handmade import majority
 from workbench.tasks.averages import ModPMean
@@ -62,7 +63,7 @@ def test_an_unconverged_fit_is_an_error_and_no_number(monkeypatch: pytest.Monkey
 
 def test_a_summary_that_lies_open_costs_little_more_than_the_first_block() -> None:
     y = torch.arange(512) % 2
-    code = online_code((2.0 * y - 1)[:, None] + 0.001 * normal(512, 1), y, 2)
+    code = class_code((2.0 * y - 1)[:, None] + 0.001 * normal(512, 1), y, 2)
     assert code.bits[:32].tolist() == [1.0] * 32
     assert code.length() == pytest.approx(32, abs=22)  # what is left is the ridge's reluctance to be sure
     assert (code.predicted == y[256:].numpy()).all()
@@ -70,9 +71,9 @@ def test_a_summary_that_lies_open_costs_little_more_than_the_first_block() -> No
 
 def test_noise_costs_a_bit_each_and_a_little_more() -> None:
     y = torch.randint(2, (2048,), generator=torch.Generator().manual_seed(0))
-    code = online_code(normal(2048, 4), y, 2)
+    code = class_code(normal(2048, 4), y, 2)
     assert 1.0 < code.length() / 2048 < 1.03
-    few = online_code(normal(2048, 64), y, 2)
+    few = class_code(normal(2048, 64), y, 2)
     assert few.length() / 2048 > code.length() / 2048  # more features to be wrongly sure of
 
 
@@ -81,17 +82,18 @@ def test_a_class_of_known_log_odds_costs_its_entropy() -> None:
     generator = torch.Generator().manual_seed(0)
     told = torch.randint(2, (8192,), generator=generator)
     y = (torch.rand(8192, generator=generator) < 0.25 + 0.5 * told).long()
-    code = online_code(told[:, None].double(), y, 2)
+    code = class_code(told[:, None].double(), y, 2)
     later = code.bits[code.block > 0]
     assert later.mean() == pytest.approx(0.811, abs=0.02)
-    drawn = code.lengths(np.random.default_rng(0), 400)
+    drawn, compression = code.resampled(np.random.default_rng(0), 400)
     assert drawn.mean() == pytest.approx(code.length(), rel=0.01)
+    assert compression == pytest.approx(8192 / drawn)
     assert drawn.std() == pytest.approx(np.sqrt(len(later)) * later.std(), rel=0.2)
 
 
 def test_too_few_rows_are_named() -> None:
     with pytest.raises(ProbeError, match="63 sequences"):
-        online_code(normal(63, 2), torch.arange(63) % 2, 2)
+        class_code(normal(63, 2), torch.arange(63) % 2, 2)
     with pytest.raises(ProbeError, match="at least one factor"):
         DescriptionLength(factors=())
 
@@ -113,12 +115,61 @@ def test_rows_of_a_run(make_run: Callable[..., Any], measured: Callable[..., lis
     assert {r["length"] for r in rows} == {13, 53}
 
 
-def test_a_real_summary_has_no_code_of_classes(
+@pytest.mark.parametrize("r2", [0.0, 0.5, 0.9, 0.99])
+def test_normal_noise_saves_half_the_log_of_what_it_leaves(r2: float) -> None:
+    """y = sqrt(R^2) w.x + sqrt(1 - R^2) noise costs log2(sd sqrt(2 pi e) / precision) bits, sd = sqrt(1 - R^2)."""
+    x, y = normal(8192, 4), np.sqrt(r2) * normal(8192, 4)[:, 0] + np.sqrt(1 - r2) * normal(8192, seed=1)
+    (code,) = number_codes(x, [3 + 5 * y])  # whatever its units
+    later = code.block > 0
+    plain = np.log2(np.sqrt(2 * np.pi * np.e) / PRECISION)
+    assert code.plain.mean() == pytest.approx(plain, abs=0.03)
+    assert (code.plain - code.bits)[later].mean() == pytest.approx(-np.log2(1 - r2) / 2, abs=0.03)
+    assert (code.bits[~later] == code.plain[~later]).all()
+    lengths, compression = code.resampled(np.random.default_rng(0), 200)
+    assert np.quantile(lengths, 0.025) < code.length() < np.quantile(lengths, 0.975)
+    assert np.quantile(compression, 0.025) < code.compression() < np.quantile(compression, 0.975)
+
+
+def test_the_cells_of_a_number_have_probabilities_that_sum_to_one() -> None:
+    """Every value that could be sent, in the code of a prediction: Kraft's sum, and a density where cells are small."""
+    from probes.online_code import _bits
+
+    y = torch.arange(-40, 40, PRECISION, dtype=torch.float64)[:, None]
+    for mean, deviation in ((0.0, 1.0), (0.3, PRECISION / 4), (-2.0, 5.0)):
+        bits = _bits(y, torch.full_like(y, mean), torch.tensor([deviation], dtype=torch.float64))
+        assert float(torch.exp2(-bits).sum()) == pytest.approx(1, abs=1e-9)
+        assert bool((bits >= 0).all())
+        assert bool(bits.isfinite().all())
+    wide = _bits(y, torch.zeros_like(y), torch.tensor([5.0], dtype=torch.float64))
+    density = 0.5 * np.log2(2 * np.pi * 25) + y[:, 0] ** 2 / 50 * np.log2(np.e) - np.log2(PRECISION)
+    assert torch.allclose(wide, density, atol=1e-4)
+
+
+def test_numbers_that_lie_open_cost_little_and_noise_costs_what_it_does_unread() -> None:
+    x = normal(512, 8)
+    clear, noise, vector = number_codes(x, [x[:, 0], normal(512, seed=5), torch.stack([x[:, 0], x[:, 1]], 1)])
+    assert clear.bits[clear.block == 4].mean() < 0.5  # as sure as the precision admits
+    assert clear.compression() > 8
+    assert noise.compression() == pytest.approx(1, abs=0.03)
+    assert vector.length() == pytest.approx(2 * clear.length(), rel=0.05)
+    assert vector.plain.sum() == pytest.approx(2 * clear.plain.sum(), rel=0.05)
+
+
+def test_rows_of_a_run_with_a_summary_of_numbers(
     make_run: Callable[..., Any], measured: Callable[..., list[dict[str, Any]]]
 ) -> None:
     from workbench.models import HookedTransformer, ModelConfig
 
     task = ModPMean()
     cfg = ModelConfig(d_vocab=task.d_vocab, n_layers=1, d_model=8, n_heads=1, n_ctx=64, d_vocab_out=task.d_vocab_out)
-    rows = measured(make_run(HookedTransformer(cfg), task, 8), 100, "probes.description_length", lengths=[16])
-    assert {(r["status"], r["value"]) for r in rows} == {("not_applicable", None)}
+    run = make_run(HookedTransformer(cfg), task, 8, steps=(0, 100))
+    rows = measured(run, 100, "probes.description_length", lengths=[32], resamples=20, sequences=256)
+    assert {r["status"] for r in rows} == {"ok"}
+    assert {r["quantity"] for r in rows} == {"description_length", "compression"}
+    last = {(r["quantity"], r["control"]): r for r in rows if r["layer"] == 0 and r["site"].endswith("post")}
+    names = {"", "shuffled_labels", "hashed_labels", "untrained", "token_only", "last_8_tokens"}
+    assert {control for _, control in last} == names
+    assert last["compression", ""]["value"] > 1.02 > last["compression", "shuffled_labels"]["value"]
+    few = measured(run, 100, "probes.description_length", lengths=[32], resamples=20, sequences=32)
+    assert {(r["status"], r["value"]) for r in few} == {("undefined", None)}
+    assert "at least 64" in few[0]["note"]

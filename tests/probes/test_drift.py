@@ -87,9 +87,14 @@ def test_rows_of_a_run_over_lengths_and_steps(
 ) -> None:
     run = make_run(majority(gain_length=400), Majority(), 25, steps=(0, 50, 100))
     rows = measured(run, 100, "probes.drift", lengths=[51, 101], resamples=50)
-    last = [r for r in rows if r["site"] == "blocks.1.hook_resid_post"]
+    last = [r for r in rows if r["site"] == "blocks.1.hook_resid_post" and not r["control"]]
     lengths = {(r["length"], r["target"]) for r in last if r["mode"] == "length"}
     assert lengths == {(a, str(b)) for a in (7, 13, 25, 51, 101) for b in (13, 25, 51, 101) if a < b}
+    assert {r["site"] for r in rows if r["site"]} == {
+        "blocks.0.hook_resid_pre",
+        "blocks.0.hook_resid_post",
+        "blocks.1.hook_resid_post",
+    }
     steps = {r["target"]: r["value"] for r in last if r["mode"] == "step"}
     assert steps == {"0": pytest.approx(1), "50": pytest.approx(1)}  # the same weights at every step
     (when,) = [r for r in last if r["quantity"] == "settled_step"]
@@ -100,6 +105,21 @@ def test_rows_of_a_run_over_lengths_and_steps(
         if r["quantity"] == "settled_step" and r["site"] == "blocks.1.hook_resid_post"
     ]
     assert (first["value"], first["status"]) == (0, "censored")
+
+
+def test_controls_of_cosines_over_lengths(
+    make_run: Callable[..., Any], measured: Callable[..., list[dict[str, Any]]]
+) -> None:
+    run = make_run(majority(gain_length=400), Majority(), 25, steps=(0, 100))
+    rows = measured(run, 100, "probes.drift", lengths=[51, 101], sequences=256, resamples=50)
+    last = [r for r in rows if r["site"] == "blocks.1.hook_resid_post" and r["mode"] == "length" and r["length"] == 25]
+    at = {(r["control"], r["target"]): r for r in last}
+    names = {"", "shuffled_labels", "hashed_labels", "untrained", "token_only", "last_8_tokens"}
+    assert set(at) == {(name, m) for name in names for m in ("51", "101")}
+    assert at["untrained", "101"]["value"] == pytest.approx(at["", "101"]["value"])  # step 0 holds the same weights
+    for label in ("shuffled_labels", "hashed_labels"):
+        assert at[label, "101"]["status"] == "undefined" or at[label, "101"]["value"] < 0.9
+    assert {r["site"] for r in rows if r["control"]} == {"blocks.1.hook_resid_post"}
 
 
 def test_a_damaged_checkpoint_is_named_and_the_others_are_compared(

@@ -14,7 +14,7 @@ from torch import Tensor
 from probes.erasure import CONTROL
 from probes.leace import Whitened, residual
 from probes.rows import ProbeError
-from workbench.measure.study import edited_logits
+from workbench.measure.study import forward
 from workbench.models.handmade import majority
 from workbench.tasks.counting import Majority
 
@@ -105,7 +105,7 @@ def test_what_is_not_there_is_not_erased() -> None:
 def test_an_edit_of_a_hook_that_is_not_there_is_refused() -> None:
     batch = Majority().sample(4, 5, torch.Generator().manual_seed(0))
     with pytest.raises(KeyError, match="no hook"):
-        edited_logits(majority(), batch, [("blocks.9.hook_resid_post", lambda x, hook: x)])
+        forward(majority(), batch, [], [("blocks.9.hook_resid_post", lambda x, hook: x)])
 
 
 def at(rows: list[dict[str, Any]], quantity: str, **fields: Any) -> dict[int, float]:
@@ -130,6 +130,23 @@ def test_a_counter_needs_its_count_and_no_position(make_run: Callable[..., Any],
     assert all("by chance" in r["note"] for r in embedding)
     controls = {(r["quantity"], r["target"]) for r in rows if r["control"] == CONTROL}
     assert {("erased_accuracy", "output_summary"), ("kept_accuracy", "output_summary")} <= controls
+
+
+def test_erasing_something_else_in_its_place(make_run: Callable[..., Any], measured: Measured) -> None:
+    """The counter reads its count off one dimension: neither the query's token nor a hash of the last ones is that."""
+    run = make_run(majority(gain_length=400), Majority(), 13)
+    rows = measured(run, 100, "probes.erasure", lengths=[27, 53], resamples=20, sequences=256)
+    summary = [r for r in rows if r["target"] == "output_summary" and r["mode"] == "refit"]
+    own = at([r for r in summary if r["length"] == 53], "erased_accuracy", control="")
+    for control in ("token_only", "hashed_labels"):
+        found = [r for r in summary if r["control"] == control and r["length"] == 53]
+        assert {r["layer"] for r in found} == {-1, 0, 1}
+        for r in found:
+            assert r["status"] == "undefined" or r["value"] > own[1] + 0.1
+    token = {r["layer"]: r for r in summary if r["control"] == "token_only" and r["length"] == 53}
+    assert token[-1]["status"] == "ok"  # at the embedding there is nothing but the token
+    flipped = [r for r in rows if r["control"] == "token_only" and r["quantity"] != "erased_accuracy"]
+    assert not flipped
 
 
 def test_a_model_that_reads_position_loses_it(make_run: Callable[..., Any], measured: Measured) -> None:

@@ -11,8 +11,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from probes import controls
 from probes.codes import FEWEST, Labelling, NoCode
-from probes.length_coupling import Change, Codes
+from probes.coupling import Change, Codes
 from probes.rows import Rows, halves
 from probes.stream import TARGET
 from workbench.models import HookedTransformer, ModelConfig
@@ -257,6 +258,38 @@ def test_positions_never_trained_are_said_so(
     run = make_run(HookedTransformer(cfg), Parity(), 8)
     rows = measured(run, 100, "probes.length_coupling", resamples=20)
     one = [r for r in rows if r["quantity"] == "length_coupling" and r["status"] != "undefined"]
-    assert one
-    assert {r["status"] for r in one} == {"unseen_position"}
+    read = [r for r in one if not r["control"].endswith(("token_only", "tokens"))]
+    assert read
+    assert {r["status"] for r in read} == {"unseen_position"}
+    assert {r["status"] for r in one if r not in read} <= {"ok"}  # no model is read there
     assert {r["status"] for r in rows if r["quantity"] == "length_coupling_in"} <= {"ok", "undefined"}
+
+
+def test_a_code_that_copies_the_last_token_is_the_trap() -> None:
+    """Where the last token is the summary, C is 0 without any model; where it is not, there is no code to compare."""
+    tokens, labels = {}, {}
+    for n in (10, 50, 400):
+        tokens[n] = torch.randint(1, 3, (400, 8), generator=torch.Generator().manual_seed(n))
+        labels[n] = tokens[n][:, -1] - 1
+    for control, noise in ((controls.TOKEN, 0.0), (controls.TOKENS, 0.02)):
+        xs = controls.inputs_by_length(tokens, control)
+        assert len({x.shape[1] for x in xs.values()}) == 1  # the same features at every length
+        copied = changes({n: rows_of(x, labels[n]) for n, x in xs.items()}, inside=(10, 50))
+        assert copied[400, False].draws[0] == pytest.approx(0, abs=noise)
+        other = {n: torch.arange(400) % 2 for n in tokens}
+        nothing = changes({n: rows_of(x, other[n]) for n, x in xs.items()}, inside=(10, 50))
+        assert nothing[400, False].problem == "the code is not above its sampling noise"
+
+
+def test_controls_of_a_run(make_run: Callable[..., Any], measured: Callable[..., list[dict[str, Any]]]) -> None:
+    run = make_run(majority(gain_length=400), Majority(), 25, steps=(0, 100))
+    rows = measured(run, 100, "probes.length_coupling", lengths=[51, 101, 201], resamples=50, sequences=256)
+    at = {r["control"]: r for r in rows if r["quantity"] == "length_coupling" and r["mode"] == "used"}
+    names = {"", "shuffled_labels", "hashed_labels", "untrained", "token_only", "last_8_tokens"}
+    assert set(at) == names
+    assert {r["control"] for r in rows if r["quantity"] == "length_coupling_in" and r["mode"] == "used"} == names
+    assert at["untrained"]["value"] == at[""]["value"] == 0  # step 0 holds the same weights here
+    for label in ("shuffled_labels", "hashed_labels"):  # labels that are not coded
+        assert at[label]["status"] == "undefined" or at[label]["value"] > 0.5
+    without = measured(make_run(majority(), Majority(), 25, "late"), 100, "probes.length_coupling", resamples=20)
+    assert "untrained" not in {r["control"] for r in without}

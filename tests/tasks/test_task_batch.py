@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -49,6 +51,20 @@ def test_rows_cut_every_field(name, seeded):
         if whole is not None:
             assert torch.equal(getattr(rows, field), whole[2:4]), field
     assert {k: v.tolist() for k, v in rows.meta.items()} == {k: v[2:4].tolist() for k, v in batch.meta.items()}
+
+
+def test_sequences_are_taken_with_every_field(seeded):
+    batch = make_task("kgram_retrieval").sample(6, 11, seeded(2), "challenge")
+    which = torch.tensor([4, 1, 1])
+    for field in FIELDS:
+        whole = getattr(batch, field)
+        if whole is not None:
+            assert torch.equal(getattr(batch.take(which), field), whole[which]), field
+    assert {k: v.tolist() for k, v in batch.take(which).meta.items()} == {
+        k: v[which].tolist() for k, v in batch.meta.items()
+    }
+    shared = replace(batch, position_ids=torch.arange(batch.tokens.shape[1])[None])
+    assert torch.equal(shared.take(which).position_ids, shared.position_ids)
 
 
 def test_admissible_lengths():

@@ -37,7 +37,7 @@ def coupling_over_training(
 
 def coupling_over_training_data(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of :func:`coupling_over_training`: series past N and inside N where fitted, not fitted."""
-    rows = pick(frame, measurement=MEASUREMENT, mode="used")
+    rows = pick(frame, measurement=MEASUREMENT, mode="used", control="")
     past, inside = (pick(rows, quantity=q) for q in ("length_coupling", "length_coupling_in"))
     if past.empty:
         raise NotMeasured(MEASUREMENT, "No rows of probes.length_coupling for this run.")

@@ -16,6 +16,7 @@ from workbench.figures.tokens import TOKENS, Theme
 SUMMARY, ERASURE = "probes.summary", "probes.erasure"
 REFIT, UNTRAINED, SELECTIVITY = "refit", "untrained", "gain"
 INTACT, NO_SUMMARY, NO_POSITION = "as it is", "-summary", "-position"
+RANDOM = "random_of_equal_rank"
 RANDOM_SUMMARY, RANDOM_POSITION = "random s", "random p"
 
 
@@ -107,7 +108,7 @@ def erasure_over_length_data(frame: pd.DataFrame, *, step: int, layer: int) -> p
         raise NotMeasured(ERASURE, f"No rows of probes.erasure at step {whole(step)} and layer {whole(layer)}.")
     own = {"measurement": "behaviour", "quantity": "accuracy", "mode": "teacher_forced", "control": ""}
     intact = pick(frame, **own, step=step, law=[str(law) for law in rows["law"].unique()])
-    plain, random = pick(rows, control=""), rows[rows["control"] != ""]
+    plain, random = pick(rows, control=""), pick(rows, control=RANDOM)
     return stack(
         [
             tidy(intact, INTACT, "length"),

@@ -43,8 +43,7 @@ def edited_forward(
         EditError: for a head in a model without attention, or mean ablation without a reference.
     """
     hooks = [hook for edit in edits for hook in edit_hooks(model, batch, edit, reference)]
-    with model.hooks(fwd_hooks=hooks):
-        return forward(model, batch, names)
+    return forward(model, batch, names, hooks)
 
 
 def edit_hooks(model: HookedModel, batch: Batch, edit: Edit, reference: Batch | None) -> list[tuple[str, Hook]]:

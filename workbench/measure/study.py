@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -40,54 +40,40 @@ _MEMO: dict[tuple[object, ...], Any] = {}
 _MEMO_SIZE = 64
 
 
-def forward(model: HookedModel, batch: Batch, names: Sequence[str]) -> dict[str, Tensor]:
+def forward(
+    model: HookedModel, batch: Batch, names: Sequence[str], hooks: Sequence[tuple[str, Callable[..., Any]]] = ()
+) -> dict[str, Tensor]:
     """Named activations and ``logits`` of a batch, in chunks of sequences, with evaluation ids.
-
-    Raises:
-        KeyError: for a name the model does not have.
-    """
-    unknown = [name for name in names if name not in model.hook_dict]
-    if unknown:
-        raise KeyError(f"the model has no hook {unknown[0]!r}")
-    positions = batch.tokens.shape[1]
-    ids = model.cfg.ids.evaluation(positions, model.cfg.n_ctx, batch.position_ids)
-    size = _chunk(positions)
-    parts: list[dict[str, Tensor]] = []
-    for start in range(0, len(batch), size):
-        rows = slice(start, start + size)
-        chosen = ids if ids.shape[0] == 1 else ids[rows]
-        with torch.no_grad():
-            logits, cache = model.run_with_cache(
-                batch.tokens[rows], chosen, names_filter=list(names), return_cache_object=False
-            )
-        parts.append({**cache, "logits": logits})
-    return {name: torch.cat([part[name] for part in parts]) for name in [*names, "logits"]}
-
-
-def edited_logits(model: HookedModel, batch: Batch, edits: Sequence[tuple[str, Callable[..., Any]]]) -> Tensor:
-    """Logits of a batch with activations edited, in the same chunks and with the same ids as :func:`forward`.
 
     Args:
         model: the model.
         batch: the sequences.
-        edits: per hook name, a function of the activation and its hook that returns what to go on with. It sees a
-            chunk of the sequences at a time.
+        names: activations to return, as they are after the edits.
+        hooks: edits: per hook name, a function of the activation and its hook that returns what to go on with. It
+            sees a chunk of the sequences at a time.
 
     Raises:
-        KeyError: for a name the model does not have, where an edit would silently do nothing.
+        KeyError: for a name the model does not have; an edit there would silently do nothing.
     """
-    unknown = [name for name, _ in edits if name not in model.hook_dict]
+    unknown = [name for name in (*names, *(name for name, _ in hooks)) if name not in model.hook_dict]
     if unknown:
         raise KeyError(f"the model has no hook {unknown[0]!r}")
+    parts: list[dict[str, Tensor]] = []
+    with torch.no_grad(), model.hooks(fwd_hooks=list(hooks)):
+        for tokens, ids in chunks(model, batch):
+            logits, cache = model.run_with_cache(tokens, ids, names_filter=list(names), return_cache_object=False)
+            parts.append({**cache, "logits": logits})
+    return {name: torch.cat([part[name] for part in parts]) for name in [*names, "logits"]}
+
+
+def chunks(model: HookedModel, batch: Batch) -> Iterator[tuple[Tensor, Tensor]]:
+    """Tokens and evaluation ids of a batch, as many sequences at a time as one forward pass takes."""
     positions = batch.tokens.shape[1]
     ids = model.cfg.ids.evaluation(positions, model.cfg.n_ctx, batch.position_ids)
-    size, parts = _chunk(positions), []
+    size = _chunk(positions)
     for start in range(0, len(batch), size):
         rows = slice(start, start + size)
-        with torch.no_grad():
-            chosen = ids if ids.shape[0] == 1 else ids[rows]
-            parts.append(model.run_with_hooks(batch.tokens[rows], chosen, fwd_hooks=list(edits)))
-    return torch.cat(parts)
+        yield batch.tokens[rows], ids if ids.shape[0] == 1 else ids[rows]
 
 
 def _chunk(positions: int) -> int:

@@ -81,6 +81,11 @@ class Batch:
         cut = self._map(lambda x: x[start:stop])
         return replace(cut, meta={k: v[start:stop] for k, v in self.meta.items()})
 
+    def take(self, which: Int[Tensor, "chosen"]) -> Batch:
+        """The sequences of those indices; ids that all sequences share stay as they are."""
+        cut = self._map(lambda x: x[which] if len(x) == len(self) else x)
+        return replace(cut, meta={k: v[which] for k, v in self.meta.items()})
+
     @staticmethod
     def join(batches: Sequence[Batch]) -> Batch:
         """The sequences of several batches of one task, law and length, in order."""
