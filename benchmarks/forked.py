@@ -74,6 +74,8 @@ def start(words: Sequence[object], folder: Path, fault: Fault | None = None, fil
     try:
         os.dup2(writing, 1)
         os.dup2(writing, 2)
+        # As in a terminal: a shell that started the campaign in the background would have it ignore Ctrl-C.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.argv = ["lengthlens", *map(str, words)]
         if file_size is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))

@@ -90,11 +90,12 @@ hardmax.figure("effective_support")
 # the model does; from a trained length to a longer one it does not.
 
 # %%
-suffix = min(4, n // 2)
-exchanged = interchange_statistics(model, task, trained=n, lengths=lengths[1:], suffix=suffix, factors=[2, 4])
-rows = exchanged.frame()
+within = interchange_statistics(model, task, trained=n // 2, lengths=[n // 2, n], suffix=n // 4, factors=[2])
+longer = [length for length in lengths if length >= n]
+exchanged = interchange_statistics(model, task, trained=n, lengths=longer, suffix=n // 4, factors=[2, 4])
+rows = pd.concat([within.frame(), exchanged.frame()])
 rows = rows[rows["quantity"].isin(["prefix_exchange_agreement", "kv_splice_agreement"]) & rows["layer"].isna()]
-rows[["quantity", "length", "mode", "control", "value", "low", "high", "n", "note"]]
+rows[["quantity", "length", "mode", "control", "value", "low", "high", "n"]]
 
 # %%
 exchanged.figure("prefix_exchange_agreement")

@@ -189,8 +189,11 @@ def test_no_worker_outlives_the_program(tmp_path, sent, code):
         while len(list(marks.iterdir())) < 2:
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.05)
-        process.send_signal(sent)
-        assert process.wait(60) == code
+        try:
+            process.send_signal(sent)
+            assert process.wait(60) == code
+        finally:
+            process.kill()  # else leaving the block would wait for ever
     pids = [int(mark.name) for mark in marks.iterdir()]
     assert len(pids) == 2
     assert gone(pids)
