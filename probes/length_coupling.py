@@ -133,7 +133,8 @@ class LengthCoupling(StreamMeasurement):
         untrained = {n: self._logits(study.batch(self.law, n), n, cache) for n, cache in passes}
         if untrained:
             xs = {n: centred(study, x) for n, x in untrained.items()}
-            yield Place(self._fields(USED, "logits", controls.UNTRAINED), xs, brief=True)
+            # To a model that has seen no id all are alike; which ones this checkpoint has seen is not asked.
+            yield Place(self._fields(USED, "logits", controls.UNTRAINED), xs, brief=True, positions=False)
         tokens = {n: rows.tokens for n, rows in self.rows.items()}
         for control in (controls.TOKEN, controls.TOKENS):
             xs = controls.inputs_by_length(tokens, control)
@@ -177,7 +178,7 @@ class Place:
         fields: what its rows share.
         xs: what it holds at each length.
         brief: whether C(n) of the single lengths is left out.
-        positions: whether it depends on position ids at all.
+        positions: whether it matters which position ids the checkpoint has seen.
         problem: why it holds nothing, or "".
     """
 
