@@ -9,7 +9,8 @@ with s and i as indicators (a real summary as it is), x the residual stream, and
 not fitted on: each half of them is predicted from the other. A count that was never normalised tells both, and
 these say which of the two is there for its own sake. What is conditioned on is partialled out of x and of the
 target (Frisch and Waugh 1933) and bears no ridge penalty, or what a penalty leaves of it would be put down to x.
-Controls are shuffled labels, the untrained model, the query's token and the last 8; of the summary also hashed labels.
+Controls are shuffled labels, the untrained model and the query's token; of the summary also hashed labels. (The last 8
+tokens, beside position_decodability and summary_decodability, are too many features to be crossed twice over.)
 Position alone says everything of position and, beyond itself, nothing of the summary.
 """
 
@@ -238,11 +239,11 @@ class Conditional(StreamMeasurement):
     def _fixed(
         self, study: Study, fit: Bool[Tensor, "sequence"], rng: Rng
     ) -> dict[tuple[int, str], dict[str, list[Estimate]]]:
-        """What does not depend on the checkpoint: the last tokens alone, and the untrained model."""
+        """What does not depend on the checkpoint: the query's token alone, and the untrained model."""
         untrained = self.untrained_rows(study)
         made: dict[tuple[int, str], dict[str, list[Estimate]]] = {}
         for length, rows in self.rows.items():
-            features = {name: controls.inputs(rows.tokens, name) for name in (controls.TOKEN, controls.TOKENS)}
+            features = {controls.TOKEN: controls.inputs(rows.tokens, controls.TOKEN)}
             if untrained is not None:
                 features[controls.UNTRAINED] = untrained[length].x
             for quantity, problem in self._problems(rows, fit).items():

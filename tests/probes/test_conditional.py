@@ -83,7 +83,7 @@ def test_rows_of_a_run(make_run: Callable[..., Any], measured: Callable[..., lis
     at = {
         (r["quantity"], r["control"]): r for r in rows if r["length"] == 27 and r["site"] == "blocks.1.hook_resid_post"
     }
-    controls = {"", "shuffled_labels", "token_only", "last_8_tokens", "untrained"}
+    controls = {"", "shuffled_labels", "token_only", "untrained"}
     both = {(q, c) for q in ("position_given_summary", "summary_given_position") for c in controls}
     assert set(at) == both | {("summary_given_position", "hashed_labels")}
     assert at["summary_given_position", ""]["value"] == pytest.approx(1, abs=1e-3)  # the clean bit
