@@ -136,8 +136,9 @@ def cells(root: Path, naming: Naming) -> list[Cell]:
 
 
 def order(cell: Cell) -> tuple[int, ...]:
-    """Places of a cell's names in ORDER; numbers stand for themselves."""
-    return tuple(int(name) if name.isdigit() else ORDER.index(name) for name in cell.name)
+    """First name, longest N first, then the other names: their places in ORDER; numbers stand for themselves."""
+    first, *others = (int(name) if name.isdigit() else ORDER.index(name) for name in cell.name)
+    return first, -cell.trained, *others
 
 
 def markdown(head: Sequence[str], columns: Columns, found: Sequence[Cell]) -> str:

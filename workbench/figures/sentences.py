@@ -18,6 +18,7 @@ from workbench.figures.labels import Piece, beyond, head_name, interval, proport
 from workbench.figures.mechanism import MEASUREMENT as HARDMAX
 from workbench.figures.representation import CLIP, MODE, last_layer, probe_layers, probe_rows
 from workbench.figures.rows import DRAWN, joined, pick
+from workbench.figures.scan import scan_text, without_attention
 from workbench.figures.verdicts import since_step, verdict_ribbon, verdict_style
 
 __all__ = [
@@ -130,6 +131,8 @@ def rail_text(
         return _rail_representation(frame, step, length)
     if row == "mechanism":
         kept, shape = _shape(frame, step, trained, layer, head)
+        if without_attention(frame):
+            return scan_text(frame, step, trained)
         if not shape:
             return [(f"Attention is not measured at step {whole(step)}.", "plain")]
         return [("Yes. " if kept else "No. ", "plain"), *shape, (".", "plain")]

@@ -139,7 +139,11 @@ class VariableAssignment(SequenceTask):
         "positions": "learned",
         "ids": "predicted",
         "n_ctx": 160,
-        "steps": 2500,
+        # To find the first assignment takes attention three steps: <start> reads the variable before it, <sep> reads
+        # <start>, and then looks the variable up.
+        "layers": 3,
+        "heads": 2,
+        "steps": 4000,
         "learning_rate": 2e-3,
     }
     suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = PAIRED
