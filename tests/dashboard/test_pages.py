@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -227,6 +228,23 @@ def test_a_host_that_others_reach_is_warned_of(
 
 
 @pytest.mark.science  # many drawings, at rest between them
+def test_nothing_is_drawn_ahead_while_somebody_asks(answers: Answers, at: At, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("workbench.dashboard.ahead.time.monotonic", lambda: now[0])
+    drawn: list[str] = []
+    ahead = Ahead(lambda panel, place, look: drawn.append(panel.id))
+    ahead.disturb()
+    ahead.ask(at, PANELS, LIGHT)
+    threading.Event().wait(0.2)
+    assert not drawn
+    now[0] += 1
+    end = time.time() + 20
+    while not drawn and time.time() < end:
+        threading.Event().wait(0.02)
+    ahead.close()
+    assert drawn
+
+
 def test_what_sliders_ask_for_next_is_drawn_ahead(answers: Answers, at: At) -> None:
     drawn: list[tuple[str, int, int]] = []
     ahead = Ahead(lambda panel, place, look: drawn.append((panel.id, place.cursor.step, place.cursor.length)))

@@ -1,7 +1,7 @@
 """Drawing ahead: while a reader looks at a run, a thread draws what its sliders can ask for next.
 
 Moving one slider changes a panel along one axis; those drawings are few, and made once they are kept. The thread
-rests between drawings, so that whoever asks for something now is answered first.
+rests while anybody asks for something, who is answered first.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from workbench.dashboard.drawing import At, Panel
 
 REST = 0.02
 """Seconds between two drawings."""
+QUIET = 0.3
+"""Seconds without a request after which drawing goes on."""
 WAITING = 32
 """Runs whose drawings may wait; of more, the longest waiting is given up."""
 
@@ -54,6 +56,7 @@ class Ahead:
 
     def __init__(self, draw: Callable[[Panel, At, dict[str, Any]], object]) -> None:
         self._draw = draw
+        self._disturbed = 0.0
         self._waiting: OrderedDict[tuple[Any, ...], Asked] = OrderedDict()
         self._done: OrderedDict[tuple[Any, ...], None] = OrderedDict()
         self._wake = threading.Condition()
@@ -74,6 +77,10 @@ class Ahead:
                 self._thread.start()
             self._wake.notify_all()
 
+    def disturb(self) -> None:
+        """Somebody is asking for something now: rest until it has been quiet for a while."""
+        self._disturbed = time.monotonic()
+
     def close(self) -> None:
         """End the thread after the drawing it is at."""
         with self._wake:
@@ -93,6 +100,8 @@ class Ahead:
                 while len(self._done) > 4 * WAITING:
                     self._done.popitem(last=False)
             for panel, at in asked.drawings():
+                while not self._closed and time.monotonic() - self._disturbed < QUIET:
+                    time.sleep(REST)
                 if self._closed:
                     return
                 with suppress(Exception):  # what cannot be drawn says so where it is asked for

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dash import Dash
-from werkzeug.serving import BaseWSGIServer, make_server
+from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
 from workbench.dashboard import cursorpage, exports, measuring, shell, theme, wiring
 from workbench.dashboard.answers import Answers
@@ -98,7 +98,13 @@ def serve(
 def quiet_server(app: Dash, host: str, port: int) -> BaseWSGIServer:
     """A threaded server for the app that logs no request (errors are logged)."""
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
-    return make_server(host, port, app.server, threaded=True)
+    return make_server(host, port, app.server, threaded=True, request_handler=_Lasting)
+
+
+class _Lasting(WSGIRequestHandler):
+    """Keeps connections: a move of a slider asks a dozen things at once, and a thread for each would cost as much."""
+
+    protocol_version = "HTTP/1.1"
 
 
 def _listed(roots: Path | Sequence[Path]) -> list[Path]:

@@ -219,7 +219,7 @@ class RunView:
         """Equal for runs that differ in nothing but their seeds."""
         return canonical({part: self.config.get(part) for part in ("task", "model", "training")})
 
-    @property
+    @cached_property
     def shown_path(self) -> str:
         """The run folder as the reader would type it."""
         return shown(self.path)

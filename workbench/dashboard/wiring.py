@@ -100,6 +100,7 @@ def panel(app: Dash, answers: Answers, one: Panel) -> None:
         view, cursor = place(answers, run, step, length, head)
         if look is None:
             raise PreventUpdate
+        answers.ahead.disturb()
         made = answers.heads if one.form == "heads" else answers.panel
         return made(one, answers.at(view, cursor, extras or {}), look, mode)
 

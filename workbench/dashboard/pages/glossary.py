@@ -34,7 +34,7 @@ def layout(answers: Answers, visit: Visit) -> Drawn:
     if asked and asked not in known:
         said = f"This link names the quantity {asked}, which no run here has."
         notices.append(Notice(said, "Shown: all quantities.", "Keep all"))
-    drawn = curves(max(runs, key=lambda run: len(run.brief.quantities), default=None))
+    drawn = curves(max(runs, key=_telling, default=None))
     sections = [_section(name, spec, held, asked, drawn) for name, spec in specs.items()]
     content = html.Div(
         [
@@ -79,6 +79,11 @@ def _verdicts() -> html.Section:
         ],
         id="verdicts",
     )
+
+
+def _telling(run: RunView) -> tuple[bool, int]:
+    """What makes a run's curves say most: that its behaviour changes with length, and that much was measured."""
+    return run.brief.verdicts.get(run.brief.last) == "length-coupled", len(run.brief.quantities)
 
 
 def curves(run: RunView | None) -> dict[tuple[str, str], tuple[str, str]]:
