@@ -176,7 +176,7 @@ class Conditional(StreamMeasurement):
         """Both quantities at all layers and lengths, with their controls."""
 
         rng = partial(study.rng, self.name)
-        fit = halves(self._drawn, rng("split"))
+        fit = halves(self.drawn, rng("split"))
         fixed = self.memo(study, lambda: self._fixed(study, fit, rng))
         made = []
         for length, rows in sorted(self.rows.items()):

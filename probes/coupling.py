@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,11 +21,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from probes.codes import Draws, Labelling, NoCode, codes, inner
-from probes.rows import Rows
+from probes.controls import relabelled
+from probes.rows import Rows, halves
+from probes.stream import TARGET, StreamMeasurement
 from workbench.measure.intervals import interval
 
 if TYPE_CHECKING:
     from probes.decode import Rng
+    from workbench.measure.measurement import Study
 
 STILL = "rows of a class are all equal, so the interval says nothing of rows that were not drawn"
 NOISE = "the code is not above its sampling noise"
@@ -129,3 +132,15 @@ class Codes:
                 parts[pair].append(norms(means, against, pair[0]))
         joined = {pair: torch.cat(found, 1).numpy() for pair, found in parts.items()}
         return {pair: Change.of(difference, size) for pair, (difference, size) in joined.items()}
+
+
+def codes_of(measurement: StreamMeasurement, study: Study, control: str = "") -> Codes:
+    """The codes of what a measurement observed, for its own labels or those of a label control.
+
+    Raises:
+        NoCode: where nothing can be compared at any length.
+    """
+    rng = partial(study.rng, measurement.name)
+    fit = halves(measurement.drawn, rng("split"))
+    rows = {n: relabelled(r, TARGET, control, rng("shuffle", n)) for n, r in measurement.rows.items()}
+    return Codes(rows, study.grid.inside, fit, rng, measurement.resamples)

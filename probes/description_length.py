@@ -114,7 +114,7 @@ class DescriptionLength(StreamMeasurement):
     def _labels(self, study: Study, length: int, target: Target) -> tuple[Tensor, Tensor]:
         """The labels in the order they are sent in, and that order."""
         rows = self.rows[length]
-        order = torch.from_numpy(study.rng(self.name, "order").permutation(self._drawn))[rows.sequence].argsort()
+        order = torch.from_numpy(study.rng(self.name, "order").permutation(self.drawn))[rows.sequence].argsort()
         return target.of(rows)[order], order
 
     def _fixed(self, study: Study, target: Target) -> Iterator[Row]:

@@ -18,20 +18,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
 from probes import controls
 from probes.codes import Draws, Labelling, NoCode, centred, codes, inner
-from probes.coupling import NOISE, STILL, Codes
-from probes.rows import halves, layer_of
+from probes.coupling import NOISE, STILL, Codes, codes_of
+from probes.rows import layer_of
 from probes.stream import TARGET, StreamMeasurement
 from workbench.measure.intervals import interval
 from workbench.measure.measurement import Quantity, Study
@@ -139,10 +138,9 @@ class Drift(StreamMeasurement):
 
     def finish(self, study: Study) -> list[Row]:
         """Cosines over lengths, their controls, then cosines over steps."""
-        fit = halves(self._drawn, study.rng(self.name, "split"))
         lengths = sorted(self.rows)
         try:
-            found = self._codes(study, fit, "")
+            found = codes_of(self, study)
         except NoCode as error:
             lost = [self._lost(LENGTH, n, str(m), str(error)) for n, m in combinations(lengths, 2)]
             return lost + self._unsettled(study, str(error))
@@ -153,21 +151,11 @@ class Drift(StreamMeasurement):
         pairs = list(combinations(sorted(found.draws), 2))
         for i, site in enumerate(self.read):
             made += self._between(site, {n: self.rows[n].x[i] for n in found.draws}, found, pairs)
-        made += self._controls(study, fit, found)
+        made += self._controls(study, found)
         trained = study.grid.trained
         if trained not in found.draws:
             return made + self._unsettled(study, found.problems.get(trained, f"length {trained} was not measured"))
         return made + self._over_steps(study, found.labelling, found.draws[trained])
-
-    def _codes(self, study: Study, fit: Bool[Tensor, "sequence"], control: str) -> Codes:
-        """The codes of the labels, or of a label control.
-
-        Raises:
-            NoCode: where there are none.
-        """
-        rng = partial(study.rng, self.name)
-        rows = {n: controls.relabelled(r, TARGET, control, rng("shuffle", n)) for n, r in self.rows.items()}
-        return Codes(rows, study.grid.inside, fit, rng, self.resamples)
 
     def _between(
         self, site: str, xs: Mapping[int, Tensor], found: Codes, pairs: Sequence[tuple[int, int]], control: str = ""
@@ -180,19 +168,19 @@ class Drift(StreamMeasurement):
             made.append(self._row(LENGTH, site, n, str(m), cosine, min(len(xs[n]), len(xs[m])), note, control))
         return made
 
-    def _controls(self, study: Study, fit: Bool[Tensor, "sequence"], found: Codes) -> list[Row]:
+    def _controls(self, study: Study, found: Codes) -> list[Row]:
         """Cosines between N and longer lengths, at the last site, that owe nothing to what was learned."""
         site, trained = self.read[-1], study.grid.trained
         own = {n: rows.x[-1] for n, rows in self.rows.items()}
         made = list[Row]()
         for control in (controls.SHUFFLED, controls.HASHED):
             try:
-                codes_of = self._codes(study, fit, control)
+                coded = codes_of(self, study, control)
             except NoCode as error:
                 made += [self._lost(LENGTH, n, str(m), str(error), control) for n, m in beyond(trained, found)]
                 continue
-            xs = {n: own[n] for n in codes_of.draws}
-            made += self._between(site, xs, codes_of, beyond(trained, codes_of), control)
+            xs = {n: own[n] for n in coded.draws}
+            made += self._between(site, xs, coded, beyond(trained, coded), control)
 
         def fixed() -> list[Row]:
             passes = self.untrained_passes(study, [site])

@@ -144,7 +144,7 @@ class Erasure(StreamMeasurement):
 
     def finish(self, study: Study) -> list[Row]:
         """Accuracies of all edits of one checkpoint."""
-        fit = halves(self._drawn, study.rng(self.name, "split"))
+        fit = halves(self.drawn, study.rng(self.name, "split"))
         wanted = [study.task.next_length(study.grid.trained * factor) for factor in self.factors]
         return [made for n in wanted if n in self.rows for made in self._length(study, n, fit)]
 
@@ -160,21 +160,30 @@ class Erasure(StreamMeasurement):
         for i, site in enumerate(self.read):
             place = {"site": site, "layer": layer_of(site)}
             for target in (TARGET, POSITION):
-                arms: list[Arm] = []
-                for mode in (REFIT, TRANSFER):
-                    try:
-                        arms += self._arms(study, i, target, mode, length, fit)
-                    except ValueError as error:
-                        yield self._undefined(length, {**place, "target": target, "mode": mode}, str(error))
-                if target == TARGET:
-                    for control in CONCEPTS:
-                        try:
-                            arms.append(self._control(study, i, control, length, fit))
-                        except ValueError as error:
-                            fields = {**place, "target": target, "mode": REFIT, "control": control}
-                            yield self._undefined(length, fields, str(error))
+                arms, lost = self._every_arm(study, i, target, length, fit)
+                yield from (self._undefined(length, place | fields, problem) for fields, problem in lost)
                 right = [self._right(study, tested, length, [(site, _edit(arm, tested, length))]) for arm in arms]
                 yield from self._report(study, length, place, arms, right, intact)
+
+    def _every_arm(
+        self, study: Study, site: int, target: str, length: int, fit: Bool[Tensor, "sequence"]
+    ) -> tuple[list[Arm], list[tuple[Row, str]]]:
+        """All edits of one concept at one place; and those that cannot be had, with the reason."""
+        made: dict[tuple[str, str], Callable[[], list[Arm]]] = {
+            (mode, ""): partial(self._arms, study, site, target, mode, length, fit) for mode in (REFIT, TRANSFER)
+        }
+        if target == TARGET:
+            made |= {
+                (REFIT, control): partial(self._control, study, site, control, length, fit) for control in CONCEPTS
+            }
+        arms: list[Arm] = []
+        lost: list[tuple[Row, str]] = []
+        for (mode, control), make in made.items():
+            try:
+                arms += make()
+            except ValueError as error:
+                lost.append(({"target": target, "mode": mode, "control": control}, str(error)))
+        return arms, lost
 
     def _arms(
         self, study: Study, site: int, target: str, mode: str, length: int, fit: Bool[Tensor, "sequence"]
@@ -202,7 +211,7 @@ class Erasure(StreamMeasurement):
             made += [Arm(target, mode, "", True, eraser), Arm(target, mode, CONTROL, True, control)]
         return made
 
-    def _control(self, study: Study, site: int, control: str, length: int, fit: Bool[Tensor, "sequence"]) -> Arm:
+    def _control(self, study: Study, site: int, control: str, length: int, fit: Bool[Tensor, "sequence"]) -> list[Arm]:
         """The erasure, in the summary's place, of something that it is not.
 
         Raises:
@@ -211,7 +220,8 @@ class Erasure(StreamMeasurement):
         rows = _fitted([self.rows[length]], fit)
         labels = rows.tokens[:, -1] if control == controls.TOKEN else controls.hashed(rows.labels[TARGET], rows.tokens)
         rng = study.rng(self.name, control, site, length)
-        return Arm(TARGET, REFIT, control, False, Whitened.of(rows.x[site]).leace(_indicators(labels), rng))
+        eraser = Whitened.of(rows.x[site]).leace(_indicators(labels), rng)
+        return [Arm(TARGET, REFIT, control, False, eraser)]
 
     def _right(
         self, study: Study, batch: Batch, length: int, edits: list[tuple[str, Callable[..., Any]]]

@@ -20,18 +20,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from probes import controls
 from probes.codes import NoCode
-from probes.coupling import STILL, Change, Codes, mean_change
+from probes.coupling import STILL, Change, Codes, codes_of, mean_change
 from probes.jacobian import mean_jacobian
-from probes.rows import MID, ProbeError, halves, layer_of
+from probes.rows import MID, ProbeError, layer_of
 from probes.stream import TARGET, StreamMeasurement
 from workbench.measure.intervals import interval
 from workbench.measure.measurement import Quantity, Study
@@ -109,25 +108,22 @@ class LengthCoupling(StreamMeasurement):
         """Rows of one checkpoint: the one figure first."""
         wanted = [study.task.next_length(study.grid.trained * factor) for factor in FACTORS]
         report = Report({n: len(rows) for n, rows in self.rows.items()}, study, wanted)
-        fit = halves(self._drawn, study.rng(self.name, "split"))
         used = {n: centred(study, x) for n, x in self.logits.items()}
-        own = self._codes(study, fit, "")
+        own = self._codes(study, "")
         made = report.rows(Place(self._fields(USED, "logits"), used), own)
         for control in (controls.SHUFFLED, controls.HASHED):
             place = Place(self._fields(USED, "logits", control), used, brief=True)
-            made += report.rows(place, self._codes(study, fit, control))
+            made += report.rows(place, self._codes(study, control))
         made += self.memo(study, lambda: [r for place in self._fixed(study) for r in report.rows(place, own)])
         for i, site in enumerate(self.read):
             held = {n: rows.x[i] for n, rows in self.rows.items()}
             made += report.rows(Place(self._fields(STORED, site), held), own)
         return made + [r for place in self._inner(study) for r in report.rows(place, own)]
 
-    def _codes(self, study: Study, fit: Bool[Tensor, "sequence"], control: str) -> Codes | str:
+    def _codes(self, study: Study, control: str) -> Codes | str:
         """The codes of the labels, or of a label control; or why there are none."""
-        rng = partial(study.rng, self.name)
-        rows = {n: controls.relabelled(r, TARGET, control, rng("shuffle", n)) for n, r in self.rows.items()}
         try:
-            return Codes(rows, study.grid.inside, fit, rng, self.resamples)
+            return codes_of(self, study, control)
         except NoCode as error:
             return str(error)
 

@@ -64,7 +64,7 @@ class ProbeMeasurement(StreamMeasurement):
         """
         if not self.rows:
             return []
-        decoder = Decoder(self.rows, inside, halves(self._drawn, rng("split")), rng)
+        decoder = Decoder(self.rows, inside, halves(self.drawn, rng("split")), rng)
         self.frozen = decoder.frozen
 
         def input_controls() -> InputControls:

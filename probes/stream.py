@@ -56,7 +56,9 @@ class StreamMeasurement(ABC):
         self.layers = None if layers is None else [int(layer) for layer in layers]
         self.rows: dict[int, Rows] = {}
         self.read: list[str] = []
-        self._drawn = 0
+        """The sites, once something was observed."""
+        self.drawn = 0
+        """Sequences observed per length."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -99,7 +101,7 @@ class StreamMeasurement(ABC):
         if length in self.rows:
             raise ProbeError(f"{self.name} observed length {length} twice; use one instance per checkpoint")
         self.read = [site for site in sites_in(cache, self.layers) if self.mids or not site.endswith(MID)]
-        self._drawn = max(self._drawn, len(batch))
+        self.drawn = max(self.drawn, len(batch))
         self.rows[length] = self.reduce(batch, length, cache, self.read)
 
     @abstractmethod

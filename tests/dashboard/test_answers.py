@@ -230,7 +230,7 @@ def test_the_sentence_speaks_of_the_cursor(robust: RunView) -> None:
 
 
 def test_the_ribbon_changes_where_the_verdict_does(robust: RunView) -> None:
-    gradient = ribbon(robust, 0.0, 11.55)["background"]
+    gradient = ribbon(robust, 0.0, 11.55)
     assert gradient.index("--ribbon-unfitted") < gradient.index("--summary")
     assert verdict_at(robust, 0) == "not fitted"
     assert verdict_at(robust, 12345) == "not measured"

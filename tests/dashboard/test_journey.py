@@ -52,6 +52,20 @@ def test_all_runs_then_one_verdict_then_its_run(page: Any, address: str) -> None
     settled(page, lambda: page.locator(".ag-row").count() == 1)
 
 
+def test_seeds_stand_together_and_theory_beside_what_is_observed(page: Any, address: str) -> None:
+    page.goto(f"{address}/")
+    page.wait_for_selector(".ag-row")
+    page.click("text=Seeds together")
+    settled(page, lambda: page.url.endswith("/?seeds=1"))
+    page.reload()
+    page.wait_for_selector(".ag-row")
+    assert page.locator("#seeds input[value='1']").is_checked()
+    cell = ".ag-row[row-id=majority-nope-s0] [col-id=expects]"
+    settled(page, lambda: "as observed" in page.inner_text(cell))
+    page.goto(f"{address}/run?run=majority-nope-s0")
+    settled(page, lambda: "can generalise in length, as observed" in page.inner_text("#theory-says"))
+
+
 def test_enter_on_a_row_opens_its_run(page: Any, address: str) -> None:
     page.goto(f"{address}/")
     page.wait_for_selector(".ag-row")

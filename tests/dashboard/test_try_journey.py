@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from browsing import needs_browser, settled
+from browsing import needs_browser, points, settled
 
 from workbench.dashboard.pictures import served
 
@@ -107,3 +107,14 @@ def test_a_hostile_link_is_answered_in_words(page: Any, address: str) -> None:
     assert all(part in banner for part in ("edits cannot be read", "is no prefix length", "names layer “9”"))
     settled(page, lambda: "Unknown token “<img”" in page.inner_text("#try-board-note"))
     assert page.locator("#try-board-note img").count() == 0
+
+
+def test_the_code_and_its_use_have_rows_of_their_own(page: Any, address: str) -> None:
+    page.goto(f"{address}/run?run={RUN}&len=63")
+    for panel in ("coupling-training", "coupling-length", "selectivity-training", "erasure-length"):
+        page.wait_for_selector(f"#{panel}-body.ready")
+    first = points(page, "coupling-length")
+    page.get_by_role("slider", name="Training step").focus()
+    page.keyboard.press("Home")
+    settled(page, lambda: points(page, "coupling-length") != first)
+    assert "not fitted" in page.inner_text("#coupling-length-graph")

@@ -46,6 +46,16 @@ def test_the_median_over_seeds_spans_the_lowest_to_the_highest() -> None:
     assert set(data[data["series"] == "c"]["step"]) == {7}
 
 
+def test_a_stream_read_within_a_block_too_has_one_place_per_layer() -> None:
+    """A probe reads between attention and MLP as well: the same layer, another site, another value."""
+    given = {"measurement": "probes.summary", "quantity": "summary_decodability", "target": "output_summary"}
+    given |= {"law": "matched", "mode": "transfer", "run": "a", "step": 10, "length": 5, "layer": 1, "n": 10}
+    sites = {"blocks.1.hook_resid_mid": 0.3, "blocks.1.hook_resid_post": 0.9}
+    frame = rows([{**given, "site": site, "value": value} for site, value in sites.items()])
+    data = figures.seeds_over_length_data(frame, step=10, shown="summary")
+    assert data["value"].tolist() == [0.9, 0.9]
+
+
 def test_seeds_are_drawn_faint_and_their_median_strong() -> None:
     figure = figures.seeds_over_length(SEEDS, trained=5, step=10)
     widths = {trace.name: trace.line.width for trace in figure.data if trace.name != "band"}

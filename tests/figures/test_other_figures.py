@@ -187,7 +187,7 @@ def test_head_grid_difference(robust: pd.DataFrame, coupled: pd.DataFrame) -> No
 
 
 def test_runs_without_common_lengths_are_refused(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
-    with pytest.raises(NotMeasured, match="share no"):
+    with pytest.raises(figures.NotShared, match="at a shared length: A has lengths 5 to 50, B has 100 to 1,024"):
         figures.accuracy_difference(robust[robust["length"] <= 50], coupled[coupled["length"] > 50], trained=50)
 
 

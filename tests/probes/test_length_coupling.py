@@ -25,6 +25,7 @@ from workbench.theory.programs import majority as majority_program
 
 D = 24
 INSIDE = (25, 50)
+WRITTEN = "blocks.0.hook_attn_out"
 Code = Callable[[Tensor, int], Tensor]
 
 
@@ -293,3 +294,29 @@ def test_controls_of_a_run(make_run: Callable[..., Any], measured: Callable[...,
         assert at[label]["status"] == "undefined" or at[label]["value"] > 0.5
     without = measured(make_run(majority(), Majority(), 25, "late"), 100, "probes.length_coupling", resamples=20)
     assert "untrained" not in {r["control"] for r in without}
+
+
+def test_fair_bits_shrink_the_summary_and_a_matched_law_does_not() -> None:
+    """A counter that is exact at every length writes d / K and 1 / K: on fair bits E|d| is about sqrt(2 n / pi)."""
+    model, task, inside, lengths = majority(gain_length=205), Majority(), (13, 25), (13, 25, 51, 201)
+    mu = {}
+    for n in lengths:
+        d = sum(math.comb(n, c) / 2**n * abs(2 * c - n) for c in range(n + 1))
+        mu[n] = np.array([[-d, 1], [d, 1]]) / (n + 1)
+    grand = np.mean([mu[n] for n in inside], 0).mean(0)
+    a = np.mean([mu[n] for n in inside], 0) - grand
+    for law in ("fair", "challenge"):
+        rows = {}
+        for n in lengths:
+            generator = torch.Generator().manual_seed(n)
+            batch = task.sample(1000, n, generator, "challenge")
+            if law == "fair":
+                batch = task.label(torch.randint(1, 3, (1000, n), generator=generator))
+            x = model.run_with_cache(batch.tokens, names_filter=WRITTEN)[1][WRITTEN][:, -1].detach()
+            rows[n] = rows_of(x, batch.output_summary[:, -1])
+        found = changes(rows, inside)
+        for n in (51, 201):
+            b = mu[n] - grand
+            expected = ((b - a) ** 2).sum() / ((b**2).sum() + (a**2).sum()) if law == "fair" else 0
+            assert found[n, False].draws[0] == pytest.approx(expected, abs=0.04), (law, n)
+        assert expected > 0.4 or law == "challenge"

@@ -14,7 +14,7 @@ from probes.jacobian import mean_jacobian
 from probes.rows import ProbeError, Rows, halves
 from probes.stream import TARGET
 from workbench.measure.study import forward
-from workbench.models import HookedTransformer, ModelConfig
+from workbench.models import HookedSSM, HookedTransformer, ModelConfig, SSMConfig
 from workbench.models.handmade import majority
 from workbench.tasks.automata import Parity
 from workbench.tasks.base import Batch
@@ -45,10 +45,15 @@ def test_uniform_attention_without_mlps_is_linear() -> None:
         assert torch.allclose(one, wanted.T.detach().double(), atol=1e-6)
 
 
-def test_it_is_the_mean_of_the_derivatives() -> None:
-    """Against differences of the outputs, with LayerNorm, softmax and MLPs, one sequence after the other."""
-    cfg = ModelConfig(d_vocab=3, d_vocab_out=2, n_layers=2, d_model=4, n_heads=2, n_ctx=20, positions="learned")
-    model, batch, h = HookedTransformer(cfg, seed=2).double(), strings(3, 5), 1e-5
+@pytest.mark.parametrize("kind", ["transformer", "state space"])
+def test_it_is_the_mean_of_the_derivatives(kind: str) -> None:
+    """Against differences of the outputs, with LayerNorm, softmax and MLPs, or a scan."""
+    sizes: dict[str, Any] = {"d_vocab": 3, "d_vocab_out": 2, "n_layers": 2, "d_model": 4, "n_ctx": 20}
+    if kind == "transformer":
+        made: Any = HookedTransformer(ModelConfig(**sizes, n_heads=2, positions="learned"), seed=2)
+    else:
+        made = HookedSSM(SSMConfig(**sizes), seed=2)
+    model, batch, h = made.double(), strings(3, 5), 1e-5
     site, expected = "blocks.0.hook_resid_post", torch.zeros(2, 4, dtype=torch.float64)
     for d in range(4):
 

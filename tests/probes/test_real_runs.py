@@ -59,3 +59,29 @@ def test_a_fitted_parity_loses_its_code_past_training(tmp_path: Path, measured: 
     assert (rows[0]["quantity"], rows[0]["mode"]) == ("length_coupling", "used")
     assert rows[0]["value"] > 0.8
     assert rows[1]["value"] < 0.1  # inside training the code is one
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "settings", "gain"),
+    [
+        ("parity", {"lengths": "1-8", "layers": 3, "learning_rate": 1e-3, "steps": 250}, (), 0.2),
+        (
+            "kgram_retrieval",
+            {"lengths": "3-16", "layers": 2, "learning_rate": 3e-3, "steps": 200, "positions": "rotary"},
+            ((("task", "symbols"), 6), (("training", "weight_decay"), 1.5)),
+            0.4,
+        ),
+    ],
+)
+def test_selectivity_rises_with_training(
+    task: str, options: dict[str, Any], settings: tuple[Any, ...], gain: float, tmp_path: Path
+) -> None:
+    """The runs of sweeps/probes.yaml, as far as the step where the summary has appeared."""
+    from workbench.cli.train import build
+    from workbench.training.trainer import Trainer
+
+    sizes = {"d_model": 64, "heads": 4, "batch_size": 64}
+    run = Trainer(build(task, {**sizes, **options}, settings), tmp_path / task).run()
+    first, last = (scores(run, run.steps[i], run.trained_length)["selectivity"] for i in (0, -1))
+    assert first < 0.1
+    assert last > gain

@@ -13,12 +13,14 @@ from workbench.dashboard import headgrid, panel
 from workbench.dashboard.ahead import Ahead
 from workbench.dashboard.cursor import Cursor, Filters, Notice, write_filters
 from workbench.dashboard.drawing import At, Panel
+from workbench.dashboard.expectations import Expectations, held
 from workbench.dashboard.pages import runs as runs_page
 from workbench.dashboard.registry import Astray, Visit, page_at, pages
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import nav, problems
 from workbench.dashboard.store import Store
 from workbench.dashboard.summaries import matches, summarise
+from workbench.dashboard.together import by_configuration
 from workbench.dashboard.worker import Worker
 from workbench.figures.draft import drafts
 from workbench.figures.errors import NotMeasured
@@ -36,15 +38,18 @@ class Answers:
         worker: what computes with models.
         measurer: what measures on demand, which takes long.
         ahead: draws what sliders will ask for next.
+        expectations: what theory expects of the runs.
     """
 
     store: Store
     worker: Worker
     measurer: Worker = field(default_factory=Worker)
     ahead: Ahead = field(init=False)
+    expectations: Expectations = field(init=False)
 
     def __post_init__(self) -> None:
         self.ahead = Ahead(self.drawn)
+        self.expectations = Expectations(self.worker)
 
     def close(self) -> None:
         """End the processes; safe to call twice."""
@@ -90,7 +95,11 @@ class Answers:
 
     def summary(self, run: RunView) -> dict[str, Any]:
         """The run's line on the Runs page, made once per state of the run."""
-        return dict(run.memo("summary", lambda: summarise(run)))
+        row = dict(run.memo("summary", lambda: summarise(run)))
+        said = self.expectations.known(run)
+        if said is not None and said["verdict"]:
+            row |= {"theory": said["verdict"], "expects": held(said["verdict"], row["verdict"])}
+        return row
 
     def poll(self, known: str | None) -> tuple[Any, str, float]:
         """Version of all that is known (``no_update`` if the same), status line, time of reading."""
@@ -122,6 +131,8 @@ class Answers:
         counted = [row for row in rows if matches(row, filters, verdict=False)]
         shown = [row for row in counted if matches(row, filters)]
         text = "" if len(shown) == len(rows) else f"{whole(len(shown))} of {whole(len(rows))} runs"
+        if filters.seeds:
+            shown = by_configuration(self.store.runs(), shown)
         return {
             "rows": shown,
             "cards": runs_page.cards(counted, filters),

@@ -59,12 +59,19 @@ class Cursor:
 
 @dataclass(frozen=True)
 class Filters:
-    """What the Runs page shows; an empty string shows all."""
+    """What the Runs page shows; an empty string shows all.
+
+    Attributes:
+        verdict, task, positions: what a line must have.
+        text: words that must stand in it.
+        seeds: "1" for one line per configuration, all its seeds together.
+    """
 
     verdict: str = ""
     task: str = ""
     positions: str = ""
     text: str = ""
+    seeds: str = ""
 
 
 @dataclass(frozen=True)
@@ -163,7 +170,8 @@ def read_filters(search: str | None) -> tuple[Filters, list[Notice]]:
             )
         )
         verdict = ""
-    filters = Filters(verdict, asked.get("task", ""), asked.get("positions", ""), asked.get("filter", ""))
+    seeds = "1" if asked.get("seeds") == "1" else ""
+    filters = Filters(verdict, asked.get("task", ""), asked.get("positions", ""), asked.get("filter", ""), seeds)
     return filters, notices
 
 
@@ -198,6 +206,7 @@ def write_filters(filters: Filters) -> str:
         "task": filters.task,
         "positions": filters.positions,
         "filter": filters.text,
+        "seeds": filters.seeds,
     }
     return "/" + query({key: value for key, value in named.items() if value})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from dash import dcc, html
 
 from workbench.dashboard.cursor import Cursor
+from workbench.dashboard.drawing import nearest_earlier
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import chevron, glyph, icon
 from workbench.figures.labels import head_name, short, whole
@@ -21,9 +22,12 @@ from workbench.figures.verdicts import VERDICTS
 
 SCENT = (600, 20)
 """Size in which scent curves are drawn; they stretch to the slider."""
+PLACES: dict[str, Callable[[float], float]] = {"step": u_step, "length": u_length}
 
 
-def bar(run: RunView, cursor: Cursor, names: Sequence[str], pick: html.Div | None = None) -> list[Any]:
+def bar(
+    run: RunView, cursor: Cursor, names: Sequence[str], pick: html.Div | None = None, other: RunView | None = None
+) -> list[Any]:
     """Children of the cursor bar.
 
     Args:
@@ -31,6 +35,7 @@ def bar(run: RunView, cursor: Cursor, names: Sequence[str], pick: html.Div | Non
         cursor: where they stand.
         names: of all runs.
         pick: the first cell; None = a select of runs.
+        other: a run beside it, whose curves and verdicts stand behind the sliders too.
     """
     lengths = run.lengths or (run.trained,)
     steps = run.steps or (0,)
@@ -50,8 +55,8 @@ def bar(run: RunView, cursor: Cursor, names: Sequence[str], pick: html.Div | Non
             [html.Label("Run", htmlFor="run-select", className="caption"), run_select(run, cursor, names)],
             className="cell pick",
         ),
-        html.Div([_step_head(), _step_slider(run, cursor, steps)], className="cell"),
-        html.Div([_length_head(), _length_slider(run, cursor, lengths)], className="cell"),
+        html.Div([_step_head(), _step_slider(run, cursor, steps, other)], className="cell"),
+        html.Div([_length_head(), _length_slider(run, cursor, lengths, other)], className="cell"),
         html.Div(
             [
                 html.Label("Head", htmlFor="head-select", className="caption"),
@@ -132,25 +137,25 @@ def _length_head() -> html.Div:
     )
 
 
-def _step_slider(run: RunView, cursor: Cursor, steps: Sequence[int]) -> html.Div:
+def _step_slider(run: RunView, cursor: Cursor, steps: Sequence[int], other: RunView | None) -> html.Div:
     low, high = _ends(steps, u_step)
     return html.Div(
         [
-            html.Div(id="step-scent", className="scent", style=scent_over_steps(run, cursor.length)),
-            html.Div(className="ribbon", style=ribbon(run, low, high), title="Verdict at each checkpoint"),
+            html.Div(id="step-scent", className="scent", style=scent_over_steps(run, cursor.length, other)),
+            html.Div(className="ribbon", style=ribbons(run, other, low, high), title="Verdict at each checkpoint"),
             _slider("step-slider", "Training step", steps, u_step, cursor.step, 440, steps[-1:], short),
         ],
         className="track",
     )
 
 
-def _length_slider(run: RunView, cursor: Cursor, lengths: Sequence[int]) -> html.Div:
+def _length_slider(run: RunView, cursor: Cursor, lengths: Sequence[int], other: RunView | None) -> html.Div:
     low, high = _ends(lengths, u_length)
     trained = min(1.0, max(0.0, (u_length(run.trained) - low) / (high - low)))
     return html.Div(
         [
             html.Div(className="trained", style={"width": f"{100 * trained:.3f}%"}),
-            html.Div(id="length-scent", className="scent", style=scent_over_lengths(run, cursor.step)),
+            html.Div(id="length-scent", className="scent", style=scent_over_lengths(run, cursor.step, other)),
             html.Div(className="ribbon bare"),
             _slider("length-slider", "Prefix length", lengths, u_length, cursor.length, 340, [run.trained], whole),
         ],
@@ -219,39 +224,56 @@ def _roundness(value: int) -> int:
     return 5 if text == "1" else 3 if value & (value - 1) == 0 else 2 if text in ("2", "5") else 0
 
 
-def scent_over_steps(run: RunView, length: int) -> dict[str, str]:
-    """Accuracy over training at one length, as the mask behind the step slider."""
-    return _scent(run, "step", u_step, run.steps, length=length)
+def scent_over_steps(run: RunView, length: int, other: RunView | None = None) -> dict[str, str]:
+    """Accuracy over training at one length, as the mask behind the step slider; of a run beside it dashed."""
+    near = {} if other is None else {"length": nearest_earlier(other.lengths, length)}
+    return _mask([_scent(run, "step", run.steps, length=length), _beside(run.steps, other, "step", near)])
 
 
-def scent_over_lengths(run: RunView, step: int) -> dict[str, str]:
-    """Accuracy over prefix length at one step, as the mask behind the length slider."""
-    return _scent(run, "length", u_length, run.lengths, step=step)
+def scent_over_lengths(run: RunView, step: int, other: RunView | None = None) -> dict[str, str]:
+    """Accuracy over prefix length at one step, as the mask behind the length slider; of a run beside it dashed."""
+    near = {} if other is None else {"step": nearest_earlier(other.measured_steps, step)}
+    return _mask([_scent(run, "length", run.lengths, step=step), _beside(run.lengths, other, "length", near)])
 
 
-def _scent(
-    run: RunView, along: str, where: Callable[[float], float], values: Sequence[int], **at: int
-) -> dict[str, str]:
+def _beside(values: Sequence[int], other: RunView | None, along: str, at: Mapping[str, int]) -> str:
+    return "" if other is None else _scent(other, along, values, dash="3 3", **at)
+
+
+def _mask(images: Sequence[str]) -> dict[str, str]:
+    urls = ", ".join(f'url("{image}")' for image in images if image)
+    return {"maskImage": urls, "WebkitMaskImage": urls} if urls else {"visibility": "hidden"}
+
+
+def _scent(run: RunView, along: str, values: Sequence[int], dash: str = "", **at: int) -> str:
+    """A small picture of accuracy over the values of a slider, or nothing where there are no two of them."""
     rows = pick(run.light, measurement="behaviour", quantity="accuracy", law="matched", mode="teacher_forced", **at)
     rows = rows[rows["value"].notna()].sort_values(along)
     if len(rows) < 2 or len(values) < 2:
-        return {"visibility": "hidden"}
+        return ""
+    where = PLACES[along]
     low, high = _ends(values, where)
     x = np.array([(where(float(v)) - low) / (high - low) for v in rows[along]])
-    image = spark_svg(list(rows["value"]), run.brief.chance - 0.05, 1.02, *SCENT, x=list(x), stroke=1.5)
-    url = f'url("{image}")'
-    return {"maskImage": url, "WebkitMaskImage": url}
+    return spark_svg(list(rows["value"]), run.brief.chance - 0.05, 1.02, *SCENT, x=list(x), stroke=1.5, dash=dash)
 
 
-def ribbon(run: RunView, low: float, high: float) -> dict[str, str]:
+def ribbons(run: RunView, other: RunView | None, low: float, high: float) -> dict[str, str]:
+    """The verdicts of a run, and below them in half the height those of a run beside it."""
+    if other is None:
+        return {"background": ribbon(run, low, high)}
+    both = [ribbon(one, low, high) for one in (run, other)]
+    return {"background": f"{both[0]} 0 0 / 100% 2px no-repeat, {both[1]} 0 100% / 100% 2px no-repeat"}
+
+
+def ribbon(run: RunView, low: float, high: float) -> str:
     """The verdict at each checkpoint as a gradient with hard stops, at midpoints between checkpoints."""
     verdicts = sorted(run.brief.verdicts.items())
     if not verdicts:
-        return {"background": "var(--line)"}
-    places = [(u_step(step) - low) / (high - low) for step, _ in verdicts]
+        return "linear-gradient(var(--line), var(--line))"
+    places = [min(1.0, max(0.0, (u_step(step) - low) / (high - low))) for step, _ in verdicts]
     edges = [0.0, *((a + b) / 2 for a, b in pairwise(places)), 1.0]
     stops = []
     for (_, label), left, right in zip(verdicts, edges, edges[1:], strict=False):
         colour = f"var(--{VERDICTS[label].ribbon.replace('_', '-')})"
         stops.append(f"{colour} {100 * left:.2f}% {100 * right:.2f}%")
-    return {"background": f"linear-gradient(90deg, {', '.join(stops)})"}
+    return f"linear-gradient(90deg, {', '.join(stops)})"

@@ -62,7 +62,13 @@ class CursorPage(Page):
         content = [
             *stores(answers, self, run, cursor, extras),
             html.Section(
-                bar(run, cursor, list(answers.store.runs()), self.pick(extras) if self.pick else None),
+                bar(
+                    run,
+                    cursor,
+                    list(answers.store.runs()),
+                    self.pick(extras) if self.pick else None,
+                    answers.store.run(extras.get("run2", "")),
+                ),
                 id="cursorbar",
                 className="cursorbar",
                 role="region",
@@ -193,7 +199,8 @@ def _follow(app: Dash, answers: Answers) -> None:
         view, cursor = place(answers, run, step, length, head)
         page = page_at(known["path"])
         assert isinstance(page, CursorPage)
-        return bar(view, cursor, list(answers.store.runs()), page.pick(extras) if page.pick else None)
+        beside = answers.store.run(extras.get("run2", ""))
+        return bar(view, cursor, list(answers.store.runs()), page.pick(extras) if page.pick else None, beside)
 
     @app.callback(Output("run-select", "leftSection"), Input("step", "data"), State("run", "data"))
     def marked(step: int, run: str) -> Any:
@@ -202,16 +209,15 @@ def _follow(app: Dash, answers: Answers) -> None:
 
 
 def _scents(app: Dash, answers: Answers) -> None:
-    @app.callback(
-        Output("step-scent", "style"), Input("length", "data"), State("run", "data"), prevent_initial_call=True
-    )
-    def step_scent(length: int, run: str) -> Any:
-        view = answers.store.run(run)
-        return scent_over_steps(view, length) if view is not None else no_update
+    for steered, other, draw in (("step", "length", scent_over_steps), ("length", "step", scent_over_lengths)):
 
-    @app.callback(
-        Output("length-scent", "style"), Input("step", "data"), State("run", "data"), prevent_initial_call=True
-    )
-    def length_scent(step: int, run: str) -> Any:
-        view = answers.store.run(run)
-        return scent_over_lengths(view, step) if view is not None else no_update
+        @app.callback(
+            Output(f"{steered}-scent", "style"),
+            Input(other, "data"),
+            State("run", "data"),
+            State("extras", "data"),
+            prevent_initial_call=True,
+        )
+        def scent(at: int, run: str, extras: Any, draw: Any = draw) -> Any:
+            view = answers.store.run(run)
+            return no_update if view is None else draw(view, at, answers.store.run((extras or {}).get("run2", "")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import dash_mantine_components as dmc
@@ -21,7 +21,7 @@ from workbench.dashboard.wiring import PARTS, place
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import head_name, interval, sample_size, whole
 from workbench.figures.mechanism import title_of
-from workbench.figures.rows import smallest_n
+from workbench.figures.rows import as_pandas, smallest_n
 
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
@@ -79,6 +79,32 @@ FACTS_PANEL = Panel(
 HEAD_PANELS = (TABLE_PANEL, LENGTH_PANEL, FACTS_PANEL)
 
 
+SCAN = "circuits.effective_attention"
+SCAN_PANELS = tuple(
+    Panel(
+        quantity.replace("_", "-"),
+        "scan",
+        "length",
+        title,
+        "quantity_over_length",
+        ("trained", "step"),
+        ("step",),
+        SCAN,
+        (quantity,),
+        "Of each layer and channel of the scan, from its effective weights: as absolute values that add up to 1 they "
+        "compare with attention. A line that bends past the trained length says that it looks elsewhere there.",
+        settings={"measurement": SCAN, "quantity": quantity},
+    )
+    for quantity, title in (("scan_support", "Effective support"), ("scan_locality", "Locality of the scan"))
+)
+"""What a model without heads has in their place."""
+
+
+def scan_shells(run: RunView) -> list[html.Section]:
+    """The panels of a state-space model, before anything is drawn."""
+    return [panel.shell(one, run.specs) for one in SCAN_PANELS] if run.gates else []
+
+
 def shells(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[html.Section]:
     """The three panels, before anything is drawn."""
     return [
@@ -110,7 +136,7 @@ def _about(one: Panel, run: RunView) -> list[Any]:
 
 def _length_shell(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> html.Section:
     made = panel.shell(LENGTH_PANEL, run.specs)
-    names = figures.series_names(run.frame, step=cursor.step) if run.brief.rows else []
+    names = figures.series_names(run.light, step=cursor.step) if run.brief.rows else []
     chosen = extras.get("q") or (names[0] if names else "")
     select = dmc.Select(
         id="head-quantity",
@@ -162,7 +188,7 @@ def _table(app: Dash, answers: Answers, one: Panel, draw: Any) -> None:
         try:
             if mode == "table":
                 return no_update, panel.as_table(every(view, cursor), one.title), [], no_update, TABLE
-            rows, said = draw(view, cursor)
+            rows, said = view.memo((one.id, replace(cursor, run="", view="", sample=0)), lambda: draw(view, cursor))
         except NotMeasured as missing:
             state = panel.not_measured(missing.measurement, missing.message, view)
             return [], [], state, "", STATE
@@ -171,14 +197,14 @@ def _table(app: Dash, answers: Answers, one: Panel, draw: Any) -> None:
 
 def every(run: RunView, cursor: Cursor) -> pd.DataFrame:
     """All rows about heads at the cursor."""
-    rows = figures.head_rows(run.frame, step=cursor.step, length=cursor.length)
+    rows = as_pandas(figures.head_rows(run.light, step=cursor.step, length=cursor.length))
     order = ["series", "layer", "head"]
     return rows.sort_values(order, kind="stable").drop(columns=["step", "length"])
 
 
 def head_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
     """The head table and its slice text."""
-    data = figures.head_table(run.frame, step=cursor.step, length=cursor.length)
+    data = figures.head_table(run.light, step=cursor.step, length=cursor.length)
     names = list(dict.fromkeys(data["series"]))
     short = dict(zip(data["series"], data["name"], strict=True))
     head = html.Thead(
@@ -216,7 +242,7 @@ def _value(row: Mapping[str, Any] | None) -> html.Td:
 def fact_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
     """The list of all that is known of the head, and its slice text."""
     at = {"step": cursor.step, "length": cursor.length, "layer": cursor.layer, "head": cursor.head}
-    data = figures.head_facts(run.frame, **at)
+    data = figures.head_facts(run.light, **at)
     made: list[Any] = []
     for row in data[data["status"] != "not_applicable"].to_dict("records"):
         note = str(row["note"]) if row["status"] != "ok" and row["note"] else ""

@@ -14,7 +14,7 @@ from workbench.dashboard.drawing import Panel
 from workbench.dashboard.panels import COLUMNS
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import command, icon, icon_button
-from workbench.figures.errors import NotApplicable, NotMeasured
+from workbench.figures.errors import NotApplicable, NotMeasured, NotShared
 from workbench.figures.labels import MISSING, proportion, whole
 
 CONFIG = {"displayModeBar": False, "responsive": True}
@@ -233,7 +233,10 @@ def not_measured(measurement: str, message: str, run: RunView) -> list[Any]:
 
 
 def without_rows(error: NotMeasured, run: RunView) -> list[Any]:
-    """Why there is nothing to draw: the measurement is not about this model, or has not been made."""
+    """Why there is nothing to draw: not about this model, not measured, or not measured at the same place."""
+    if isinstance(error, NotShared):
+        head, _, rest = error.message.partition(": ")
+        return [html.P([icon("info"), html.Strong(head)], className="head"), html.P(rest[:1].upper() + rest[1:])]
     if isinstance(error, NotApplicable):
         return does_not_apply(error.message)
     return not_measured(error.measurement, error.message, run)

@@ -137,6 +137,61 @@ PANELS: tuple[Panel, ...] = (
     ),
 )
 
+DEEPER: tuple[Panel, ...] = (
+    Panel(
+        "coupling-training",
+        "code",
+        "training",
+        "Length coupling",
+        "coupling_over_training",
+        ("trained",),
+        (),
+        "probes.length_coupling",
+        ("length_coupling", "length_coupling_in"),
+        "0: the same code past the trained lengths as within them; 1: nothing of it is left. Checkpoints that are not "
+        "fitted are grey and dotted: they have no code yet that could stay the same. " + _BAND,
+    ),
+    Panel(
+        "coupling-length",
+        "code",
+        "length",
+        "Length coupling",
+        "coupling_over_length",
+        ("trained", "step"),
+        ("step",),
+        "probes.length_coupling",
+        ("length_coupling_at",),
+        "How far the code at each length is from that of the longest trained length: of what the output uses, and of "
+        "what the last block stores. " + _BAND,
+    ),
+    Panel(
+        "selectivity-training",
+        "use",
+        "training",
+        "Selectivity of the summary",
+        "selectivity_over_training",
+        ("trained", "length"),
+        ("length",),
+        "probes.summary",
+        ("selectivity",),
+        "Solid: by how much the summary reads better than its best rival, after the last block. Dotted: how well it "
+        "reads. Dashed grey: how well it reads before training. " + _BAND,
+    ),
+    Panel(
+        "erasure-length",
+        "use",
+        "length",
+        "Accuracy without it",
+        "erasure_over_length",
+        ("trained", "step", "layer"),
+        ("step", "head"),
+        "probes.erasure",
+        ("erased_accuracy",),
+        "Accuracy when the summary, or the position, is erased from the stream after the chosen head's layer; dashed: "
+        "when as many directions are erased at random. " + _BAND,
+    ),
+)
+
 MORE = (
     Panel(
         "more-training",
@@ -164,13 +219,17 @@ MORE = (
     ),
 )
 
-BY_ID = {panel.id: panel for panel in PANELS}
+BY_ID = {panel.id: panel for panel in (*PANELS, *DEEPER)}
 GRAPHS = tuple(panel for panel in PANELS if panel.form == "graph")
 
 ROWS: dict[str, tuple[str, str]] = {
     "behaviour": ("Behaviour", "Does it keep working?"),
     "representation": ("Representation", "What does it carry?"),
     "mechanism": ("Mechanism", "Does its attention keep its shape?"),
+}
+DEEPER_ROWS: dict[str, tuple[str, str]] = {
+    "code": ("Code", "Is it the same code past training?"),
+    "use": ("Use", "Does the output depend on it?"),
 }
 COLUMNS: dict[str, str] = {
     "training": "Over training",

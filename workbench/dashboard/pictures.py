@@ -9,6 +9,7 @@ import argparse
 import os
 import shutil
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,11 +28,14 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+PATIENCE = 60
+"""Seconds that answers about theory are waited for."""
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SETTLED = (
     "document.querySelectorAll('.body').length === document.querySelectorAll('.body.ready, .body.stated').length"
     " && !document.querySelector('.state .bar') && document.querySelector('#page h1, #cursorbar')"
     " && !document.body.textContent.includes('fitting probes')"
+    " && !document.body.textContent.includes('Asking what theory')"
     " && ![...document.querySelectorAll('.says')].some(e => e.textContent.includes('Working it out') || !e.textContent)"
 )
 """When everything on a page is drawn, or says why it is not."""
@@ -45,8 +49,16 @@ def find_browser() -> str | None:
 
 @contextmanager
 def served(root: Path) -> Iterator[str]:
-    """The dashboard on a free port of this machine, as long as the block runs; gives its address."""
+    """The dashboard on a free port of this machine, as long as the block runs; gives its address.
+
+    What theory expects of the runs is known before: pages show it from the start.
+    """
     app = create_app(root)
+    answers = app.server.extensions["lengthlens"]
+    for _ in range(PATIENCE):
+        if None not in answers.expectations.of(answers.store.runs().values()).values():
+            break
+        time.sleep(1)
     server = quiet_server(app, "127.0.0.1", 0)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -55,7 +67,7 @@ def served(root: Path) -> Iterator[str]:
     finally:
         server.shutdown()
         thread.join()
-        app.server.extensions["lengthlens"].close()
+        answers.close()
 
 
 def take(

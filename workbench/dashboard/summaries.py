@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.dashboard.brief import Brief
@@ -49,8 +49,8 @@ def _accuracy(run: RunView) -> dict[str, Any]:
     chance = run.brief.chance
     lengths = [int(row["length"]) for row in rows]
     values = [float(row["value"]) for row in rows]
-    low, high = u_length(lengths[0]), max(u_length(lengths[-1]), u_length(lengths[0]) + 1e-9)
-    x = [(u_length(n) - low) / (high - low) for n in lengths]
+    low, high = _span(lengths)
+    x = spark_places(lengths)
     bottom = chance - 0.08
     end = 1 - (min(1.05, values[-1]) - bottom) / (1.05 - bottom)
     inside = rows[lengths.index(nearest(lengths, run.trained))]
@@ -64,6 +64,16 @@ def _accuracy(run: RunView) -> dict[str, Any]:
         "shortestLength": lengths[0],
         "longestLength": lengths[-1],
     }
+
+
+def _span(lengths: Sequence[int]) -> tuple[float, float]:
+    return u_length(lengths[0]), max(u_length(lengths[-1]), u_length(lengths[0]) + 1e-9)
+
+
+def spark_places(lengths: Sequence[int]) -> list[float]:
+    """Where lengths lie on a small curve, 0 to 1."""
+    low, high = _span(lengths)
+    return [(u_length(n) - low) / (high - low) for n in lengths]
 
 
 def _cell(name: str, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dash import html
 
 from workbench.dashboard.cursor import Cursor
+from workbench.dashboard.expectations import held
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import command
 from workbench.figures.errors import NotMeasured
@@ -66,6 +67,28 @@ def why(run: RunView, cursor: Cursor) -> list[Any]:
     if not parts and run.brief.rows:
         return [command(f"lengthlens measure {run.shown_path}")]
     return pieces(parts)
+
+
+SAYS = {
+    "guaranteed": "Theory guarantees that this task and these positions can generalise in length",
+    "not expressible": "Theory says that no program of the matching class computes this task",
+    "open": "Theory makes no claim about this task with these positions",
+    "not decided": "Theory makes no claim: the decision procedure ended without an answer",
+}
+"""What a prediction means."""
+
+
+def theory(run: RunView, step: int, said: Mapping[str, Any] | None) -> list[Any]:
+    """What theory expects, and whether the verdict at a step is that; nothing where nothing is known."""
+    if said is None:
+        return [html.Span("Asking what theory expects \u2026", className="soft")]
+    verdict = said["verdict"]
+    if verdict not in SAYS:
+        return []
+    beside = held(verdict, run.brief.verdicts.get(step, ""))
+    said_beside = [", ", html.Strong(beside)] if beside.endswith("observed") else []
+    link = html.A("why", href=f"/theory?run={run.name}", **{"data-nav": "1"})
+    return [SAYS[verdict], *said_beside, " (", link, ")."]
 
 
 def training(run: RunView) -> list[Any]:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from workbench.figures.behaviour import accuracy_heatmap_data, nearest
-from workbench.figures.errors import NotMeasured
+from workbench.figures.errors import NotShared
 from workbench.figures.headgrid import draw_grid, head_grid
 from workbench.figures.heatmap import add_heatmap, add_heatmap_cursor, add_training_edge, grid_of
 from workbench.figures.labels import Piece, head_name, interval, proportion, sample_size, signed, whole
@@ -378,5 +378,15 @@ def _both(frame_a: pd.DataFrame, frame_b: pd.DataFrame, column: str) -> NDArray[
 def _shared(a: pd.DataFrame, b: pd.DataFrame, measurement: str) -> pd.DataFrame:
     found = difference(a, b)
     if found["value"].dropna().empty:
-        raise NotMeasured(measurement, "The two runs share no step and length at which both have a value.")
+        raise NotShared(measurement, _apart_at(a, b))
     return found
+
+
+def _apart_at(a: pd.DataFrame, b: pd.DataFrame) -> str:
+    """Where two runs were measured that share no place: their lengths, or else their steps."""
+    for column in ("length", "step"):
+        mine, other = (sorted(set(part[column].dropna())) for part in (a, b))
+        if not set(mine) & set(other):
+            held = (f"{whole(values[0])} to {whole(values[-1])}" for values in (mine, other) if values)
+            return f"Not measured at a shared {column}: A has {column}s {', B has '.join(held)}, and none is the same."
+    return "Not measured at a shared place: no step and length at which both have a value."

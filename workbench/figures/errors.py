@@ -19,3 +19,7 @@ class NotMeasured(LookupError):
 
 class NotApplicable(NotMeasured):
     """A figure's rows say that the measurement is not about this model; the message is why."""
+
+
+class NotShared(NotMeasured):
+    """Two runs were measured, but nowhere at the same place; the message says at which each was."""

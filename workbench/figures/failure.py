@@ -60,7 +60,7 @@ def failure_length(
         },
         meta={
             "title": "Failure length",
-            "slice": "observed and computed" if (data["mode"] == "computed").any() else "observed",
+            "slice": "observed, computed" if (data["mode"] == "computed").any() else "observed",
             "alt": f"Failure length at step {whole(step)}: " + "; ".join(_spoken(row) for _, row in data.iterrows()),
             "x": span_meta("length", x_axis),
             "n": smallest_n(data),

@@ -59,15 +59,24 @@ def head_rows(frame: pd.DataFrame, *, step: int, length: int | None = None) -> p
     keep = rows["head"].notna() & (rows["layer"] >= 0)
     if length is not None:
         keep &= (rows["length"] == length) | rows["length"].isna()
-    rows = as_pandas(rows[keep])
-    if rows.empty:
-        return rows.assign(series=pd.Series(dtype=str))
-    parts = [rows["quantity"].astype(str)]
-    for column in ("target", "mode"):
-        many = rows.groupby("quantity")[column].transform("nunique") > 1
-        parts.append(rows[column].astype(str).where(many & (rows[column] != ""), ""))
-    series = [" \u00b7 ".join(word for word in words if word) for words in zip(*parts, strict=True)]
-    return rows.assign(series=series)
+    rows = rows[keep]
+    return rows.assign(series=_series(rows))
+
+
+def _series(rows: pd.DataFrame) -> list[str]:
+    """The series of each row: its quantity, with target and mode where that quantity has several."""
+    quantities, targets, modes = ([str(text) for text in rows[name]] for name in ("quantity", "target", "mode"))
+    variants: dict[str, tuple[set[str], set[str]]] = {}
+    for quantity, target, mode in zip(quantities, targets, modes, strict=True):
+        known = variants.setdefault(quantity, (set(), set()))
+        known[0].add(target)
+        known[1].add(mode)
+    several = {quantity: [len(held) > 1 for held in known] for quantity, known in variants.items()}
+    made = []
+    for quantity, *words in zip(quantities, targets, modes, strict=True):
+        kept = [word for word, many in zip(words, several[quantity], strict=True) if many and word]
+        made.append(" \u00b7 ".join([quantity, *kept]))
+    return made
 
 
 def series_names(frame: pd.DataFrame, *, step: int) -> list[str]:
@@ -124,7 +133,7 @@ def head_facts(frame: pd.DataFrame, *, step: int, length: int, layer: int, head:
     if mine.empty:
         raise NotMeasured("circuits.hardmax", f"No rows about {head_name(layer, head)} at this step and length.")
     made = []
-    for row in mine.sort_values(["measurement", "series"], kind="stable").to_dict("records"):
+    for row in as_pandas(mine).sort_values(["measurement", "series"], kind="stable").to_dict("records"):
         known = row["status"] in DRAWN or row["status"] == "censored"
         number = MISSING if pd.isna(row["value"]) else _number(row["quantity"], float(row["value"]))
         text = str(row["label"]) or number

@@ -23,7 +23,7 @@ from workbench.figures.marks import (
     span_meta,
 )
 from workbench.figures.representation import CONCEPTS
-from workbench.figures.rows import cells, pick, stack, tidy
+from workbench.figures.rows import cells, pick, sites, stack, tidy
 from workbench.figures.template import accuracy_axis, blank, length_axis, unit_axis
 from workbench.figures.tokens import TOKENS, Theme
 
@@ -101,6 +101,7 @@ def seeds_over_length_data(frame: pd.DataFrame, *, step: int, shown: str = "accu
     """
     rows = pick(frame, **SHOWN[shown])
     rows = rows[(rows["step"] <= step) & rows["value"].notna()]
+    rows = rows[~sites(rows, "hook_resid_mid")]  # one place per layer: the embedding, and after each block
     if rows.empty:
         measurement = SHOWN[shown]["measurement"]
         raise NotMeasured(measurement, f"No rows of {measurement} at or before step {whole(step)} for these runs.")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from workbench.tasks import make_task
+from workbench.tasks import TaskError, make_task
 from workbench.theory.crasp_evaluator import trace
 from workbench.theory.crasp_printer import expression_text
 from workbench.theory.crasp_program import Program
@@ -54,6 +54,26 @@ def describe(
     case = program_of(key_of(made), made)
     programs = said.programs() or ([case.program] if case is not None else [])
     return plain | {"unknown": "", "programs": [program_data(program, seed) for program in programs]}
+
+
+def describe_all(subjects: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """What theory predicts for several tasks and positions, in brief.
+
+    Args:
+        subjects: the arguments of :func:`describe`, one mapping each.
+
+    Returns:
+        for each: ``verdict``, ``theorem`` and ``reason``; empty where nothing is known of the task, or where it is
+        none of this version's.
+    """
+    brief = []
+    for one in subjects:
+        try:
+            said = describe(**one)
+        except TaskError:
+            said = {}
+        brief.append({name: str(said.get(name, "")) for name in ("verdict", "theorem", "reason")})
+    return brief
 
 
 def program_data(program: Program, seed: int = 0) -> dict[str, Any]:

@@ -12,7 +12,7 @@
     lens.go((path || location.pathname) + (text ? "?" + text : ""));
   };
   dc.lens.picked = function (rows) {
-    const names = (rows || []).map((row) => row.name);
+    const names = (rows || []).map((row) => row.first || row.name);
     const said = ["Pick two to compare", "Pick another to compare", "Compare the two"][names.length] || "Pick only two to compare";
     return [said, names.length !== 2, names.join("\n")];
   };

@@ -12,8 +12,9 @@
   };
   cells.VerdictChip = function ({ data }) {
     const word = data.verdict.charAt(0).toUpperCase() + data.verdict.slice(1);
-    return h("span", { className: "chip " + data.slug },
+    const chip = h("span", { className: "chip " + data.slug },
       h("span", { className: "icon glyph " + data.slug, "aria-hidden": "true" }), word);
+    return data.seeds ? box("cell-chip", chip, h("span", { className: "soft small num" }, data.of + " seeds")) : chip;
   };
   cells.AccuracySpark = function ({ data }) {
     if (!data.spark) {
@@ -28,6 +29,7 @@
       h("rect", { x: 0, y: 0, width: data.sparkTrained, height: 28, className: "wash" }),
       line(0, data.sparkChance, 180, data.sparkChance, "chance"),
       line(data.sparkTrained, 0, data.sparkTrained, 28, "trained"),
+      (data.sparkLines || []).map((d, i) => h("path", { key: i, d, className: "faint", vectorEffect: "non-scaling-stroke" })),
       h("path", { d: data.spark, className: "curve", vectorEffect: "non-scaling-stroke" }),
       h("line", { x1: 180, y1: data.sparkEnd, x2: 180, y2: data.sparkEnd, className: "end", vectorEffect: "non-scaling-stroke" }));
   };
@@ -54,7 +56,11 @@
       p !== undefined && h("rect", { x: at(p) - 3.6, y: 6.4, width: 7.2, height: 7.2, transform: "rotate(45 " + at(p) + " 10)", className: "position" }),
       s !== undefined && h("circle", { cx: at(s), cy: 10, r: 4.6, className: "summary" }));
   };
-  cells.ModelCell = ({ data }) => box("cell-two", h("span", { className: "num" }, data.model, data.seed === null || data.seed === undefined ? null : h("span", { className: "soft" }, " · seed " + data.seed)), h("span", { className: "soft" }, data.positions));
+  cells.ModelCell = ({ data }) => box("cell-two", h("span", { className: "num" }, data.model, data.seeds ? h("span", { className: "soft" }, " · " + data.seeds + " seeds") : data.seed === null || data.seed === undefined ? null : h("span", { className: "soft" }, " · seed " + data.seed)), h("span", { className: "soft" }, data.positions));
+  cells.Expects = function ({ data }) {
+    if (!data.expects) return none();
+    return box("cell-two", h("span", { className: data.expects.startsWith("≠") ? "strong" : "" }, data.expects), h("span", { className: "soft" }, data.theory));
+  };
   cells.Count = function ({ data, colDef }) {
     const v = data[colDef.field];
     return v === undefined || v === null ? none() : box("cell-one right num", v.toLocaleString("en-US"));
@@ -66,19 +72,21 @@
   };
 
   /* On narrow screens the columns that say when and how long give way. */
-  const LESS = ["since", "steps"], NARROW = 1390;
+  const LESS = ["since", "steps"], NARROW = 1390, LEAST = ["model", "expects"], TABLET = 1000;
   async function fit() {
     const grids = window.dash_ag_grid;
     if (!grids || !document.getElementById("grid")) return;
     const api = await grids.getApiAsync("grid");
-    if (!api.isDestroyed()) api.setColumnsVisible(LESS, window.innerWidth > NARROW);
+    if (api.isDestroyed()) return;
+    api.setColumnsVisible(LESS, window.innerWidth > NARROW);
+    api.setColumnsVisible(LEAST, window.innerWidth > TABLET);
   }
   window.addEventListener("resize", fit);
   window.dash_clientside.lens.fitted = function () { fit(); };
 
   /* A row opens its run: by click anywhere that is not a control, and by Enter. */
   const rowOf = (target) => target.closest("#grid .ag-row");
-  const open = (row) => window.lens.go("/run?run=" + encodeURIComponent(row.getAttribute("row-id")).replace(/%2F/g, "/"));
+  const open = (row) => { const link = row.querySelector("a[data-nav]"); if (link) window.lens.go(link.getAttribute("href")); };
   document.addEventListener("click", function (e) {
     if (!(e.target instanceof Element) || e.target.closest("a, button, input, [col-id=ag-Grid-SelectionColumn]") || e.metaKey || e.ctrlKey) return;
     const row = rowOf(e.target);

@@ -42,6 +42,7 @@ BOARD = board.Board("seq-board", (PANEL,), note)
 
 def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
     """What stands below the cursor bar: a sentence on the head, tables left, the sequence right."""
+    beside = headpanels.shells(run, cursor, extras) if run.n_heads else headpanels.scan_shells(run)
     return [
         *BOARD.stores(),
         html.Div(
@@ -61,7 +62,7 @@ def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str,
         html.H2("Heads, and one sequence", className="sr"),
         html.Div(
             [
-                *([html.Div(headpanels.shells(run, cursor, extras), className="head-column")] if run.n_heads else []),
+                *([html.Div(beside, className="head-column")] if beside else []),
                 html.Div(
                     [
                         BOARD.shell(PANEL, [BOARD.strip()]),
@@ -70,7 +71,7 @@ def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str,
                     className="sequence-column",
                 ),
             ],
-            className="checkpoint-grid" if run.n_heads else "checkpoint-grid headless",
+            className="checkpoint-grid" if beside else "checkpoint-grid headless",
         ),
     ]
 
@@ -95,11 +96,11 @@ def headline(run: RunView, cursor: Cursor) -> tuple[Any, Any]:
     """The sentence on the head and the numbers behind it."""
     if not run.n_heads:
         return ["This model has no attention heads."], [
-            "Below: what probes read of one sequence. Try it shows its answers."
+            "Below: how far back its scan reaches, and what probes read of one sequence. Try it shows its answers."
         ]
     at = {"step": cursor.step, "length": cursor.length, "layer": cursor.layer, "head": cursor.head}
     try:
-        first, second = figures.head_sentence(run.frame, **at)
+        first, second = run.memo(("sentence", *at.values()), lambda: figures.head_sentence(run.light, **at))
     except NotMeasured as missing:
         name = head_name(cursor.layer, cursor.head)
         said = [f"{name} at step {whole(cursor.step)}", html.Span(": not measured.", className="soft")]
@@ -111,11 +112,8 @@ def check(answers: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[di
     """Extras that the page can follow; a quantity that this run does not have becomes a notice."""
     good, notices = check_extras(answers, run, extras)
     asked = good.get("q", "")
-    if (
-        asked
-        and asked not in set(run.frame["quantity"])
-        and asked.partition(" \u00b7 ")[0] not in set(run.frame["quantity"])
-    ):
+    known = {quantity for _, quantity in run.brief.quantities}
+    if asked and asked not in known and asked.partition(" \u00b7 ")[0] not in known:
         said = f"This link names the quantity \u201c{asked[:60]}\u201d, which {run.name} has no rows of."
         notices.append(Notice(said, "Shown: the leading one.", "Keep"))
         good["q"] = ""
@@ -128,6 +126,9 @@ def connect(app: Dash, answers: Answers) -> None:
     headpanels.connect(app, answers)
     wiring.panel(app, answers, LENGTH_PANEL)
     wiring.graphs(app, [LENGTH_PANEL])
+    wiring.graphs(app, headpanels.SCAN_PANELS)
+    for one in headpanels.SCAN_PANELS:
+        wiring.panel(app, answers, one)
 
     @app.callback(
         Output("head-meta", "children"),
@@ -148,7 +149,7 @@ PAGE = CursorPage(
     order=30,
     connect=connect,
     content=content,
-    panels=(*HEAD_PANELS, PANEL),
+    panels=(*HEAD_PANELS, *headpanels.SCAN_PANELS, PANEL),
     extras={"pos": EXTRAS["pos"], "site": EXTRAS["site"], "q": ""},
     check=check,
 )

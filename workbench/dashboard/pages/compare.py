@@ -243,7 +243,7 @@ def _difference(at: At) -> list[Any]:
     other = at.beside
     try:
         a, b = (
-            rows_where(accuracy_over_length_data(one.run.frame, step=one.cursor.step), series="matched")
+            rows_where(accuracy_over_length_data(one.run.light, step=one.cursor.step), series="matched")
             for one in (at, other)
         )
     except NotMeasured:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dash import Dash, html
@@ -11,8 +12,12 @@ from dash import Dash, html
 from workbench.dashboard.cursor import Notice
 from workbench.dashboard.panel import span_of
 from workbench.dashboard.registry import Drawn, FreePage, Visit
+from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import MEANINGS, banner, chip, command
 from workbench.figures.labels import whole
+from workbench.figures.rows import pick
+from workbench.figures.spark import spark_svg
+from workbench.figures.template import u_length, u_step
 
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
@@ -29,7 +34,8 @@ def layout(answers: Answers, visit: Visit) -> Drawn:
     if asked and asked not in known:
         said = f"This link names the quantity {asked}, which no run here has."
         notices.append(Notice(said, "Shown: all quantities.", "Keep all"))
-    sections = [_section(name, spec, held, asked) for name, spec in specs.items()]
+    drawn = curves(max(runs, key=lambda run: len(run.brief.quantities), default=None))
+    sections = [_section(name, spec, held, asked, drawn) for name, spec in specs.items()]
     content = html.Div(
         [
             html.Div(banner(notices, "/glossary"), id="banner"),
@@ -75,14 +81,59 @@ def _verdicts() -> html.Section:
     )
 
 
-def _section(name: str, spec: Mapping[str, Any], held: Mapping[tuple[str, str], int], asked: str) -> html.Section:
+def curves(run: RunView | None) -> dict[tuple[str, str], tuple[str, str]]:
+    """(measurement, quantity) -> a small picture of it over prefix length, or else over training, and what it is of."""
+    return {} if run is None else run.memo("glossary", lambda: dict(_curves(run)))
+
+
+def _curves(run: RunView) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
+    last = max(run.measured_steps, default=0)
+    for pair in sorted(run.brief.quantities):
+        rows = pick(run.light, measurement=pair[0], quantity=pair[1], control="")
+        rows = rows[rows["value"].notna()]
+        for along, where, here in (("length", u_length, rows[rows["step"] == last]), ("step", u_step, rows)):
+            line = _line(here[here[along].notna()], along)
+            if len(line) > 1:
+                said = f"over prefix length at step {whole(last)}" if along == "length" else "over training"
+                yield pair, (_picture(line, where), f"{said}, in {run.name}")
+                break
+
+
+def _line(rows: Any, along: str) -> list[tuple[float, float]]:
+    """The line of the first series among the rows: what differs from its first row is another."""
+    if not len(rows):
+        return []
+    first = rows.iloc[0]
+    apart = {name: first[name] for name in ("law", "target", "mode", "site", "layer", "head")}
+    same = pick(rows, **{name: value for name, value in apart.items() if value is not None and value == value})
+    found = {float(at): float(value) for at, value in zip(same[along], same["value"], strict=True)}
+    return sorted((at, value) for at, value in found.items() if math.isfinite(value))
+
+
+def _picture(line: list[tuple[float, float]], where: Callable[[float], float]) -> str:
+    at, values = [where(place) for place, _ in line], [value for _, value in line]
+    low, high = min(*values, 0.0), max(*values, 1.0 if max(values) > 0.2 else max(values) or 1.0)
+    x = [(place - at[0]) / (at[-1] - at[0]) for place in at]
+    return spark_svg(values, low, high, 96, 26, x=x, stroke=1.5)
+
+
+def _section(
+    name: str,
+    spec: Mapping[str, Any],
+    held: Mapping[tuple[str, str], int],
+    asked: str,
+    drawn: Mapping[tuple[str, str], tuple[str, str]],
+) -> html.Section:
     laws = ", ".join(spec.get("laws", ())) or "no law of strings"
     sequences = f"{whole(spec['sequences'])} sequences" if spec.get("sequences") else ""
     facts = [html.Code(name), f"version {spec.get('version', 1)}", laws, sequences]
     line: list[Any] = []
     for fact in facts:
         line += [" \u00b7 ", fact] if line and fact else [fact]
-    terms = [_term(quantity, held.get((name, quantity["name"]), 0), asked) for quantity in spec.get("quantities", ())]
+    terms = [
+        _term(quantity, held.get((name, quantity["name"]), 0), asked, drawn.get((name, quantity["name"])))
+        for quantity in spec.get("quantities", ())
+    ]
     settings = spec.get("settings") or {}
     said = [html.Span(f"{key} {value}", className="setting mono") for key, value in settings.items()]
     return html.Section(
@@ -96,7 +147,7 @@ def _section(name: str, spec: Mapping[str, Any], held: Mapping[tuple[str, str], 
     )
 
 
-def _term(quantity: Mapping[str, Any], runs: int, asked: str) -> html.Div:
+def _term(quantity: Mapping[str, Any], runs: int, asked: str, drawn: tuple[str, str] | None) -> html.Div:
     counted = f"{whole(runs)} run{'' if runs == 1 else 's'}" if runs else "in no run"
     name = quantity["name"]
     facts = " \u00b7 ".join(part for part in (span_of(quantity), counted) if part)
@@ -114,9 +165,22 @@ def _term(quantity: Mapping[str, Any], runs: int, asked: str) -> html.Div:
                     *([html.P(quantity["about"], className="soft")] if quantity.get("about") else []),
                 ]
             ),
+            *([_thumb(name, *drawn)] if drawn else []),
         ],
         className="asked" if name == asked else "",
     )
+
+
+def _thumb(name: str, picture: str, said: str) -> html.Dd:
+    label = f"{name.replace('_', ' ')} {said}"
+    curve = html.Div(
+        className="thumb", role="img", title=label, style={"--curve": f'url("{picture}")'}, **_named(label)
+    )
+    return html.Dd(curve)
+
+
+def _named(name: str) -> dict[str, str]:
+    return {"aria-label": name}
 
 
 def _nothing(answers: Answers) -> html.Div:

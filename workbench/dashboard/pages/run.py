@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import dash_mantine_components as dmc
-from dash import Dash, Input, Output, State, html, no_update
+from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash.exceptions import PreventUpdate
 
-from workbench.dashboard import measuring, panel, wiring, words
+from workbench.dashboard import expectations, measuring, panel, wiring, words
 from workbench.dashboard.cursor import Cursor, Notice
 from workbench.dashboard.cursorpage import CursorPage
 from workbench.dashboard.headgrid import grid_shell
-from workbench.dashboard.panels import BY_ID, COLUMNS, GRAPHS, MORE, PANELS, ROWS
+from workbench.dashboard.panels import BY_ID, COLUMNS, DEEPER, DEEPER_ROWS, GRAPHS, MORE, PANELS, ROWS
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import chevron, command, icon
 from workbench.dashboard.wiring import PARTS, browser, place
@@ -29,12 +30,14 @@ def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str,
                 html.P(words.meta(run), className="meta"),
                 html.H1(id="verdict-line"),
                 html.P(id="why", className="why"),
+                html.P(id="theory-says", className="why"),
+                dcc.Interval(id="expected-poll", interval=expectations.POLL_MS),
             ],
             className="headline",
             **{"aria-live": "polite"},
         ),
         *(evidence(run) if run.brief.rows else [unmeasured(run), training(run)]),
-        *([more(run, extras), training(run)] if run.brief.rows else []),
+        *([*deeper(run), more(run, extras), training(run)] if run.brief.rows else []),
     ]
 
 
@@ -87,6 +90,17 @@ def matrix(run: RunView) -> html.Div:
             if one.row == row:
                 cells.append(grid_shell(one, run.specs) if one.form == "heads" else panel.shell(one, run.specs))
     return html.Div(cells, className="matrix")
+
+
+def deeper(run: RunView) -> list[html.Div]:
+    """A row of two panels for each further question that was asked of this run."""
+    rows = []
+    for row, (name, question) in DEEPER_ROWS.items():
+        shown = [one for one in DEEPER if one.row == row]
+        if not run.measured.isdisjoint(one.measurement for one in shown):
+            rail = html.Div([html.H2(name), html.P(question, className="soft")], className="rail")
+            rows.append(html.Div([rail, *(panel.shell(one, run.specs) for one in shown)], className="matrix more-row"))
+    return rows
 
 
 def more(run: RunView, extras: Mapping[str, str]) -> html.Div:
@@ -167,11 +181,14 @@ def connect(app: Dash, answers: Answers) -> None:
     for source in ("frame", "log"):
         wiring.graphs(app, [one for one in GRAPHS if one.source == source])
     wiring.graphs(app, MORE)
-    for one in (*PANELS, *MORE):
+    for row in DEEPER_ROWS:
+        wiring.graphs(app, [one for one in DEEPER if one.row == row])
+    for one in (*PANELS, *DEEPER, *MORE):
         wiring.panel(app, answers, one)
     _more(app, answers)
     _prose(app, answers)
     _ahead(app, answers)
+    _theory(app, answers)
 
 
 def _more(app: Dash, answers: Answers) -> None:
@@ -205,7 +222,24 @@ def _ahead(app: Dash, answers: Answers) -> None:
     def ahead(_: Any, look: Any, known: Any, run: str, step: int, length: int, head: str) -> None:
         view, cursor = place(answers, run, step, length, head)
         if look is not None and view.brief.rows and known["path"] == PAGE.path:
-            answers.ahead.ask(answers.at(view, cursor, {}), PANELS, look)
+            answers.ahead.ask(answers.at(view, cursor, {}), (*PANELS, *DEEPER), look)
+
+
+def _theory(app: Dash, answers: Answers) -> None:
+    @app.callback(
+        Output("theory-says", "children"),
+        Output("expected-poll", "disabled"),
+        Input("expected-poll", "n_intervals"),
+        Input("step", "data"),
+        Input("run-version", "data"),
+        State("run", "data"),
+    )
+    def says(_: Any, step: int, __: Any, run: str) -> Any:
+        view = answers.store.run(run)
+        if view is None or step is None:
+            raise PreventUpdate
+        expected = answers.expectations.of([view])[view.name]
+        return words.theory(view, step, expected), expected is not None
 
 
 def _prose(app: Dash, answers: Answers) -> None:
@@ -244,7 +278,7 @@ PAGE = CursorPage(
     order=20,
     connect=connect,
     content=content,
-    panels=PANELS + MORE,
+    panels=PANELS + DEEPER + MORE,
     extras={"quantity": ""},
     check=check,
 )

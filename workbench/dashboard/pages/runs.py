@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import dash_ag_grid as dag
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, ctx, dcc, html, no_update
 
 from workbench.dashboard.cursor import VERDICTS, Filters, check_filters, read_filters, write_filters
+from workbench.dashboard.expectations import POLL_MS
 from workbench.dashboard.registry import Drawn, FreePage, Visit
+from workbench.dashboard.runsgrid import grid
 from workbench.dashboard.runview import RunView, shown
 from workbench.dashboard.shell import banner, chevron, command, glyph, icon, problems, slug
 from workbench.dashboard.wiring import browser
@@ -26,17 +27,7 @@ CARDS = {
     "length-coupled": "Works at trained lengths, then depends on length.",
     "not fitted": "Never learned the task at trained lengths; no verdict.",
 }
-MOST_DRAWN = 60
-"""Rows drawn at once; of more, only those on screen are, and the grid scrolls by itself."""
 CHIPS = ("undecided", "unseen position", "not measured")
-
-_THEME = (
-    "themeQuartz.withParams({fontFamily:'Inter, system-ui, sans-serif',fontSize:13,headerFontSize:12,"
-    "headerFontWeight:500,headerTextColor:'var(--ink3)',headerBackgroundColor:'var(--surface)',"
-    "backgroundColor:'var(--surface)',foregroundColor:'var(--ink)',borderColor:'var(--line)',"
-    "columnBorder:false,wrapperBorder:false,rowHoverColor:'var(--sunken)',accentColor:'var(--ink)',"
-    "cellHorizontalPadding:12,spacing:6})"
-)
 
 
 def layout(answers: Answers, visit: Visit) -> Drawn:
@@ -46,7 +37,12 @@ def layout(answers: Answers, visit: Visit) -> Drawn:
     filters, stale = read_filters(visit.search if visit.path == "/" else "")
     filters, more = check_filters(filters, [row["task"] for row in rows], [row["positions"] for row in rows])
     notices = [*visit.notices, *stale, *more]
-    stores = [dcc.Store(id="verdict", data=filters.verdict), dcc.Store(id="link"), dcc.Store(id="rows-check")]
+    stores = [
+        dcc.Store(id="verdict", data=filters.verdict),
+        dcc.Store(id="link"),
+        dcc.Store(id="rows-check"),
+        dcc.Interval(id="theory-asked", interval=POLL_MS),
+    ]
     body: list[Any] = [*toolbar(rows, filters), grid(rows), *stores] if rows else [empty(roots)]
     content = html.Div(
         [
@@ -166,6 +162,13 @@ def toolbar(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
                 _select("task", "Task", sorted({row["task"] for row in rows}), filters.task),
                 _select("positions", "Positions", sorted({row["positions"] for row in rows}), filters.positions),
                 html.Div(chips(rows, filters), id="chips", className="chips"),
+                dmc.SegmentedControl(
+                    id="seeds",
+                    value=filters.seeds or "0",
+                    data=[{"value": "0", "label": "Single runs"}, {"value": "1", "label": "Seeds together"}],
+                    size="xs",
+                    attributes={"root": {"aria-label": "One line per run, or per configuration"}},
+                ),
                 html.Span(id="shown", className="soft num", role="status"),
                 html.Button(
                     "Pick two to compare", id="compare-picked", className="button", type="button", disabled=True
@@ -189,103 +192,6 @@ def _select(ident: str, name: str, values: Sequence[str], chosen: str) -> dmc.Se
         w=172,
         attributes={"input": {"aria-label": name}},
     )
-
-
-def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
-    """One line per run."""
-    spans = {(row["shortestLength"], row["longestLength"]) for row in rows if "longestLength" in row}
-    low, high = next(iter(spans)) if len(spans) == 1 else (None, None)
-    accuracy = "Accuracy over prefix length" if high is None else f"Accuracy, length {whole(low)} to {whole(high)}"
-    longest = "At longest" if high is None else f"At {whole(high)}"
-    columns = [
-        {"field": "name", "headerName": "Run", "cellRenderer": "RunName", "flex": 2, "minWidth": 190},
-        {"field": "verdict", "headerName": "Verdict", "cellRenderer": "VerdictChip", "width": 152},
-        {
-            "field": "spark",
-            "headerName": accuracy,
-            "cellRenderer": "AccuracySpark",
-            "flex": 2,
-            "minWidth": 184,
-            "sortable": False,
-        },
-        _number("inside", "At trained", "Accuracy at the longest trained length, with its 95 % interval"),
-        _number("longest", longest, "Accuracy at the longest measured length, with its 95 % interval"),
-        {
-            "field": "fails",
-            "headerName": "Fails at",
-            "cellRenderer": "FailsAt",
-            "width": 98,
-            "type": "rightAligned",
-            "headerTooltip": "First length at which skill is below 0.9 of its trained value, on either law",
-        },
-        {
-            "field": "summary",
-            "headerName": "Summary, position",
-            "cellRenderer": "DotPair",
-            "width": 150,
-            "headerTooltip": "Decodability at the longest length in the last layer, 0 to 1: "
-            "summary (circle), position (diamond)",
-        },
-        {"field": "model", "headerName": "Model, seed", "cellRenderer": "ModelCell", "width": 150},
-        {
-            "field": "since",
-            "headerName": "Since step",
-            "cellRenderer": "Count",
-            "width": 108,
-            "type": "rightAligned",
-            "headerTooltip": "The verdict has held from this checkpoint on",
-        },
-        {
-            "field": "steps",
-            "headerName": "Steps",
-            "cellRenderer": "Steps",
-            "width": 98,
-            "type": "rightAligned",
-        },
-    ]
-    many = len(rows) > MOST_DRAWN
-    return html.Div(
-        dag.AgGrid(
-            id="grid",
-            rowData=list(rows),
-            columnDefs=columns,
-            defaultColDef={
-                "sortable": True,
-                "resizable": False,
-                "suppressMovable": True,
-                "cellDataType": False,
-                "suppressHeaderMenuButton": True,
-            },
-            getRowId="params.data.name",
-            dashGridOptions={
-                "theme": {"function": _THEME},
-                "rowHeight": 46,
-                "headerHeight": 34,
-                "animateRows": False,
-                **({} if many else {"domLayout": "autoHeight"}),
-                "rowSelection": {"mode": "multiRow", "enableClickSelection": False, "headerCheckbox": False},
-                "selectionColumnDef": {"headerName": "Pick", "width": 52},
-                "tooltipShowDelay": 200,
-                "suppressCellFocus": False,
-                "localeText": {"noRowsToShow": "No run passes these filters."},
-            },
-            columnSize=None,
-            className="runs-grid",
-            style={"height": "max(320px, calc(100vh - 340px))" if many else None},
-        ),
-        className="grid-frame",
-    )
-
-
-def _number(field: str, name: str, tooltip: str) -> dict[str, Any]:
-    return {
-        "field": field,
-        "headerName": name,
-        "cellRenderer": "ValueCell",
-        "width": 106,
-        "type": "rightAligned",
-        "headerTooltip": tooltip,
-    }
 
 
 def empty(roots: Sequence[Path]) -> html.Div:
@@ -337,6 +243,17 @@ def connect(app: Dash, answers: Answers) -> None:
     browser(app, "fitted", Input("grid", "rowData"))
 
     @app.callback(
+        Output("rows-check", "data"),
+        Output("theory-asked", "disabled"),
+        Input("theory-asked", "n_intervals"),
+        prevent_initial_call=True,
+    )
+    def expected(asked: int) -> Any:
+        """Ask what theory expects once the page stands, and show it when all is answered."""
+        told = None not in answers.expectations.of(answers.store.runs().values()).values()
+        return f"theory {asked}" if told else no_update, told
+
+    @app.callback(
         Output("grid", "rowData"),
         Output("cards", "children"),
         Output("chips", "children"),
@@ -348,13 +265,15 @@ def connect(app: Dash, answers: Answers) -> None:
         Input("task", "value"),
         Input("positions", "value"),
         Input("filter", "value"),
+        Input("seeds", "value"),
         Input("rows-check", "data"),
         prevent_initial_call="initial_duplicate",
     )
-    def rows(verdict: str, task: str, positions: str, text: str, _: Any) -> Any:
-        made = answers.rows(Filters(verdict or "", task or "", positions or "", text or ""))
+    def rows(verdict: str, task: str, positions: str, text: str, seeds: str, _: Any) -> Any:
+        together = "1" if seeds == "1" else ""
+        made = answers.rows(Filters(verdict or "", task or "", positions or "", text or "", together))
         mine = {t.rpartition(".")[0] for t in ctx.triggered_prop_ids}
-        moved = bool(mine & {"verdict", "task", "positions", "filter"}) and len(mine) == 1
+        moved = bool(mine & {"verdict", "task", "positions", "filter", "seeds"}) and len(mine) == 1
         return (
             made["rows"],
             made["cards"],

@@ -20,7 +20,7 @@ from workbench.dashboard.store import Store
 from workbench.dashboard.wiring import LOOK
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import whole
-from workbench.figures.phase import REDUCTIONS, axes_of, axis_title, phase_diagram, phase_diagram_data
+from workbench.figures.phase import REDUCTIONS, axes_of, axis_title, flatten, phase_diagram, phase_diagram_data
 
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
@@ -30,6 +30,8 @@ SERIES = ("measurement", "quantity", "law", "target", "mode")
 """What tells the lines of one quantity apart; a choice of the page fixes all of them."""
 FIRST = ("behaviour", "accuracy", "matched", "", "teacher_forced")
 LIKELY = ("training.learning_rate", "model.d_model", "model.positions.name", "task.name", "seeds.init")
+PAIRS = (("training.learning_rate", "model.d_model"), ("model.positions.name", "task.name"))
+"""What runs are usually swept over; the first pair that they do cross is shown at first."""
 LAST = "last"
 
 
@@ -73,9 +75,21 @@ class Choices:
         self.configs = {name: run.config for name, run in store.runs().items()}
         axes = axes_of(self.configs)
         order = {name: place for place, name in enumerate(LIKELY)}
-        self.axes = sorted(axes, key=lambda name: (order.get(name, len(order)), name)) or ["task.name", "seeds.init"]
+        first = next((pair for pair in PAIRS if self._cross(pair)), ())
+        listed = sorted(axes, key=lambda name: (order.get(name, len(order)), name))
+        self.axes = [*first, *(name for name in listed if name not in first)] or ["task.name", "seeds.init"]
         self.pairs = sorted({pair for run in store.runs().values() for pair in run.brief.quantities})
         self.steps = sorted({step for run in store.runs().values() for step in run.measured_steps})
+
+    def _cross(self, pair: tuple[str, str]) -> bool:
+        """Whether every run has a place on both axes, and a third or more of their cells have a run."""
+        places = [tuple(flatten(config).get(name) for name in pair) for config in self.configs.values()]
+        sides = [len({place[k] for place in places}) for k in (0, 1)]
+        return (
+            min(sides, default=0) > 1
+            and not any(None in p for p in places)
+            and 3 * len({*places}) >= sides[0] * sides[1]
+        )
 
     def rows(self, series: Sequence[str]) -> pd.DataFrame:
         """All runs' rows of one series, controls left out."""

@@ -13,6 +13,7 @@ from workbench.dashboard import panel, words
 from workbench.dashboard.cursor import Notice, default_cursor
 from workbench.dashboard.cursorbar import run_select
 from workbench.dashboard.drawing import At, Panel
+from workbench.dashboard.expectations import held, subject
 from workbench.dashboard.registry import Astray, Drawn, FreePage, Visit
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import banner, chip, icon
@@ -26,14 +27,12 @@ if TYPE_CHECKING:
 
 FUNCTION = "workbench.theory.described:describe"
 POLL_MS = 300
-SAYS = {
-    "guaranteed": "Theory guarantees that this can generalise in length",
-    "not expressible": "Theory says that no program of the matching class computes this",
-    "open": "Theory says nothing about this case",
-    "not decided": "The decision procedure ended without an answer",
+HELD = {
+    "as observed": "as predicted",
+    "\u2260 observed": "\u2260 predicted",
+    "no claim": "no claim to hold it against",
+    "no verdict": "neither for the prediction nor against it",
 }
-EXPECTED = {"guaranteed": "scale-robust", "not expressible": "length-coupled"}
-"""What a prediction would have one observe, at best; anything else is a finding, not an error."""
 
 PARTS = Panel(
     "bound-parts",
@@ -96,15 +95,7 @@ def _named(name: str) -> dict[str, Any]:
 
 def ask(answers: Answers, run: RunView) -> str:
     """Ask the worker what theory says of a run's task and positions."""
-    model = run.config["model"]
-    ids = model.get("ids", "arange")
-    arguments = {
-        "task": run.task,
-        "parameters": run.config["task"].get("parameters", {}),
-        "positions": model["positions"],
-        "ids": ids["name"] if isinstance(ids, dict) else ids,
-    }
-    return answers.worker.submit(FUNCTION, arguments, slot="theory")
+    return answers.worker.submit(FUNCTION, subject(run), slot="theory")
 
 
 def observed(run: RunView, verdict: str) -> list[Any]:
@@ -113,9 +104,7 @@ def observed(run: RunView, verdict: str) -> list[Any]:
     if last is None:
         return ["Not measured yet: there is no verdict to hold against it."]
     seen = run.brief.verdicts[last]
-    expected = EXPECTED.get(verdict)
-    held = "as predicted" if seen == expected else "\u2260 predicted"
-    says = "no claim to hold it against" if expected is None else held
+    says = HELD[held(verdict, seen)]
     return [chip(seen), f" observed at step {whole(last)}: ", html.Strong(says), "."]
 
 
@@ -136,7 +125,7 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
     for note in said["notes"]:
         recalled = "; recalled, not checked" if note["recalled"] else ""
         facts.append(("Beside", f"{note['text']} ({note['source']}{recalled})"))
-    lead = [html.Strong(SAYS[said["verdict"]]), f": {said['verdict']}, positions {said['positions']}."]
+    lead = [html.Strong(words.SAYS[said["verdict"]]), f" ({said['verdict']}; positions: {said['positions']})."]
     return [
         html.H2("Prediction"),
         html.P(lead, className="verdict-says"),

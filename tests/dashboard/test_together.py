@@ -1,0 +1,136 @@
+"""Seeds together: one line per configuration, and what stands on it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from workbench.dashboard.answers import Answers
+from workbench.dashboard.cursor import Filters, read_filters, write_filters
+from workbench.dashboard.cursorbar import scent_over_lengths, scent_over_steps
+from workbench.dashboard.expectations import Expectations, held
+from workbench.dashboard.runview import RunView
+from workbench.dashboard.summaries import summarise
+from workbench.dashboard.together import line, shared_name
+from workbench.dashboard.worker import Job
+
+
+@pytest.fixture
+def robust(answers: Answers) -> RunView:
+    found = answers.store.run("majority-nope-s0")
+    assert found is not None
+    return found
+
+
+def weaker(run: RunView, by: float, verdict: str) -> RunView:
+    """The run again as another seed, its accuracies lower and its last verdict another."""
+    accuracy = tuple({**row, "value": row["value"] - by} for row in run.brief.accuracy)
+    verdicts = {**run.brief.verdicts, run.brief.last: verdict}
+    return replace(run, brief=replace(run.brief, accuracy=accuracy, verdicts=verdicts))
+
+
+def test_a_configuration_says_medians_and_the_range_of_its_seeds(robust: RunView) -> None:
+    runs = [robust, weaker(robust, 0.1, "length-coupled"), weaker(robust, 0.3, "length-coupled")]
+    made = line(runs, [summarise(run) for run in runs])
+    best = robust.brief.accuracy[-1]["value"]
+    assert (made["verdict"], made["of"], made["seeds"]) == ("length-coupled", "2 of 3", 3)
+    assert made["longest"] == pytest.approx(best - 0.1)
+    assert made["longestInterval"] == f"{best - 0.3:.2f} to {best:.2f}"
+    assert len(made["sparkLines"]) == 3
+    assert made["spark"] == made["sparkLines"][1], "of three curves the middle one is the median"
+    assert made["href"].startswith("/compare?run=majority-nope-s0&run2=")
+
+
+def test_one_seed_keeps_its_line(robust: RunView) -> None:
+    alone = summarise(robust)
+    assert line([robust], [alone]) == alone | {"of": "1 of 1"}
+
+
+def test_seeds_share_the_beginning_of_their_names() -> None:
+    assert shared_name(["majority_nope_s0", "majority_nope_s1"]) == "majority_nope"
+    assert shared_name(["a/run-000", "a/run-001"]) == "a/run"
+    assert shared_name(["x", "y"]) == "x"
+
+
+def test_the_link_says_whether_seeds_stand_together(answers: Answers) -> None:
+    filters, notices = read_filters("?task=majority&seeds=1")
+    assert (filters.seeds, notices) == ("1", [])
+    assert write_filters(filters) == "/?task=majority&seeds=1"
+    assert read_filters("?seeds=<b>")[0].seeds == ""
+    rows = answers.rows(Filters(seeds="1"))["rows"]
+    assert {row["of"] for row in rows} == {"1 of 1"}, "no two runs here differ in their seeds alone"
+
+
+def test_behind_the_sliders_of_compare_stand_both_runs(answers: Answers, robust: RunView) -> None:
+    other = answers.store.run("flip_flop-rotary-s0")
+    for scent, at in ((scent_over_steps, 100), (scent_over_lengths, 3000)):
+        alone, both = scent(robust, at)["maskImage"], scent(robust, at, other)["maskImage"]
+        assert both.startswith(alone + ", url(")
+        assert "stroke-dasharray" in both.removeprefix(alone)
+        assert "stroke-dasharray" not in alone
+
+
+class Asked:
+    """A worker that answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.answer: Job = Job()
+
+    def submit(self, function: str, arguments: dict[str, Any]) -> str:
+        assert function == "workbench.theory.described:describe_all"
+        self.asked.append(arguments)
+        return str(len(self.asked))
+
+    def job(self, key: str) -> Job:
+        return self.answer
+
+
+def test_theory_is_asked_once_for_all_runs(answers: Answers) -> None:
+    runs, worker = list(answers.store.runs().values()), Asked()
+    expectations = Expectations(worker)  # type: ignore[arg-type]
+    for _ in range(3):
+        assert set(expectations.of(runs).values()) == {None}
+    assert len(worker.asked) == 1
+    subjects = worker.asked[0]["subjects"]
+    worker.answer = Job(
+        state="done", result=[{"verdict": one["task"], "theorem": "", "reason": ""} for one in subjects]
+    )
+    said = expectations.of(runs)
+    assert all(said[run.name] == {"verdict": run.task, "theorem": "", "reason": ""} for run in runs)
+    assert expectations.known(runs[0]) == said[runs[0].name]
+
+
+def test_a_worker_that_fails_leaves_no_claim_and_nobody_waiting(answers: Answers) -> None:
+    runs, worker = list(answers.store.runs().values()), Asked()
+    expectations = Expectations(worker)  # type: ignore[arg-type]
+    expectations.of(runs)
+    worker.answer = Job(state="failed", error="it died")
+    assert all(said == {"verdict": ""} for said in expectations.of(runs).values())
+
+
+@pytest.mark.parametrize(
+    ("expected", "observed", "said"),
+    [
+        ("guaranteed", "scale-robust", "as observed"),
+        ("guaranteed", "length-coupled", "≠ observed"),
+        ("not expressible", "length-coupled", "as observed"),
+        ("not expressible", "scale-robust", "≠ observed"),
+        ("open", "scale-robust", "no claim"),
+        ("guaranteed", "not fitted", "no verdict"),
+        ("not expressible", "undecided", "no verdict"),
+    ],
+)
+def test_what_never_learned_the_task_speaks_for_no_theory(expected: str, observed: str, said: str) -> None:
+    assert held(expected, observed) == said
+
+
+def test_theory_describes_many_subjects_and_none_it_does_not_know() -> None:
+    from workbench.theory.described import describe_all
+
+    known = {"task": "majority", "parameters": {}, "positions": {"name": "none"}}
+    found = describe_all([known, {**known, "task": "of no version"}])
+    assert found[0]["verdict"] == "guaranteed"
+    assert found[1] == {"verdict": "", "theorem": "", "reason": ""}

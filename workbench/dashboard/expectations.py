@@ -1,0 +1,83 @@
+"""What theory expects of runs, held against what they do: asked once for each task and positions.
+
+The deciders know the tasks, whose models need torch: they answer in the worker.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from workbench.dashboard.runview import RunView
+from workbench.dashboard.worker import Worker
+
+FUNCTION = "workbench.theory.described:describe_all"
+POLL_MS = 700
+EXPECTED = {"guaranteed": "scale-robust", "not expressible": "length-coupled"}
+"""What a prediction would have one observe, at best; anything else is a finding, not an error."""
+
+
+def subject(run: RunView) -> dict[str, Any]:
+    """What a prediction is about: task, its parameters, how the model is told positions."""
+    model = run.config["model"]
+    ids = model.get("ids", "arange")
+    return {
+        "task": run.task,
+        "parameters": run.config["task"].get("parameters", {}),
+        "positions": model["positions"],
+        "ids": ids["name"] if isinstance(ids, dict) else ids,
+    }
+
+
+def held(expected: str, observed: str) -> str:
+    """A prediction beside an observation: ``as observed``, ``\u2260 observed``, ``no claim``; or ``no verdict``.
+
+    A run that is not fitted, or undecided, speaks neither for a prediction nor against it.
+    """
+    wanted = EXPECTED.get(expected)
+    if wanted is None:
+        return "no claim"
+    if observed not in EXPECTED.values():
+        return "no verdict"
+    return "as observed" if wanted == observed else "\u2260 observed"
+
+
+class Expectations:
+    """Predictions by subject; what is not known yet is asked of a worker.
+
+    Args:
+        worker: whom to ask.
+    """
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._known: dict[str, Mapping[str, Any]] = {}
+        self._asked: dict[str, list[str]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, runs: Iterable[RunView]) -> dict[str, Mapping[str, Any] | None]:
+        """Run name -> what theory says (``verdict``, ``theorem``, ``reason``), or None while that is worked out."""
+        subjects = {run.name: json.dumps(subject(run), sort_keys=True) for run in runs}
+        with self._lock:
+            self._collect()
+            under_way = {text for texts in self._asked.values() for text in texts}
+            missing = sorted(set(subjects.values()) - set(self._known) - under_way)
+            if missing:
+                arguments = {"subjects": [json.loads(text) for text in missing]}
+                self._asked[self._worker.submit(FUNCTION, arguments)] = missing
+            return {name: self._known.get(text) for name, text in subjects.items()}
+
+    def known(self, run: RunView) -> Mapping[str, Any] | None:
+        """What theory says of a run, if that has been answered; asks nobody."""
+        return self._known.get(json.dumps(subject(run), sort_keys=True))
+
+    def _collect(self) -> None:
+        for key, texts in list(self._asked.items()):
+            job = self._worker.job(key)
+            if job is not None and job.pending:
+                continue
+            answered = job.result if job is not None and job.state == "done" else [{"verdict": ""}] * len(texts)
+            self._known.update(zip(texts, answered, strict=True))
+            del self._asked[key]

@@ -1,0 +1,126 @@
+"""The grid of the Runs page: one line per run or configuration, its cells drawn by ``assets/grid.js``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import dash_ag_grid as dag
+from dash import html
+
+from workbench.figures.labels import whole
+
+MOST_DRAWN = 60
+"""Rows drawn at once; of more, only those on screen are, and the grid scrolls by itself."""
+
+_THEME = (
+    "themeQuartz.withParams({fontFamily:'Inter, system-ui, sans-serif',fontSize:13,headerFontSize:12,"
+    "headerFontWeight:500,headerTextColor:'var(--ink3)',headerBackgroundColor:'var(--surface)',"
+    "backgroundColor:'var(--surface)',foregroundColor:'var(--ink)',borderColor:'var(--line)',"
+    "columnBorder:false,wrapperBorder:false,rowHoverColor:'var(--sunken)',accentColor:'var(--ink)',"
+    "cellHorizontalPadding:12,spacing:6})"
+)
+
+
+def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
+    """One line per run."""
+    spans = {(row["shortestLength"], row["longestLength"]) for row in rows if "longestLength" in row}
+    low, high = next(iter(spans)) if len(spans) == 1 else (None, None)
+    accuracy = "Accuracy over prefix length" if high is None else f"Accuracy, length {whole(low)} to {whole(high)}"
+    longest = "At longest" if high is None else f"At {whole(high)}"
+    columns = [
+        {"field": "name", "headerName": "Run", "cellRenderer": "RunName", "flex": 2, "minWidth": 190},
+        {"field": "verdict", "headerName": "Verdict", "cellRenderer": "VerdictChip", "width": 148},
+        {
+            "field": "spark",
+            "headerName": accuracy,
+            "cellRenderer": "AccuracySpark",
+            "flex": 2,
+            "minWidth": 184,
+            "sortable": False,
+        },
+        _number("inside", "At trained", "Accuracy at the longest trained length, with its 95 % interval"),
+        _number("longest", longest, "Accuracy at the longest measured length, with its 95 % interval"),
+        {
+            "field": "fails",
+            "headerName": "Fails at",
+            "cellRenderer": "FailsAt",
+            "width": 88,
+            "type": "rightAligned",
+            "headerTooltip": "First length at which skill is below 0.9 of its trained value, on either law",
+        },
+        {
+            "field": "summary",
+            "headerName": "Summary, position",
+            "cellRenderer": "DotPair",
+            "width": 142,
+            "headerTooltip": "Decodability at the longest length in the last layer, 0 to 1: "
+            "summary (circle), position (diamond)",
+        },
+        {"field": "model", "headerName": "Model, seed", "cellRenderer": "ModelCell", "width": 138},
+        {
+            "field": "expects",
+            "headerName": "Theory expects",
+            "cellRenderer": "Expects",
+            "width": 122,
+            "headerTooltip": "Whether the verdict is the one that theory expects of this task and these positions",
+        },
+        {
+            "field": "since",
+            "headerName": "Since step",
+            "cellRenderer": "Count",
+            "width": 108,
+            "type": "rightAligned",
+            "headerTooltip": "The verdict has held from this checkpoint on",
+        },
+        {
+            "field": "steps",
+            "headerName": "Steps",
+            "cellRenderer": "Steps",
+            "width": 98,
+            "type": "rightAligned",
+        },
+    ]
+    many = len(rows) > MOST_DRAWN
+    return html.Div(
+        dag.AgGrid(
+            id="grid",
+            rowData=list(rows),
+            columnDefs=columns,
+            defaultColDef={
+                "sortable": True,
+                "resizable": False,
+                "suppressMovable": True,
+                "cellDataType": False,
+                "suppressHeaderMenuButton": True,
+            },
+            getRowId="params.data.name",
+            dashGridOptions={
+                "theme": {"function": _THEME},
+                "rowHeight": 46,
+                "headerHeight": 34,
+                "animateRows": False,
+                **({} if many else {"domLayout": "autoHeight"}),
+                "rowSelection": {"mode": "multiRow", "enableClickSelection": False, "headerCheckbox": False},
+                "selectionColumnDef": {"headerName": "Pick", "width": 52},
+                "tooltipShowDelay": 200,
+                "suppressCellFocus": False,
+                "localeText": {"noRowsToShow": "No run passes these filters."},
+            },
+            columnSize=None,
+            className="runs-grid",
+            style={"height": "max(320px, calc(100vh - 340px))" if many else None},
+        ),
+        className="grid-frame",
+    )
+
+
+def _number(field: str, name: str, tooltip: str) -> dict[str, Any]:
+    return {
+        "field": field,
+        "headerName": name,
+        "cellRenderer": "ValueCell",
+        "width": 94,
+        "type": "rightAligned",
+        "headerTooltip": tooltip,
+    }
