@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor
@@ -51,7 +52,12 @@ class Classifier:
         z = (x.double().numpy() - self._mean) / self._scale
         unseen = self.classes - len(self._seen)
         found = np.full((len(z), self.classes), -np.log2(self._rows + unseen))
-        own = np.zeros((len(z), 1)) if self._fitted is None else self._fitted.predict_log_proba(z) / np.log(2)
+        if self._fitted is None:
+            own = np.zeros((len(z), 1))
+        else:
+            # Not the log of a probability, which is rounded to 0 where a row lies far from those that were fitted.
+            score = self._fitted.decision_function(z)
+            own = log_softmax(np.stack([0 * score, score], 1) if score.ndim == 1 else score, axis=1) / np.log(2)
         found[:, self._seen] = own + np.log2(self._rows / (self._rows + unseen))
         return found
 
@@ -88,6 +94,8 @@ def logistic(
     model = LogisticRegression(C=inverse_penalty, solver=solver, tol=TOLERANCE, max_iter=ITERATIONS)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
+        # The first blocks of an online code hold few rows of many classes; they are classes all the same.
+        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%", UserWarning)
         try:
             model.fit((features - mean) / scale, labels)
         except ConvergenceWarning as warning:

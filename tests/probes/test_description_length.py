@@ -49,6 +49,20 @@ def test_probabilities_sum_to_one_with_classes_never_seen(classes: int) -> None:
     assert probability[:, 1] == pytest.approx(200 / (200 + classes - 1))
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_row_far_from_the_fitted_ones_costs_much_and_not_infinitely_much(classes: int) -> None:
+    x, y = normal(90, 2), torch.arange(90) % classes
+    x[:, 0] += 1e-3 * y
+    far = torch.tensor([[1e9, 0.0], [-1e9, 0.0]], dtype=torch.float64)
+    fitted = logistic(x, y, classes)
+    bits = -fitted.log2_probabilities(far)
+    assert np.isfinite(bits).all()
+    assert bits.max() > 1100  # the probability itself would be rounded to 0
+    near = fitted.log2_probabilities(x)
+    assert fitted._fitted is not None
+    assert np.allclose(np.exp2(near), fitted._fitted.predict_proba((x.numpy() - fitted._mean) / fitted._scale))
+
+
 def test_an_unconverged_fit_is_an_error_and_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probes.logistic, "ITERATIONS", 1)
     y = (normal(100)[:] > 0).long()
