@@ -218,7 +218,7 @@ def test_a_host_that_others_reach_is_warned_of(
     small_root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Ended:
-        def serve_forever(self) -> None:
+        def run(self) -> None:
             raise KeyboardInterrupt
 
     monkeypatch.setattr("workbench.dashboard.create.quiet_server", lambda *given: Ended())

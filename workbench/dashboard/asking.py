@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.dashboard.cursor import Cursor, Notice
 from workbench.dashboard.runview import RunView
+from workbench.dashboard.turns import aside
 from workbench.dashboard.worker import Job
 from workbench.models.edits import EditError, parse_edits
 
@@ -101,7 +102,8 @@ class Asked:
             NotComputed: in one sentence, why there is none.
         """
         keys = self.submit(answers, f"export/{id(self)}")
-        found = [_done(answers.worker.wait(keys[name], PATIENCE)) for name in ("look", "read")]
+        with aside():
+            found = [_done(answers.worker.wait(keys[name], PATIENCE)) for name in ("look", "read")]
         return found[0], found[1]
 
     def snippet(self, extra: str, rows: tuple[str, ...]) -> str:

@@ -13,14 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from dash import Dash
-from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
+from waitress.server import create_server
 
 from workbench.dashboard import cursorpage, exports, measuring, shell, theme, wiring
 from workbench.dashboard.answers import Answers
 from workbench.dashboard.registry import pages
 from workbench.dashboard.store import Store
+from workbench.dashboard.turns import taking_turns
 from workbench.dashboard.worker import Worker
 
+THREADS = 8
+"""Requests that are taken at once; few of them compute at a time."""
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
@@ -88,23 +91,24 @@ def serve(
         if debug:
             app.run(host=host, port=port, debug=True, use_reloader=False)
         else:
-            quiet_server(app, host, port).serve_forever()
+            quiet_server(app, host, port).run()
     except KeyboardInterrupt:
         pass
     finally:
         app.server.extensions["lengthlens"].close()
 
 
-def quiet_server(app: Dash, host: str, port: int) -> BaseWSGIServer:
-    """A threaded server for the app that logs no request (errors are logged)."""
-    logging.getLogger("werkzeug").setLevel(logging.WARNING)
-    return make_server(host, port, app.server, threaded=True, request_handler=_Lasting)
+def quiet_server(app: Dash, host: str, port: int) -> Any:
+    """A server for the app (``run``, ``effective_port``, ``close``) that logs no request; errors are logged.
 
-
-class _Lasting(WSGIRequestHandler):
-    """Keeps connections: a move of a slider asks a dozen things at once, and a thread for each would cost as much."""
-
-    protocol_version = "HTTP/1.1"
+    Connections are kept and threads are used again: a move of a slider asks a dozen things at once, and a connection
+    and a thread for each would cost more than most answers. A page that waits for a worker holds a thread as long.
+    """
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    served = taking_turns(app.server.wsgi_app)
+    return create_server(
+        served, host=host, port=port, threads=THREADS, connection_limit=1000, asyncore_use_poll=True, ident=None
+    )
 
 
 def _listed(roots: Path | Sequence[Path]) -> list[Path]:

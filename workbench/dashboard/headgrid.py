@@ -12,6 +12,7 @@ from dash import html
 from workbench import figures
 from workbench.dashboard.drawing import At, Panel
 from workbench.dashboard.panel import definition, frame, spoken
+from workbench.figures.headgrid import head_cells
 from workbench.figures.labels import head_name, interval, whole
 from workbench.figures.spark import spark_svg
 from workbench.figures.template import u_length
@@ -33,11 +34,11 @@ def cells(panel: Panel, at: At, theme: str) -> tuple[list[Any], dict[str, str], 
     place = panel.place(at)
     frames = [source.frame for source in panel.sources(at)]
     where = {name: value for name, value in panel.arguments(at).items() if name not in ("layer", "head")}
-    grid = (figures.head_grid if len(frames) == 1 else figures.head_grid_difference)(*frames, **where)
+    alone = len(frames) == 1
+    grid = head_cells(*frames, **where) if alone else figures.head_grid_difference(*frames, **where).to_dict("records")
     chosen = (place.cursor.layer, place.cursor.head)
-    heads = sorted({int(h) for h in grid["head"]})
-    layers = sorted({int(layer) for layer in grid["layer"]})
-    by_place = {(int(r["layer"]), int(r["head"])): r for r in grid.to_dict("records")}
+    by_place = {(int(r["layer"]), int(r["head"])): r for r in grid}
+    layers, heads = (sorted({at[axis] for at in by_place}) for axis in (0, 1))
     children: list[Any] = [html.Span(className="corner")]
     children += [html.Span(f"head {h}", className="head-name num") for h in heads]
     for layer in layers:
@@ -49,7 +50,7 @@ def cells(panel: Panel, at: At, theme: str) -> tuple[list[Any], dict[str, str], 
         "gridTemplateColumns": f"max-content repeat({len(heads)}, minmax(0, 1fr))",
         "gridTemplateRows": f"max-content repeat({len(layers)}, minmax(34px, 1fr))",
     }
-    return children, style, "line: length" if len(frames) == 1 else "same layer and head"
+    return children, style, "line: length" if alone else "same layer and head"
 
 
 def _cell(row: dict[str, Any], chosen: bool, theme: str) -> html.Button:

@@ -60,13 +60,14 @@ def served(root: Path) -> Iterator[str]:
             break
         time.sleep(1)
     server = quiet_server(app, "127.0.0.1", 0)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http://127.0.0.1:{server.effective_port}"
     finally:
-        server.shutdown()
-        thread.join()
+        server.task_dispatcher.shutdown()
+        server.close()
+        thread.join(5)  # it ends once the last browser has left
         answers.close()
 
 

@@ -32,6 +32,17 @@ def head_grid(frame: pd.DataFrame, *, quantity: str = "hardmax_distance", step: 
     Raises:
         NotMeasured: without rows of that quantity there.
     """
+    return pd.DataFrame(head_cells(frame, quantity=quantity, step=step, length=length))
+
+
+def head_cells(
+    frame: pd.DataFrame, *, quantity: str = "hardmax_distance", step: int, length: int
+) -> list[dict[str, Any]]:
+    """The rows of :func:`head_grid`, as they are drawn.
+
+    Raises:
+        NotMeasured: without rows of that quantity there.
+    """
     here = select(frame, MEASUREMENT, quantity=quantity, law="matched", control="", step=step, length=length)
     scale = scale_of(frame, quantity)
     along = pick(frame, measurement=MEASUREMENT, quantity=quantity, law="matched", control="", step=step)
@@ -55,8 +66,7 @@ def head_grid(frame: pd.DataFrame, *, quantity: str = "hardmax_distance", step: 
                 "curve": [math.nan if math.isnan(v) else scale.share(v) for v in curve["value"].astype(float)],
             }
         )
-    grid = pd.DataFrame(made)
-    return grid
+    return made
 
 
 def head_grid_figure(

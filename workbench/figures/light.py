@@ -8,8 +8,8 @@ The tests ask both kinds the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -17,8 +17,14 @@ from numpy.typing import NDArray
 
 from workbench.figures.column import Array, Column, keys, plain, repeated, same
 
+T = TypeVar("T")
+
 #: Up to this many rows texts are held as they are, beyond it as codes.
 FEW = 4096
+#: Picks of up to so many rows are kept for the next who asks the same, as panels do many times; so many of them.
+FEW_PLACES, MOST_KEPT = 256, 8192
+#: Columns by which rows are picked again and again.
+GROUPED = ("measurement", "quantity")
 
 
 class _Codes:
@@ -38,35 +44,24 @@ class _Codes:
         return len(self.codes)
 
 
-class _Later:
-    """Some rows of a column, not looked at yet."""
-
-    __slots__ = ("places", "source")
-
-    def __init__(self, source: Array | _Codes, places: Array) -> None:
-        self.source, self.places = source, places
-
-    def now(self) -> Array | _Codes:
-        """The rows."""
-        return self.source.take(self.places) if isinstance(self.source, _Codes) else self.source[self.places]
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-
 class Frame:
     """Columns of one length under their names.
 
     Args:
-        columns: name -> values.
+        columns: name -> values; None for a column that is taken from ``rows`` once it is looked at.
+        rows: the frame that this one is a part of, and at which places; None = every column is given.
     """
 
-    __slots__ = ("_columns", "_distinct", "_length")
+    __slots__ = ("_columns", "_kept", "_length", "_rows")
 
-    def __init__(self, columns: Mapping[str, Array | _Codes | _Later]) -> None:
+    def __init__(
+        self, columns: Mapping[str, Array | _Codes | None], rows: tuple[Frame, NDArray[np.intp]] | None = None
+    ) -> None:
         self._columns = dict(columns)
-        self._length = len(next(iter(self._columns.values()))) if self._columns else 0
-        self._distinct: dict[str, Array] = {}
+        self._rows = rows
+        first = rows[1] if rows else next(iter(self._columns.values()), None)
+        self._length = 0 if first is None else len(first)
+        self._kept: dict[Hashable, Any] = {}
 
     @classmethod
     def of(cls, frame: pd.DataFrame) -> Frame:
@@ -103,20 +98,32 @@ class Frame:
             held = self._held(key)
             return Column(held.texts[held.codes] if isinstance(held, _Codes) else held)
         if isinstance(key, list):
-            return Frame({name: self._columns[name] for name in key})
+            return Frame({name: self._columns[name] for name in key}, self._rows)
         return self._take(plain(key))
 
     def distinct(self, name: str) -> Array:
         """Every different number of a column, ascending; found once."""
-        if name not in self._distinct:
+
+        def find() -> Array:
             values = self[name].values.astype(float)
-            self._distinct[name] = np.unique(values[~np.isnan(values)])
-        return self._distinct[name]
+            return np.unique(values[~np.isnan(values)])
+
+        return self.kept(("distinct", name), find)
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What has been found of these rows before under a key; they never change."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        found: T = self._kept[key]
+        return found
 
     def _held(self, name: str) -> Array | _Codes:
         held = self._columns[name]
-        if isinstance(held, _Later):
-            held = self._columns[name] = held.now()
+        if held is None:
+            assert self._rows is not None
+            source, places = self._rows
+            whole = source._held(name)
+            held = self._columns[name] = whole.take(places) if isinstance(whole, _Codes) else whole[places]
         return held
 
     def _take(self, places: Any) -> Frame:
@@ -125,33 +132,36 @@ class Frame:
             places = np.arange(self._length)[places]
         elif places.dtype == bool:
             places = np.flatnonzero(places)
-        made: dict[str, _Later] = {}
-        whole: dict[int, Array] = {}  # columns taken from the same rows so far share the places
-        for name, held in self._columns.items():
-            if isinstance(held, _Later):
-                at = whole.get(id(held.places))
-                if at is None:
-                    at = whole[id(held.places)] = held.places[places]
-                made[name] = _Later(held.source, at)
-            else:
-                made[name] = _Later(held, places)
-        return Frame(made)
+        return Frame(dict.fromkeys(self._columns), (self, places))
 
-    def matching(self, equals: Mapping[str, Any]) -> NDArray[np.bool_]:
-        """Where every named column equals its value, or one of a list of values."""
-        keep = np.ones(self._length, dtype=bool)
+    def places(self, equals: Mapping[str, Any]) -> NDArray[np.intp]:
+        """Where every named column equals its value, or one of a list of values; ascending.
+
+        Each condition is asked of the rows that the ones before it left, and where many rows are held those of a
+        measurement and of a quantity are found once.
+        """
+        if self._length <= FEW:
+            return self._narrowed(np.arange(self._length), equals)
+        key = ("places", *((name, tuple(v) if isinstance(v, list) else v) for name, v in equals.items()))
+        if key in self._kept:
+            return cast("NDArray[np.intp]", self._kept[key])
+        group = tuple((name, equals[name]) for name in GROUPED if isinstance(equals.get(name), str))
+        others = {name: value for name, value in equals.items() if (name, value) not in group}
+        found = self._narrowed(self._group(group), others)
+        if len(found) <= FEW_PLACES and len(self._kept) < MOST_KEPT:
+            self._kept[key] = found
+        return found
+
+    def _narrowed(self, places: NDArray[np.intp], equals: Mapping[str, Any]) -> NDArray[np.intp]:
         for name, value in equals.items():
-            held = self._held(name)
-            many = isinstance(value, list | tuple)
-            if isinstance(held, _Codes):
-                wanted = set(value) if many else {value}
-                codes = [k for k, text in enumerate(held.texts.tolist()) if text in wanted]
-                keep &= held.codes == codes[0] if len(codes) == 1 else np.isin(held.codes, codes)
-            elif many:
-                keep &= Column(held).isin(value).values
-            else:
-                keep &= same(held, value)
-        return keep
+            places = places[_equal(self._held(name), places, value)]
+        return places
+
+    def _group(self, group: tuple[tuple[str, str], ...]) -> NDArray[np.intp]:
+        def find() -> NDArray[np.intp]:
+            return self._narrowed(self._group(group[:-1]), dict(group[-1:])) if group else np.arange(self._length)
+
+        return self.kept(("group", *group), find)
 
     @property
     def iloc(self) -> _Places:
@@ -186,11 +196,11 @@ class Frame:
     def assign(self, **values: Any) -> Frame:
         """With some columns set: to one value, or a value per row."""
         made: dict[str, Any] = {name: _filled(value, self._length) for name, value in values.items()}
-        return Frame(self._columns | made)
+        return Frame(self._columns | made, self._rows)
 
     def drop(self, columns: Sequence[str]) -> Frame:
         """Without some columns."""
-        return Frame({name: held for name, held in self._columns.items() if name not in columns})
+        return Frame({name: held for name, held in self._columns.items() if name not in columns}, self._rows)
 
     def reset_index(self, drop: bool = True) -> Frame:
         """Itself: positions are the index."""
@@ -242,6 +252,18 @@ class _Places:
         if isinstance(key, int | np.integer):
             return self._frame.row(int(key))
         return self._frame._take(plain(key))
+
+
+def _equal(held: Array | _Codes, places: NDArray[np.intp], value: Any) -> NDArray[np.bool_]:
+    """Which of some rows of a column hold a value, or one of a list of values."""
+    many = isinstance(value, list | tuple)
+    if isinstance(held, _Codes):
+        wanted = set(value) if many else {value}
+        codes = [code for code, text in enumerate(held.texts.tolist()) if text in wanted]
+        own = held.codes[places]
+        return own == codes[0] if len(codes) == 1 else np.isin(own, codes)
+    own = held[places]
+    return Column(own).isin(value).values if many else same(own, value)
 
 
 def _held(column: pd.Series) -> Array | _Codes:

@@ -37,6 +37,7 @@ from workbench.figures.rows import (
     distinct,
     highest,
     joined,
+    kept,
     pick,
     run_name,
     select,
@@ -93,7 +94,7 @@ def last_layer(frame: pd.DataFrame) -> int:
 
 def probe_layers(frame: pd.DataFrame) -> NDArray[np.float64]:
     """The layer of every row of either probe."""
-    return np.concatenate([cells(frame, "layer", **_probe(concept)) for concept in CONCEPTS])
+    return kept(frame, "probe layers", lambda: np.concatenate([cells(frame, "layer", **_probe(c)) for c in CONCEPTS]))
 
 
 def decodability_over_training(

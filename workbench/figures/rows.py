@@ -5,8 +5,8 @@ Every frame may be pandas' or a :class:`workbench.figures.light.Frame`, which an
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from workbench.figures.errors import NotApplicable, NotMeasured
 from workbench.figures.labels import whole
 from workbench.figures.light import Frame
+
+T = TypeVar("T")
 
 #: Statuses whose value is a number worth drawing; all others leave a gap.
 DRAWN = ("ok", "sampled", "unseen_position")
@@ -71,7 +73,7 @@ def select(frame: pd.DataFrame, measurement: str, **equals: Any) -> pd.DataFrame
 
 def pick(frame: pd.DataFrame, **equals: Any) -> pd.DataFrame:
     """Rows whose columns equal the given values (a list means any); an empty frame where there are none."""
-    return frame.iloc[np.flatnonzero(_where(frame, equals))]
+    return frame.iloc[_where(frame, equals)]
 
 
 def cells(frame: pd.DataFrame, column: str, **equals: Any) -> NDArray[np.float64]:
@@ -86,20 +88,26 @@ def distinct(frame: pd.DataFrame, column: str) -> NDArray[np.float64]:
     return frame.distinct(column) if isinstance(frame, Frame) else np.unique(cells(frame, column))
 
 
+def kept(frame: pd.DataFrame, key: str, make: Callable[[], T]) -> T:
+    """What is found of a whole frame: once, if it is one that remembers."""
+    return frame.kept(key, make) if isinstance(frame, Frame) else make()
+
+
 def as_pandas(rows: pd.DataFrame) -> pd.DataFrame:
     """Few rows as pandas' frame, for what needs more of it than a light one answers."""
     return rows.to_pandas() if isinstance(rows, Frame) else rows
 
 
-def _where(frame: pd.DataFrame, equals: Mapping[str, Any]) -> NDArray[np.bool_]:
+def _where(frame: pd.DataFrame, equals: Mapping[str, Any]) -> NDArray[np.intp]:
+    """Positions of the rows whose columns equal the given values."""
     if isinstance(frame, Frame):
-        return frame.matching(equals)
+        return frame.places(equals)
     keep = np.ones(len(frame), dtype=bool)
     for column, value in equals.items():
         held = frame[column]
         same = held.isin(value) if isinstance(value, list | tuple) else held == value
         keep &= same.to_numpy(dtype=bool, na_value=False)  # nullable columns compare to NA, which is no
-    return keep
+    return np.flatnonzero(keep)
 
 
 def sites(rows: pd.DataFrame, ending: str) -> NDArray[np.bool_]:

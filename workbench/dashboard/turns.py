@@ -1,0 +1,47 @@
+"""Few requests compute at a time: threads that all want the interpreter lose most of it to handing it over.
+
+Twenty readers who each move a slider once a second ask some 300 questions a second, a dozen at once. Answered by as
+many threads as there are questions, a move takes nearly twice the processor time and many times as long as one by one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+AT_ONCE = 1
+"""Requests that compute at a time; others are read and written meanwhile."""
+
+Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
+
+_turns = threading.BoundedSemaphore(AT_ONCE)
+_own = threading.local()
+
+
+def taking_turns(application: Application) -> Application:
+    """A WSGI application that answers few requests at a time."""
+
+    def answered(environ: dict[str, Any], start: Any) -> Iterable[bytes]:
+        with _turns:
+            _own.turn = True
+            try:
+                return application(environ, start)
+            finally:
+                _own.turn = False
+
+    return answered
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """Give the turn away for as long as the block waits for something else, such as a worker."""
+    held = getattr(_own, "turn", False)
+    if held:
+        _turns.release()
+    try:
+        yield
+    finally:
+        if held:
+            _turns.acquire()
