@@ -17,7 +17,6 @@ from circuits.edges import without_circuit
 from circuits.edits import canary
 from circuits.heads import head_scores
 from circuits.knockout import MODES, Ablator, Answers, Head, Mode, roles
-from circuits.observing import has_softmax
 from circuits.rows import mean_row, missing_row, share_row
 from circuits.scores import score_inputs
 from circuits.study import Result, study_model
@@ -157,7 +156,7 @@ class Ablation:
         rows = []
         for name, circuit in CIRCUITS.items():
             here = {**place, "target": name}
-            if not has_softmax(study.cfg):
+            if study.cfg.attention != "softmax":
                 why = "edges are those of attention by softmax, which this model has not"
                 rows += [missing_row("not_applicable", why, quantity=q.name, **here) for q in QUANTITIES]
                 continue

@@ -56,9 +56,6 @@ QUANTITIES = (
     ),
 )
 
-Sizes = NDArray[np.int64]
-"""``[sequence, head]`` number of keys."""
-
 
 class Contributions:
     """The measurement.

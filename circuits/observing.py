@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from circuits.scores import cached_inputs, score_hooks
 
@@ -38,8 +38,3 @@ class ScoreObserver(ABC, Generic[Kept]):
     @abstractmethod
     def reduce(self, inputs: ScoreInputs, batch: Batch, cache: Mapping[str, Tensor], layer: int) -> Kept:
         """What is kept of one layer at one length: never the scores of all queries."""
-
-
-def has_softmax(cfg: Any) -> bool:
-    """Whether a model has attention by softmax."""
-    return getattr(cfg, "attention", "none") == "softmax"

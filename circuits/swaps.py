@@ -15,7 +15,6 @@ import numpy as np
 from circuits.attend import Pattern, log_scaled, replaced_attention, tie_set, within
 from circuits.edits import TOKENS, canary, clean_pass, evaluation_ids, pieces
 from circuits.knockout import Answers, Head, answers
-from circuits.observing import has_softmax
 from circuits.rows import mean_row, missing_row, share_row
 from circuits.study import Result, study_model
 from workbench.measure.measurement import Quantity, Spec
@@ -80,7 +79,7 @@ class Swaps:
         """Nothing: every pass of this measurement is an intervention."""
 
     def finish(self, study: Study) -> list[Row]:
-        if not has_softmax(study.cfg):
+        if study.cfg.attention != "softmax":
             why = "swaps are made of attention by softmax, which this model has not"
             return [missing_row("not_applicable", why, quantity=q.name, law=LAW) for q in QUANTITIES]
         near = {min(study.grid.lengths, key=lambda n: abs(np.log(n / (study.grid.trained * f)))) for f in self.factors}
