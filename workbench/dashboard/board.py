@@ -145,7 +145,7 @@ class Board:
             *inside,
         ]
         about = [*([ABOUT_OUTPUTS] if "outputs" in panel.rows_drawn else []), *ABOUT]
-        return frame(panel.id, panel.title, [html.P(text) for text in about], body)
+        return frame(panel.id, panel.title, [("", text) for text in about], body)
 
     # ---- answers -------------------------------------------------------------------------------------------
     def show(

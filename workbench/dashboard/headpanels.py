@@ -130,7 +130,7 @@ def _rows(one: Panel) -> html.Div:
     return html.Div(id=f"{one.id}-rows", className="head-rows", tabIndex=0, role="group", **label)
 
 
-def _about(one: Panel, run: RunView) -> list[Any]:
+def _about(one: Panel, run: RunView) -> list[panel.Said]:
     return panel.definition(one, run.specs)
 
 

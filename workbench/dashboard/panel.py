@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import dash_mantine_components as dmc
 import pandas as pd
 from dash import dcc, html
 
@@ -16,6 +16,9 @@ from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import command, icon, icon_button
 from workbench.figures.errors import NotApplicable, NotMeasured, NotShared
 from workbench.figures.labels import MISSING, proportion, whole
+
+Said = tuple[str, str]
+"""One line of an explanation: the term it defines, or "", and what is said."""
 
 CONFIG = {"displayModeBar": False, "responsive": True}
 #: Until a figure comes: a plot without traces. An empty dict would make Plotly complain in the console.
@@ -70,7 +73,7 @@ def graph_body(ident: str) -> list[Any]:
 def frame(
     ident: str,
     title: str,
-    about: Sequence[Any],
+    about: Sequence[Said],
     body: list[Any],
     tools: Sequence[Any] = (),
     name: str = "",
@@ -80,7 +83,7 @@ def frame(
     Args:
         ident: prefix of its component ids.
         title: as on screen.
-        about: what the (i) button says.
+        about: what the (i) button says, line by line.
         body: what shows the data.
         tools: further controls in the header.
         name: accessible name, where the title alone is not unique on the page.
@@ -125,18 +128,18 @@ def spoken(panel: Panel) -> str:
     return f"{panel.title}, {COLUMNS.get(panel.column, panel.column).lower()}"
 
 
-def definition(panel: Panel, specs: Mapping[str, Any]) -> list[Any]:
+def definition(panel: Panel, specs: Mapping[str, Any]) -> list[Said]:
     """What the panel's quantities are, from the specs that travel with the rows."""
     known = {q["name"]: q for spec in specs.values() for q in spec.get("quantities", ())}
-    lines: list[Any] = []
+    lines: list[Said] = []
     for name in panel.quantities:
         if name in known:
             quantity = known[name]
-            lines.append(html.P([html.Strong(name.replace("_", " ")), ": ", quantity["definition"], _said(quantity)]))
-    return [*lines, html.P(panel.about)]
+            lines.append((name.replace("_", " "), quantity["definition"] + _span(quantity)))
+    return [*lines, ("", panel.about)]
 
 
-def _said(quantity: Mapping[str, Any]) -> str:
+def _span(quantity: Mapping[str, Any]) -> str:
     span = span_of(quantity)
     return f" ({span})." if span else ""
 
@@ -153,71 +156,23 @@ def span_of(quantity: Mapping[str, Any]) -> str:
     return f"{named}, {limits}" if named else limits
 
 
-def explain(title: str, about: Sequence[Any]) -> dmc.Tooltip:
-    """The (i) button; hover, focus and touch show the definition."""
-    return dmc.Tooltip(
+def explain(title: str, about: Sequence[Said]) -> html.Button:
+    """The (i) button; hover, focus and touch show the definition (assets/popups.js)."""
+    return html.Button(
         icon("info"),
-        label=html.Div(list(about), className="about"),
-        multiline=True,
-        position="bottom",
-        w=320,
-        openDelay=150,
-        events={"hover": True, "focus": True, "touch": True},
-        boxWrapperProps={
-            "component": "button",
-            "className": "ib",
-            "type": "button",
-            "aria-label": f"What {title} means",
-        },
+        className="ib",
+        type="button",
+        **{"aria-label": f"What {title} means", "data-about": json.dumps(about)},
     )
 
 
-_ACTIONS = {
-    "table": ("Data as table", "T"),
-    "csv": ("CSV", ""),
-    "parquet": ("Parquet", ""),
-    "png": ("PNG, 2\u00d7", ""),
-    "svg": ("SVG", ""),
-    "snippet": ("Python snippet", ""),
-    "panel-link": ("Link to these data", ""),
-}
-
-_GROUPS = {"Data": ("table", "csv", "parquet"), "Picture": ("png", "svg"), "Notebook": ("snippet", "panel-link")}
-
-
-def menu(ident: str, title: str) -> dmc.Menu:
-    """The menu of a panel. What an item does is found by its ``data-action`` (assets/actions.js)."""
-    items: list[Any] = []
-    for group, names in (
-        ("Data", ("table", "csv", "parquet")),
-        ("Picture", ("png", "svg")),
-        ("Notebook", ("snippet", "panel-link")),
-    ):
-        items.append(dmc.MenuLabel(group))
-        for name in names:
-            text, key = _ACTIONS[name]
-            items.append(
-                dmc.MenuItem(
-                    html.Span(text, **{"data-action": name, "data-panel": ident}),
-                    rightSection=html.Kbd(key) if key else None,
-                )
-            )
-    return dmc.Menu(
-        [
-            dmc.MenuTarget(
-                icon("more"),
-                boxWrapperProps={
-                    "component": "button",
-                    "className": "ib menu-button",
-                    "type": "button",
-                    "aria-label": f"Menu of {title}",
-                },
-            ),
-            dmc.MenuDropdown(items),
-        ],
-        position="bottom-end",
-        width=190,
-        shadow="md",
+def menu(ident: str, title: str) -> html.Button:
+    """The button of a panel's menu; the menu itself is in assets/popups.js, what its items do in assets/actions.js."""
+    return html.Button(
+        icon("more"),
+        className="ib menu-button",
+        type="button",
+        **{"aria-label": f"Menu of {title}", "aria-haspopup": "menu", "aria-expanded": "false", "data-menu": ident},
     )
 
 

@@ -75,7 +75,7 @@
       const href = anchor.getAttribute("href");
       return lens.go(anchor.dataset.carry ? lens.carried(href) : href, anchor.dataset.nav === "replace");
     }
-    const item = t.closest(".mantine-Menu-item")?.querySelector("[data-action]") || t.closest("[data-action]");
+    const item = t.closest("[data-action]");
     if (item) return lens.act(item.dataset.action, item.dataset.panel);
     const copy = t.closest("[data-copy]");
     if (copy) return lens.copy(copy.dataset.copy, "Command copied");
@@ -135,12 +135,4 @@
     else return;
     e.preventDefault();
   });
-
-  new MutationObserver(function () {
-    // Mantine's menus open on an unnamed placeholder: give it the menu's own name and role.
-    for (const node of document.querySelectorAll("[role=menu] > div[tabindex]:not([role])")) {
-      node.setAttribute("role", "menuitem");
-      node.setAttribute("aria-label", "Arrow down for the first item");
-    }
-  }).observe(document.body, { childList: true, subtree: true });
 })();

@@ -325,7 +325,7 @@ def _select(ident: str, name: str, data: list[Any], value: str, width: int, sear
 
 
 def _panel() -> html.Div:
-    about = [html.P("Colours have the quantity's own range where it has one, else that of the cells.")]
+    about = [("", "Colours have the quantity's own range where it has one, else that of the cells.")]
     body = panel.graph_body("phase")
     return html.Div(panel.frame("phase", "Phase diagram", about, body), className="sweep-diagram")
 
