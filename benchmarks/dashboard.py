@@ -90,11 +90,19 @@ def _serve(root: str, pipe: Connection) -> None:
         if "callback" in made
     }
     pipe.send((server.effective_port, wired))
-    while pipe.recv() == "state":
+    while _asked(pipe):
         status = Path("/proc/self/status").read_text()
         peak = re.search(r"VmHWM:\s+(\d+)", status)
         loaded = [name for name in ("torch", "transformer_lens") if name in sys.modules]
         pipe.send((int(peak[1]) / 1024 if peak else 0.0, time.process_time(), loaded))
+
+
+def _asked(pipe: Connection) -> bool:
+    """Whether the state is asked for; not where the asker has gone."""
+    try:
+        return bool(pipe.recv() == "state")
+    except EOFError:
+        return False
 
 
 class Server:
@@ -107,8 +115,9 @@ class Server:
     def __init__(self, root: Path) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, far = context.Pipe()
-        self._process = context.Process(target=_serve, args=(str(root), far), daemon=True)
+        self._process = context.Process(target=_serve, args=(str(root), far))  # not a daemon: it has a worker
         self._process.start()
+        far.close()
         self.port, self.wired = self._pipe.recv()
 
     def state(self) -> tuple[float, float, list[str]]:

@@ -1,0 +1,86 @@
+"""All panels of a page in one question, whose answer says only what has changed.
+
+A browser pays for every question and for every value of an answer, changed or not: asked panel by panel, it takes
+longer to hand the answers round than to draw them. What it shows it keeps beside the panels, as a mark for each panel
+(where it was drawn, of which rows, how) and for each of its values, and says so when it asks. It does not matter
+then which question led to what is on screen, nor whether an answer was overtaken by the next question and dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from dash import dcc, no_update
+
+from workbench.dashboard.drawing import At, Panel
+
+if TYPE_CHECKING:
+    from workbench.dashboard.answers import Answers
+
+Shown = Mapping[str, Sequence[int]]
+"""Panel -> the mark of what it shows, then one of each of its values."""
+
+
+def memory(group: Sequence[Panel]) -> dcc.Store:
+    """Where the browser keeps what the panels of a group show; it must be on their page."""
+    return dcc.Store(id=memory_id(group), data={})
+
+
+def memory_id(group: Sequence[Panel]) -> str:
+    """The store's id."""
+    return f"{group[0].id}-shown"
+
+
+def values(one: Panel) -> list[tuple[str, str]]:
+    """Component and property of all that a panel shows, in the order in which answers give them."""
+    common = [(f"{one.id}-{name}", "children") for name in ("table", "state", "slice")]
+    body = (f"{one.id}-body", "className")
+    if one.form == "heads":
+        return [(f"{one.id}-grid", "children"), (f"{one.id}-grid", "style"), *common, body]
+    return [(f"{one.id}-graph", "figure"), *common, (f"{one.id}-figure", "aria-label"), body]
+
+
+def redrawn(
+    answers: Answers, group: Sequence[Panel], at: At, look: dict[str, Any], modes: Sequence[str], shown: Shown
+) -> tuple[list[Any], dict[str, list[int]]]:
+    """The values of all panels, ``no_update`` where they are on screen already, and what is on screen then.
+
+    Args:
+        answers: who draws.
+        group: the panels.
+        at: where.
+        look: theme and type size.
+        modes: figure or table, for each panel.
+        shown: what is on screen.
+    """
+    made: list[Any] = []
+    now: dict[str, list[int]] = {}
+    for one, mode in zip(group, modes, strict=True):
+        count = len(values(one))
+        mark = _mark(one, at, look, mode)
+        before = list(shown.get(one.id) or [0] * (1 + count))
+        if before[0] == mark:
+            made += [no_update] * count
+            now[one.id] = before
+            continue
+        drawn = (answers.heads if one.form == "heads" else answers.panel)(one, at, look, mode)
+        marks = [_value_mark(mark, value, old) for value, old in zip(drawn, before[1:], strict=True)]
+        made += [no_update if new == old else value for value, new, old in zip(drawn, marks, before[1:], strict=True)]
+        now[one.id] = [mark, *marks]
+    return made, now
+
+
+def _mark(one: Panel, at: At, look: Mapping[str, Any], mode: str) -> int:
+    """Equal where a panel would show the same; the run is named, since two may have the same rows."""
+    place = one.place(at)
+    other = place.other.name if place.other is not None else ""
+    return crc32(repr((place.run.name, other, one.key(at), sorted(look.items()), mode)).encode())
+
+
+def _value_mark(panel: int, value: Any, before: int) -> int:
+    """Of a figure the panel's: to read it all through would take longer than to draw it."""
+    if value is no_update:
+        return before
+    return panel if isinstance(value, dict) else crc32(repr(value).encode())
