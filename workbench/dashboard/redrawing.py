@@ -9,10 +9,12 @@ then which question led to what is on screen, nor whether an answer was overtake
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
+import orjson
 from dash import dcc, no_update
+from plotly.io.json import to_json_plotly
 
 from workbench.dashboard.drawing import At, Panel
 
@@ -42,8 +44,45 @@ def values(one: Panel) -> list[tuple[str, str]]:
     return [(f"{one.id}-graph", "figure"), *common, (f"{one.id}-figure", "aria-label"), body]
 
 
+class Encoded:
+    """A value as JSON, encoded once: whoever asks for it again is sent the same bytes.
+
+    Plotly's encoder reads a figure through, number by number, before orjson writes it. It takes what has a
+    ``tolist`` for an array, which it leaves to orjson.
+    """
+
+    __slots__ = ("json",)
+
+    def __init__(self, value: Any) -> None:
+        self.json: bytes = to_json_plotly(value).encode()
+
+    def tolist(self) -> orjson.Fragment:
+        """What orjson writes as it stands."""
+        return orjson.Fragment(self.json)
+
+
+class Drawing(NamedTuple):
+    """What a panel shows at a place: its values, and a mark of each that changes with it."""
+
+    values: tuple[Any, ...]
+    marks: tuple[int, ...]
+
+
+def drawing(answers: Answers, one: Panel, at: At, look: Mapping[str, Any], mode: str = "figure") -> Drawing:
+    """A panel's values as they are sent; figures are kept, and sent again when a reader comes back to a place."""
+    mark = _mark(one, at, look, mode)
+
+    def made() -> Drawing:
+        drawn = (answers.heads if one.form == "heads" else answers.panel)(one, at, dict(look), mode)
+        first = 0 if drawn[0] is no_update else mark  # to read it all through would take longer than to draw it
+        marks = (first, *(0 if value is no_update else crc32(repr(value).encode()) for value in drawn[1:]))
+        return Drawing((drawn[0] if drawn[0] is no_update else Encoded(drawn[0]), *drawn[1:]), marks)
+
+    return one.place(at).run.memo(("sent", mark), made) if mode == "figure" else made()
+
+
 def redrawn(
-    answers: Answers, group: Sequence[Panel], at: At, look: dict[str, Any], modes: Sequence[str], shown: Shown
+    answers: Answers, group: Sequence[Panel], at: At, look: Mapping[str, Any], modes: Sequence[str], shown: Shown
 ) -> tuple[list[Any], dict[str, list[int]]]:
     """The values of all panels, ``no_update`` where they are on screen already, and what is on screen then.
 
@@ -65,9 +104,11 @@ def redrawn(
             made += [no_update] * count
             now[one.id] = before
             continue
-        drawn = (answers.heads if one.form == "heads" else answers.panel)(one, at, look, mode)
-        marks = [_value_mark(mark, value, old) for value, old in zip(drawn, before[1:], strict=True)]
-        made += [no_update if new == old else value for value, new, old in zip(drawn, marks, before[1:], strict=True)]
+        drawn = drawing(answers, one, at, look, mode)
+        # A mark of 0 stands for what an answer leaves alone, so that is still as it was.
+        marks = [new or old for new, old in zip(drawn.marks, before[1:], strict=True)]
+        pairs = zip(drawn.values, marks, before[1:], strict=True)
+        made += [no_update if new == old else value for value, new, old in pairs]
         now[one.id] = [mark, *marks]
     return made, now
 
@@ -77,10 +118,3 @@ def _mark(one: Panel, at: At, look: Mapping[str, Any], mode: str) -> int:
     place = one.place(at)
     other = place.other.name if place.other is not None else ""
     return crc32(repr((place.run.name, other, one.key(at), sorted(look.items()), mode)).encode())
-
-
-def _value_mark(panel: int, value: Any, before: int) -> int:
-    """Of a figure the panel's: to read it all through would take longer than to draw it."""
-    if value is no_update:
-        return before
-    return panel if isinstance(value, dict) else crc32(repr(value).encode())
