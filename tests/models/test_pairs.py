@@ -9,8 +9,9 @@ import torch
 from models.reference import OPTIONS, build, tokens
 
 from workbench.models import HookedTransformer
+from workbench.models import pairs as module
 from workbench.models.attention import Attention
-from workbench.models.pairs import pairs
+from workbench.models.pairs import FEWEST, pairs
 from workbench.models.transformer import BEFORE_ATTENTION
 
 BATCH, POS, VOCAB, CONTEXT = 20, 12, 5, 24
@@ -20,6 +21,11 @@ EVERY = pytest.mark.parametrize("name", OPTIONS)
 def offsets() -> torch.Tensor:
     """Ids of a random offset per sequence."""
     return torch.arange(POS)[None] + torch.randint(0, 12, (BATCH, 1), generator=torch.Generator().manual_seed(4))
+
+
+@pytest.fixture(autouse=True)
+def _small_batches_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FEWEST", 0)
 
 
 @pytest.fixture
@@ -136,3 +142,10 @@ def test_pairs_are_left_where_they_are_too_many() -> None:
     assert pairs(cfg, tokens(9, POS), ids) is None, "60 pairs for 108 places"
     assert pairs(cfg, tokens(10, POS), ids) is not None, "60 for 120"
     assert pairs(cfg, tokens(BATCH - 1, POS), offsets()[1:]) is None, "120 pairs of the whole context for 228 places"
+
+
+def test_small_batches_are_computed_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FEWEST", FEWEST)
+    cfg, ids = build("none").cfg, torch.arange(16)[None]
+    assert pairs(cfg, tokens(FEWEST // 16, 16), ids) is not None
+    assert pairs(cfg, tokens(FEWEST // 16 - 1, 16), ids) is None

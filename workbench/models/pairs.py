@@ -17,6 +17,8 @@ from workbench.models.config import ModelConfig
 
 WORTH = 2
 """Pairs are worth while where a batch has at least so many places for each: looking results up costs too."""
+FEWEST = 1024
+"""In a batch of fewer places, handling the pairs takes longer than what they save."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ def pairs(cfg: ModelConfig, tokens: Int[Tensor, "batch pos"], ids: Int[Tensor, "
     The choice follows from the config and from shapes, never from what the tokens are, so that training has the same
     bits wherever it is continued.
     """
+    if cfg.attention == "hardmax":
+        return None  # the last bit may decide which keys tie for the highest score
     scheme, rows = cfg.positions, cfg.positions.rows(cfg.n_ctx)
     if not scheme.added:
         columns, column = ids.new_zeros(1, 1), ids.new_zeros(1, 1)
@@ -55,8 +59,7 @@ def pairs(cfg: ModelConfig, tokens: Int[Tensor, "batch pos"], ids: Int[Tensor, "
     else:
         return None
     width = columns.shape[1]
-    # Under hardmax the last bit may decide which keys tie for the highest score.
-    if WORTH * cfg.d_vocab * width > tokens.numel() or cfg.attention == "hardmax":
+    if tokens.numel() < max(FEWEST, WORTH * cfg.d_vocab * width):
         return None
     every = torch.arange(cfg.d_vocab, device=tokens.device)[:, None].expand(-1, width)
     return Pairs(every, columns, tokens * width + column)
