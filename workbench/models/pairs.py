@@ -44,8 +44,8 @@ class Pairs:
 def pairs(cfg: ModelConfig, tokens: Int[Tensor, "batch pos"], ids: Int[Tensor, "#batch pos"]) -> Pairs | None:
     """The pairs of a batch, or None where computing each place by itself is as cheap.
 
-    The choice follows from the config and from shapes, never from what the tokens are, so that training has the same
-    bits wherever it is continued.
+    The choice follows from the config and from shapes, never from what the tokens are, so that training repeats its
+    bits.
     """
     if cfg.attention == "hardmax":
         return None  # the last bit may decide which keys tie for the highest score
