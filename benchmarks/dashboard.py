@@ -22,9 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from benchmarks.painted import painted
 from benchmarks.table import Line
 from workbench.runs.folder import Run, find_runs
 from workbench.table.files import read_file, write_file
@@ -40,6 +42,9 @@ GALLERY = Path(__file__).resolve().parent.parent / "checkpoints" / "gallery"
 READERS, SECONDS = 20, 12
 CONNECTIONS = 6
 """Requests that a browser has under way at once."""
+WATCHED = "run-120"
+"""A run with everything measured at nine checkpoints: the fullest page there is."""
+KEYS = [("Training step", "ArrowLeft"), ("Prefix length", "ArrowLeft")] * 5
 RATES, WIDTHS = (3e-4, 1e-3, 3e-3, 1e-2), (16, 32, 64, 128, 256)
 
 
@@ -90,11 +95,19 @@ def _serve(root: str, pipe: Connection) -> None:
         if "callback" in made
     }
     pipe.send((server.effective_port, wired))
-    while pipe.recv() == "state":
+    while _asked(pipe):
         status = Path("/proc/self/status").read_text()
         peak = re.search(r"VmHWM:\s+(\d+)", status)
         loaded = [name for name in ("torch", "transformer_lens") if name in sys.modules]
         pipe.send((int(peak[1]) / 1024 if peak else 0.0, time.process_time(), loaded))
+
+
+def _asked(pipe: Connection) -> bool:
+    """Whether the state is asked for; not where the asker has gone."""
+    try:
+        return bool(pipe.recv() == "state")
+    except EOFError:
+        return False
 
 
 class Server:
@@ -107,8 +120,9 @@ class Server:
     def __init__(self, root: Path) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, far = context.Pipe()
-        self._process = context.Process(target=_serve, args=(str(root), far), daemon=True)
+        self._process = context.Process(target=_serve, args=(str(root), far))  # not a daemon: it has a worker
         self._process.start()
+        far.close()
         self.port, self.wired = self._pipe.recv()
 
     def state(self) -> tuple[float, float, list[str]]:
@@ -197,7 +211,10 @@ class Reader:
         data = answer.read()
         if answer.status not in (200, 204):
             raise RuntimeError(f"{output}: {answer.status} {data[:200]!r}")
-        return data  # not parsed: twenty browsers are twenty machines, and here they would all wait for one interpreter
+        if "-shown.data" in output and data:  # the rest is not kept: twenty browsers are twenty machines
+            told = orjson.loads(data)["response"]
+            self.values |= {(name, "data"): told[name]["data"] for name in told if name.endswith("-shown")}
+        return data
 
 
 def _outputs(output: str) -> Any:
@@ -236,7 +253,7 @@ def measure() -> list[Line]:
             start = time.perf_counter()
             first = _first_page(server)
             seconds = time.perf_counter() - start
-            alone = Reader(server, "?run=run-000")
+            alone = Reader(server, f"?run={WATCHED}")
             scale = alone.values["scale", "data"]
             moves = [alone.move("step", step) for step in scale["steps"]]
             moves += [alone.move("length", length) for length in scale["lengths"]]
@@ -245,6 +262,7 @@ def measure() -> list[Line]:
             before = server.state()[1]
             warm = together(readers, SECONDS)
             memory, after, loaded = server.state()
+            seen = painted(server.port, WATCHED, KEYS)
     assert first > 0
     assert not loaded, f"the dashboard loads {loaded}"
     return [
@@ -260,8 +278,19 @@ def measure() -> list[Line]:
             at_most=True,
         ),
         Line(what, "ms of processor time for each of those moves", 1e3 * (after - before) / len(warm), None),
+        *_painted(what, seen),
         Line(what, "MiB of peak memory", memory, 1024, at_most=True),
     ]
+
+
+def _painted(what: str, seen: list[tuple[float, float]] | None) -> list[Line]:
+    """From a key to the redrawn page, for one reader beside nobody; nothing without a browser."""
+    if seen is None:
+        return []
+    ends = [last for _, last in seen]
+    said = f"p95 {np.quantile(ends, 0.95):.0f} ms; drawn by the processor, without a graphics card"
+    name = "ms from a key to the last redrawn panel, in a browser, median"
+    return [Line(what, name, statistics.median(ends), 400, said, at_most=True)]
 
 
 def _first_page(server: Server) -> int:

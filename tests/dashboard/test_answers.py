@@ -15,7 +15,8 @@ from workbench.dashboard.answers import READY, STATE, TABLE, Answers
 from workbench.dashboard.cursor import Cursor, Filters
 from workbench.dashboard.cursorbar import bar, ribbon, verdict_at
 from workbench.dashboard.drawing import At
-from workbench.dashboard.panels import BY_ID, GRAPHS, PANELS
+from workbench.dashboard.panels import BY_ID, PANELS
+from workbench.dashboard.redrawing import drawing
 from workbench.dashboard.registry import pages
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.store import Store
@@ -160,7 +161,7 @@ def test_counts_ignore_the_verdict_filter_only() -> None:
 
 
 # ---- Run -----------------------------------------------------------------------------------------
-@pytest.mark.parametrize("panel", GRAPHS, ids=lambda p: p.id)
+@pytest.mark.parametrize("panel", [one for one in PANELS if one.form == "graph"], ids=lambda p: p.id)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_panel_draws(answers: Answers, robust: RunView, cursor: Cursor, panel: Any, theme: str) -> None:
     figure, table, state, said, alt, body = answers.panel(
@@ -200,10 +201,11 @@ def test_a_panel_without_rows_names_the_folder_and_the_command(answers: Answers,
 
 def test_a_panel_is_drawn_once_per_place(answers: Answers, robust: RunView, cursor: Cursor) -> None:
     panel = BY_ID["accuracy-length"]
-    first = answers.panel(panel, At(robust, cursor), LIGHT, "figure")[0]
+    first = drawing(answers, panel, At(robust, cursor), LIGHT)
     moved = Cursor(cursor.run, cursor.step, 5, 1, 2)
-    assert answers.panel(panel, At(robust, moved), LIGHT, "figure")[0] is first
-    assert answers.panel(panel, At(robust, Cursor(cursor.run, 3000, 5)), LIGHT, "figure")[0] is not first
+    assert drawing(answers, panel, At(robust, moved), LIGHT) is first
+    other = drawing(answers, panel, At(robust, Cursor(cursor.run, 3000, 5)), LIGHT)
+    assert other.values[0].json != first.values[0].json
 
 
 def test_a_step_move_leaves_the_first_column_alone() -> None:

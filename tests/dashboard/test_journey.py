@@ -221,6 +221,49 @@ def test_what_a_panel_shows_can_be_taken_away(run_page: Any) -> None:
     settled(page, lambda: page.evaluate("navigator.clipboard.readText()") == page.url)
 
 
+def test_the_menu_of_a_panel_by_keyboard(run_page: Any) -> None:
+    page = run_page
+    button = page.locator("#accuracy-length-panel .menu-button")
+    focused = "document.activeElement.textContent"
+    button.focus()
+    page.keyboard.press("Enter")
+    assert button.get_attribute("aria-expanded") == "true"
+    assert page.get_by_role("menu", name="Menu of Accuracy, over prefix length").count() == 1
+    assert page.evaluate(focused).startswith("Data as table")
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate(focused) == "Link to these data"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    assert page.get_by_role("menu").count() == 0
+    assert page.evaluate("document.activeElement.dataset.menu") == "accuracy-length"
+    assert button.get_attribute("aria-expanded") == "false"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#accuracy-length-body.tabled table")
+    assert page.get_by_role("menu").count() == 0
+    button.click()
+    page.click("h1")
+    assert page.get_by_role("menu").count() == 0
+
+
+def test_what_a_panel_means_is_said_on_hover_and_on_focus(run_page: Any) -> None:
+    page = run_page
+    button = page.get_by_role("button", name="What Accuracy, over prefix length means")
+    button.hover()
+    page.wait_for_selector("[role=tooltip]")
+    assert "accuracy:" in page.inner_text("[role=tooltip]")
+    assert button.get_attribute("aria-describedby") == page.get_attribute("[role=tooltip]", "id")
+    page.hover("[role=tooltip]")  # it can be read at leisure
+    page.wait_for_timeout(400)
+    assert page.locator("[role=tooltip]").count() == 1
+    page.hover("h1")
+    settled(page, lambda: page.locator("[role=tooltip]").count() == 0)
+    button.focus()
+    assert page.locator("[role=tooltip]").count() == 1
+    page.keyboard.press("Escape")
+    assert page.locator("[role=tooltip]").count() == 0
+
+
 def test_a_panel_by_keyboard_as_table_and_maximised(run_page: Any) -> None:
     page = run_page
     page.keyboard.press("2")

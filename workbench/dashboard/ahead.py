@@ -16,7 +16,7 @@ from typing import Any
 
 from workbench.dashboard.drawing import At, Panel
 
-REST = 0.02
+REST = 0.004
 """Seconds between two drawings."""
 QUIET = 0.3
 """Seconds without a request after which drawing goes on."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from dash import no_update
@@ -15,6 +16,7 @@ from workbench.dashboard.cursor import Cursor, Filters, Notice, write_filters
 from workbench.dashboard.drawing import At, Panel
 from workbench.dashboard.expectations import Expectations, held
 from workbench.dashboard.pages import runs as runs_page
+from workbench.dashboard.redrawing import drawing
 from workbench.dashboard.registry import Astray, Visit, page_at, pages
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import nav, problems
@@ -48,7 +50,7 @@ class Answers:
     expectations: Expectations = field(init=False)
 
     def __post_init__(self) -> None:
-        self.ahead = Ahead(self.drawn)
+        self.ahead = Ahead(partial(drawing, self))
         self.expectations = Expectations(self.worker)
 
     def close(self) -> None:
@@ -146,10 +148,6 @@ class Answers:
         """Where a panel is asked; the key ``run2`` of a page's address names the run beside."""
         return At(run, cursor, self.store.run(extras.get("run2", "")), self.store, extras)
 
-    def drawn(self, one: Panel, at: At, look: dict[str, Any]) -> tuple[Any, ...]:
-        """A panel's outputs, kept from when it was drawn before."""
-        return (self.heads if one.form == "heads" else self.panel)(one, at, look, "figure")
-
     # ---- Run ---------------------------------------------------------------------------------------
     def panel(self, one: Panel, at: At, look: dict[str, Any], mode: str) -> tuple[Any, ...]:
         """Figure, table, state, slice, spoken description and class of a panel's body."""
@@ -157,8 +155,8 @@ class Answers:
         try:
             if mode == "table":
                 return no_update, panel.as_table(one.data(at), one.title), [], no_update, no_update, TABLE
-            theme, size = look["theme"], look["size"]
-            figure = run.memo((one.key(at), theme, size), lambda: _drafted(one, at, theme, size))
+            with drafts():
+                figure = dict(one.draw(at, look["theme"], look["size"]).to_plotly_json())
         except NotMeasured as missing:
             state = panel.without_rows(missing, run)
             return no_update, [], state, "", missing.message, STATE
@@ -171,15 +169,8 @@ class Answers:
         try:
             if mode == "table":
                 return no_update, no_update, panel.as_table(one.data(at), one.title), [], no_update, TABLE
-            key = (one.key(at), look["theme"], "cells")
-            cells, style, said = run.memo(key, lambda: headgrid.cells(one, at, look["theme"]))
+            cells, style, said = headgrid.cells(one, at, look["theme"])
         except NotMeasured as missing:
             state = panel.without_rows(missing, run)
             return [], {}, [], state, "", STATE
         return cells, style, [], [], said, READY
-
-
-def _drafted(one: Panel, at: At, theme: str, size: int) -> dict[str, Any]:
-    """A panel's figure as the browser is sent it."""
-    with drafts():
-        return dict(one.draw(at, theme, size).to_plotly_json())

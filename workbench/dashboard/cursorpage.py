@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
 from workbench.dashboard.cursor import VIEWS, Cursor, Notice, resolve, write
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 Content = Callable[["Answers", RunView, Cursor, Mapping[str, str]], list[Any]]
 Pick = Callable[[Mapping[str, str]], html.Div]
 Check = Callable[["Answers", RunView, Mapping[str, str]], tuple[dict[str, str], list[Notice]]]
+
+
+SCENTS = {"step": ("length", scent_over_steps), "length": ("step", scent_over_lengths)}
+"""Slider -> the part of the cursor at which the curve behind it is, and what draws that curve."""
 
 
 def accept_all(_: Answers, __: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
@@ -146,19 +151,24 @@ def connect(app: Dash, answers: Answers) -> None:
     browser(app, "head", Output("head", "data"), Input("head-select", "value"), prevent_initial_call=True)
     browser(app, "openRun", Input("run-select", "value"), prevent_initial_call=True)
     _follow(app, answers)
-    _scents(app, answers)
 
     @app.callback(
         Output("link", "data"),
         Output("banner", "children"),
+        Output("run-select", "leftSection"),
+        *[Output(f"{part}-scent", "style") for part in SCENTS],
         *[Input(part, "data") for part in PARTS],
         Input("extras", "data"),
         Input("keep-run", "data"),
         State("run", "data"),
         State("link", "data"),
+        State("run-select", "leftSection"),
+        *[State(f"{part}-scent", "style") for part in SCENTS],
         prevent_initial_call=True,
     )
-    def moved(step: int, length: int, head: str, extras: Any, keep: Any, run: str, known: Any) -> Any:
+    def moved(
+        step: int, length: int, head: str, extras: Any, keep: Any, run: str, known: Any, mark: Any, *scents: Any
+    ) -> Any:
         extras = extras or {}
         shown = (extras.get("view", VIEWS[0]), extras.get("sample", 0))
         view, cursor = place(answers, run, step, length, head, *shown)
@@ -167,7 +177,15 @@ def connect(app: Dash, answers: Answers) -> None:
         made = link(answers, page, view, cursor, extras) | {"kept": keep}
         if made["href"] == known["href"] and not keep:  # nothing moved: a stale link keeps its banner
             raise PreventUpdate
-        return made, []
+        other = answers.store.run(extras.get("run2", ""))
+        drawn = [draw(view, getattr(cursor, along), other) for along, draw in SCENTS.values()]
+        return made, [], unless(mark, glyph(verdict_at(view, step))), *map(unless, scents, drawn)
+
+
+def unless(shown: Any, made: Any) -> Any:
+    """What was made, or no update where the browser shows the same: it would hand it to everything on the page."""
+    plain = made.to_plotly_json() if isinstance(made, Component) else made
+    return no_update if shown == plain else made
 
 
 def _follow(app: Dash, answers: Answers) -> None:
@@ -201,23 +219,3 @@ def _follow(app: Dash, answers: Answers) -> None:
         assert isinstance(page, CursorPage)
         beside = answers.store.run(extras.get("run2", ""))
         return bar(view, cursor, list(answers.store.runs()), page.pick(extras) if page.pick else None, beside)
-
-    @app.callback(Output("run-select", "leftSection"), Input("step", "data"), State("run", "data"))
-    def marked(step: int, run: str) -> Any:
-        view = answers.store.run(run)
-        return no_update if view is None else glyph(verdict_at(view, step))
-
-
-def _scents(app: Dash, answers: Answers) -> None:
-    for steered, other, draw in (("step", "length", scent_over_steps), ("length", "step", scent_over_lengths)):
-
-        @app.callback(
-            Output(f"{steered}-scent", "style"),
-            Input(other, "data"),
-            State("run", "data"),
-            State("extras", "data"),
-            prevent_initial_call=True,
-        )
-        def scent(at: int, run: str, extras: Any, draw: Any = draw) -> Any:
-            view = answers.store.run(run)
-            return no_update if view is None else draw(view, at, answers.store.run((extras or {}).get("run2", "")))

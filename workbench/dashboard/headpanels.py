@@ -15,6 +15,7 @@ from workbench import figures
 from workbench.dashboard import panel
 from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.drawing import At, Panel
+from workbench.dashboard.redrawing import memory
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import chevron
 from workbench.dashboard.wiring import PARTS, place
@@ -100,12 +101,12 @@ SCAN_PANELS = tuple(
 """What a model without heads has in their place."""
 
 
-def scan_shells(run: RunView) -> list[html.Section]:
+def scan_shells(run: RunView) -> list[Any]:
     """The panels of a state-space model, before anything is drawn."""
-    return [panel.shell(one, run.specs) for one in SCAN_PANELS] if run.gates else []
+    return [*(panel.shell(one, run.specs) for one in SCAN_PANELS), memory(SCAN_PANELS)] if run.gates else []
 
 
-def shells(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[html.Section]:
+def shells(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
     """The three panels, before anything is drawn."""
     return [
         panel.frame(
@@ -121,6 +122,7 @@ def shells(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[html
             _about(FACTS_PANEL, run),
             [_rows(FACTS_PANEL)],
         ),
+        memory((LENGTH_PANEL,)),
     ]
 
 

@@ -220,7 +220,6 @@ MORE = (
 )
 
 BY_ID = {panel.id: panel for panel in (*PANELS, *DEEPER)}
-GRAPHS = tuple(panel for panel in PANELS if panel.form == "graph")
 
 ROWS: dict[str, tuple[str, str]] = {
     "behaviour": ("Behaviour", "Does it keep working?"),

@@ -25,8 +25,8 @@ T = TypeVar("T")
 
 FRAMES = 24
 """Runs whose rows are held in memory, some 6 MB each; the one longest unused goes first."""
-DRAWINGS = 3000
-"""Drawings held, some 30 kB each."""
+DRAWINGS = 6000
+"""Drawings held, some 10 kB each, as they are sent."""
 
 
 class Cache(Generic[T]):

@@ -10,6 +10,7 @@ from dash.exceptions import PreventUpdate
 
 from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.drawing import Panel
+from workbench.dashboard.redrawing import memory_id, redrawn, values
 from workbench.dashboard.runview import RunView
 
 if TYPE_CHECKING:
@@ -73,35 +74,36 @@ def frame(app: Dash, answers: Answers) -> None:
         return answers.poll(known)
 
 
-def graphs(app: Dash, panels: Sequence[Panel]) -> None:
-    """Cursor lines, and clicks that move the cursor, for panels that are always on the page together."""
-    idents = [f"{panel.id}-graph" for panel in panels]
-    browser(app, "drawn", *[Input(graph, "figure") for graph in idents])
-    browser(app, "clicked", *[Input(graph, "clickData") for graph in idents], prevent_initial_call=True)
+def panels(app: Dash, answers: Answers, group: Sequence[Panel]) -> None:
+    """Panels that are always on a page together, and the store of what they show: see :mod:`.redrawing`.
 
-
-def panel(app: Dash, answers: Answers, one: Panel) -> None:
-    """A panel is an Input only to the parts of the cursor that it shows; the others are State."""
+    A group listens to those parts of the cursor that any of its panels shows; the others are State.
+    """
+    graphs = [f"{one.id}-graph" for one in group if one.form == "graph"]
+    browser(app, "drawn", *[Input(graph, "figure") for graph in graphs])
+    browser(app, "clicked", *[Input(graph, "clickData") for graph in graphs], prevent_initial_call=True)
+    needed = {part for one in group for part in one.needs}
+    versions = {"log-version" if one.source == "log" else "run-version" for one in group}
     given = {
-        **{part: (Input if part in one.needs else State)(part, "data") for part in (*PARTS, "extras")},
+        **{part: (Input if part in needed else State)(part, "data") for part in (*PARTS, "extras")},
         "look": LOOK,
-        "version": Input("log-version" if one.source == "log" else "run-version", "data"),
-        "mode": Input(f"{one.id}-mode", "data"),
+        "versions": [Input(version, "data") for version in sorted(versions)],
+        "modes": [Input(f"{one.id}-mode", "data") for one in group],
         "run": State("run", "data"),
+        "shown": State(memory_id(group), "data"),
     }
-    common = [Output(f"{one.id}-{name}", "children") for name in ("table", "state", "slice")]
-    body = Output(f"{one.id}-body", "className")
-    if one.form == "heads":
-        outputs = [Output(f"{one.id}-grid", "children"), Output(f"{one.id}-grid", "style"), *common, body]
-    else:
-        outputs = [Output(f"{one.id}-graph", "figure"), *common, Output(f"{one.id}-figure", "aria-label"), body]
+    outputs = [Output(*value) for one in group for value in values(one)]
 
-    def draw(step: int, length: int, head: str, extras: Any, look: Any, version: Any, mode: str, run: str) -> Any:
+    def draw(
+        step: int, length: int, head: str, extras: Any, look: Any, versions: Any, modes: Any, run: str, shown: Any
+    ) -> Any:
         view, cursor = place(answers, run, step, length, head)
         if look is None:
             raise PreventUpdate
         answers.ahead.disturb()
-        made = answers.heads if one.form == "heads" else answers.panel
-        return made(one, answers.at(view, cursor, extras or {}), look, mode)
+        made, now = redrawn(answers, group, answers.at(view, cursor, extras or {}), look, modes, shown or {})
+        if now == shown:
+            raise PreventUpdate
+        return [*made, now]
 
-    app.callback(outputs, given)(draw)
+    app.callback([*outputs, Output(memory_id(group), "data")], given)(draw)

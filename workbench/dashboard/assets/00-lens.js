@@ -5,7 +5,7 @@
   const dc = (window.dash_clientside = window.dash_clientside || {});
   const THROTTLE = 120;
   const root = document.documentElement;
-  const lens = (window.lens = { scale: null, known: {} });
+  const lens = (window.lens = { scale: null, known: {}, at: { step: 0, length: 0 } });
 
   lens.set = function (id, props) { dc.set_props(id, props); };
   lens.theme = function () { return root.getAttribute("data-mantine-color-scheme") === "dark" ? "dark" : "light"; };
@@ -73,7 +73,7 @@
     if (!scale || u === undefined || u === null) return dc.no_update;
     adopt(scale);
     const i = nearest(scale.steps, u, uStep), value = scale.steps[i];
-    root.style.setProperty("--su", uStep(value));
+    lens.at.step = uStep(value);
     const where = "checkpoint " + (i + 1) + " of " + scale.steps.length;
     requestAnimationFrame(function () { say("step-slider", lens.count(value) + ", " + where); lens.dots(); });
     lens.stepIndex = i;
@@ -85,7 +85,7 @@
     if (!scale || u === undefined || u === null) return dc.no_update;
     adopt(scale);
     const i = nearest(scale.lengths, u, uLength), value = scale.lengths[i];
-    root.style.setProperty("--lu", uLength(value));
+    lens.at.length = uLength(value);
     const times = value / scale.trained;
     const inside = value <= scale.trained;
     const where = inside ? "inside training" : (times >= 10 ? Math.round(times) : Math.round(times * 10) / 10) + " × trained";
@@ -136,17 +136,20 @@
   };
 
   /* ---- lines and dots over the plots: placed by CSS from the figure's own margins and ranges ---- */
+  function put(node, name, value) {  // only what changes: whatever stands below is styled anew
+    if (node.style.getPropertyValue(name) !== String(value)) node.style.setProperty(name, value);
+  }
   function frame(figure, id) {
     const body = document.getElementById(id + "-body");
     if (!body || !figure || !figure.layout || !figure.layout.margin) return;
     const m = figure.layout.margin, meta = figure.layout.meta || {};
-    for (const side of ["l", "r", "t", "b"]) body.style.setProperty("--" + side, m[side] + "px");
+    for (const side of ["l", "r", "t", "b"]) put(body, "--" + side, m[side] + "px");
     for (const axis of ["x", "y"]) {
       const span = meta[axis];
       body.dataset[axis] = span ? span.kind : "";
       if (!span) continue;
-      body.style.setProperty("--" + axis + "0", span.low);
-      body.style.setProperty("--" + axis + "1", span.high);
+      put(body, "--" + axis + "0", span.low);
+      put(body, "--" + axis + "1", span.high);
     }
   }
   function values(a) {  // plotly.py sends numbers as base64 typed arrays
@@ -158,11 +161,15 @@
   }
   const figures = {};
   lens.dots = function () {
+    for (const node of document.querySelectorAll(".body > .line, .body > .dots")) {
+      put(node, "--su", lens.at.step);
+      put(node, "--lu", lens.at.length);
+    }
     for (const [id, figure] of Object.entries(figures)) {
       const holder = document.getElementById(id + "-dots");
       if (!holder || !figure || !figure.data) continue;
       const x = figure.layout.meta && figure.layout.meta.x, y = figure.layout.yaxis && figure.layout.yaxis.range;
-      const u = x && Number(root.style.getPropertyValue(x.kind === "step" ? "--su" : "--lu"));
+      const u = x && lens.at[x.kind];
       const marks = [];
       if (x && y && !(figure.layout.meta && figure.layout.meta.y)) {
         for (const trace of figure.data) {

@@ -124,11 +124,8 @@ def connect(app: Dash, answers: Answers) -> None:
     """Register the page's callbacks."""
     board_wiring.connect(app, answers, BOARD)
     headpanels.connect(app, answers)
-    wiring.panel(app, answers, LENGTH_PANEL)
-    wiring.graphs(app, [LENGTH_PANEL])
-    wiring.graphs(app, headpanels.SCAN_PANELS)
-    for one in headpanels.SCAN_PANELS:
-        wiring.panel(app, answers, one)
+    for group in ((LENGTH_PANEL,), headpanels.SCAN_PANELS):
+        wiring.panels(app, answers, group)
 
     @app.callback(
         Output("head-meta", "children"),

@@ -12,6 +12,7 @@ from workbench.dashboard.cursor import Cursor, Notice
 from workbench.dashboard.cursorbar import run_select, verdict_at
 from workbench.dashboard.cursorpage import CursorPage
 from workbench.dashboard.drawing import At, Panel, Source
+from workbench.dashboard.redrawing import memory
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import chip, icon
 from workbench.dashboard.wiring import browser, place
@@ -201,7 +202,7 @@ def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str,
         for one in shown:
             if one.row == row:
                 cells.append(headgrid.grid_shell(one, specs) if one.form == "heads" else panel.shell(one, specs))
-    return [html.H1("Compare two runs", className="sr"), html.Div(cells, className="matrix compare")]
+    return [html.H1("Compare two runs", className="sr"), html.Div([*cells, memory(shown)], className="matrix compare")]
 
 
 def _head(side: str, what: Any, seeds: bool = False) -> html.Div:
@@ -256,9 +257,7 @@ def connect(app: Dash, answers: Answers) -> None:
     """Register the page's callbacks."""
     browser(app, "openOther", Input("run2-select", "value"), prevent_initial_call=True)
     for group in (PANELS, SEED_PANELS):
-        wiring.graphs(app, [one for one in group if one.form == "graph"])
-        for one in group:
-            wiring.panel(app, answers, one)
+        wiring.panels(app, answers, group)
 
     @app.callback(
         *[Output(f"cmp-{what}-{side}", "children") for side in "ab" for what in ("chip", "said")],

@@ -13,13 +13,20 @@ from workbench.dashboard import expectations, measuring, panel, wiring, words
 from workbench.dashboard.cursor import Cursor, Notice
 from workbench.dashboard.cursorpage import CursorPage
 from workbench.dashboard.headgrid import grid_shell
-from workbench.dashboard.panels import BY_ID, COLUMNS, DEEPER, DEEPER_ROWS, GRAPHS, MORE, PANELS, ROWS
+from workbench.dashboard.panels import BY_ID, COLUMNS, DEEPER, DEEPER_ROWS, MORE, PANELS, ROWS
+from workbench.dashboard.redrawing import memory
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import chevron, command, icon
 from workbench.dashboard.wiring import PARTS, browser, place
 
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
+
+
+MATRIX = tuple(one for one in PANELS if one.row in ROWS)
+"""The panels of a measured run that every run has."""
+DEEPER_GROUPS = {row: tuple(one for one in DEEPER if one.row == row) for row in DEEPER_ROWS}
+"""Row -> its panels, which are on the page of a run that was asked that question."""
 
 
 def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
@@ -86,20 +93,21 @@ def matrix(run: RunView) -> html.Div:
                 className="rail",
             )
         )
-        for one in PANELS:
+        for one in MATRIX:
             if one.row == row:
                 cells.append(grid_shell(one, run.specs) if one.form == "heads" else panel.shell(one, run.specs))
-    return html.Div(cells, className="matrix")
+    return html.Div([*cells, memory(MATRIX)], className="matrix")
 
 
 def deeper(run: RunView) -> list[html.Div]:
     """A row of two panels for each further question that was asked of this run."""
     rows = []
     for row, (name, question) in DEEPER_ROWS.items():
-        shown = [one for one in DEEPER if one.row == row]
+        shown = DEEPER_GROUPS[row]
         if not run.measured.isdisjoint(one.measurement for one in shown):
             rail = html.Div([html.H2(name), html.P(question, className="soft")], className="rail")
-            rows.append(html.Div([rail, *(panel.shell(one, run.specs) for one in shown)], className="matrix more-row"))
+            shells = [panel.shell(one, run.specs) for one in shown]
+            rows.append(html.Div([rail, *shells, memory(shown)], className="matrix more-row"))
     return rows
 
 
@@ -125,7 +133,7 @@ def more(run: RunView, extras: Mapping[str, str]) -> html.Div:
     )
     heading = [html.H2("Anything else"), html.P("Every quantity in the table", className="soft")]
     rail = html.Div([*heading, select, html.P(id="more-says")], className="rail")
-    return html.Div([rail, *(panel.shell(one, run.specs) for one in MORE)], className="matrix more-row")
+    return html.Div([rail, *(panel.shell(one, run.specs) for one in MORE), memory(MORE)], className="matrix more-row")
 
 
 def check(_: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
@@ -152,6 +160,7 @@ def training(run: RunView) -> html.Div:
                 className="rail",
             ),
             panel.shell(BY_ID["loss"], run.specs),
+            memory((BY_ID["loss"],)),
         ],
         className="matrix training-row",
     )
@@ -177,16 +186,10 @@ def connect(app: Dash, answers: Answers) -> None:
     for name, store in (("atStep", "step"), ("atLength", "length")):
         outputs = [Output(f"at-{store}", "children"), Output(f"at-{store}-2", "children")]
         browser(app, name, *outputs, Input(store, "data"))
-    # The log's panel is on every run's page, the others only on that of a measured run: callbacks of their own.
-    for source in ("frame", "log"):
-        wiring.graphs(app, [one for one in GRAPHS if one.source == source])
-    wiring.graphs(app, MORE)
-    for row in DEEPER_ROWS:
-        wiring.graphs(app, [one for one in DEEPER if one.row == row])
-    for one in (*PANELS, *DEEPER, *MORE):
-        wiring.panel(app, answers, one)
+    _prose(app, answers)  # before the panels: questions are asked in this order, and the verdict comes first
+    for group in (MATRIX, *DEEPER_GROUPS.values(), MORE, (BY_ID["loss"],)):
+        wiring.panels(app, answers, group)
     _more(app, answers)
-    _prose(app, answers)
     _ahead(app, answers)
     _theory(app, answers)
 
