@@ -274,8 +274,10 @@ def test_a_panel_by_keyboard_as_table_and_maximised(run_page: Any) -> None:
     page.wait_for_selector("#accuracy-length-body.ready")
     page.keyboard.press("m")
     assert page.locator("#accuracy-length-panel").bounding_box()["width"] > 1300
+    assert page.locator("#accuracy-length-panel .expand").get_attribute("aria-label") == "Restore panel"
     page.keyboard.press("Escape")
     assert page.locator("#accuracy-length-panel").bounding_box()["width"] < 700
+    assert page.locator("#accuracy-length-panel .expand").get_attribute("aria-label") == "Maximise panel"
 
 
 def test_an_empty_folder_shows_commands_until_a_run_appears(page: Any, tmp_path: Path) -> None:

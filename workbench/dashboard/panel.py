@@ -13,7 +13,7 @@ from workbench.dashboard import measuring
 from workbench.dashboard.drawing import Panel
 from workbench.dashboard.panels import COLUMNS
 from workbench.dashboard.runview import RunView
-from workbench.dashboard.shell import command, icon, icon_button
+from workbench.dashboard.shell import command, icon
 from workbench.figures.errors import NotApplicable, NotMeasured, NotShared
 from workbench.figures.labels import MISSING, proportion, whole
 
@@ -60,14 +60,9 @@ def shell(panel: Panel, specs: Mapping[str, Any]) -> html.Section:
 
 
 def graph_body(ident: str) -> list[Any]:
-    """A plot, with the lines and dots that the browser draws over it."""
+    """A plot; the browser draws the cursor's lines and dots over it (assets/00-lens.js)."""
     graph = dcc.Graph(id=f"{ident}-graph", config=CONFIG, figure=BLANK, className="graph", responsive=True)
-    return [
-        html.Figure(graph, id=f"{ident}-figure", role="img"),
-        html.Div(className="line line-x"),
-        html.Div(className="line line-y"),
-        html.Div(id=f"{ident}-dots", className="dots"),
-    ]
+    return [html.Figure(graph, id=f"{ident}-figure", role="img")]
 
 
 def frame(
@@ -99,7 +94,12 @@ def frame(
                             *tools,
                             explain(name or title, about),
                             menu(ident, name or title),
-                            icon_button("expand", "Maximise panel", **{"data-action": "max", "data-panel": ident}),
+                            html.Button(
+                                className="ib drawn expand",
+                                type="button",
+                                title="Maximise panel",
+                                **{"aria-label": "Maximise panel", "data-action": "max", "data-panel": ident},
+                            ),
                         ],
                         className="buttons",
                     ),
@@ -159,8 +159,7 @@ def span_of(quantity: Mapping[str, Any]) -> str:
 def explain(title: str, about: Sequence[Said]) -> html.Button:
     """The (i) button; hover, focus and touch show the definition (assets/popups.js)."""
     return html.Button(
-        icon("info"),
-        className="ib",
+        className="ib drawn info",
         type="button",
         **{"aria-label": f"What {title} means", "data-about": json.dumps(about)},
     )
@@ -169,8 +168,7 @@ def explain(title: str, about: Sequence[Said]) -> html.Button:
 def menu(ident: str, title: str) -> html.Button:
     """The button of a panel's menu; the menu itself is in assets/popups.js, what its items do in assets/actions.js."""
     return html.Button(
-        icon("more"),
-        className="ib menu-button",
+        className="ib drawn more menu-button",
         type="button",
         **{"aria-label": f"Menu of {title}", "aria-haspopup": "menu", "aria-expanded": "false", "data-menu": ident},
     )

@@ -74,6 +74,7 @@
     adopt(scale);
     const i = nearest(scale.steps, u, uStep), value = scale.steps[i];
     lens.at.step = uStep(value);
+    follow();
     const where = "checkpoint " + (i + 1) + " of " + scale.steps.length;
     requestAnimationFrame(function () { say("step-slider", lens.count(value) + ", " + where); lens.dots(); });
     lens.stepIndex = i;
@@ -86,6 +87,7 @@
     adopt(scale);
     const i = nearest(scale.lengths, u, uLength), value = scale.lengths[i];
     lens.at.length = uLength(value);
+    follow();
     const times = value / scale.trained;
     const inside = value <= scale.trained;
     const where = inside ? "inside training" : (times >= 10 ? Math.round(times) : Math.round(times * 10) / 10) + " × trained";
@@ -139,9 +141,20 @@
   function put(node, name, value) {  // only what changes: whatever stands below is styled anew
     if (node.style.getPropertyValue(name) !== String(value)) node.style.setProperty(name, value);
   }
+  function follow() {  // on the lines themselves, not above: a page has thousands of nodes to style
+    for (const node of document.querySelectorAll(".body > .line, .body > .dots")) {
+      put(node, "--su", lens.at.step);
+      put(node, "--lu", lens.at.length);
+    }
+  }
   function frame(figure, id) {
     const body = document.getElementById(id + "-body");
     if (!body || !figure || !figure.layout || !figure.layout.margin) return;
+    if (!body.querySelector(":scope > .dots")) {
+      for (const name of ["line line-x", "line line-y", "dots"]) {
+        body.append(Object.assign(document.createElement("div"), { className: name }));
+      }
+    }
     const m = figure.layout.margin, meta = figure.layout.meta || {};
     for (const side of ["l", "r", "t", "b"]) put(body, "--" + side, m[side] + "px");
     for (const axis of ["x", "y"]) {
@@ -161,12 +174,8 @@
   }
   const figures = {};
   lens.dots = function () {
-    for (const node of document.querySelectorAll(".body > .line, .body > .dots")) {
-      put(node, "--su", lens.at.step);
-      put(node, "--lu", lens.at.length);
-    }
     for (const [id, figure] of Object.entries(figures)) {
-      const holder = document.getElementById(id + "-dots");
+      const holder = document.querySelector("#" + id + "-body > .dots");
       if (!holder || !figure || !figure.data) continue;
       const x = figure.layout.meta && figure.layout.meta.x, y = figure.layout.yaxis && figure.layout.yaxis.range;
       const u = x && lens.at[x.kind];
@@ -188,6 +197,7 @@
   function drawn() {
     const ids = dc.callback_context.inputs_list.map((i) => i.id.replace(/-graph$/, ""));
     ids.forEach((id, i) => { figures[id] = arguments[i]; frame(arguments[i], id); });
+    follow();
     requestAnimationFrame(lens.dots);
   }
 

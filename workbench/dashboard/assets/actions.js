@@ -57,7 +57,7 @@
     if (other !== panel) panel.classList.add("max");
     document.body.classList.toggle("maximised", other !== panel);
     for (const one of [other, panel]) {
-      const button = one && one.querySelector(".ib.max-button");
+      const button = one && one.querySelector(".ib.expand");
       if (button) {
         const name = one.classList.contains("max") ? "Restore panel" : "Maximise panel";
         button.setAttribute("aria-label", name); button.title = name;

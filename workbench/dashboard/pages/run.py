@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
 
 
+RAILS = {row: f"rail-{row}" for row in ROWS}
+"""Kind of evidence -> the id of its sentence."""
 MATRIX = tuple(one for one in PANELS if one.row in ROWS)
-"""The panels of a measured run that every run has."""
+ALWAYS = MATRIX + MORE
+"""The panels that every measured run has."""
 DEEPER_GROUPS = {row: tuple(one for one in DEEPER if one.row == row) for row in DEEPER_ROWS}
 """Row -> its panels, which are on the page of a run that was asked that question."""
 
@@ -72,6 +75,7 @@ def unmeasured(run: RunView) -> html.Div:
                 [command(f"lengthlens measure {run.shown_path}"), measuring.button(run.name, "")], className="ways"
             ),
             html.P("This page looks again every two seconds.", className="soft"),
+            *[html.P(id=rail, hidden=True) for rail in RAILS.values()],  # filled with the words above, here with none
         ],
         className="empty",
     )
@@ -89,14 +93,14 @@ def matrix(run: RunView) -> html.Div:
     for row, (name, question) in ROWS.items():
         cells.append(
             html.Div(
-                [html.H2(name), html.P(question, className="soft"), html.P(id=f"rail-{row}")],
+                [html.H2(name), html.P(question, className="soft"), html.P(id=RAILS[row])],
                 className="rail",
             )
         )
         for one in MATRIX:
             if one.row == row:
                 cells.append(grid_shell(one, run.specs) if one.form == "heads" else panel.shell(one, run.specs))
-    return html.Div([*cells, memory(MATRIX)], className="matrix")
+    return html.Div([*cells, memory(ALWAYS)], className="matrix")
 
 
 def deeper(run: RunView) -> list[html.Div]:
@@ -133,7 +137,7 @@ def more(run: RunView, extras: Mapping[str, str]) -> html.Div:
     )
     heading = [html.H2("Anything else"), html.P("Every quantity in the table", className="soft")]
     rail = html.Div([*heading, select, html.P(id="more-says")], className="rail")
-    return html.Div([rail, *(panel.shell(one, run.specs) for one in MORE), memory(MORE)], className="matrix more-row")
+    return html.Div([rail, *(panel.shell(one, run.specs) for one in MORE)], className="matrix more-row")
 
 
 def check(_: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
@@ -187,7 +191,7 @@ def connect(app: Dash, answers: Answers) -> None:
         outputs = [Output(f"at-{store}", "children"), Output(f"at-{store}-2", "children")]
         browser(app, name, *outputs, Input(store, "data"))
     _prose(app, answers)  # before the panels: questions are asked in this order, and the verdict comes first
-    for group in (MATRIX, *DEEPER_GROUPS.values(), MORE, (BY_ID["loss"],)):
+    for group in (ALWAYS, *DEEPER_GROUPS.values(), (BY_ID["loss"],)):
         wiring.panels(app, answers, group)
     _more(app, answers)
     _ahead(app, answers)
@@ -229,6 +233,7 @@ def _ahead(app: Dash, answers: Answers) -> None:
 
 
 def _theory(app: Dash, answers: Answers) -> None:
+    # On its own: a poll that asked for all words would overtake a question for them that is still under way.
     @app.callback(
         Output("theory-says", "children"),
         Output("expected-poll", "disabled"),
@@ -252,27 +257,15 @@ def _prose(app: Dash, answers: Answers) -> None:
         return no_update if view is None else words.training(view)
 
     @app.callback(
-        Output("verdict-line", "children"),
-        Output("why", "children"),
-        Input("step", "data"),
-        Input("head", "data"),
-        Input("run-version", "data"),
-        State("length", "data"),
-        State("run", "data"),
-    )
-    def headline(step: int, head: str, _: Any, length: int, run: str) -> Any:
-        view, cursor = place(answers, run, step, length, head)
-        return words.verdict(view, cursor), words.why(view, cursor)
-
-    @app.callback(
-        *[Output(f"rail-{row}", "children") for row in ROWS],
+        *[Output(name, "children") for name in ("verdict-line", "why", *RAILS.values())],
         *[Input(part, "data") for part in PARTS],
         Input("run-version", "data"),
         State("run", "data"),
     )
-    def rails(step: int, length: int, head: str, _: Any, run: str) -> Any:
+    def said(step: int, length: int, head: str, _: Any, run: str) -> Any:
         view, cursor = place(answers, run, step, length, head)
-        return tuple(words.rail(view, row, cursor) for row in ROWS)
+        rails = [words.rail(view, row, cursor) if view.brief.rows else "" for row in RAILS]
+        return words.verdict(view, cursor), words.why(view, cursor), *rails
 
 
 PAGE = CursorPage(
