@@ -48,18 +48,6 @@ def ids(component: Any) -> list[str]:
     return own + ids(getattr(component, "children", None))
 
 
-@pytest.fixture
-def robust(answers: Answers) -> RunView:
-    run = answers.store.run("majority-nope-s0")
-    assert run is not None
-    return run
-
-
-@pytest.fixture
-def cursor(robust: RunView) -> Cursor:
-    return Cursor(robust.name, 1000, 200, 0, 1)
-
-
 # ---- pages ---------------------------------------------------------------------------------------
 def test_the_run_page_has_every_panel_once(answers: Answers) -> None:
     content, nav, here = answers.page("/run", "?run=majority-nope-s0&step=1000")

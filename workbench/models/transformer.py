@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from itertools import islice
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -17,6 +18,7 @@ from workbench.models.config import ModelConfig
 from workbench.models.encodings import Limit, Rotary, Sinusoidal, sinusoids, turn
 from workbench.models.hooked import Hooked
 from workbench.models.layers import Embed, LayerNorm, Unembed, affine, observed
+from workbench.models.pairs import pairs
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
@@ -24,6 +26,12 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "silu": F.silu,
 }
+
+BEFORE_ATTENTION = (
+    "hook_embed", "hook_pos_embed",
+    "blocks.0.hook_resid_pre", "blocks.0.ln1.hook_scale", "blocks.0.ln1.hook_normalized",
+)  # fmt: skip
+"""Hooks on what depends on a token and its position id alone; they see a row for each place of the batch."""
 
 
 class PosEmbed(nn.Module):
@@ -79,7 +87,13 @@ class Block(nn.Module):
 
     def forward(self, x: Float[Tensor, "batch pos d_model"], at: Places) -> Float[Tensor, "batch pos d_model"]:
         x = self.hook_resid_pre(x)
-        x = x + self.hook_attn_out(self.attn(self.ln1(x), at))
+        return self.attended(x, self.attn.project(self.ln1(x)), at)
+
+    def attended(
+        self, x: Float[Tensor, "batch pos d_model"], projected: Float[Tensor, "batch pos qkv"], at: Places
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """The rest of the block, from the residual stream and its queries, keys and values."""
+        x = x + self.hook_attn_out(self.attn(projected, at))
         if not self.attn_only:
             x = self.hook_resid_mid(x)
             x = x + self.hook_mlp_out(self.mlp(self.ln2(x)))
@@ -138,17 +152,43 @@ class HookedTransformer(Hooked):
             PositionError: for an id that the position scheme cannot read, or ids that do not fit the tokens.
         """
         ids = self.ids_for(tokens, position_ids)
-        x = self.hook_embed(self.embed(tokens))
-        if self.cfg.positions.added:
-            x = x + self.hook_pos_embed(self.pos_embed(ids, x.dtype).expand_as(x))
-        at = self.places(ids, x.dtype)
-        for block in self.blocks:
+        at = self.places(ids, self.W_E.dtype)
+        x = self.after_first_block(tokens, ids, at)
+        for block in islice(self.blocks, 1, None):
             x = block(x, at)
         x = self.ln_final(x)
         if self.cfg.ids.predicted and observed(self.hook_id_logits, self.hook_next_ids):
             self.hook_next_ids(self.hook_id_logits(self.unembed_ids(x)).argmax(-1))
         logits: Tensor = self.unembed(x)
         return logits
+
+    def embedded(
+        self, tokens: Int[Tensor, "batch pos"], ids: Int[Tensor, "#batch pos"]
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """The residual stream before block 0."""
+        x: Tensor = self.hook_embed(self.embed(tokens))
+        if self.cfg.positions.added:
+            x = x + self.hook_pos_embed(self.pos_embed(ids, x.dtype).expand_as(x))
+        return x
+
+    def after_first_block(
+        self, tokens: Int[Tensor, "batch pos"], ids: Int[Tensor, "#batch pos"], at: Places
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """The residual stream after block 0.
+
+        In training, what comes before attention is computed once for each pair of token and id where that is cheaper,
+        which is the same but for rounding; a model that is measured (``eval()``, or without gradients) keeps its bits.
+        """
+        block = cast(Block, self.blocks[0])
+        seen = observed(*(self.hook_dict[name] for name in BEFORE_ATTENTION if name in self.hook_dict))
+        found = pairs(self.cfg, tokens, ids) if self.training and torch.is_grad_enabled() and not seen else None
+        if found is None:
+            x: Tensor = block(self.embedded(tokens, ids), at)
+            return x
+        table = self.embedded(found.tokens, found.ids)
+        projected = block.attn.project(block.ln1(table))
+        x = block.attended(found.spread(table), found.spread(projected), at)
+        return x
 
     def places(self, ids: Int[Tensor, "#batch pos"], dtype: torch.dtype) -> Places:
         """What all layers share of the positions."""
