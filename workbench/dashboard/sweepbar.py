@@ -21,7 +21,7 @@ END = math.inf
 """The stop of the step slider at which each run is at its own last measured step."""
 APART = 0.07
 """How far that stop stands behind the others, as a share of their span."""
-WIDTH = 480
+WIDTH = 430
 
 
 def bar(

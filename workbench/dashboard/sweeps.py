@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import pandas as pd
 
 from workbench.dashboard.cursor import Notice, integer
+from workbench.dashboard.runview import Cache
 from workbench.dashboard.store import Store
 from workbench.figures.labels import whole
 from workbench.figures.phase import REDUCTIONS, axes_of, axis_title, flatten
 
 SERIES = ("measurement", "quantity", "law", "target", "mode")
 """What tells the lines of one quantity apart; a choice of the page fixes all of them."""
+READ = ("run", "step", "length", "measurement", "quantity", "value", "status")
+"""Columns that a phase diagram reads."""
+HELD = 24
+"""Series, lengths and rows that are kept; rows of one series are a few hundred kilobytes."""
 FIRST = ("behaviour", "accuracy", "matched", "", "teacher_forced")
 LIKELY = ("training.learning_rate", "model.d_model", "model.positions.name", "task.name", "seeds.init")
 PAIRS = (("training.learning_rate", "model.d_model"), ("model.positions.name", "task.name"))
@@ -49,6 +55,16 @@ class Sweep:
         return parts | ({"over": self.over} if self.over != "mean" else {})
 
 
+def choices_of(store: Store) -> Choices:
+    """What the runs here offer now, made once for each state of the folder."""
+    return _choices(store, tuple((name, run.signature) for name, run in store.runs().items()))
+
+
+@lru_cache(maxsize=2)
+def _choices(store: Store, _: tuple[tuple[str, str], ...]) -> Choices:
+    return Choices(store)
+
+
 class Choices:
     """What the runs here offer to choose from.
 
@@ -58,8 +74,11 @@ class Choices:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.configs = {name: run.config for name, run in store.runs().items()}
-        axes = axes_of(self.configs)
+        self._held: Cache[Any] = Cache(HELD)
+        configs = {name: run.config for name, run in store.runs().items()}
+        # Flattened once: what draws from them flattens them for each axis again, which then costs little.
+        self.configs = {name: flatten(config) for name, config in configs.items()}
+        axes = axes_of(configs)
         order = {name: place for place, name in enumerate(LIKELY)}
         first = next((pair for pair in PAIRS if self._cross(pair)), ())
         listed = sorted(axes, key=lambda name: (order.get(name, len(order)), name))
@@ -72,7 +91,7 @@ class Choices:
 
     def _cross(self, pair: tuple[str, str]) -> bool:
         """Whether every run has a place on both axes, and a third or more of their cells have a run."""
-        places = [tuple(flatten(config).get(name) for name in pair) for config in self.configs.values()]
+        places = [tuple(config.get(name) for name in pair) for config in self.configs.values()]
         sides = [len({place[k] for place in places}) for k in (0, 1)]
         return (
             min(sides, default=0) > 1
@@ -81,7 +100,10 @@ class Choices:
         )
 
     def rows(self, series: Sequence[str]) -> pd.DataFrame:
-        """All runs' rows of one series, controls left out."""
+        """All runs' rows of one series, controls left out; only the columns that a diagram reads."""
+        return self._held(("rows", *series), lambda: self._rows(series)[list(READ)])
+
+    def _rows(self, series: Sequence[str]) -> pd.DataFrame:
         names = dict(zip(SERIES, series, strict=True))
         rows = self.store.across(names.pop("measurement"), names.pop("quantity"), control="")
         return rows[(rows[list(names)] == pd.Series(names)).all(axis=1)] if len(rows) else rows
@@ -89,10 +111,13 @@ class Choices:
     def lengths(self, series: Sequence[str]) -> list[int]:
         """The prefix lengths that any run has the series at; empty where it has none."""
         rows = self.rows(series)
-        return sorted(int(n) for n in rows["length"].dropna().unique())
+        return self._held(("lengths", *series), lambda: sorted(int(n) for n in rows["length"].dropna().unique()))
 
     def series(self, measurement: str, quantity: str) -> list[tuple[str, ...]]:
         """The series that a quantity has, the most usual law, target and mode first."""
+        return self._held(("series", measurement, quantity), lambda: self._series(measurement, quantity))
+
+    def _series(self, measurement: str, quantity: str) -> list[tuple[str, ...]]:
         rows = self.store.across(measurement, quantity, control="")
         found = rows[rows["value"].notna()][list(SERIES)].drop_duplicates()
         listed = [tuple(str(value) for value in row) for row in found.itertuples(index=False)]

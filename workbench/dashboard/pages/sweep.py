@@ -18,8 +18,9 @@ from workbench.dashboard.registry import Drawn, FreePage, Visit
 from workbench.dashboard.shell import banner, chevron, command, problems
 from workbench.dashboard.store import Store
 from workbench.dashboard.sweepbar import bar, length_scale, length_track
-from workbench.dashboard.sweeps import SERIES, Choices, Sweep, kept_length, read, series_name
+from workbench.dashboard.sweeps import SERIES, Choices, Sweep, choices_of, kept_length, read, series_name
 from workbench.dashboard.wiring import LOOK
+from workbench.figures.draft import drafts
 from workbench.figures.errors import NotMeasured
 from workbench.figures.phase import REDUCTIONS, axis_title, phase_diagram, phase_diagram_data
 
@@ -81,7 +82,7 @@ PHASE = PhasePanel()
 
 
 def _asked(answers: Answers, asked: Mapping[str, str]) -> tuple[Choices, Sweep]:
-    choices = Choices(answers.store)
+    choices = choices_of(answers.store)
     return choices, read(asked, choices)[0]
 
 
@@ -102,7 +103,7 @@ def _range(store: Store, series: Sequence[str]) -> tuple[float | None, float | N
 
 def layout(answers: Answers, visit: Visit) -> Drawn:
     """The bar and selects above, the diagram below."""
-    choices = Choices(answers.store)
+    choices = choices_of(answers.store)
     if not choices.pairs:
         said = html.P("A phase diagram needs measured runs. This trains many, and measures them:")
         body: list[Any] = [html.Div([said, command("lengthlens sweep sweeps/gallery.yaml")], className="empty")]
@@ -216,7 +217,7 @@ def connect(app: Dash, answers: Answers) -> None:
     )
     def chosen(quantity: str) -> Any:
         pair = quantity.split("|")[:2]
-        kinds = Choices(answers.store).series(*pair) or [(*pair, "", "", "")]
+        kinds = choices_of(answers.store).series(*pair) or [(*pair, "", "", "")]
         return [{"value": "|".join(k), "label": _kind(k)} for k in kinds], "|".join(kinds[0])
 
     @app.callback(
@@ -229,7 +230,7 @@ def connect(app: Dash, answers: Answers) -> None:
     )
     def measured_at(kind: str, at: int | None) -> Any:
         """Each quantity has lengths of its own; the one looked at stays if it is among them."""
-        choices = Choices(answers.store)
+        choices = choices_of(answers.store)
         lengths = choices.lengths(kind.split("|"))
         length = kept_length(at, lengths)
         return (
@@ -269,11 +270,12 @@ def connect(app: Dash, answers: Answers) -> None:
             if mode == "table":
                 table = panel.plain_table(PHASE.rows(answers, asked), "Phase diagram")
                 return no_update, table, [], no_update, no_update, "body tabled", no_update
-            figure = PHASE.figure(answers, asked, look["theme"], look["size"])
+            with drafts():
+                figure = PHASE.figure(answers, asked, look["theme"], look["size"]).to_plotly_json()
         except NotMeasured as missing:
             state = panel.does_not_apply(missing.message)
             return no_update, [], state, "", missing.message, "body stated", "Phase diagram"
-        said = figure.layout.meta
+        said = figure["layout"]["meta"]
         return figure, [], [], said["slice"], said["alt"], "body ready", said["title"]
 
 
