@@ -180,8 +180,18 @@ class Reader:
                 self._gather(props.get("children", []))
 
     def move(self, store: str, value: Any) -> float:
-        """Change one store and have everything answered that listens to it; seconds until the last answer."""
+        """Change one store and have everything answered that listens to it; seconds until the last answer.
+
+        What stands below the first screen is asked for afterwards, as by a browser whose reader rests.
+        """
         self.values[store, "data"] = value
+        took = self._asked(store)
+        if ("late", "data") in self.values:
+            self.values["late", "data"] = {part: self.values[part, "data"] for part in ("step", "length", "head")}
+            self._asked("late")
+        return took
+
+    def _asked(self, store: str) -> float:
         asked = [output for output, made in self._server.wired.items() if (store, "data") in made["inputs"]]
         asked = [output for output in asked if self._known(output)]
         start = time.perf_counter()

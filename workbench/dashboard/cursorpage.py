@@ -1,8 +1,9 @@
 """Pages about one run at one cursor: the bar, its stores, its link, and the callbacks that keep them together.
 
 Such a page gets ``step``, ``length``, ``head`` (``"layer.head"``), ``run``, ``run-version`` and ``log-version`` as
-``dcc.Store``s to react to. What else belongs to its address it declares as ``extras`` (query key -> default) and
-writes into the store ``extras``, a dict of strings: ``Output("extras", "data", allow_duplicate=True)``.
+``dcc.Store``s to react to, and ``late``, the three parts of the cursor for what stands below the first screen. What
+else belongs to its address it declares as ``extras`` (query key -> default) and writes into the store ``extras``, a
+dict of strings: ``Output("extras", "data", allow_duplicate=True)``.
 """
 
 from __future__ import annotations
@@ -105,11 +106,11 @@ def stores(
     answers: Answers, page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str]
 ) -> list[dcc.Store]:
     """The cursor, one store per part, so that a move redraws only what depends on that part."""
+    parts = {"step": cursor.step, "length": cursor.length, "head": f"{cursor.layer}.{cursor.head}"}
     data: dict[str, Any] = {
         "run": run.name,
-        "step": cursor.step,
-        "length": cursor.length,
-        "head": f"{cursor.layer}.{cursor.head}",
+        **parts,
+        "late": parts,
         "extras": {**extras, "view": cursor.view, "sample": str(cursor.sample)},
         "run-version": run.signature,
         "log-version": run.log_signature,
@@ -150,6 +151,7 @@ def connect(app: Dash, answers: Answers) -> None:
     )
     browser(app, "head", Output("head", "data"), Input("head-select", "value"), prevent_initial_call=True)
     browser(app, "openRun", Input("run-select", "value"), prevent_initial_call=True)
+    browser(app, "late", *[Input(part, "data") for part in PARTS])
     _follow(app, answers)
 
     @app.callback(

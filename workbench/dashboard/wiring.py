@@ -74,18 +74,28 @@ def frame(app: Dash, answers: Answers) -> None:
         return answers.poll(known)
 
 
-def panels(app: Dash, answers: Answers, group: Sequence[Panel]) -> None:
+def panels(app: Dash, answers: Answers, group: Sequence[Panel], late: bool = False) -> None:
     """Panels that are always on a page together, and the store of what they show: see :mod:`.redrawing`.
 
     A group listens to those parts of the cursor that any of its panels shows; the others are State.
+
+    Args:
+        app: the app.
+        answers: who draws.
+        group: the panels.
+        late: whether they stand below what is seen first. Then they follow the store ``late``, which the browser sets
+            at once while anything of class ``late`` is in view, and else once the cursor rests: drawing what nobody
+            sees would hold up what they do see.
     """
     graphs = [f"{one.id}-graph" for one in group if one.form == "graph"]
     browser(app, "drawn", *[Input(graph, "figure") for graph in graphs])
     browser(app, "clicked", *[Input(graph, "clickData") for graph in graphs], prevent_initial_call=True)
     needed = {part for one in group for part in one.needs}
     versions = {"log-version" if one.source == "log" else "run-version" for one in group}
+    listened = {part: (Input if part in needed else State)(part, "data") for part in PARTS}
     given = {
-        **{part: (Input if part in needed else State)(part, "data") for part in (*PARTS, "extras")},
+        "cursor": Input("late", "data") if late else listened,
+        "extras": (Input if "extras" in needed else State)("extras", "data"),
         "look": LOOK,
         "versions": [Input(version, "data") for version in sorted(versions)],
         "modes": [Input(f"{one.id}-mode", "data") for one in group],
@@ -94,14 +104,12 @@ def panels(app: Dash, answers: Answers, group: Sequence[Panel]) -> None:
     }
     outputs = [Output(*value) for one in group for value in values(one)]
 
-    def draw(
-        step: int, length: int, head: str, extras: Any, look: Any, versions: Any, modes: Any, run: str, shown: Any
-    ) -> Any:
-        view, cursor = place(answers, run, step, length, head)
+    def draw(cursor: dict[str, Any], extras: Any, look: Any, versions: Any, modes: Any, run: str, shown: Any) -> Any:
+        view, where = place(answers, run, **cursor)
         if look is None:
             raise PreventUpdate
         answers.ahead.disturb()
-        made, now = redrawn(answers, group, answers.at(view, cursor, extras or {}), look, modes, shown or {})
+        made, now = redrawn(answers, group, answers.at(view, where, extras or {}), look, modes, shown or {})
         if now == shown:
             raise PreventUpdate
         return [*made, now]

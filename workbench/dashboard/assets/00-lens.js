@@ -3,7 +3,7 @@
 (function () {
   "use strict";
   const dc = (window.dash_clientside = window.dash_clientside || {});
-  const THROTTLE = 120;
+  const THROTTLE = 120, REST = 400;
   const root = document.documentElement;
   const lens = (window.lens = { scale: null, known: {}, at: { step: 0, length: 0 } });
 
@@ -64,9 +64,28 @@
     if (!lens.scale || lens.scale.run !== scale.run) {
       for (const one of Object.values(waiting)) { clearTimeout(one.timer); one.timer = 0; }
     }
+    clearTimeout(resting);
+    told = JSON.stringify({ step: scale.at.step, length: scale.at.length, head: scale.at.head });
     lens.scale = scale;
     lens.known = Object.assign({}, scale.at);
     lens.head = scale.at.head;
+  }
+
+  /* What stands below the first screen follows at once while any of it is seen, else when the cursor rests. */
+  let resting = 0, told = "";
+  function late(step, length, head) {
+    const at = { step, length, head }, text = JSON.stringify(at);
+    clearTimeout(resting);
+    if (step === null || step === undefined || text === told) return;
+    const seen = [...document.querySelectorAll(".late")].some(function (node) {
+      const box = node.getBoundingClientRect();
+      return box.bottom > 0 && box.top < window.innerHeight;
+    });
+    resting = setTimeout(function () {
+      if (!document.querySelector(".cursor-page")) return;
+      told = text;
+      lens.set("late", { data: at });
+    }, seen ? 0 : REST);
   }
 
   function step(u, scale) {
@@ -263,5 +282,5 @@
   }
   setInterval(age, 1000);
 
-  dc.lens = { step, length, atStep, atLength, head, drawn, clicked, openRun, write, start, arrived, changed, read };
+  dc.lens = { step, length, late, atStep, atLength, head, drawn, clicked, openRun, write, start, arrived, changed, read };
 })();

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 RAILS = {row: f"rail-{row}" for row in ROWS}
 """Kind of evidence -> the id of its sentence."""
 MATRIX = tuple(one for one in PANELS if one.row in ROWS)
-ALWAYS = MATRIX + MORE
-"""The panels that every measured run has."""
 DEEPER_GROUPS = {row: tuple(one for one in DEEPER if one.row == row) for row in DEEPER_ROWS}
 """Row -> its panels, which are on the page of a run that was asked that question."""
 
@@ -100,7 +98,7 @@ def matrix(run: RunView) -> html.Div:
         for one in MATRIX:
             if one.row == row:
                 cells.append(grid_shell(one, run.specs) if one.form == "heads" else panel.shell(one, run.specs))
-    return html.Div([*cells, memory(ALWAYS)], className="matrix")
+    return html.Div([*cells, memory(MATRIX)], className="matrix")
 
 
 def deeper(run: RunView) -> list[html.Div]:
@@ -111,7 +109,7 @@ def deeper(run: RunView) -> list[html.Div]:
         if not run.measured.isdisjoint(one.measurement for one in shown):
             rail = html.Div([html.H2(name), html.P(question, className="soft")], className="rail")
             shells = [panel.shell(one, run.specs) for one in shown]
-            rows.append(html.Div([rail, *shells, memory(shown)], className="matrix more-row"))
+            rows.append(html.Div([rail, *shells, memory(shown)], className="matrix more-row late"))
     return rows
 
 
@@ -137,7 +135,9 @@ def more(run: RunView, extras: Mapping[str, str]) -> html.Div:
     )
     heading = [html.H2("Anything else"), html.P("Every quantity in the table", className="soft")]
     rail = html.Div([*heading, select, html.P(id="more-says")], className="rail")
-    return html.Div([rail, *(panel.shell(one, run.specs) for one in MORE)], className="matrix more-row")
+    return html.Div(
+        [rail, *(panel.shell(one, run.specs) for one in MORE), memory(MORE)], className="matrix more-row late"
+    )
 
 
 def check(_: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
@@ -191,8 +191,10 @@ def connect(app: Dash, answers: Answers) -> None:
         outputs = [Output(f"at-{store}", "children"), Output(f"at-{store}-2", "children")]
         browser(app, name, *outputs, Input(store, "data"))
     _prose(app, answers)  # before the panels: questions are asked in this order, and the verdict comes first
-    for group in (ALWAYS, *DEEPER_GROUPS.values(), (BY_ID["loss"],)):
+    for group in (MATRIX, (BY_ID["loss"],)):
         wiring.panels(app, answers, group)
+    for group in (*DEEPER_GROUPS.values(), MORE):
+        wiring.panels(app, answers, group, late=True)
     _more(app, answers)
     _ahead(app, answers)
     _theory(app, answers)
