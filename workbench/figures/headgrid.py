@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from workbench.figures.labels import head_name, magnitude, proportion, sample_size, whole
 from workbench.figures.marks import Cursor
 from workbench.figures.mechanism import MEASUREMENT, SHARES, scale_of, title_of
-from workbench.figures.rows import DRAWN, pick, run_name, select, smallest_n, tidy
+from workbench.figures.rows import known, pick, run_name, select, smallest_n, tidy
 from workbench.figures.template import blank
 from workbench.figures.tokens import TOKENS, Theme, cell_colours
 
@@ -51,8 +51,8 @@ def head_cells(
     made = []
     for _, row in here.sort_values(["layer", "head"]).iterrows():
         at = int(row["layer"]), int(row["head"])
-        known = row["status"] in DRAWN and not pd.isna(row["value"])
-        value = float(row["value"]) if known else math.nan
+        there = known(row)
+        value = float(row["value"]) if there else math.nan
         curve = curves[at]
         made.append(
             {
@@ -61,7 +61,7 @@ def head_cells(
                 **{k: row[k] for k in ("low", "high", "n", "status", "note")},
                 "value": value,
                 "text": written(value),
-                "share": scale.share(value) if known else math.nan,
+                "share": scale.share(value) if there else math.nan,
                 "lengths": [int(n) for n in curve["length"]],
                 "curve": [math.nan if math.isnan(v) else scale.share(v) for v in curve["value"].astype(float)],
             }
