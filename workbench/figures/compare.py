@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from workbench.figures.behaviour import accuracy_heatmap_data
 from workbench.figures.errors import NotShared
-from workbench.figures.headgrid import draw_grid, head_grid
+from workbench.figures.headgrid import draw_grid, head_grid, spoken_cells
 from workbench.figures.heatmap import step_length_map
-from workbench.figures.labels import Piece, head_name, interval, over_length, proportion, sample_size, signed, whole
+from workbench.figures.labels import Piece, interval, over_length, proportion, sample_size, signed, whole
 from workbench.figures.marks import (
     Cursor,
     Label,
@@ -28,7 +28,7 @@ from workbench.figures.marks import (
 )
 from workbench.figures.mechanism import SHARES, scale_of, title_of
 from workbench.figures.representation import CONCEPTS, decodability_over_length_data
-from workbench.figures.rows import COLUMNS, as_pandas, distinct, run_name, series_of, smallest_n, telling
+from workbench.figures.rows import COLUMNS, as_pandas, distinct, head_names, run_name, series_of, smallest_n, telling
 from workbench.figures.series import line_plot, spoken
 from workbench.figures.template import length_axis
 from workbench.figures.tokens import DIFFERENCE, TOKENS, Theme, difference_colours
@@ -264,17 +264,16 @@ def head_grid_difference_figure(
     """
     where: dict[str, Any] = {"step": step, "length": length, "step_b": step_b, "length_b": length_b}
     data = head_grid_difference_figure_data(frame_a, frame_b, quantity=quantity, **where)
-    named = [head_name(int(row["layer"]), int(row["head"])) for _, row in data.iterrows()]
     meta = {
         "title": f"{title_of(quantity)} by head, A \u2212 B",
         "slice": "same layer and head" + _apart(step, step_b),
         "alt": f"{title_of(quantity)} of A minus that of B, every head at step {whole(step)} and length "
-        f"{whole(length)}: " + ", ".join(f"{name} {text}" for name, text in zip(named, data["text"], strict=True)),
+        f"{whole(length)}: {spoken_cells(data)}",
         "n": None,
     }
     return draw_grid(
         data,
-        [f"{name}<br><b>{text}</b>" for name, text in zip(named, data["text"], strict=True)],
+        [f"{name}<br><b>{text}</b>" for name, text in zip(head_names(data), data["text"], strict=True)],
         lambda share: difference_colours(share, theme),
         meta,
         f"{run_name(frame_a)} {run_name(frame_b)}/{quantity}_by_head",

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from workbench.figures.labels import dotted, head_name, over_length, over_training, sample_size
+from workbench.figures.labels import dotted, over_length, over_training, sample_size
 from workbench.figures.marks import (
     Cursor,
     Label,
@@ -22,7 +22,19 @@ from workbench.figures.marks import (
     places,
     said,
 )
-from workbench.figures.rows import DRAWN, cells, distinct, run_name, select, series_of, smallest_n, stack, telling, tidy
+from workbench.figures.rows import (
+    DRAWN,
+    cells,
+    distinct,
+    head_names,
+    run_name,
+    select,
+    series_of,
+    smallest_n,
+    stack,
+    telling,
+    tidy,
+)
 from workbench.figures.scale import Scale
 from workbench.figures.series import line_plot
 from workbench.figures.template import run_axis
@@ -121,11 +133,7 @@ def _lines_data(frame: pd.DataFrame, along: str, quantity: str, layer: int, head
 
 def in_front(mine: pd.DataFrame, other: pd.DataFrame, along: str) -> pd.DataFrame:
     """A series per head: all others, then the one in front."""
-
-    def names(rows: pd.DataFrame) -> list[str]:
-        return [head_name(int(at), int(h)) for at, h in zip(rows["layer"], rows["head"], strict=True)]
-
-    return stack([tidy(other, names(other), ["layer", "head", along]), tidy(mine, names(mine), along)])
+    return stack([tidy(other, head_names(other), ["layer", "head", along]), tidy(mine, head_names(mine), along)])
 
 
 def _lines(

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.figures.errors import NotApplicable, NotMeasured
-from workbench.figures.labels import whole
+from workbench.figures.labels import head_name, whole
 from workbench.figures.light import Frame
 
 T = TypeVar("T")
@@ -218,6 +218,11 @@ def smallest_n(data: pd.DataFrame) -> int | None:
     """The smallest number of sequences behind any row of ``data``."""
     counts = data["n"].dropna()
     return None if counts.empty else int(counts.min())
+
+
+def head_names(rows: pd.DataFrame) -> list[str]:
+    """The head that each row is about."""
+    return [head_name(int(layer), int(head)) for layer, head in zip(rows["layer"], rows["head"], strict=True)]
 
 
 def run_name(frame: pd.DataFrame) -> str:
