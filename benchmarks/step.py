@@ -11,26 +11,58 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from benchmarks.peers import CONTEXT, LAYERS, PEERS, VOCABULARY, WIDTH
+from benchmarks.peers import CONTEXT, LAYERS, PEERS, VOCABULARY, WIDTH, ours
 from benchmarks.table import Line, interleaved
 
 BATCH = 64
 
 
 def stepper(model: nn.Module) -> Callable[[], None]:
-    """One full update: forward, cross-entropy at every position, backward, clipping, fused AdamW."""
+    """One full update on the cross-entropy at every position."""
+    tokens, targets = batch()
+
+    def loss() -> Tensor:
+        out = model(tokens)
+        logits: Tensor = out if isinstance(out, Tensor) else out.logits
+        return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+    return updater(model, loss)
+
+
+def last_stepper(everywhere: bool) -> Callable[[], None]:
+    """One full update of our model on its last answers alone; ``everywhere``: the others are computed too."""
+    from workbench.models import HookedTransformer
+
+    model = ours()
+    assert isinstance(model, HookedTransformer)
+    tokens, targets = batch()
+    asked = torch.zeros_like(tokens, dtype=torch.bool)
+    asked[:, -1] = True
+    ids = torch.arange(CONTEXT)[None]
+
+    def loss() -> Tensor:
+        logits = model(tokens, ids) if everywhere else model.asked_outputs(tokens, ids, asked)
+        return F.cross_entropy(logits[asked], targets[asked])
+
+    return updater(model, loss)
+
+
+def batch() -> tuple[Tensor, Tensor]:
+    """Random tokens and targets."""
+    generator = torch.Generator().manual_seed(0)
+    tokens, targets = (torch.randint(VOCABULARY, (BATCH, CONTEXT), generator=generator) for _ in range(2))
+    return tokens, targets
+
+
+def updater(model: nn.Module, loss_of: Callable[[], Tensor]) -> Callable[[], None]:
+    """One update: forward, loss, backward, clipping, fused AdamW."""
     from workbench.training.config import TrainingConfig
 
     law = TrainingConfig()
-    generator = torch.Generator().manual_seed(0)
-    tokens = torch.randint(VOCABULARY, (BATCH, CONTEXT), generator=generator)
-    targets = torch.randint(VOCABULARY, (BATCH, CONTEXT), generator=generator)
     optimizer = torch.optim.AdamW(model.parameters(), lr=law.learning_rate, betas=law.betas, fused=True)
 
     def step() -> None:
-        out = model(tokens)
-        logits: Tensor = out if isinstance(out, Tensor) else out.logits
-        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        loss = loss_of()
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), law.clip)
@@ -64,6 +96,7 @@ def measure(rounds: int = 15) -> list[Line]:
     torch.set_num_threads(1)
     work = {name: stepper(make()) for name, make in PEERS.items()}
     work["matrix products alone"] = products()
+    work["all answers"], work["last answers"] = last_stepper(everywhere=True), last_stepper(everywhere=False)
     times = interleaved(work, rounds)
     lines = [
         Line(
@@ -72,7 +105,12 @@ def measure(rounds: int = 15) -> list[Line]:
         for name, wanted in (("TransformerLens boot_native", 1.8), ("bare PyTorch", 1.0), ("GPT2LMHeadModel", 1.0))
     ]
     share = times.ratio("matrix products alone", "ours")
-    return [*lines, Line("training step", "share of the matrix-product limit", share, None)]
+    asked = times.ratio("all answers", "last answers")
+    return [
+        *lines,
+        Line("training step", "share of the matrix-product limit", share, None),
+        Line("training step, last answer asked", "all answers computed / ours", asked, None),
+    ]
 
 
 if __name__ == "__main__":

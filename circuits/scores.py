@@ -147,28 +147,46 @@ def attention_sample(
     }
 
 
-def pool_attention(inputs: ScoreInputs, cells: int = CELLS) -> dict[str, Any]:
-    """Pattern and scores of one head on one sequence, pooled; memory O(block x pos).
+def pool_attention(
+    inputs: ScoreInputs, cells: int = CELLS, queries: range | None = None, keys: range | None = None
+) -> dict[str, Any]:
+    """Pattern and scores of one head on one sequence, or on a rectangle of it, pooled; memory O(block x pos).
+
+    Args:
+        inputs: of one sequence and one head.
+        cells: largest side of the pooled arrays.
+        queries: indices of the rectangle's queries, ascending by 1; None = all.
+        keys: of its keys. Weights stay those of the softmax over every key that the query sees.
 
     Returns the arrays ``pattern``, ``pattern_max``, ``scores``, ``scores_max``, ``last_pattern``, the
-    lists ``row_keys`` and ``cell_starts`` and the integer ``pool`` of :func:`attention_sample`.
+    lists ``row_keys`` and ``cell_starts`` (of the queries) and the integer ``pool`` of :func:`attention_sample`,
+    and ``row_top``, ``[query cell]`` float32: the highest score of a cell's queries over all keys.
     """
     size = inputs.q.shape[1]
-    pool = math.ceil(size / cells)
-    side = math.ceil(size / pool)
+    queries, keys = queries or range(size), keys or range(size)
+    pool = math.ceil(max(len(queries), len(keys)) / cells)
+    height, width = math.ceil(len(queries) / pool), math.ceil(len(keys) / pool)
     pooled = {
-        name: np.full((side, side), np.nan, np.float32) for name in ("pattern", "pattern_max", "scores", "scores_max")
+        name: np.full((height, width), np.nan, np.float32)
+        for name in ("pattern", "pattern_max", "scores", "scores_max")
     }
-    for queries, scores in stream_scores(inputs, block=pool * math.ceil(256 / pool)):
-        rows = slice(queries.start // pool, math.ceil(queries.stop / pool))
-        visible = _visible(queries, side * pool)
+    row_top = np.empty(height, np.float32)
+    step = pool * math.ceil(256 / pool)
+    for start in range(queries.start, queries.stop, step):
+        block = range(start, min(start + step, queries.stop))
+        scores = inputs.scores(block, block.stop)
+        rows = slice((start - queries.start) // pool, math.ceil((block.stop - queries.start) / pool))
+        visible = _visible(block, keys, width * pool)
         for name, values in (("scores", scores), ("pattern", inputs.pattern(scores))):
-            mean, top = _pool(values[0, 0].numpy(force=True), visible, pool)
+            mean, top = _pool(values[0, 0, :, keys.start : keys.stop].numpy(force=True), visible, pool)
             pooled[name][rows], pooled[f"{name}_max"][rows] = mean, top
-    starts = np.arange(0, size, pool)
-    last = np.minimum(starts + pool, size)
+        highest = scores[0, 0].amax(-1).numpy(force=True)
+        row_top[rows] = np.maximum.reduceat(highest, np.arange(0, len(block), pool))
+    starts = np.arange(queries.start, queries.stop, pool)
+    last = np.minimum(starts + pool, queries.stop)
     return {
         **pooled,
+        "row_top": row_top,
         "last_pattern": inputs.pattern(scores_at(inputs, [size - 1]))[0, 0, 0].numpy(force=True),
         "row_keys": ((starts + 1 + last) / 2).tolist(),
         "cell_starts": starts.tolist(),
@@ -176,8 +194,10 @@ def pool_attention(inputs: ScoreInputs, cells: int = CELLS) -> dict[str, Any]:
     }
 
 
-def _visible(queries: range, width: int) -> NDArray[np.bool_]:
-    return np.arange(width) <= np.array(queries)[:, None]
+def _visible(queries: range, keys: range, width: int) -> NDArray[np.bool_]:
+    """``[query, width]``: which of the keys a query sees; what is past the keys only fills up their last cell."""
+    places = keys.start + np.arange(width)
+    return (places <= np.array(queries)[:, None]) & (places < keys.stop)
 
 
 def _pool(values: NDArray[np.float32], visible: NDArray[np.bool_], pool: int) -> tuple[NDArray[Any], NDArray[Any]]:

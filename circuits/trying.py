@@ -6,6 +6,7 @@ What the dashboard's worker is asked by name; everything returned is plain data 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ def look(
     query: int | None = None,
     edits: str = "",
     cells: int = CELLS,
+    queries: Sequence[int] | None = None,
+    keys: Sequence[int] | None = None,
     progress: Progress = quiet,
 ) -> dict[str, Any]:
     """Outputs and one head's attention on one sequence, as the checkpoint is and under edits.
@@ -43,6 +46,9 @@ def look(
         query: prefix length of the query whose row is returned unpooled; None = the whole sequence's.
         edits: as a link writes them, joined by commas; "" = none.
         cells: largest side of the pooled arrays.
+        queries: first position and the one after the last of the queries that the pooled arrays cover, so that a
+            part of a long sequence is seen as it is; None = all.
+        keys: likewise of the keys.
         progress: told which of a few stages is done.
 
     Returns:
@@ -52,27 +58,30 @@ def look(
         - ``correct``: per position, None where nothing is asked;
         - ``pattern``, ``scores``: ``[query cell, key cell]`` float32, the highest entry of each cell, NaN where
           no key is visible; None for a model without attention;
+        - ``row_top``: ``[query cell]`` float32, the highest score of a cell's queries over all their keys; likewise;
         - ``row``: ``[key]`` float32, the chosen query's weights; None without attention.
 
         Beside them ``tokens``, ``text``, ``bos``, ``length``, ``oracle`` (the task's online algorithm, per
         position; None where nothing is asked), ``outputs_names`` (None = real answers), ``asked``,
-        ``query``, ``pool`` (positions per cell), ``trained``, ``step``, ``layer``, ``head``, ``edits``.
+        ``query``, ``queries`` and ``keys`` (as asked, within the sequence), ``pool`` (positions per cell), ``trained``,
+        ``step``, ``layer``, ``head``, ``edits``.
 
     Raises:
         RunError, TaskError, EditError: as :func:`workbench.measure.sequence.one_sequence`.
         PositionError: for a sequence longer than the model's positions.
-        ValueError: for a layer, head or query that there is not.
+        ValueError: for a layer, head, query or range of positions that there is not.
     """
     wanted = parse_edits(edits)
     progress(0, _STAGES, "reading the checkpoint")
     one = one_sequence(run_path, step, sequence, wanted)
     _check_place(one, layer, head, query)
     at = one.batch.index(one.batch.length if query is None else query)
+    part = _Part(layer, head, at, _within(queries, one, "queries"), _within(keys, one, "keys"), cells)
     progress(1, _STAGES, "the clean pass")
-    found: dict[str, Any] = {"clean": _pass(one, (), layer, head, at, cells)}
+    found: dict[str, Any] = {"clean": _pass(one, (), part)}
     if wanted:
         progress(2, _STAGES, "the edited pass")
-        found["edited"] = _pass(one, wanted, layer, head, at, cells)
+        found["edited"] = _pass(one, wanted, part)
     progress(3, _STAGES, "the oracle")
     asked = one.batch.mask[0].tolist()
     oracle = [None] * int(one.batch.bos) + list(one.task.reference(one.strings))
@@ -86,7 +95,9 @@ def look(
         "outputs_names": None if one.task.output_names is None else list(one.task.output_names),
         "asked": asked,
         "query": at,
-        "pool": -(-len(one.tokens) // cells),
+        "queries": [part.queries.start, part.queries.stop],
+        "keys": [part.keys.start, part.keys.stop],
+        "pool": -(-max(len(part.queries), len(part.keys)) // cells),
         "trained": one.run.trained_length,
         "step": step,
         "layer": layer,
@@ -111,7 +122,29 @@ def attention_row(
     return {"query": at, "row": _row(_inputs(one, cache, layer, head), at, _hard(wanted, layer, head))}
 
 
-def _pass(one: OneSequence, edits: Sequence[Edit], layer: int, head: int, at: int, cells: int) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Part:
+    """What of a sequence's attention is looked at: a head, one query's whole row, and a rectangle in cells."""
+
+    layer: int
+    head: int
+    at: int
+    queries: range
+    keys: range
+    cells: int
+
+
+def _within(asked: Sequence[int] | None, one: OneSequence, name: str) -> range:
+    """A range of positions, cut to those that the sequence has."""
+    count = len(one.tokens)
+    start, stop = (0, count) if asked is None else (int(asked[0]), int(asked[1]))
+    if not 0 <= start < min(stop, count):
+        raise ValueError(f"there are no {name} {start} to {stop - 1}; this sequence has positions 0 to {count - 1}")
+    return range(start, min(stop, count))
+
+
+def _pass(one: OneSequence, edits: Sequence[Edit], part: _Part) -> dict[str, Any]:
+    layer, head = part.layer, part.head
     has_attention = f"blocks.{layer}.attn.hook_pattern" in one.model.hook_dict
     names = one.model.score_hooks(layer) if has_attention else []
     cache = one.forward(edits, names)
@@ -122,14 +155,14 @@ def _pass(one: OneSequence, edits: Sequence[Edit], layer: int, head: int, at: in
     made: dict[str, Any] = {
         "outputs": outputs.numpy(force=True),
         "correct": [c if a else None for c, a in zip(correct, asked, strict=True)],
-        **dict.fromkeys(("pattern", "scores", "row")),
+        **dict.fromkeys(("pattern", "scores", "row_top", "row")),
     }
     if has_attention:
         inputs = _inputs(one, cache, layer, head)
         hard = _hard(edits, layer, head)
-        pooled = pool_attention(_Hardened(**vars(inputs)) if hard else inputs, cells)
+        pooled = pool_attention(_Hardened(**vars(inputs)) if hard else inputs, part.cells, part.queries, part.keys)
         made |= {name: pooled[f"{name}_max"] for name in ("pattern", "scores")}
-        made["row"] = _row(inputs, at, hard)
+        made |= {"row_top": pooled["row_top"], "row": _row(inputs, part.at, hard)}
     return made
 
 

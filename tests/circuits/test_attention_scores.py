@@ -127,6 +127,33 @@ def test_pooling_agrees_with_loops_over_cells(size: int, cells: int) -> None:
     assert found["last_pattern"] == pytest.approx(pattern[-1], abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("queries", "keys", "cells"),
+    [
+        (range(300, 340), range(10, 25), 64),
+        (range(20, 50), range(0, 50), 7),
+        (range(0, 40), range(30, 600), 16),
+        (range(590, 600), range(591, 600), 3),
+    ],
+)
+def test_a_part_of_the_pattern_is_the_same_part_of_the_whole(queries: range, keys: range, cells: int) -> None:
+    """Against loops over the whole pattern: weights stay those of all keys that a query sees."""
+    inputs = noise(600)
+    scores = scores_at(inputs, range(600))[0, 0].numpy()
+    pattern = torch.tensor(scores).softmax(-1).numpy()
+    found = pool_attention(inputs, cells, queries, keys)
+    pool = found["pool"]
+    assert pool == -(-max(len(queries), len(keys)) // cells)
+    assert found["pattern_max"].shape == (-(-len(queries) // pool), -(-len(keys) // pool))
+    for i, rows in enumerate(queries[at : at + pool] for at in range(0, len(queries), pool)):
+        assert found["row_top"][i] == pytest.approx(max(scores[a, : a + 1].max() for a in rows), abs=1e-5)
+        for j, columns in enumerate(keys[at : at + pool] for at in range(0, len(keys), pool)):
+            entries = [(a, b) for a in rows for b in columns if b <= a]
+            for name, values in (("scores", scores), ("pattern", pattern)):
+                drawn = found[f"{name}_max"][i, j]
+                assert drawn == pytest.approx(max(values[e] for e in entries), abs=1e-5) if entries else np.isnan(drawn)
+
+
 def write_run(folder: Path, model: HookedTransformer) -> None:
     config = {
         "format": 1,

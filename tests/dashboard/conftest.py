@@ -15,6 +15,8 @@ import fakes
 from browsing import address, browser, page
 
 from workbench.dashboard.answers import Answers
+from workbench.dashboard.cursor import Cursor
+from workbench.dashboard.runview import RunView
 from workbench.dashboard.store import Store
 from workbench.dashboard.worker import Worker
 
@@ -35,3 +37,17 @@ def answers(small_root: Path) -> Iterator[Answers]:
     made = Answers(Store([small_root]), Worker())
     yield made
     made.worker.close()
+
+
+@pytest.fixture
+def robust(answers: Answers) -> RunView:
+    """The measured run that keeps working."""
+    run = answers.store.run("majority-nope-s0")
+    assert run is not None
+    return run
+
+
+@pytest.fixture
+def cursor(robust: RunView) -> Cursor:
+    """Past its trained length, in the middle of training."""
+    return Cursor(robust.name, 1000, 200, 0, 1)

@@ -48,18 +48,6 @@ def ids(component: Any) -> list[str]:
     return own + ids(getattr(component, "children", None))
 
 
-@pytest.fixture
-def robust(answers: Answers) -> RunView:
-    run = answers.store.run("majority-nope-s0")
-    assert run is not None
-    return run
-
-
-@pytest.fixture
-def cursor(robust: RunView) -> Cursor:
-    return Cursor(robust.name, 1000, 200, 0, 1)
-
-
 # ---- pages ---------------------------------------------------------------------------------------
 def test_the_run_page_has_every_panel_once(answers: Answers) -> None:
     content, nav, here = answers.page("/run", "?run=majority-nope-s0&step=1000")
@@ -155,7 +143,7 @@ def test_cards_count_under_the_other_filters(answers: Answers) -> None:
 
 
 def test_counts_ignore_the_verdict_filter_only() -> None:
-    row = {"name": "a", "question": "", "task": "t", "verdict": "undecided", "positions": "p"}
+    row = {"name": "a", "question": "", "task": "t", "verdict": "undecided", "positions": "p", "order": "p"}
     assert matches(row, Filters(verdict="not fitted"), verdict=False)
     assert not matches(row, Filters(verdict="not fitted"))
 

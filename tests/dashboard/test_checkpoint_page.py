@@ -16,6 +16,7 @@ from workbench.dashboard.board import TABLE_ROWS, html_table, row_of, token_data
 from workbench.dashboard.cursor import Cursor, default_cursor
 from workbench.dashboard.pages.checkpoint import BOARD, PANEL, check, headline
 from workbench.dashboard.worker import Job
+from workbench.dashboard.zoom import in_view, parse_zoom
 
 LOOK = {"theme": "light", "size": 11}
 RUN = "majority-nope-s0"
@@ -37,12 +38,14 @@ def found(count: int = 6, pool: int = 1) -> dict[str, Any]:
         "correct": [None] + [True] * (count - 1),
         "pattern": pattern,
         "scores": np.where(np.tri(side), 0, np.nan).astype(np.float32),
+        "row_top": np.zeros(side, np.float32),
         "row": np.full(count, 1 / count, np.float32),
     }
     return {
         "clean": one, "tokens": ["<bos>"] + ["1"] * (count - 1), "text": "1" * (count - 1), "bos": True,
         "length": count - 1, "oracle": [None] + [1] * (count - 1), "outputs_names": ["0", "1"],
         "asked": [False] + [True] * (count - 1), "query": count - 1, "pool": pool, "trained": 3, "step": 3000,
+        "queries": [0, count], "keys": [0, count],
         "layer": 0, "head": 0, "edits": "",
     }  # fmt: skip
 
@@ -148,6 +151,9 @@ def test_rows_of_pooled_patterns_are_known_for_the_chosen_query_only() -> None:
         ({"site": "99"}, "names layer “99”"),
         ({"edits": "zero.0.0;import os"}, "edits cannot be read"),
         ({"law": "<script>"}, "which does not exist"),
+        ({"zoom": "q1-2k3-4;rm"}, "names the part “q1-2k3-4;rm”"),
+        ({"zoom": "q9-2k3-4"}, "which cannot be read"),
+        ({"zoom": "q1-2k3-99999999"}, "which cannot be read"),
         ({"seq": "1" * (IN_LINK + 1)}, "has more than 1,500 characters"),
     ],
 )
@@ -158,7 +164,7 @@ def test_what_a_link_names_and_there_is_not_becomes_a_notice(run: Any, extras: d
 
 
 def test_good_extras_pass_unchanged(run: Any) -> None:
-    extras = {**EXTRAS, "pos": "7", "site": "-1", "edits": "zero.0.1,patch.0.3", "seq": "0110"}
+    extras = {**EXTRAS, "zoom": "q4-11k0-7", "pos": "7", "site": "-1", "edits": "zero.0.1,patch.0.3", "seq": "0110"}
     assert check_extras(None, run, extras) == (extras, [])
 
 
@@ -185,6 +191,32 @@ def test_the_page_is_drawn_for_measured_and_unmeasured_runs(answers: Answers) ->
         content, _, here = answers.page("/checkpoint", f"?run={name}&pos=5")
         assert here["title"].startswith("Checkpoint")
         assert "seq-graph" in str(content)
+
+
+def test_a_part_is_asked_of_the_worker_as_the_link_names_it(run: Any) -> None:
+    asked = asked_of(run, Cursor(RUN, 3000, 100), {**EXTRAS, "pos": "40", "zoom": "q32-95k0-63"})
+    given = asked.look()
+    assert (given["queries"], given["keys"]) == ([32, 96], [0, 64])
+    assert given["query"] == 40  # of a part, the chosen query's whole row must be asked for
+    assert parse_zoom("q32-95k0-63") == asked.zoom
+    assert "queries=(32, 96), keys=(0, 64)" in asked.snippet("", ("pattern",))
+
+
+def test_a_part_past_the_sequence_means_all_of_it_and_is_said(run: Any) -> None:
+    asked = asked_of(run, Cursor(RUN, 3000, 60), {**EXTRAS, "zoom": "q32-95k0-63"})
+    assert (asked.zoom, asked.beyond) == (None, "q32-95k0-63")
+    shown = BOARD.show(asked, {"look": Job(state="done", result=found()), "read": None}, LOOK, ["figure"])
+    assert shown.tokens["said"] == "The part q32-95k0-63 is not in this sequence. Shown: all tokens."
+
+
+def test_the_browser_is_told_what_is_in_view() -> None:
+    part = found(count=9) | {"queries": [4, 8], "keys": [0, 5], "pool": 2}
+    told = in_view(part, "")
+    assert (told["queries"], told["keys"], told["whole"]) == ([4, 8], [0, 5], False)
+    assert told["said"] == "queries 4 to 7 · keys 0 to 4 · 2 × 2 positions a cell"
+    assert token_data(part | {"pool": 1}, 8, "light", "attention")["row"] is not None
+    assert row_of(part | {"pool": 1}, 5) is None
+    assert in_view(found(), "")["said"] == ""
 
 
 # ---- heads -----------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import pytest
 from flask.testing import FlaskClient
 from test_answers import LIGHT, texts
 
-from workbench.dashboard import measuring
+from workbench.dashboard import measuring, sweepbar
 from workbench.dashboard.ahead import Ahead
 from workbench.dashboard.answers import READY, STATE, Answers
 from workbench.dashboard.create import create_app, serve
@@ -156,6 +156,45 @@ def test_a_sweep_is_restored_from_its_own_link(answers: Answers) -> None:
     made, notices = sweep.read(asked | {"len": "100", "over": "max"}, choices)
     assert notices == []
     assert sweep.read(made.written(), choices) == (made, [])
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "step"),
+    [
+        ({"step": "1200"}, "step 1,200", 1000),
+        ({"step": "-3"}, "step \u22123", 0),
+        ({"step": "soon"}, "step \u201csoon\u201d", None),
+        ({"len": "far"}, "length \u201cfar\u201d", None),
+    ],
+)
+def test_a_stop_that_no_slider_has_becomes_a_notice(
+    answers: Answers, asked: dict[str, str], said: str, step: int | None
+) -> None:
+    made, notices = sweep.read(asked, sweep.Choices(answers.store))
+    assert [notice.asked for notice in notices] == [f"This link names {said}, which no run here has."]
+    assert made.step == step
+
+
+def test_the_step_slider_ends_at_each_runs_last(answers: Answers) -> None:
+    choices = sweep.Choices(answers.store)
+    scale = sweepbar.step_scale(choices.steps, None, choices.last)
+    assert scale["values"] == [*choices.steps, None]
+    assert scale["places"] == sorted(scale["places"])
+    assert (scale["texts"][-1], scale["where"][-1]) == ("each run\u2019s last", "step 3,000")
+    assert sweepbar.step_scale([0, 100], None, (0, 100))["where"][-1] == "steps 0 to 100"
+
+
+def test_lengths_are_held_against_what_all_runs_and_what_some_were_trained_on() -> None:
+    said = [sweepbar.beyond(n, (50, 160)) for n in (50, 64, 400, 4000)]
+    wanted = ["inside training", "inside training of some", "2.5 to 8 \u00d7 trained", "25 to 80 \u00d7 trained"]
+    assert said == wanted
+    assert sweepbar.beyond(400, (50, 50)) == "8 \u00d7 trained"
+
+
+def test_a_quantity_without_lengths_has_a_slider_that_stands_still() -> None:
+    *_, still = sweepbar.length_track([], None, (50, 50))
+    assert still.disabled
+    assert sweepbar.length_scale([], None, (50, 50))["where"] == ["this quantity has no length"]
 
 
 def test_theory_is_held_against_what_is_observed(answers: Answers) -> None:

@@ -71,13 +71,23 @@ def test_a_phase_diagram_of_any_quantity_over_any_two_axes(page: Any, address: s
     page.click("#sweep-quantity")
     page.get_by_role("option", name="hardmax distance").click()
     settled(page, lambda: page.inner_text("#phase-title") == "Hardmax distance")
-    page.click("#sweep-step")
-    page.get_by_role("option", name="1,000").click()
+    step, length = (page.get_by_role("slider", name=name) for name in ("Training step", "Prefix length"))
+    assert step.get_attribute("aria-valuetext") == "each run\u2019s last, step 3,000"
+    step.focus()
+    for _ in range(3):  # from the end over 3,000 and 1,500
+        page.keyboard.press("ArrowLeft")
     settled(page, lambda: page.inner_text("#phase-slice") not in (first, "") and "step=1000" in page.url)
+    assert page.inner_text("#sweep-step-value") == "1,000"
+    assert step.get_attribute("aria-valuetext") == "1,000, measured step 3 of 5"
+    length.focus()
+    page.keyboard.press("Home")
+    settled(page, lambda: "length 5 " in page.inner_text("#phase-slice") and page.url.endswith("len=5"))
+    assert page.inner_text("#sweep-length-where") == "inside training"
     shown = page.inner_text("#phase-slice")
     page.reload()
     page.wait_for_selector("#phase-body.ready")
     assert page.inner_text("#phase-slice") == shown
+    settled(page, lambda: page.inner_text("#sweep-step-value") == "1,000")
     with page.expect_download() as taken:
         page.click("#phase-panel .menu-button")
         page.get_by_role("menuitem", name="Parquet").click()
@@ -85,11 +95,13 @@ def test_a_phase_diagram_of_any_quantity_over_any_two_axes(page: Any, address: s
 
 
 def test_a_sweep_link_to_what_is_not_there_says_so(page: Any, address: str) -> None:
-    page.goto(f"{address}/sweep?x=<script>alert(1)</script>&quantity=a|b&over=all&len=7")
+    page.goto(f"{address}/sweep?x=<script>alert(1)</script>&quantity=a|b&over=all&len=7&step=1200")
     page.wait_for_selector("#phase-body.ready")
     said = page.inner_text("#banner")
     assert "names the axis <script>alert(1)</script>, which no run here has" in said
     assert "names the quantity a|b" in said
+    assert "names step 1,200, which no run here has. Shown: step 1,000, the nearest earlier one." in said
+    settled(page, lambda: page.inner_text("#sweep-step-value") == "1,000")
 
 
 def test_theory_says_program_prediction_and_what_is_observed(page: Any, address: str) -> None:

@@ -15,7 +15,6 @@ from dash._utils import to_json
 
 from workbench.dashboard.answers import Answers
 from workbench.dashboard.create import create_app
-from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.drawing import At
 from workbench.dashboard.pages.run import MATRIX
 from workbench.dashboard.redrawing import Encoded, redrawn, values
@@ -23,18 +22,6 @@ from workbench.dashboard.runview import RunView
 
 LIGHT = {"theme": "light", "size": 11}
 FIGURES = ["figure"] * len(MATRIX)
-
-
-@pytest.fixture
-def robust(answers: Answers) -> RunView:
-    run = answers.store.run("majority-nope-s0")
-    assert run is not None
-    return run
-
-
-@pytest.fixture
-def cursor(robust: RunView) -> Cursor:
-    return Cursor(robust.name, 1000, 200, 0, 1)
 
 
 class Screen:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from workbench.dashboard.answers import Answers
-from workbench.dashboard.cursor import default_cursor
+from workbench.dashboard.cursor import Filters, default_cursor
 from workbench.dashboard.panels import PANELS
 from workbench.dashboard.store import Store
+from workbench.dashboard.summaries import matches
 from workbench.dashboard.worker import Worker
 from workbench.figures import NotApplicable
 
@@ -52,4 +53,7 @@ def test_every_panel_draws_or_says_why_not(ssm: Answers) -> None:
 
 
 def test_the_list_of_runs_names_the_machine(ssm: Answers) -> None:
-    assert ssm.summary(ssm.store.run("signed"))["model"] == "1L SSM"
+    row = ssm.summary(ssm.store.run("signed"))
+    assert row["model"] == "1L SSM"
+    assert row["order"] == "signed gates"  # where a transformer's row names its positions
+    assert matches(row, Filters(text="signed gates"))

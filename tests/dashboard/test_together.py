@@ -17,13 +17,6 @@ from workbench.dashboard.together import line, shared_name
 from workbench.dashboard.worker import Job
 
 
-@pytest.fixture
-def robust(answers: Answers) -> RunView:
-    found = answers.store.run("majority-nope-s0")
-    assert found is not None
-    return found
-
-
 def weaker(run: RunView, by: float, verdict: str) -> RunView:
     """The run again as another seed, its accuracies lower and its last verdict another."""
     accuracy = tuple({**row, "value": row["value"] - by} for row in run.brief.accuracy)

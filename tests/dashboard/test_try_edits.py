@@ -228,6 +228,22 @@ def test_pooled_cells_are_maxima_of_the_exact_rows(keyed: str) -> None:
     np.testing.assert_array_equal(row["row"], pooled["clean"]["row"])
 
 
+def test_a_part_is_looked_at_token_by_token(keyed: str) -> None:
+    drawn = {"law": "matched", "length": 39, "seed": 5}
+    whole = look(keyed, 100, drawn, 0, 0)
+    part = look(keyed, 100, drawn, 0, 0, query=20, cells=10, queries=(18, 28), keys=[4, 11])
+    assert (part["queries"], part["keys"], part["pool"]) == ([18, 28], [4, 11], 1)
+    for name in ("pattern", "scores"):
+        np.testing.assert_allclose(part["clean"][name], whole["clean"][name][18:28, 4:11], atol=1e-6)
+    np.testing.assert_allclose(part["clean"]["row_top"], whole["clean"]["row_top"][18:28], atol=1e-6)
+    np.testing.assert_allclose(part["clean"]["row"][:21], whole["clean"]["pattern"][20, :21], atol=1e-6)
+    cut = look(keyed, 100, drawn, 0, 0, queries=(18, 900))
+    assert cut["queries"] == [18, 40]
+    for wrong in ((40, 50), (-1, 5), (7, 7)):
+        with pytest.raises(ValueError, match="this sequence has positions 0 to 39"):
+            look(keyed, 100, drawn, 0, 0, keys=wrong)
+
+
 def test_progress_is_told_and_may_stop_the_work(keyed: str) -> None:
     said: list[str] = []
 

@@ -100,6 +100,65 @@ def test_a_sequence_is_typed_edited_and_told_apart_from_a_wrong_one(page: Any, a
     settled(page, lambda: page.locator("#try-edited-panel").is_hidden())
 
 
+def test_a_dragged_part_of_the_pattern_is_pooled_anew(page: Any, address: str) -> None:
+    """257 positions are drawn 2 by 2; of the part that is dragged into view every token is a cell."""
+    page.goto(f"{address}/try?run=flip_flop_rotary_s0&len=256&edits=zero.0.0")
+    page.wait_for_selector("#try-edited-body.ready")
+    settled(page, lambda: "highest of 2 × 2 positions" in page.inner_text("#try-clean-slice"))
+    everything = page.locator("#try-board-zoom-all")
+    assert everything.is_disabled()
+    plot = page.locator("#try-edited-graph .nsewdrag").nth(1).bounding_box()  # the pattern, below the answers
+    left, top = (lambda x: plot["x"] + x * plot["width"]), (lambda y: plot["y"] + y * plot["height"])
+    page.mouse.move(left(0.2), top(0.4))
+    page.mouse.down()
+    page.mouse.move(left(0.3), top(0.5), steps=3)
+    page.mouse.move(left(0.6), top(0.8), steps=3)
+    page.mouse.up()
+    settled(page, lambda: "zoom=q" in page.url)
+    settled(page, lambda: "every token a cell" in page.inner_text("#try-board-zoom-said"))
+    for panel in ("clean", "edited", "change"):
+        settled(page, lambda panel=panel: "queries 10" in page.inner_text(f"#try-{panel}-slice"))
+    first, last, start, end = map(int, re.findall(r"\d+", page.url.partition("zoom=")[2]))
+    assert (first - 103) in range(-4, 5)
+    assert (end - 154) in range(-4, 5)
+    assert not everything.is_disabled()
+
+    query = page.url.partition("?")[2]
+    rows = pd.read_csv(io.BytesIO(page.request.get(f"{address}/data/try-edited.csv?{query}").body()))
+    cells = rows[rows["row"] == "pattern"]
+    assert len(cells) == sum(k <= q for q in range(first, last + 1) for k in range(start, end + 1))
+    assert set(cells["position"]) == set(range(first, last + 1))
+    assert set(rows["position"]) <= set(range(min(first, start), max(last, end) + 1))
+
+    page.reload()
+    page.wait_for_selector("#try-edited-body.ready")
+    settled(page, lambda: f"queries {first} to {last} · keys {start} to {end}" in page.inner_text("#try-clean-slice"))
+    assert page.url.endswith(query)
+    everything.click()
+    settled(page, lambda: "zoom=" not in page.url)
+    settled(page, lambda: "2 × 2" in page.inner_text("#try-clean-slice"))
+
+
+def test_a_part_is_reached_and_left_by_keys(page: Any, address: str) -> None:
+    page.goto(f"{address}/checkpoint?run={RUN}&len=63&pos=44")
+    page.wait_for_selector("#seq-body.ready")
+    settled(page, lambda: page.get_attribute("#seq-board-strip", "aria-valuenow") == "44")
+    said = page.locator("#seq-board-zoom-said")
+    page.keyboard.press("+")
+    settled(page, lambda: "queries 28 to 59" in said.inner_text())  # half as many, around the chosen one
+    page.locator("[data-zoom=in]").focus()
+    page.keyboard.press("ArrowUp")
+    settled(page, lambda: "queries 12 to 43" in said.inner_text() and "zoom=q12-43k" in page.url)
+    assert "len=63" in page.url  # the arrows moved the part, not the cursor
+    page.keyboard.press("-")
+    settled(page, lambda: "zoom=" not in page.url)
+    settled(page, lambda: said.inner_text() == "")
+    page.keyboard.press("+")
+    settled(page, lambda: "zoom=q" in page.url)
+    page.keyboard.press("0")
+    settled(page, lambda: "zoom=" not in page.url)
+
+
 def test_a_hostile_link_is_answered_in_words(page: Any, address: str) -> None:
     page.goto(f"{address}/try?run={RUN}&seq=<img src=x onerror=alert(1)>&edits=__import__&pos=..%2F..&site=9")
     page.wait_for_selector("#try-clean-body.stated")

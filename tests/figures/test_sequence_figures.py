@@ -29,6 +29,7 @@ def one_pass(shift: float, pool: int = 1) -> dict[str, Any]:
         "correct": [None, True, None, bool(outputs[3, 1] > 0.5), bool(outputs[4, 1] > 0.5)],
         "pattern": np.where(hidden, np.nan, uniform).astype(np.float32),
         "scores": np.where(hidden, np.nan, np.arange(side) + shift).astype(np.float32),
+        "row_top": (np.arange(side) + shift).astype(np.float32),
         "row": np.full(COUNT, 1 / COUNT, np.float32),
     }
 
@@ -44,6 +45,8 @@ def looked(edited: bool = True, pool: int = 1, **changes: Any) -> dict[str, Any]
         "outputs_names": ["0", "1"],
         "asked": [False, True, False, True, True],
         "query": 4,
+        "queries": [0, COUNT],
+        "keys": [0, COUNT],
         "pool": pool,
         "trained": 2,
         "step": 7,
@@ -112,6 +115,57 @@ def test_what_is_drawn_is_what_is_exported() -> None:
         drawn = np.asarray(trace(figure, "probability").z)
         outputs = data[data["row"] == "outputs"]
         np.testing.assert_allclose(drawn.T.ravel(), outputs["value"], rtol=1e-6)
+
+
+def part_in_view(**changes: Any) -> dict[str, Any]:
+    """Queries 3 and 4, keys 1 to 3, of :func:`looked`."""
+    made = looked(**changes)
+    for one in ("clean", "edited"):
+        made[one] = made[one] | {name: made[one][name][3:5, 1:4] for name in ("pattern", "scores")}
+        made[one]["row_top"] = made[one]["row_top"][3:5]
+    return made | {"queries": [3, 5], "keys": [1, 4]}
+
+
+@pytest.mark.parametrize("part", ["clean", "edited", "change"])
+def test_of_a_part_only_what_is_in_view_is_drawn_and_exported(part: Any) -> None:
+    found, read = part_in_view(), was_read()
+    figure = figures.sequence_view(found, read, part=part, query=4)
+    data = figures.sequence_view_data(found, read, part=part)
+    assert tuple(figure.layout.xaxis.range) == (0.5, 3.5)
+    assert tuple(figure.layout.yaxis2.range) == (4.5, 2.5)
+    assert list(trace(figure, "cells").x) == [0.5, 1.5, 2.5, 3.5]
+    assert list(trace(figure, "cells").y) == [2.5, 3.5, 4.5]
+    cells = data[data["row"] == "pattern"]
+    assert list(zip(cells["position"], cells["key"], strict=True)) == [(q, k) for q in (3, 4) for k in (1, 2, 3)]
+    assert list(cells["key_token"][:3]) == TOKENS[1:4]
+    np.testing.assert_allclose(cells["value"], trace(figure, "cells").customdata.ravel(), rtol=1e-6)
+    for row in ("outputs", "position"):
+        assert set(data[data["row"] == row]["position"]) <= {1, 2, 3}
+    np.testing.assert_array_equal(trace(figure, "position").x, data[data["row"] == "position"]["position"])
+    assert np.asarray(trace(figure, "probability").z).shape[1] == 3
+    assert "queries 3 to 4 · keys 1 to 3" in figure.layout.meta["slice"]
+    assert list(figures.sequence_table(found, read, part=part)["prefix"]) == ["1", "2", "3"]
+    # The query is in view among the rows, and not among the prefixes below them.
+    assert [shape.type for shape in figure.layout.shapes if shape.name == "query"] == ["rect"]
+
+
+def test_scores_of_a_part_stand_below_the_highest_of_the_whole_row() -> None:
+    whole, part = shown_cells(looked(), "clean", "score"), shown_cells(part_in_view(), "clean", "score")
+    assert whole is not None
+    assert part is not None
+    np.testing.assert_allclose(part, whole[3:5, 1:4])
+    assert np.nanmax(part[1]) < 0  # the highest key of that row is out of view
+    times, all_times = (shown_cells(one, "clean", "times_length") for one in (part_in_view(), looked()))
+    assert times is not None
+    assert all_times is not None
+    np.testing.assert_allclose(times, all_times[3:5, 1:4])
+
+
+def test_a_part_drawn_anew_forgets_how_the_browser_stretched_the_one_before() -> None:
+    whole, part = (figures.sequence_view(found).layout for found in (looked(), part_in_view()))
+    assert whole.uirevision != part.uirevision
+    assert (whole.dragmode, whole.xaxis.fixedrange, whole.yaxis2.fixedrange) == ("zoom", False, False)
+    assert whole.yaxis.fixedrange is not False
 
 
 def test_the_change_is_edited_minus_clean() -> None:
@@ -213,7 +267,7 @@ def test_many_classes_are_cut_to_the_ones_that_matter() -> None:
 
 
 def test_long_sequences_are_thinned_evenly_and_never_beyond_the_limit() -> None:
-    chosen = chosen_positions([True] * (3 * MOST_MARKS + 5))
+    chosen = chosen_positions([True] * (3 * MOST_MARKS + 5), range(3 * MOST_MARKS + 5))
     assert len(chosen) <= MOST_MARKS
     assert set(np.diff(chosen)) == {4}
 

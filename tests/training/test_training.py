@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from workbench.models import ModelConfig
+from workbench.models import ModelConfig, pairs
 from workbench.runs import Run, RunError
 from workbench.runs.write import sha256
 from workbench.table.errors import StorageError
@@ -114,6 +114,20 @@ def test_stopped_anywhere_it_continues_to_the_same_bits(tmp_path, stops) -> None
         assert whole.meta(step)["trained_ids"] == cut.meta(step)["trained_ids"]
         logs = [pq.read_table(r.step_path(step) / "log.parquet").to_pydict() for r in (whole, cut)]
         assert logs[0] == logs[1], "the scores too, those from before the stop included"
+
+
+@pytest.mark.science
+def test_continued_where_pairs_are_computed_once_it_has_the_same_bits(tmp_path, monkeypatch) -> None:
+    batches = []
+    spread = pairs.Pairs.spread
+    monkeypatch.setattr(pairs, "FEWEST", 12)  # the shorter batches go the ordinary way
+    monkeypatch.setattr(pairs.Pairs, "spread", lambda self, x: batches.append(x.shape) or spread(self, x))
+    whole = Trainer(config(), tmp_path / "whole").run()
+    assert 0 < len(batches) < 2 * 12
+    for step in (2, 5):
+        with pytest.raises(Stopped):
+            stop_at(Trainer(config(), tmp_path / "cut"), step).run()
+    assert hashes(Trainer(config(), tmp_path / "cut").run()) == hashes(whole)
 
 
 @pytest.mark.science

@@ -10,6 +10,7 @@ from workbench.dashboard.cursor import Cursor, Notice
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.turns import aside
 from workbench.dashboard.worker import Job
+from workbench.dashboard.zoom import Zoom, parse_zoom
 from workbench.models.edits import EditError, parse_edits
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Asked:
         prefix: prefix length of the chosen query; None = the whole sequence's.
         site: layer that probes read; None = the last.
         cells: largest side of the pattern.
+        zoom: the part of the pattern that is asked for; None = all of it.
+        beyond: a part that the link names, past the end of this sequence.
     """
 
     run: RunView
@@ -53,6 +56,8 @@ class Asked:
     prefix: int | None = None
     site: int | None = None
     cells: int = POOLED
+    zoom: Zoom | None = None
+    beyond: str = ""
 
     @property
     def sequence(self) -> dict[str, Any]:
@@ -63,8 +68,8 @@ class Asked:
 
     @property
     def long(self) -> bool:
-        """Whether the pattern is pooled, so that the chosen query's own weights must be asked for."""
-        return (len(self.text) if self.text else self.cursor.length) + 1 > self.cells
+        """Whether the pattern is pooled or a part, so that the chosen query's own weights must be asked for."""
+        return self.zoom is not None or (len(self.text) if self.text else self.cursor.length) + 1 > self.cells
 
     def look(self) -> dict[str, Any]:
         """Arguments of the function that looks."""
@@ -77,6 +82,8 @@ class Asked:
             "query": self.prefix if self.long else None,
             "edits": self.edits,
             "cells": self.cells,
+            "queries": None if self.zoom is None else list(self.zoom.queries),
+            "keys": None if self.zoom is None else list(self.zoom.keys),
         }
 
     def read(self) -> dict[str, Any]:
@@ -113,13 +120,14 @@ class Asked:
         place = f", layer={self.cursor.layer}, head={self.cursor.head}"
         query = f", query={self.prefix}" if self.prefix is not None else ""
         cells = f", cells={self.cells}" if self.cells != POOLED else ""
+        part = "" if self.zoom is None else f", queries={self.zoom.queries}, keys={self.zoom.keys}"
         site = "" if self.site is None else f", site={self.site}"
         view = f', view="{self.cursor.view}"'
         return (
             "from circuits.trying import look\n"
             "from probes.readout import read_sequence\n"
             "from workbench.figures import sequence_view\n\n"
-            f"found = look({where}{place}{query}{edits}{cells})\n"
+            f"found = look({where}{place}{query}{edits}{cells}{part})\n"
             f"read = read_sequence({where}{edits})\n"
             f"sequence_view(found, read, rows={rows!r}{view}{site}{extra})\n"
         )
@@ -132,7 +140,7 @@ def _done(job: Job | None) -> dict[str, Any]:
     return result
 
 
-EXTRAS: Mapping[str, str] = {"seq": "", "law": LAWS[0], "edits": "", "pos": "", "site": ""}
+EXTRAS: Mapping[str, str] = {"seq": "", "law": LAWS[0], "edits": "", "pos": "", "site": "", "zoom": ""}
 """What the sequence pages keep in the link beside the cursor."""
 
 
@@ -143,6 +151,11 @@ def asked_of(run: RunView, cursor: Cursor, extras: Mapping[str, str], cells: int
     if not text and prefix is not None and prefix >= cursor.length:
         prefix = None
     site = extras.get("site", "")
+    zoom = parse_zoom(extras.get("zoom", ""))
+    beyond = ""
+    # With BOS the last position is the length, without it one less, which only the worker knows.
+    if zoom is not None and zoom.last > (len(text) if text else cursor.length):
+        zoom, beyond = None, zoom.text
     return Asked(
         run,
         cursor,
@@ -152,6 +165,8 @@ def asked_of(run: RunView, cursor: Cursor, extras: Mapping[str, str], cells: int
         prefix,
         int(site) if site else None,
         cells,
+        zoom,
+        beyond,
     )
 
 
@@ -174,6 +189,8 @@ def check_extras(_: Answers | None, run: RunView, extras: Mapping[str, str]) -> 
             drop("edits", f"This link's edits cannot be read: {error}.", "no edits")
     if good.get("pos") and not _whole(good["pos"]):
         drop("pos", f"This link names the query \u201c{good['pos'][:40]}\u201d, which is no prefix length.", "the last")
+    if good.get("zoom") and parse_zoom(good["zoom"]) is None:
+        drop("zoom", f"This link names the part \u201c{good['zoom'][:40]}\u201d, which cannot be read.", "all tokens")
     sites = [str(layer) for layer in range(-1, run.n_layers)]
     if good.get("site") and good["site"] not in sites:
         asked = f"This link names layer \u201c{good['site'][:40]}\u201d, which {run.name} does not have."

@@ -16,6 +16,7 @@ import numpy as np
 from dash import dcc, html, no_update
 
 from workbench import figures
+from workbench.dashboard import zoom
 from workbench.dashboard.asking import Asked
 from workbench.dashboard.computed import ComputedPanel, query_index
 from workbench.dashboard.cursor import Cursor
@@ -26,6 +27,7 @@ from workbench.dashboard.shell import chevron, icon
 from workbench.dashboard.worker import Job
 from workbench.figures.labels import head_name, layer_name, proportion, whole
 from workbench.figures.tokens import AMOUNT, colour_at, text_on
+from workbench.figures.window import window_of
 
 POLL_MS = 250
 READY, STATE, TABLE, FIRST = "body ready", "body stated", "body tabled", "body first"
@@ -87,6 +89,7 @@ class Board:
             "cancel": None,
             "query": None,
             "tokens": None,
+            "news": "",
             "drawn": {"seen": ""},
         }
         return [
@@ -100,6 +103,7 @@ class Board:
         return html.Div(
             [
                 dmc.SegmentedControl(id=f"{self.id}-view", data=VIEWS, value=cursor.view, size="xs"),
+                *zoom.tools(self.id, run.n_heads > 0),
                 html.Label("Probes read", htmlFor=f"{self.id}-site", className="caption"),
                 dmc.Select(
                     id=f"{self.id}-site",
@@ -137,7 +141,9 @@ class Board:
 
     def shell(self, panel: ComputedPanel, inside: Sequence[Any] = ()) -> html.Section:
         """A panel before anything is drawn."""
-        graph = dcc.Graph(id=f"{panel.id}-graph", config=CONFIG, figure=BLANK, className="graph", responsive=True)
+        graph = dcc.Graph(
+            id=f"{panel.id}-graph", config=CONFIG | zoom.CONFIG, figure=BLANK, className="graph", responsive=True
+        )
         body = [
             html.Figure(graph, id=f"{panel.id}-figure", role="img"),
             html.Div(id=f"{panel.id}-marks", className="query-marks"),
@@ -186,7 +192,7 @@ class Board:
             slices=[one[3] for one in outputs],
             alts=[one[4] for one in outputs],
             classes=[one[5] for one in outputs],
-            tokens=token_data(found, query, look["theme"], asked.cursor.view),
+            tokens=token_data(found, query, look["theme"], asked.cursor.view) | zoom.in_view(found, asked.beyond),
             note=self.note(asked.run, asked, found),
             polls=pending,
         )
@@ -266,7 +272,7 @@ class Shown:
 def token_data(found: Mapping[str, Any], query: int, theme: str, view: str) -> dict[str, Any]:
     """What the browser draws the line of tokens from."""
     fills = [colour_at(AMOUNT[theme], i / (TINTS - 1)) for i in range(TINTS)]
-    row = found["clean"]["row"] if found["pool"] > 1 else None
+    row = None if at_hand(found) else found["clean"]["row"]
     return {
         "tokens": list(found["tokens"]),
         "text": found["text"],
@@ -290,12 +296,17 @@ def html_table(table: Any, title: str) -> html.Table:
     return html.Table([html.Caption(note), head, html.Tbody(lines)])
 
 
+def at_hand(found: Mapping[str, Any]) -> bool:
+    """Whether the cells hold every query's own weights over all its keys."""
+    return found["pool"] == 1 and window_of(found).whole
+
+
 def row_of(found: Mapping[str, Any], query: int, part: str = "clean") -> np.ndarray | None:
     """A query's weights over its keys, where they are at hand."""
     one = found[part]
     if one["pattern"] is None:
         return None
-    if found["pool"] == 1:
+    if at_hand(found):
         return np.asarray(one["pattern"])[query, : query + 1].astype(float)
     return np.asarray(one["row"])[: query + 1].astype(float) if query == found["query"] else None
 

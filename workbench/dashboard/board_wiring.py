@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dash import ClientsideFunction, Dash, Input, Output, State, no_update
 from dash.exceptions import PreventUpdate
 
+from workbench.dashboard import zoom
 from workbench.dashboard.asking import Asked, asked_of
 from workbench.dashboard.board import Board, Shown
 from workbench.dashboard.wiring import LOOK, PARTS, place
@@ -26,6 +27,7 @@ def connect(app: Dash, answers: Answers, board: Board) -> None:
     _controls(app, board)
     _ask(app, answers, board)
     _show(app, answers, board)
+    zoom.connect(app, board.id, [f"{panel.id}-graph" for panel in board.panels])
     ident, graphs = board.id, [f"{panel.id}-graph" for panel in board.panels]
     for name, prop in (("drawn", "figure"), ("hovered", "hoverData"), ("clicked", "clickData")):
         app.clientside_callback(
@@ -68,7 +70,7 @@ def _controls(app: Dash, board: Board) -> None:
     def resample(clicks: int, extras: dict[str, str]) -> Any:
         if not clicks:
             raise PreventUpdate
-        return extras | {"sample": str(int(extras.get("sample", "0")) + 1), "seq": "", "pos": ""}
+        return extras | {"sample": str(int(extras.get("sample", "0")) + 1), "seq": "", "pos": "", "zoom": ""}
 
 
 def asked_at(answers: Answers, board: Board, run: str, step: int, length: int, head: str, extras: Any) -> Asked:
@@ -121,10 +123,29 @@ def _show(app: Dash, answers: Answers, board: Board) -> None:
     )
 
     @app.callback(
+        Output(f"{board.id}-news", "data"),
+        Input(f"{board.id}-jobs", "data"),
+        Input(f"{board.id}-poll", "n_intervals"),
+        State(f"{board.id}-news", "data"),
+    )
+    def heard(held: Any, tick: Any, known: str) -> Any:
+        """Only what is new is drawn: of two requests Dash drops the answer to the earlier, so that drawing at every
+        look would show nothing as long as it takes longer than the next look."""
+        if not held:
+            raise PreventUpdate
+        jobs = {name: answers.worker.job(key) for name, key in held["keys"].items()}
+        late = time.time() - held["since"] >= PATIENCE
+        forgotten = str(tick) if None in jobs.values() else ""
+        news = "|".join([state_of(jobs), *held["keys"].values(), str(late), forgotten])
+        if news == known:
+            raise PreventUpdate
+        return news
+
+    @app.callback(
         outputs,
         {
             "held": Input(f"{board.id}-jobs", "data"),
-            "tick": Input(f"{board.id}-poll", "n_intervals"),
+            "news": Input(f"{board.id}-news", "data"),
             "extras": Input("extras", "data"),
             "look": LOOK,
             "modes": [Input(f"{one}-mode", "data") for one in ids],
@@ -135,7 +156,7 @@ def _show(app: Dash, answers: Answers, board: Board) -> None:
         },
     )
     def show(
-        held: Any, tick: Any, extras: Any, look: Any, modes: Any, drawn: Any, parts: Any, run: str, session: str
+        held: Any, news: Any, extras: Any, look: Any, modes: Any, drawn: Any, parts: Any, run: str, session: str
     ) -> Any:
         if look is None or not held:
             raise PreventUpdate

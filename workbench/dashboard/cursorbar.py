@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -143,7 +144,7 @@ def _step_slider(run: RunView, cursor: Cursor, steps: Sequence[int], other: RunV
         [
             html.Div(id="step-scent", className="scent", style=scent_over_steps(run, cursor.length, other)),
             html.Div(className="ribbon", style=ribbons(run, other, low, high), title="Verdict at each checkpoint"),
-            _slider("step-slider", "Training step", steps, u_step, cursor.step, 440, steps[-1:], short),
+            slider("step-slider", "Training step", steps, u_step, cursor.step, 440, steps[-1:], short),
         ],
         className="track",
     )
@@ -157,24 +158,38 @@ def _length_slider(run: RunView, cursor: Cursor, lengths: Sequence[int], other: 
             html.Div(className="trained", style={"width": f"{100 * trained:.3f}%"}),
             html.Div(id="length-scent", className="scent", style=scent_over_lengths(run, cursor.step, other)),
             html.Div(className="ribbon bare"),
-            _slider("length-slider", "Prefix length", lengths, u_length, cursor.length, 340, [run.trained], whole),
+            slider("length-slider", "Prefix length", lengths, u_length, cursor.length, 340, [run.trained], whole),
         ],
         className="track",
     )
 
 
-def _slider(
+def slider(
     ident: str,
     label: str,
-    values: Sequence[int],
+    values: Sequence[float],
     where: Callable[[float], float],
-    value: int,
+    value: float,
     width: int,
-    first: Iterable[int],
+    first: Iterable[float],
     text: Callable[[float], str],
+    disabled: bool = False,
 ) -> dmc.Slider:
+    """A slider that stops at given values only, arrow keys jumping from one to the next.
+
+    Args:
+        ident: of the component, whose ``value`` is a place on the axis.
+        label: its accessible name.
+        values: where it stops, ascending.
+        where: a value's place on the axis.
+        value: where it stands.
+        width: pixels that it has on the smallest page, for choosing labels that fit.
+        first: values that are labelled before all others.
+        text: a value as a label.
+        disabled: whether there is nothing to choose.
+    """
     low, high = _ends(values, where)
-    labelled = _labelled(values, where, low, high, width, first)
+    labelled = _labelled(values, where, low, high, width, first, text)
     marks = [
         {"value": where(v), "label": text(v)} if i in labelled else {"value": where(v)} for i, v in enumerate(values)
     ]
@@ -192,36 +207,39 @@ def _slider(
         updatemode="drag",
         thumbLabel=label,
         className="cursor-slider",
+        disabled=disabled,
     )
 
 
-def _ends(values: Sequence[int], where: Callable[[float], float]) -> tuple[float, float]:
+def _ends(values: Sequence[float], where: Callable[[float], float]) -> tuple[float, float]:
     low, high = where(values[0]), where(values[-1])
     return low, high if high > low else low + 1
 
 
 def _labelled(
-    values: Sequence[int],
+    values: Sequence[float],
     where: Callable[[float], float],
     low: float,
     high: float,
     width: int,
-    first: Iterable[int],
+    first: Iterable[float],
+    text: Callable[[float], str],
 ) -> set[int]:
     """Indices of the marks that get a label: the wanted ones, both ends, then the roundest that fit."""
     wanted = [v for v in first if v in values]
     rest = sorted(values, key=lambda v: (-_roundness(v), -v))
     order = list(dict.fromkeys([*wanted, values[-1], values[0], *rest]))
-    kept = choose_ticks([(where(v), whole(v)) for v in order], low, high, width)
+    kept = choose_ticks([(where(v), text(v)) for v in order], low, high, width)
     return {values.index(order[i]) for i in kept}
 
 
-def _roundness(value: int) -> int:
+def _roundness(value: float) -> int:
     """How round a number reads: powers of ten and of two first."""
-    if value <= 0:
+    if value <= 0 or math.isinf(value):
         return 9
-    text = str(value).rstrip("0")
-    return 5 if text == "1" else 3 if value & (value - 1) == 0 else 2 if text in ("2", "5") else 0
+    number = int(value)
+    text = str(number).rstrip("0")
+    return 5 if text == "1" else 3 if number & (number - 1) == 0 else 2 if text in ("2", "5") else 0
 
 
 def scent_over_steps(run: RunView, length: int, other: RunView | None = None) -> dict[str, str]:

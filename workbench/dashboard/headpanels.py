@@ -148,7 +148,7 @@ def _length_shell(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> ht
         searchable=True,
         rightSection=chevron(),
         size="xs",
-        w=140,
+        w=170,
         **{"aria-label": "Quantity"},
     )
     made.children[0].children[2].children.insert(0, select)

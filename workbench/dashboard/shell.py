@@ -20,6 +20,7 @@ KEYS = (
     ("\u2190 \u2192", "previous, next checkpoint (Shift: five)"),
     ("\u2193 \u2191", "shorter, longer prefix"),
     ("[ ]", "previous, next head"),
+    ("+ \u2212 0", "closer, wider, all of an attention pattern (or drag over it)"),
     ("Space", "play through training"),
     ("/", "filter runs"),
     ("1 \u2013 9", "focus a panel; then T table, M maximise, E menu"),

@@ -27,6 +27,7 @@ def summarise(run: RunView) -> dict[str, Any]:
         "question": run.question or run.task.replace("_", " "),
         "task": run.task,
         "positions": run.positions,
+        "order": f"{run.gates} gates" if run.gates else run.positions,
         "seed": run.config.get("seeds", {}).get("init"),
         "model": f"{run.n_layers}L SSM" if run.gates else f"{run.n_layers}L {run.n_heads}H",
         "steps": run.steps[-1] if run.steps else 0,
@@ -110,7 +111,7 @@ def _since(brief: Brief) -> int | None:
 
 def matches(row: dict[str, Any], filters: Filters, verdict: bool = True) -> bool:
     """Whether a line passes the filters; ``verdict=False`` leaves that one out, for the counts."""
-    text = f"{row['name']} {row['question']} {row['task']} {row['verdict']} {row['positions']}".lower()
+    text = f"{row['name']} {row['question']} {row['task']} {row['verdict']} {row['positions']} {row['order']}".lower()
     return (
         (not verdict or not filters.verdict or row["verdict"] == filters.verdict)
         and (not filters.task or row["task"] == filters.task)

@@ -144,12 +144,12 @@ def _top(cells: NDArray[np.float64], query: int, tokens: list[str]) -> str:
     return f"key {whole(key)} ({tokens[key]})"
 
 
-def position_ticks(count: int) -> list[int]:
-    """Every 1, 2, 5, 10, ... positions, at most eight."""
+def position_ticks(count: int, start: int = 0) -> list[int]:
+    """Every 1, 2, 5, 10, ... of the positions from ``start`` on, below ``count``, at most eight."""
     for unit in (m * 10**k for k in range(6) for m in (1, 2, 5)):
-        if count / unit <= 8:
-            return list(range(0, count, unit))
-    return [0, count - 1]
+        if (count - start) / unit <= 8:
+            return list(range(-(-start // unit) * unit, count, unit))
+    return [start, count - 1]
 
 
 def _ground(figure: go.Figure, count: int, theme: Theme, size: int) -> None:
@@ -203,9 +203,10 @@ def _heat(
     )
 
 
-def pair_names(tokens: list[str]) -> list[list[str]]:
-    """What a cell is about, ``[query][key]``."""
-    return [[f"query {q} “{a}” · key {k} “{b}”" for k, b in enumerate(tokens)] for q, a in enumerate(tokens)]
+def pair_names(tokens: list[str], queries: range | None = None, keys: range | None = None) -> list[list[str]]:
+    """What a cell is about, ``[query][key]``, of all tokens or of some."""
+    across, down = keys or range(len(tokens)), queries or range(len(tokens))
+    return [[f"query {q} “{tokens[q]}” · key {k} “{tokens[k]}”" for k in across] for q in down]
 
 
 def painted(shown: NDArray[np.floating], view: View) -> tuple[dict[str, Any], list[tuple[float, str]]]:

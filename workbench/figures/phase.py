@@ -89,8 +89,9 @@ def phase_diagram(
         NotMeasured: if no run has a value there.
         KeyError: for an axis that no run has.
     """
-    data = phase_diagram_data(frame, configs, x=x, y=y, step=step, length=length, over=over)
-    columns, lines = (_values(configs, axis) for axis in (x, y))
+    flat = {run: flatten(config) for run, config in configs.items()}
+    data = _cells(frame, flat, x=x, y=y, step=step, length=length, over=over)
+    columns, lines = (_values(flat, axis) for axis in (x, y))
     values = data["value"].dropna()
     bottom = float(values.min()) if low is None else low
     top = float(values.max()) if high is None else high
@@ -164,9 +165,23 @@ def phase_diagram_data(
         NotMeasured: if no run has a value there.
         KeyError: for an axis that no run has.
     """
+    flat = {run: flatten(config) for run, config in configs.items()}
+    return _cells(frame, flat, x=x, y=y, step=step, length=length, over=over)
+
+
+def _cells(
+    frame: pd.DataFrame,
+    flat: Mapping[str, Mapping[str, Any]],
+    *,
+    x: str,
+    y: str,
+    step: int | None,
+    length: int | None,
+    over: str,
+) -> pd.DataFrame:
     if over not in REDUCTIONS:
         raise ValueError(f"unknown reduction {over!r}; choose {', '.join(REDUCTIONS)}")
-    rows = valued(frame[frame["run"].isin(list(configs))])
+    rows = valued(frame[frame["run"].isin(list(flat))])
     rows = rows if length is None else rows[rows["length"] <= length]
     rows = rows if step is None else rows[rows["step"] <= step]
     if rows.empty:
@@ -176,9 +191,8 @@ def phase_diagram_data(
     if length is not None:
         rows = latest(rows, "length")
     each = rows.groupby("run")["value"].agg(over)
-    flat = {run: flatten(configs[run]) for run in each.index}
     for axis in (x, y):
-        if not any(axis in one for one in flat.values()):
+        if not any(axis in flat[run] for run in each.index):
             raise KeyError(f"no run's configuration has {axis!r}")
     cells: dict[tuple[Any, Any], list[tuple[str, float]]] = {}
     for run, value in each.items():
@@ -220,9 +234,9 @@ def value_text(value: Any) -> str:
     return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
 
 
-def _values(configs: Mapping[str, Mapping[str, Any]], axis: str) -> list[Any]:
+def _values(flat: Mapping[str, Mapping[str, Any]], axis: str) -> list[Any]:
     """All values any run has on an axis, also where nothing is measured: the diagram does not move."""
-    return sorted({flatten(config).get(axis) for config in configs.values()}, key=_order)
+    return sorted({config.get(axis) for config in flat.values()}, key=_order)
 
 
 def _order(value: Any) -> tuple[int, float, str]:

@@ -14,11 +14,11 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from workbench.figures.attention import SCORE_FLOOR, TITLES, UNITS, View, painted, pair_names, position_ticks
-from workbench.figures.heatmap import pooled_edges
 from workbench.figures.labels import head_name, signed, whole
 from workbench.figures.sequence_marks import Axes, add_outputs, add_reading
 from workbench.figures.template import DASH, blank, colorbar, plotly_scale
 from workbench.figures.tokens import AMOUNT, DIFFERENCE, TOKENS, Theme
+from workbench.figures.window import Window, window_of
 
 Part = Literal["clean", "edited", "change"]
 RowName = Literal["outputs", "pattern", "summary", "position"]
@@ -71,26 +71,30 @@ def sequence_view(
     """
     _check(found, part, view)
     t = TOKENS[theme]
-    count = len(found["tokens"])
-    domains = row_domains(rows, strip, pattern=found["clean"]["pattern"] is not None)
-    ticks = position_ticks(count)
+    window = window_of(found)
+    has_pattern = found["clean"]["pattern"] is not None
+    domains = row_domains(rows, strip, pattern=has_pattern)
+    ticks = position_ticks(window.keys.stop, window.keys.start)
     figure = blank(
         theme,
         size,
         column="sequence",
         xaxis={
-            "range": [-0.5, count - 0.5],
+            "range": list(window.limits(window.keys)),
             "tickvals": ticks,
             "ticktext": [whole(v) for v in ticks],
             "title": {"text": "prefix length" if found["bos"] else "position"},
             "anchor": f"y{len(rows)}" if len(rows) > 1 else "y",
+            "fixedrange": not has_pattern,
         },
         yaxis={},
         meta=_meta(found, read, part, rows, view, site, domains),
-        uirevision=f"sequence/{part}/{'/'.join(rows)}",
+        # A part that was dragged into view is drawn anew: what the browser stretched meanwhile does not stay.
+        uirevision=f"sequence/{part}/{'/'.join(rows)}/{window.said}",
     )
+    figure.update_layout(dragmode="zoom" if has_pattern else False, margin_autoexpand=False)
     edge = found["trained"] + (0.5 if found["bos"] else -0.5)
-    _ground(figure, count, edge, domains, rows, t)
+    _ground(figure, window, edge, domains, rows, t)
     for i, row in enumerate(rows):
         axes = Axes("y" if i == 0 else f"y{i + 1}", domains[i], theme, size)
         if row == "pattern":
@@ -101,12 +105,13 @@ def sequence_view(
             axes.place(figure, {"range": [0, 1], "tickvals": [], "showgrid": False, "title": {"text": row}})
             axes.note(figure, waiting)
         else:
-            add_reading(figure, read, row, part, site, axes)
-    if edge < count - 0.5:
+            add_reading(figure, read, row, part, site, window.keys, axes)
+    left, right = window.limits(window.keys)
+    if left < edge < right:
         line = {"color": t["train"], "width": 1.5, "dash": DASH}
         figure.add_shape(type="line", x0=edge, x1=edge, y0=0, y1=1, yref="paper", line=line, name="training length")
     if query is not None:
-        _outline(figure, query, domains, rows, t)
+        _outline(figure, query, window, domains, rows, t)
     return figure
 
 
@@ -140,12 +145,13 @@ def shown_cells(found: Mapping[str, Any], part: Part, view: View) -> NDArray[np.
         return edited - clean
     cells = np.asarray(found[part]["scores" if view == "score" else "pattern"], dtype=float)
     if view == "times_length":
-        starts = np.arange(len(cells)) * found["pool"]
-        last = np.minimum(starts + found["pool"], len(found["tokens"]))
-        cells = cells * ((starts + 1 + last) / 2)[:, None]
+        edges = window_of(found).edges(range(*found["queries"])) + 0.5
+        cells = cells * ((edges[:-1] + 1 + edges[1:]) / 2)[:, None]
     if view == "score":
-        # Scores are defined up to a constant per query, and are shown below the highest of their row.
-        cells = np.maximum(cells - np.nanmax(cells, axis=1, keepdims=True), 4 * SCORE_FLOOR)
+        # Scores are defined up to a constant per query, and are shown below the highest of their whole row, of
+        # which only a part may be in view.
+        top = np.asarray(found[part]["row_top"], dtype=float)[:, None]
+        cells = np.maximum(cells - top, 4 * SCORE_FLOOR)
     return cells
 
 
@@ -167,23 +173,26 @@ def _meta(
     site: int | None,
     domains: list[tuple[float, float]],
 ) -> dict[str, Any]:
-    count = len(found["tokens"])
+    window = window_of(found)
     has_heads = found["clean"]["pattern"] is not None
     name = head_name(found["layer"], found["head"]) if has_heads else "no heads"
     said = [name, UNITS[view] if part != "change" and has_heads else ""]
-    if found["pool"] > 1:
-        said.append(f"highest of {found['pool']} \u00d7 {found['pool']} positions")
+    if window.pool > 1:
+        said.append(f"highest of {window.pool} \u00d7 {window.pool} positions")
+    said.append(window.said)
     title = TITLES[view] if "pattern" in rows else "Output"
     return {
         "title": f"{title} and probe readout" if read is not None or "summary" in rows else title,
         "slice": " \u00b7 ".join(one for one in said if one),
-        "alt": f"{title} of {name} on one sequence of {whole(count)} positions, {PARTS[part]}."
+        "alt": f"{title} of {name} on one sequence of {whole(window.count)} positions, {PARTS[part]}"
+        + (f", {window.said}." if window.said else ".")
         + _answers_said(found, part),
         "n": 1,
-        "x": {"kind": "position", "low": -0.5, "high": count - 0.5},
+        "x": {"kind": "position"} | dict(zip(("low", "high"), window.limits(window.keys), strict=True)),
+        "window": {"queries": found["queries"], "keys": found["keys"]},
         "rows": {row: list(domain) for row, domain in zip(rows, domains, strict=True)},
         "part": part,
-        "pool": found["pool"],
+        "pool": window.pool,
         "site": site,
     }
 
@@ -199,19 +208,22 @@ def _answers_said(found: Mapping[str, Any], part: str) -> str:
 
 def _ground(
     figure: go.Figure,
-    count: int,
+    window: Window,
     edge: float,
     domains: list[tuple[float, float]],
     rows: Sequence[str],
     t: dict[str, str],
 ) -> None:
     """Sunken ground where there is no key, and the wash over trained prefixes in all other rows."""
+    left, end = window.limits(window.keys)
     for row, (low, high) in zip(rows, domains, strict=True):
         pattern = row == "pattern"
-        right = count - 0.5 if pattern else min(edge, count - 0.5)
+        right = end if pattern else min(edge, end)
+        if right <= left:
+            continue
         figure.add_shape(
             type="rect",
-            x0=-0.5,
+            x0=left,
             x1=right,
             y0=low,
             y1=high,
@@ -228,20 +240,19 @@ def _pattern(figure: go.Figure, found: Mapping[str, Any], part: Part, view: View
         axes.place(figure, {"range": [0, 1], "tickvals": [], "showgrid": False})
         axes.note(figure, "this model has no attention")
         return
-    tokens = list(found["tokens"])
-    count = len(tokens)
-    ticks = position_ticks(count)
+    window = window_of(found)
+    ticks = position_ticks(window.queries.stop, window.queries.start)
     axes.place(
         figure,
         {
-            "range": [count - 0.5, -0.5],
+            "range": list(reversed(window.limits(window.queries))),
             "tickvals": ticks,
             "ticktext": [whole(v) for v in ticks],
             "title": {"text": "query"},
             "showgrid": False,
+            "fixedrange": False,
         },
     )
-    edges = pooled_edges(np.arange(count + 1) - 0.5, found["pool"])
     if part == "change":
         top, marks = _CHANGE_TICKS[view]
         values: dict[str, Any] = {"z": cells.astype(np.float32), "zmin": -top, "zmax": top}
@@ -252,22 +263,25 @@ def _pattern(figure: go.Figure, found: Mapping[str, Any], part: Part, view: View
         values, bar = painted(cells, view)
         scale = plotly_scale(AMOUNT[axes.theme])
     hover: dict[str, Any] = {"hovertemplate": "query %{y} · key %{x}<br><b>%{customdata:.3f}</b><extra></extra>"}
-    if count <= _MOST_NAMED:
-        hover = {"text": pair_names(tokens), "hovertemplate": "%{text}<br><b>%{customdata:.3f}</b><extra></extra>"}
+    if names_fit(window):
+        names = pair_names(list(found["tokens"]), window.queries, window.keys)
+        hover = {"text": names, "hovertemplate": "%{text}<br><b>%{customdata:.3f}</b><extra></extra>"}
     low, high = axes.domain
+    # A fixed distance in pixels, where a share of a wide plot would push its margin, and all marks over it, aside.
+    beside = {"x": 1, "xpad": 12, "y": (low + high) / 2, "len": high - low, "lenmode": "fraction"}
     shown = colorbar(axes.theme, axes.size, [v for v, _ in bar], [text for _, text in bar])
     figure.add_heatmap(
-        x=edges,
-        y=edges,
+        x=window.edges(window.keys),
+        y=window.edges(window.queries),
         yaxis=axes.y,
         **values,
         colorscale=scale,
-        colorbar=shown | {"y": (low + high) / 2, "len": high - low, "lenmode": "fraction"},
+        colorbar=shown | beside,
         hoverongaps=False,
         name="cells",
         **hover,
     )
-    if count >= 12:
+    if _has_empty_corner(window):
         figure.add_annotation(
             x=0.98,
             xref="paper",
@@ -280,15 +294,35 @@ def _pattern(figure: go.Figure, found: Mapping[str, Any], part: Part, view: View
         )
 
 
+def names_fit(window: Window) -> bool:
+    """Whether every cell is one position of each side, and few enough that the plot can name them all."""
+    return window.pool == 1 and max(len(window.queries), len(window.keys)) <= _MOST_NAMED
+
+
+def _has_empty_corner(window: Window) -> bool:
+    """Whether the upper right has no key for so far that a note fits there."""
+    first = window.keys.start + 0.6 * len(window.keys)
+    return window.count >= 12 and first > window.queries.start + 0.1 * len(window.queries)
+
+
 def _outline(
-    figure: go.Figure, query: int, domains: list[tuple[float, float]], rows: Sequence[str], t: dict[str, str]
+    figure: go.Figure,
+    query: int,
+    window: Window,
+    domains: list[tuple[float, float]],
+    rows: Sequence[str],
+    t: dict[str, str],
 ) -> None:
-    """The chosen query: its row of the pattern outlined, a line through every other row."""
+    """The chosen query where it is in view: its row of the pattern outlined, a line through every other row."""
+    left, right = window.limits(window.keys)
     for i, row in enumerate(rows):
+        if query not in (window.queries if row == "pattern" else window.keys):
+            continue
         y = "y" if i == 0 else f"y{i + 1}"
         ink = {"color": t["ink"], "width": 1.5 if row == "pattern" else 1.2}
         if row == "pattern":
-            box = {"x0": -0.5, "x1": query + 0.5, "y0": query - 0.5, "y1": query + 0.5, "yref": y}
+            seen = max(left, min(right, query + 0.5))
+            box = {"x0": left, "x1": seen, "y0": query - 0.5, "y1": query + 0.5, "yref": y}
             figure.add_shape(type="rect", **box, line=ink, name="query")
         else:
             low, high = domains[i]

@@ -52,7 +52,7 @@ def sequence_table(
     part: Part = "clean",
     site: int | None = None,
 ) -> pd.DataFrame:
-    """One line per position, as text: token, what is right, what is answered, what is read, and the chosen
+    """One line per position in view, as text: token, what is right, what is answered, what is read, and the chosen
     query's attention to it."""
     count = len(found["tokens"])
     before = ("clean", "edited") if part == "change" else (part,)
@@ -75,7 +75,7 @@ def sequence_table(
     for concept in ("summary", "position") if read is not None else ():
         if read is not None and not read[concept]["problem"]:
             table |= _reading_columns(read, concept, before, site)
-    return pd.DataFrame(table)
+    return pd.DataFrame(table).iloc[slice(*found["keys"])]
 
 
 def answer_words(found: Mapping[str, Any], part: Literal["clean", "edited"], index: int) -> str:
@@ -109,13 +109,14 @@ def _pattern_rows(found: Mapping[str, Any], part: Part, view: View) -> pd.DataFr
         return pd.DataFrame()
     q, k = np.nonzero(np.isfinite(cells))
     names, block = np.array(found["tokens"], dtype=object), found["pool"]
+    queries, keys = (found[side][0] + at * block for side, at in (("queries", q), ("keys", k)))
     return pd.DataFrame(
         {
             "row": "pattern",
-            "position": q * block,
-            "token": names[q * block],
-            "key": k * block,
-            "key_token": names[k * block],
+            "position": queries,
+            "token": names[queries],
+            "key": keys,
+            "key_token": names[keys],
             "name": "",
             "value": cells[q, k],
             "true": "",
@@ -127,16 +128,17 @@ def _output_rows(found: Mapping[str, Any], part: Part) -> pd.DataFrame:
     outputs = np.asarray(found["clean" if part == "change" else part]["outputs"], dtype=float)
     if part == "change":
         outputs = np.asarray(found["edited"]["outputs"], dtype=float) - outputs
-    count, width = outputs.shape
+    width = outputs.shape[1]
     names = found["outputs_names"] or [""] * width
-    at = np.repeat(np.arange(count), width)
+    shown = range(*found["keys"])
+    at = np.repeat(np.arange(shown.start, shown.stop), width)
     return pd.DataFrame(
         {
             "row": "outputs",
             "position": at,
             "token": np.array(found["tokens"], dtype=object)[at],
-            "name": list(names) * count,
-            "value": outputs.ravel(),
+            "name": list(names) * len(shown),
+            "value": outputs[shown.start : shown.stop].ravel(),
             "true": [oracle_words(found, int(i)) for i in at],
         }
     )
@@ -148,7 +150,7 @@ def _reading_rows(
     told = read[row]
     if told["problem"]:
         return pd.DataFrame()
-    at, index = chosen_positions(read["asked"]), _site(read, site)
+    at, index = chosen_positions(read["asked"], range(*found["keys"])), _site(read, site)
     values = {
         one: np.asarray(told[one], dtype=float)[index][at] for one in ("clean", "edited") if told[one] is not None
     }

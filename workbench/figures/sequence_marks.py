@@ -15,6 +15,7 @@ from workbench.figures.labels import magnitude, spread, whole
 from workbench.figures.marks import add_band, last_value
 from workbench.figures.template import plotly_scale
 from workbench.figures.tokens import AMOUNT, DIFFERENCE, TOKENS, Theme
+from workbench.figures.window import window_of
 
 #: Positions drawn as marks; of longer sequences, every so many.
 MOST_MARKS = 512
@@ -87,9 +88,9 @@ class Axes:
         )
 
 
-def chosen_positions(asked: list[bool]) -> NDArray[np.int64]:
-    """The positions drawn as marks: those where something is asked, evenly thinned to :data:`MOST_MARKS`."""
-    places = np.flatnonzero(asked)
+def chosen_positions(asked: list[bool], within: range) -> NDArray[np.int64]:
+    """The positions drawn as marks: those in view where something is asked, evenly thinned to :data:`MOST_MARKS`."""
+    places = within.start + np.flatnonzero(asked[within.start : within.stop])
     return places[:: max(1, -(-len(places) // MOST_MARKS))]
 
 
@@ -133,13 +134,14 @@ def _class_outputs(figure: go.Figure, found: Mapping[str, Any], part: str, axes:
     outputs = np.asarray(found["clean" if part == "change" else part]["outputs"], dtype=float)
     if part == "change":
         outputs = np.asarray(found["edited"]["outputs"], dtype=float) - outputs
-    block = found["pool"]
-    starts = np.arange(0, len(outputs), block)
-    sizes = np.diff(np.append(starts, len(outputs)))
-    pooled = (np.add.reduceat(outputs, starts, axis=0) / sizes[:, None])[:, classes].T
+    window = window_of(found)
+    edges = window.edges(window.keys)
+    starts = (edges[:-1] + 0.5).astype(int) - window.keys.start
+    sums = np.add.reduceat(outputs[window.keys.start : window.keys.stop], starts, axis=0)
+    pooled = (sums / np.diff(edges)[:, None])[:, classes].T
     change = part == "change"
     figure.add_heatmap(
-        x=np.append(starts, len(outputs)) - 0.5,
+        x=edges,
         y=np.arange(len(classes) + 1) - 0.5,
         z=np.ascontiguousarray(pooled, dtype=np.float32),
         zmin=-1 if change else 0,
@@ -155,12 +157,13 @@ def _class_outputs(figure: go.Figure, found: Mapping[str, Any], part: str, axes:
 
 def _oracle_marks(figure: go.Figure, found: Mapping[str, Any], part: str, classes: list[int], axes: Axes) -> None:
     """The right answer as a square: white where the model agrees, black where it does not."""
-    places = [i for i in np.flatnonzero(found["asked"]) if found["oracle"][i] in classes]
-    if not places or len(found["tokens"]) > MOST_MARKS:
+    keys = window_of(found).keys
+    places = [i for i in keys if found["asked"][i] and found["oracle"][i] in classes]
+    if not places or len(keys) > MOST_MARKS:
         return
     names = found["outputs_names"]
     correct = found["edited" if part == "change" else part]["correct"]
-    side = float(np.clip(330 / len(found["tokens"]), 2.5, 8))
+    side = float(np.clip(330 / len(keys), 2.5, 8))
     figure.add_scatter(
         x=places,
         y=[classes.index(int(found["oracle"][i])) for i in places],
@@ -185,7 +188,7 @@ def _oracle_marks(figure: go.Figure, found: Mapping[str, Any], part: str, classe
 
 def _real_outputs(figure: go.Figure, found: Mapping[str, Any], part: str, axes: Axes) -> None:
     t = TOKENS[axes.theme]
-    at = chosen_positions(found["asked"])
+    at = chosen_positions(found["asked"], window_of(found).keys)
     first = {
         name: np.asarray(found[name]["outputs"], dtype=float)[:, 0] for name in ("clean", "edited") if name in found
     }
@@ -203,8 +206,10 @@ def _real_outputs(figure: go.Figure, found: Mapping[str, Any], part: str, axes: 
 
 
 # ---- readings --------------------------------------------------------------------------------------------
-def add_reading(figure: go.Figure, read: Mapping[str, Any], row: str, part: str, site: int | None, axes: Axes) -> None:
-    """What a probe reads at every prefix, and what is true: ink thin the truth, the concept's colour the reading."""
+def add_reading(
+    figure: go.Figure, read: Mapping[str, Any], row: str, part: str, site: int | None, within: range, axes: Axes
+) -> None:
+    """What a probe reads at every prefix in view, and what is true: ink thin the truth, coloured the reading."""
     found, t = read[row], TOKENS[axes.theme]
     title = "position" if row == "position" else "summary"
     if found["problem"]:
@@ -212,7 +217,7 @@ def add_reading(figure: go.Figure, read: Mapping[str, Any], row: str, part: str,
         axes.note(figure, f"no probe for the {row}: {found['problem']}")
         return
     index = len(read["sites"]) - 1 if site is None else read["sites"].index(site)
-    at = chosen_positions(read["asked"])
+    at = chosen_positions(read["asked"], within)
     true = np.asarray(found["true"], dtype=float)[at]
     passes = {
         name: np.asarray(found[name], dtype=float)[index][at] for name in ("clean", "edited") if found[name] is not None

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformer_lens.hook_points import HookPoint
 
+from workbench.models.asked import Asked
 from workbench.models.config import ModelConfig
 from workbench.models.encodings import Alibi, Limit, Rotary, Turn, alibi_slopes, rotate
 from workbench.models.kernels import attend
@@ -70,24 +71,26 @@ class Attention(nn.Module):
         if cfg.log_scaling in ("all", "learned"):
             self.hook_score_factor = HookPoint()
 
-    def forward(self, x: Float[Tensor, "batch pos d_model"], at: Places) -> Float[Tensor, "batch pos d_model"]:
-        q, k, v = self.project(x)
+    def forward(
+        self, projected: Float[Tensor, "batch pos qkv"], at: Places, only: Asked | None = None
+    ) -> Float[Tensor, "rows places d_model"]:
+        """What attention adds to the residual stream, from what :meth:`project` made of it; ``only`` where asked."""
+        # Taken apart along its own axis: the gradients are then put together in place, without a transposed copy.
+        q, k, v = rearrange(projected, "b p (t h e) -> b p t h e", t=3, h=self.cfg.n_heads).unbind(2)
         q, k, v = self.hook_q(q), self.hook_k(k), self.hook_v(v)
         if at.turn is not None:
             q, k = self.hook_rot_q(rotate(q, at.turn)), self.hook_rot_k(rotate(k, at.turn))
         inputs = self.score_inputs(q, k, at)
         looked_at = observed(self.hook_attn_scores, self.hook_pattern)
         z: Tensor = self.hook_z(self.explicit(inputs, v) if looked_at else attend(inputs, v))
-        return affine(rearrange(z, "b p h e -> b p (h e)"), rearrange(self.W_O, "h e d -> (h e) d"), self.b_O)
+        z = rearrange(z, "b p h e -> b p (h e)")
+        return affine(z if only is None else only.pick(z), rearrange(self.W_O, "h e d -> (h e) d"), self.b_O)
 
-    def project(self, x: Float[Tensor, "batch pos d_model"]) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values ``[batch, pos, head, d_head]``, in one matrix product."""
+    def project(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos qkv"]:
+        """Queries, keys and values of all heads in a row, by one matrix product."""
         weights = torch.stack([self.W_Q, self.W_K, self.W_V])
         biases = torch.stack([self.b_Q, self.b_K, self.b_V])
-        joined = F.linear(x, rearrange(weights, "t h d e -> (t h e) d"), biases.flatten())
-        # Taken apart along its own axis: the gradients are then put together in place, without a transposed copy.
-        q, k, v = rearrange(joined, "b p (t h e) -> b p t h e", t=3, h=self.cfg.n_heads).unbind(2)
-        return q, k, v
+        return F.linear(x, rearrange(weights, "t h d e -> (t h e) d"), biases.flatten())
 
     def score_inputs(self, q: Tensor, k: Tensor, at: Places) -> ScoreInputs:
         """All that the scores of this layer are made of."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from transformer_lens import ActivationCache, HookedRootModule
 from transformer_lens.hook_points import HookPoint
@@ -42,6 +42,13 @@ class Hooked(HookedRootModule):  # type: ignore[misc]  # the base ships no usabl
         if self.cfg.positions.table:
             self.cfg.positions.check(int(position_ids.max()), self.cfg.n_ctx)
         return position_ids.to(tokens.device)
+
+    def asked_outputs(
+        self, tokens: Int[Tensor, "batch pos"], position_ids: Tensor, asked: Bool[Tensor, "batch pos"]
+    ) -> Float[Tensor, "batch pos out"]:
+        """Outputs for training: right where ``asked``, and elsewhere whatever is cheapest."""
+        outputs: Tensor = self(tokens, position_ids)
+        return outputs
 
     def run_with_cache(
         self, *args: Any, return_cache_object: bool = True, remove_batch_dim: bool = False, **kwargs: Any

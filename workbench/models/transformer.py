@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 from transformer_lens.hook_points import HookPoint
 
+from workbench.models.asked import Asked, asked_places
 from workbench.models.attention import Attention, Places
 from workbench.models.config import ModelConfig
 from workbench.models.encodings import Limit, Rotary, Sinusoidal, sinusoids, turn
 from workbench.models.hooked import Hooked
 from workbench.models.layers import Embed, LayerNorm, Unembed, affine, observed
+from workbench.models.pairs import pairs
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
@@ -77,9 +79,24 @@ class Block(nn.Module):
             self.mlp = MLP(cfg, cfg.mlp_width(layer))
             self.hook_resid_mid, self.hook_mlp_out = HookPoint(), HookPoint()
 
-    def forward(self, x: Float[Tensor, "batch pos d_model"], at: Places) -> Float[Tensor, "batch pos d_model"]:
+    def forward(
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        at: Places,
+        projected: Float[Tensor, "batch pos qkv"] | None = None,
+        only: Asked | None = None,
+    ) -> Float[Tensor, "rows places d_model"]:
+        """The residual stream after the block.
+
+        Args:
+            x: the residual stream before it.
+            at: what is known of the positions.
+            projected: its queries, keys and values where they are known already.
+            only: the places at which the result is wanted; None = all.
+        """
         x = self.hook_resid_pre(x)
-        x = x + self.hook_attn_out(self.attn(self.ln1(x), at))
+        mixed = self.attn(self.attn.project(self.ln1(x)) if projected is None else projected, at, only)
+        x = (x if only is None else only.pick(x)) + self.hook_attn_out(mixed)
         if not self.attn_only:
             x = self.hook_resid_mid(x)
             x = x + self.hook_mlp_out(self.mlp(self.ln2(x)))
@@ -126,29 +143,62 @@ class HookedTransformer(Hooked):
                     weight.normal_(0.0, self.cfg.initializer_range, generator=generator)
 
     def forward(
-        self, tokens: Int[Tensor, "batch pos"], position_ids: Int[Tensor, "rows ids"] | None = None
+        self,
+        tokens: Int[Tensor, "batch pos"],
+        position_ids: Int[Tensor, "rows ids"] | None = None,
+        asked: Bool[Tensor, "batch pos"] | None = None,
     ) -> Float[Tensor, "batch pos out"]:
         """Logits (or real outputs) at every position.
+
+        In training (with gradients, not after ``eval()``) and while no hook is attached, nothing is computed twice or
+        in vain: what comes before attention once per pair of token and id, what comes after the last attention only
+        where ``asked``. That is the same but for rounding; a model that is measured keeps its bits.
 
         Args:
             tokens: token ids, BOS included where the task has one.
             position_ids: ids per token, ``[batch, pos]`` or ``[1, pos]``; None = 0, 1, 2, ...
+            asked: where outputs are wanted, in training; elsewhere they may be left at 0. None = everywhere.
 
         Raises:
             PositionError: for an id that the position scheme cannot read, or ids that do not fit the tokens.
         """
         ids = self.ids_for(tokens, position_ids)
-        x = self.hook_embed(self.embed(tokens))
-        if self.cfg.positions.added:
-            x = x + self.hook_pos_embed(self.pos_embed(ids, x.dtype).expand_as(x))
-        at = self.places(ids, x.dtype)
-        for block in self.blocks:
-            x = block(x, at)
+        brief = self.training and torch.is_grad_enabled() and not observed(*self.hook_dict.values())
+        only = asked_places(asked) if brief and asked is not None else None
+        at, last = self.places(ids, self.W_E.dtype), self.cfg.n_layers - 1
+        x, projected = self.entrance(tokens, ids, brief)
+        for layer, block in enumerate(self.blocks):
+            x = block(x, at, projected if layer == 0 else None, only if layer == last else None)
         x = self.ln_final(x)
         if self.cfg.ids.predicted and observed(self.hook_id_logits, self.hook_next_ids):
             self.hook_next_ids(self.hook_id_logits(self.unembed_ids(x)).argmax(-1))
         logits: Tensor = self.unembed(x)
-        return logits
+        return logits if only is None else only.put(logits)
+
+    def entrance(
+        self, tokens: Int[Tensor, "batch pos"], ids: Int[Tensor, "#batch pos"], brief: bool
+    ) -> tuple[Float[Tensor, "batch pos d_model"], Float[Tensor, "batch pos qkv"] | None]:
+        """The residual stream before block 0; with its projection there, if ``brief`` and computed once per pair."""
+        found = pairs(self.cfg, tokens, ids) if brief else None
+        if found is None:
+            return self.embedded(tokens, ids), None
+        table, block = self.embedded(found.tokens, found.ids), cast(Block, self.blocks[0])
+        return found.spread(table), found.spread(block.attn.project(block.ln1(table)))
+
+    def embedded(
+        self, tokens: Int[Tensor, "batch pos"], ids: Int[Tensor, "#batch pos"]
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """The residual stream before block 0."""
+        x: Tensor = self.hook_embed(self.embed(tokens))
+        if self.cfg.positions.added:
+            x = x + self.hook_pos_embed(self.pos_embed(ids, x.dtype).expand_as(x))
+        return x
+
+    def asked_outputs(
+        self, tokens: Int[Tensor, "batch pos"], position_ids: Tensor, asked: Bool[Tensor, "batch pos"]
+    ) -> Float[Tensor, "batch pos out"]:
+        outputs: Tensor = self(tokens, position_ids, asked)
+        return outputs
 
     def places(self, ids: Int[Tensor, "#batch pos"], dtype: torch.dtype) -> Places:
         """What all layers share of the positions."""

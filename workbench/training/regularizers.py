@@ -132,12 +132,13 @@ def check_regularizers(coefficients: Mapping[str, float], cfg: Architecture) -> 
 def outputs_and_penalty(
     model: Hooked, batch: Batch, ids: Tensor, coefficients: Mapping[str, float]
 ) -> tuple[Float[Tensor, "batch pos out"], Float[Tensor, ""] | None]:
-    """The model's outputs, and what is added to the task's loss: the sum of coefficient times penalty, and, where
-    the model predicts ids, their weighted cross-entropy. None where nothing is added.
+    """The model's outputs, right where the batch asks for them, and what is added to the task's loss: the sum of
+    coefficient times penalty, and, where the model predicts ids, their weighted cross-entropy. None where nothing is
+    added.
     """
     law = model.cfg.ids
     if not coefficients and not law.predicted:
-        return model(batch.tokens, ids), None
+        return model.asked_outputs(batch.tokens, ids, batch.mask), None
     seen: dict[str, Tensor] = {}
 
     def keep(value: Tensor, hook: object) -> None:

@@ -56,7 +56,7 @@
       p !== undefined && h("rect", { x: at(p) - 3.6, y: 6.4, width: 7.2, height: 7.2, transform: "rotate(45 " + at(p) + " 10)", className: "position" }),
       s !== undefined && h("circle", { cx: at(s), cy: 10, r: 4.6, className: "summary" }));
   };
-  cells.ModelCell = ({ data }) => box("cell-two", h("span", { className: "num" }, data.model, data.seeds ? h("span", { className: "soft" }, " · " + data.seeds + " seeds") : data.seed === null || data.seed === undefined ? null : h("span", { className: "soft" }, " · seed " + data.seed)), h("span", { className: "soft" }, data.positions));
+  cells.ModelCell = ({ data }) => box("cell-two", h("span", { className: "num" }, data.model, data.seeds ? h("span", { className: "soft" }, " · " + data.seeds + " seeds") : data.seed === null || data.seed === undefined ? null : h("span", { className: "soft" }, " · seed " + data.seed)), h("span", { className: "soft" }, data.order));
   cells.Expects = function ({ data }) {
     if (!data.expects) return none();
     return box("cell-two", h("span", { className: data.expects.startsWith("≠") ? "strong" : "" }, data.expects), h("span", { className: "soft" }, data.theory));

@@ -16,7 +16,7 @@
     return made;
   }
   const idOf = (prop) => prop.split(".")[0].replace(/-(graph|tokens)$/, "");
-  function boardOf(panel) {
+  function boardOf() {
     const line = document.querySelector("[data-board]");
     if (!line) return null;
     const id = line.dataset.board;
@@ -29,10 +29,11 @@
     if (data.row && q === data.query) return data.row;
     const cells = first && first.cells;
     if (!cells) return null;
-    const row = cells[Math.floor(q / data.pool)];
-    if (!row) return null;
-    const seen = [];
-    for (let k = 0; k <= q; k++) seen.push(row[Math.floor(k / data.pool)]);
+    const [first_q] = data.queries, [first_k, end_k] = data.keys;
+    const row = cells[Math.floor((q - first_q) / data.pool)];
+    if (!row || q < first_q || (data.view === "score" && !data.whole)) return null;
+    const seen = [];  // NaN where a key is not in view
+    for (let k = 0; k <= q; k++) seen.push(k < first_k || k >= end_k ? NaN : row[Math.floor((k - first_k) / data.pool)]);
     if (data.view === "times_length") return seen.map((v) => v / (q + 1));
     if (data.view === "score") {
       const e = seen.map((v) => Math.exp(v)), sum = e.reduce((a, b) => a + b, 0);
@@ -67,9 +68,9 @@
       span.textContent = tokens[i] === "<bos>" ? "^" : tokens[i];
       span.dataset.at = i;
       if (i > q) span.className = "later";
-      else { span.style.background = fills[at]; span.style.color = inks[at]; }
+      else if (at >= 0) { span.style.background = fills[at]; span.style.color = inks[at]; }
       if (i === q) span.classList.add("query");
-      span.title = "prefix " + prefix(board, i) + ": " + tokens[i] + (row && i <= q ? ", attention " + w.toFixed(3) : "");
+      span.title = "prefix " + prefix(board, i) + ": " + tokens[i] + (row && i <= q && at >= 0 ? ", attention " + w.toFixed(3) : "");
       spans.push(span);
     }
     node.replaceChildren(...spans);
@@ -87,8 +88,10 @@
 
   function marks(board, id, figure, q) {
     const node = document.getElementById(id + "-marks");
-    if (!node || !figure.rows) return;
-    const count = board.data.tokens.length, m = figure.margin;
+    if (!node || !figure.rows || board.stretched) return;
+    const { queries, keys } = board.data, m = figure.margin;
+    const across = (k) => Math.min(1, Math.max(0, (k - keys[0]) / (keys[1] - keys[0])));
+    const down = (i) => Math.min(1, Math.max(0, (i - queries[0]) / (queries[1] - queries[0])));
     const w = `(100% - ${m.l + m.r}px)`, h = `(100% - ${m.t + m.b}px)`;
     const x = (u) => `calc(${m.l}px + ${u} * ${w})`, y = (v) => `calc(${m.t}px + ${1 - v} * ${h})`;
     const tall = (a) => `calc(${a} * ${h})`, wide = (a) => `calc(${a} * ${w})`;
@@ -102,14 +105,15 @@
     for (const [row, [low, high]] of Object.entries(figure.rows)) {
       if (row === "pattern" && figure.pattern < 0) continue;
       if (row === "pattern") {
-        const unit = (high - low) / count, cell = Math.max(1, board.data.pool);
-        const first = Math.floor(q / cell) * cell;
-        box("outline", { left: x(0), width: wide((q + 1) / count), top: y(high - unit * first), height: tall(unit * Math.min(cell, count - first)) });
-        if (board.shown < count) {
-          box("window", { left: x(board.start / count), width: wide(board.shown / count), top: y(high), height: tall(high - low) });
+        const unit = high - low, cell = Math.max(1, board.data.pool);
+        const first = queries[0] + Math.floor((q - queries[0]) / cell) * cell;
+        if (q >= queries[0] && q < queries[1] && q >= keys[0]) {
+          box("outline", { left: x(0), width: wide(across(q + 1)), top: y(high - unit * down(first)), height: tall(unit * (down(first + cell) - down(first))) });
         }
-      } else {
-        box("query-line", { left: x((q + 0.5) / count), top: y(high), height: tall(high - low) });
+        const start = across(board.start), end = across(board.start + board.shown);
+        if (end > start && end - start < 1) box("window", { left: x(start), width: wide(end - start), top: y(high), height: tall(high - low) });
+      } else if (q >= keys[0] && q < keys[1]) {
+        box("query-line", { left: x(across(q + 0.5)), top: y(high), height: tall(high - low) });
       }
     }
     node.replaceChildren(...made);
@@ -147,6 +151,7 @@
     board.data = data;
     if (fresh || board.asked !== data.query) { board.query = data.query; board.asked = data.query; board.hovered = null; }
     board.figures = {};
+    board.stretched = false;
     inputs.slice(0, -1).forEach(function (graph, i) {
       const figure = given[i];
       if (!figure || !figure.layout || !figure.layout.meta || !figure.layout.meta.rows) return;
@@ -164,11 +169,13 @@
   function cell(board, id, hit) {
     const node = document.getElementById(id + "-cell"), point = hit && hit.points && hit.points[0];
     if (!node) return;
-    const { tokens, pool } = board.data, far = tokens.length > NAMED;
+    const { tokens, pool, queries, keys } = board.data;
+    const far = pool > 1 || Math.max(queries[1] - queries[0], keys[1] - keys[0]) > NAMED;
     const inside = far && point && point.curveNumber === board.figures[id]?.pattern;
     if (!inside) { node.textContent = ""; return; }
     const said = ["y", "x"].map(function (axis, i) {
-      const from = Math.floor((Number(point[axis]) + 0.5) / pool) * pool, to = Math.min(from + pool, tokens.length) - 1;
+      const [start, end] = i ? keys : queries;
+      const from = start + Math.floor((Number(point[axis]) + 0.5 - start) / pool) * pool, to = Math.min(from + pool, end) - 1;
       const where = pool === 1 ? prefix(board, from) : prefix(board, from) + " to " + prefix(board, to);
       return (i ? "key" : "query") + (pool > 1 ? "s " : " ") + where + " " + names(board, from, to);
     });
@@ -222,5 +229,7 @@
     return !!(shown && shown.final && shown.keys && shown.keys.look === jobs.keys.look && shown.keys.read === jobs.keys.read);
   }
 
+  lens.board = boardOf;
+  lens.weights = weights;
   dc.sequence = { settled, drawn, hovered, clicked };
 })();

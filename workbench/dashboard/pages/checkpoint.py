@@ -147,6 +147,6 @@ PAGE = CursorPage(
     connect=connect,
     content=content,
     panels=(*HEAD_PANELS, *headpanels.SCAN_PANELS, PANEL),
-    extras={"pos": EXTRAS["pos"], "site": EXTRAS["site"], "q": ""},
+    extras={"pos": EXTRAS["pos"], "site": EXTRAS["site"], "zoom": EXTRAS["zoom"], "q": ""},
     check=check,
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dash import Dash, html
 
 from workbench.dashboard.cursor import Notice
+from workbench.dashboard.formulas import FORMULAS, LETTERS, Formula, typeset
 from workbench.dashboard.panel import span_of
 from workbench.dashboard.registry import Drawn, FreePage, Visit
 from workbench.dashboard.runview import RunView
@@ -47,6 +48,7 @@ def layout(answers: Answers, visit: Visit) -> Drawn:
                         "definitions travel with the rows. All intervals are 95\u00a0%; n counts sequences.",
                         className="why",
                     ),
+                    html.P(typeset(LETTERS), className="formula-where"),
                 ],
                 className="headline",
             ),
@@ -136,7 +138,7 @@ def _section(
     for fact in facts:
         line += [" \u00b7 ", fact] if line and fact else [fact]
     terms = [
-        _term(quantity, held.get((name, quantity["name"]), 0), asked, drawn.get((name, quantity["name"])))
+        _term(name, quantity, held.get((name, quantity["name"]), 0), asked, drawn.get((name, quantity["name"])))
         for quantity in spec.get("quantities", ())
     ]
     settings = spec.get("settings") or {}
@@ -152,7 +154,17 @@ def _section(
     )
 
 
-def _term(quantity: Mapping[str, Any], runs: int, asked: str, drawn: tuple[str, str] | None) -> html.Div:
+def _formula(formula: Formula | None) -> list[html.P]:
+    """A quantity as a formula, and what its letters are."""
+    if formula is None:
+        return []
+    where = [html.P(typeset(formula.where), className="formula-where")] if formula.where else []
+    return [html.P(typeset(formula.text), className="formula"), *where]
+
+
+def _term(
+    measurement: str, quantity: Mapping[str, Any], runs: int, asked: str, drawn: tuple[str, str] | None
+) -> html.Div:
     counted = f"{whole(runs)} run{'' if runs == 1 else 's'}" if runs else "in no run"
     name = quantity["name"]
     facts = " \u00b7 ".join(part for part in (span_of(quantity), counted) if part)
@@ -167,7 +179,8 @@ def _term(quantity: Mapping[str, Any], runs: int, asked: str, drawn: tuple[str, 
             html.Dd(
                 [
                     html.P(quantity["definition"]),
-                    *([html.P(quantity["about"], className="soft")] if quantity.get("about") else []),
+                    *_formula(FORMULAS.get(measurement, {}).get(name)),
+                    *([html.P(f"about the {quantity['about']}", className="soft")] if quantity.get("about") else []),
                 ]
             ),
             *([_thumb(name, *drawn)] if drawn else []),

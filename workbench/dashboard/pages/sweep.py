@@ -9,148 +9,23 @@ from typing import TYPE_CHECKING, Any
 import dash_mantine_components as dmc
 import pandas as pd
 import plotly.graph_objects as go
-from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
 from workbench.dashboard import panel
-from workbench.dashboard.cursor import Notice, integer, query
+from workbench.dashboard.cursor import query
 from workbench.dashboard.registry import Drawn, FreePage, Visit
 from workbench.dashboard.shell import banner, chevron, command, problems
 from workbench.dashboard.store import Store
+from workbench.dashboard.sweepbar import bar, length_scale, length_track
+from workbench.dashboard.sweeps import SERIES, Choices, Sweep, choices_of, kept_length, read, series_name
 from workbench.dashboard.wiring import LOOK
+from workbench.figures.draft import drafts
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import whole
-from workbench.figures.phase import REDUCTIONS, axes_of, axis_title, flatten, phase_diagram, phase_diagram_data
+from workbench.figures.phase import REDUCTIONS, axis_title, phase_diagram, phase_diagram_data
 
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
-
-KEYS = ("quantity", "x", "y", "step", "len", "over")
-SERIES = ("measurement", "quantity", "law", "target", "mode")
-"""What tells the lines of one quantity apart; a choice of the page fixes all of them."""
-FIRST = ("behaviour", "accuracy", "matched", "", "teacher_forced")
-LIKELY = ("training.learning_rate", "model.d_model", "model.positions.name", "task.name", "seeds.init")
-PAIRS = (("training.learning_rate", "model.d_model"), ("model.positions.name", "task.name"))
-"""What runs are usually swept over; the first pair that they do cross is shown at first."""
-LAST = "last"
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """What the page shows.
-
-    Attributes:
-        series: measurement, quantity, law, target and mode.
-        x: configuration axis to the right.
-        y: configuration axis upwards.
-        step: the last step that counts, or None for each run's last.
-        length: prefix length, or None where the quantity has none.
-        over: how layers and heads of a run become one value.
-    """
-
-    series: tuple[str, ...]
-    x: str
-    y: str
-    step: int | None
-    length: int | None
-    over: str = "mean"
-
-    def written(self) -> dict[str, str]:
-        """The parts of its link, defaults left out."""
-        parts = {"quantity": "|".join(self.series), "x": self.x, "y": self.y}
-        parts |= {"step": str(self.step)} if self.step is not None else {}
-        parts |= {"len": str(self.length)} if self.length is not None else {}
-        return parts | ({"over": self.over} if self.over != "mean" else {})
-
-
-class Choices:
-    """What the runs here offer to choose from.
-
-    Args:
-        store: all runs.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        self.configs = {name: run.config for name, run in store.runs().items()}
-        axes = axes_of(self.configs)
-        order = {name: place for place, name in enumerate(LIKELY)}
-        first = next((pair for pair in PAIRS if self._cross(pair)), ())
-        listed = sorted(axes, key=lambda name: (order.get(name, len(order)), name))
-        self.axes = [*first, *(name for name in listed if name not in first)] or ["task.name", "seeds.init"]
-        self.pairs = sorted({pair for run in store.runs().values() for pair in run.brief.quantities})
-        self.steps = sorted({step for run in store.runs().values() for step in run.measured_steps})
-
-    def _cross(self, pair: tuple[str, str]) -> bool:
-        """Whether every run has a place on both axes, and a third or more of their cells have a run."""
-        places = [tuple(flatten(config).get(name) for name in pair) for config in self.configs.values()]
-        sides = [len({place[k] for place in places}) for k in (0, 1)]
-        return (
-            min(sides, default=0) > 1
-            and not any(None in p for p in places)
-            and 3 * len({*places}) >= sides[0] * sides[1]
-        )
-
-    def rows(self, series: Sequence[str]) -> pd.DataFrame:
-        """All runs' rows of one series, controls left out."""
-        names = dict(zip(SERIES, series, strict=True))
-        rows = self.store.across(names.pop("measurement"), names.pop("quantity"), control="")
-        return rows[(rows[list(names)] == pd.Series(names)).all(axis=1)] if len(rows) else rows
-
-    def series(self, measurement: str, quantity: str) -> list[tuple[str, ...]]:
-        """The series that a quantity has, the most usual law, target and mode first."""
-        rows = self.store.across(measurement, quantity, control="")
-        found = rows[rows["value"].notna()][list(SERIES)].drop_duplicates()
-        listed = [tuple(str(value) for value in row) for row in found.itertuples(index=False)]
-        return sorted(listed, key=lambda one: (one != FIRST, one[2] != "matched", one[4] != "transfer", one))
-
-
-def read(asked: Mapping[str, str], choices: Choices) -> tuple[Sweep, list[Notice]]:
-    """What a link means here, with a notice for each part that the runs do not have."""
-    notices: list[Notice] = []
-
-    def refuse(what: str, shown: str) -> None:
-        notices.append(Notice(f"This link names {what}, which no run here has.", f"Shown: {shown}.", "Keep"))
-
-    series = _series(asked.get("quantity", ""), choices, refuse)
-    axes = []
-    for place, key in enumerate(("x", "y")):
-        default = next((name for name in choices.axes if name not in axes), choices.axes[place % len(choices.axes)])
-        wanted = asked.get(key, default)
-        if wanted not in choices.axes:
-            refuse(f"the axis {wanted}", axis_title(default))
-            wanted = default
-        axes.append(wanted)
-    rows = choices.rows(series)
-    lengths = sorted(int(n) for n in rows["length"].dropna().unique())
-    length = integer(asked.get("len"))
-    if length is not None and length not in lengths:
-        refuse(f"length {whole(length)}", "the longest")
-    if length not in lengths:
-        length = lengths[-1] if lengths else None
-    step = integer(asked.get("step"))
-    over = asked.get("over", "mean")
-    if over not in REDUCTIONS:
-        refuse(f"\u201c{over}\u201d over layers and heads", "the mean")
-        over = "mean"
-    return Sweep(series, axes[0], axes[1], step, length, over), notices
-
-
-def _series(text: str, choices: Choices, refuse: Any) -> tuple[str, ...]:
-    wanted = tuple(text.split("|"))
-    if len(wanted) == len(SERIES) and wanted[:2] in choices.pairs and wanted in choices.series(*wanted[:2]):
-        return wanted
-    pairs = [pair for pair in (FIRST[:2], *choices.pairs) if pair in choices.pairs]
-    known = next((found for pair in pairs if (found := choices.series(*pair))), [FIRST])
-    if text:
-        refuse(f"the quantity {text}", _name(known[0]))
-    return known[0]
-
-
-def _name(series: Sequence[str]) -> str:
-    quantity = series[1].replace("_", " ")
-    rest = [part.replace("_", " ") for part in series[2:] if part not in ("", "matched", "teacher_forced")]
-    return f"{quantity} ({', '.join(rest)})" if rest else quantity
 
 
 @dataclass(frozen=True)
@@ -176,7 +51,7 @@ class PhasePanel:
             **_arguments(sweep),
             low=low,
             high=high,
-            title=_name(sweep.series).capitalize(),
+            title=series_name(sweep.series).capitalize(),
             theme=theme,  # type: ignore[arg-type]
             size=size,
         )
@@ -207,7 +82,7 @@ PHASE = PhasePanel()
 
 
 def _asked(answers: Answers, asked: Mapping[str, str]) -> tuple[Choices, Sweep]:
-    choices = Choices(answers.store)
+    choices = choices_of(answers.store)
     return choices, read(asked, choices)[0]
 
 
@@ -227,12 +102,13 @@ def _range(store: Store, series: Sequence[str]) -> tuple[float | None, float | N
 
 
 def layout(answers: Answers, visit: Visit) -> Drawn:
-    """Selects above, the diagram below."""
-    choices = Choices(answers.store)
+    """The bar and selects above, the diagram below."""
+    choices = choices_of(answers.store)
     if not choices.pairs:
         said = html.P("A phase diagram needs measured runs. This trains many, and measures them:")
         body: list[Any] = [html.Div([said, command("lengthlens sweep sweeps/gallery.yaml")], className="empty")]
         notices = list(visit.notices)
+        steered: list[Any] = []
     else:
         sweep, notices = read(visit.asked, choices)
         notices = [*visit.notices, *notices]
@@ -242,6 +118,9 @@ def layout(answers: Answers, visit: Visit) -> Drawn:
             dcc.Store(id="sweep-asked", data=sweep.written()),
             dcc.Store(id="link"),
         ]
+        steered = [
+            bar(choices.steps, sweep.step, choices.last, choices.lengths(sweep.series), sweep.length, choices.trained)
+        ]
     content = html.Div(
         [
             html.Div(banner(notices, "/sweep"), id="banner"),
@@ -250,7 +129,7 @@ def layout(answers: Answers, visit: Visit) -> Drawn:
                     html.H1("Which configurations keep working?"),
                     html.P(
                         "One quantity over two axes along which the runs here differ. A cell is the median of its "
-                        "runs; grey: no run.",
+                        "runs; grey: no run has a value there.",
                         className="why",
                     ),
                 ],
@@ -261,7 +140,7 @@ def layout(answers: Answers, visit: Visit) -> Drawn:
         ],
         className="content sweep-page",
     )
-    return Drawn([content], "Sweep", waits=not choices.pairs)
+    return Drawn([*steered, content], "Sweep", waits=not choices.pairs)
 
 
 def _selects(sweep: Sweep, choices: Choices) -> html.Div:
@@ -271,23 +150,12 @@ def _selects(sweep: Sweep, choices: Choices) -> html.Div:
         quantities.append({"group": measurement, "items": items})
     kinds = choices.series(*sweep.series[:2])
     axes = [{"value": name, "label": axis_title(name)} for name in choices.axes]
-    lengths = sorted(int(n) for n in choices.rows(sweep.series)["length"].dropna().unique())
-    steps = [{"value": LAST, "label": "each run's last"}]
-    steps += [{"value": str(step), "label": whole(step)} for step in choices.steps]
     offered = [{"value": "|".join(kind), "label": _kind(kind)} for kind in kinds]
     lined = [
         _select("sweep-quantity", "Quantity", quantities, "|".join(sweep.series[:2]), 230, searchable=True),
         _select("sweep-kind", "Law and mode", offered, "|".join(sweep.series), 190),
         _select("sweep-x", "To the right", axes, sweep.x, 190),
         _select("sweep-y", "Upwards", axes, sweep.y, 190),
-        _select("sweep-step", "Training step", steps, LAST if sweep.step is None else str(sweep.step), 140),
-        _select(
-            "sweep-length",
-            "Prefix length",
-            [{"value": str(n), "label": whole(n)} for n in lengths] or [{"value": "", "label": "none"}],
-            str(sweep.length or ""),
-            120,
-        ),
         _select("sweep-over", "Layers and heads", [{"value": o, "label": o} for o in REDUCTIONS], sweep.over, 120),
     ]
     return html.Div(lined, className="toolbar selects")
@@ -332,35 +200,55 @@ def _panel() -> html.Div:
 
 def connect(app: Dash, answers: Answers) -> None:
     """Register the page's callbacks."""
-    ids = ("sweep-kind", "sweep-x", "sweep-y", "sweep-step", "sweep-length", "sweep-over")
+    for name in ("step", "length"):
+        app.clientside_callback(
+            ClientsideFunction("sweep", name),
+            *[Output(f"sweep-{name}-{part}", "children") for part in ("value", "where")],
+            Output(f"sweep-{name}-where", "className"),
+            Input(f"sweep-{name}", "value"),
+            Input(f"sweep-{name}-scale", "data"),
+        )
 
     @app.callback(
         Output("sweep-kind", "data"),
         Output("sweep-kind", "value"),
-        Output("sweep-length", "data"),
-        Output("sweep-length", "value"),
         Input("sweep-quantity", "value"),
-        State("sweep-length", "value"),
         prevent_initial_call=True,
     )
-    def chosen(quantity: str, length: str) -> Any:
-        choices = Choices(answers.store)
-        kinds = choices.series(*quantity.split("|")[:2]) or [(*quantity.split("|")[:2], "", "", "")]
-        lengths = sorted(int(n) for n in choices.rows(kinds[0])["length"].dropna().unique())
-        offered = [{"value": str(n), "label": whole(n)} for n in lengths] or [{"value": "", "label": "none"}]
-        kept = length if length and int(length) in lengths else str(lengths[-1]) if lengths else ""
-        return [{"value": "|".join(k), "label": _kind(k)} for k in kinds], "|".join(kinds[0]), offered, kept
+    def chosen(quantity: str) -> Any:
+        pair = quantity.split("|")[:2]
+        kinds = choices_of(answers.store).series(*pair) or [(*pair, "", "", "")]
+        return [{"value": "|".join(k), "label": _kind(k)} for k in kinds], "|".join(kinds[0])
+
+    @app.callback(
+        Output("sweep-length-track", "children"),
+        Output("sweep-length-scale", "data"),
+        Output("sweep-length-at", "data"),
+        Input("sweep-kind", "value"),
+        State("sweep-length-at", "data"),
+        prevent_initial_call=True,
+    )
+    def measured_at(kind: str, at: int | None) -> Any:
+        """Each quantity has lengths of its own; the one looked at stays if it is among them."""
+        choices = choices_of(answers.store)
+        lengths = choices.lengths(kind.split("|"))
+        length = kept_length(at, lengths)
+        return (
+            length_track(lengths, length, choices.trained),
+            length_scale(lengths, length, choices.trained),
+            length,
+        )
 
     @app.callback(
         Output("sweep-asked", "data"),
         Output("link", "data", allow_duplicate=True),
         Output("banner", "children", allow_duplicate=True),
-        *[Input(ident, "value") for ident in ids],
+        *[Input(ident, "value") for ident in ("sweep-kind", "sweep-x", "sweep-y", "sweep-over")],
+        *[Input(ident, "data") for ident in ("sweep-step-at", "sweep-length-at")],
         prevent_initial_call=True,
     )
-    def moved(kind: str, x: str, y: str, step: str, length: str, over: str) -> Any:
-        at = None if step == LAST else integer(step)
-        parts = Sweep(tuple(kind.split("|")), x, y, at, integer(length), over).written()
+    def moved(kind: str, x: str, y: str, over: str, step: int | None, length: int | None) -> Any:
+        parts = Sweep(tuple(kind.split("|")), x, y, step, length, over).written()
         return parts, {"path": "/sweep", "run": "", "href": "/sweep" + query(parts)}, []
 
     @app.callback(
@@ -382,11 +270,12 @@ def connect(app: Dash, answers: Answers) -> None:
             if mode == "table":
                 table = panel.plain_table(PHASE.rows(answers, asked), "Phase diagram")
                 return no_update, table, [], no_update, no_update, "body tabled", no_update
-            figure = PHASE.figure(answers, asked, look["theme"], look["size"])
+            with drafts():
+                figure = PHASE.figure(answers, asked, look["theme"], look["size"]).to_plotly_json()
         except NotMeasured as missing:
             state = panel.does_not_apply(missing.message)
             return no_update, [], state, "", missing.message, "body stated", "Phase diagram"
-        said = figure.layout.meta
+        said = figure["layout"]["meta"]
         return figure, [], [], said["slice"], said["alt"], "body ready", said["title"]
 
 

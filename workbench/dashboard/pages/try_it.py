@@ -256,7 +256,7 @@ def _sequence(app: Dash, answers: Answers) -> None:
     )
     def given(_: Any, __: Any, law: str, text: str, extras: dict[str, str]) -> Any:
         if ctx.triggered_id == "try-law":
-            return (extras | {"law": law, "seq": "", "pos": ""}), ""
+            return (extras | {"law": law, "seq": "", "pos": "", "zoom": ""}), ""
         said = typed(text)
         if not said:
             return no_update, "Type a sequence, or take a new sample."
@@ -265,7 +265,7 @@ def _sequence(app: Dash, answers: Answers) -> None:
             if len(said) > IN_LINK
             else ""
         )
-        return extras | {"seq": said, "pos": ""}, note
+        return extras | {"seq": said, "pos": "", "zoom": ""}, note
 
     @app.callback(
         Output("try-text", "value"),

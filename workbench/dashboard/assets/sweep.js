@@ -1,0 +1,41 @@
+/* The sliders of the Sweep page: their words at once, the server at most every 120 ms (lens.send). What is said at
+   each stop comes with the slider's scale, made on the server. */
+(function () {
+  "use strict";
+  const dc = (window.dash_clientside = window.dash_clientside || {}), lens = window.lens;
+  const sliders = {};  // id -> { scale, index }
+
+  function nearest(places, u) {
+    let best = 0;
+    for (let i = 1; i < places.length; i++) if (Math.abs(places[i] - u) < Math.abs(places[best] - u)) best = i;
+    return best;
+  }
+  function moved(id, u, scale) {
+    if (!scale || u === undefined || u === null) return dc.no_update;
+    const one = (sliders[id] = sliders[id] || {}), store = id + "-at";
+    if (one.scale !== scale) { one.scale = scale; lens.known[store] = scale.at; }  // the server knows its own
+    one.index = nearest(scale.places, u);
+    const text = scale.texts[one.index], where = scale.where[one.index];
+    requestAnimationFrame(function () {
+      document.querySelector("#" + id + " [role=slider]")?.setAttribute("aria-valuetext", where ? text + ", " + where : text);
+    });
+    lens.send(store, scale.values[one.index]);
+    return [text, where, scale.kinds[one.index]];
+  }
+
+  /* The arrow keys of the other pages' cursor, where no control has the focus. */
+  const own = "input, textarea, select, [role=slider], [role=combobox], [role=menu], [role=menuitem], [role=dialog], [role=option]";
+  document.addEventListener("keydown", function (e) {
+    if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || !document.getElementById("sweep-step")) return;
+    if (e.target instanceof Element && e.target.closest(own)) return;
+    const far = e.shiftKey ? 5 : 1;
+    const move = { ArrowLeft: ["sweep-step", -far], ArrowRight: ["sweep-step", far], ArrowDown: ["sweep-length", -1], ArrowUp: ["sweep-length", 1] }[e.key];
+    const one = move && sliders[move[0]];
+    if (!one) return;
+    e.preventDefault();
+    const last = one.scale.places.length - 1, to = Math.min(last, Math.max(0, one.index + move[1]));
+    lens.set(move[0], { value: one.scale.places[to] });
+  });
+
+  dc.sweep = { step: (u, scale) => moved("sweep-step", u, scale), length: (u, scale) => moved("sweep-length", u, scale) };
+})();

@@ -1,0 +1,199 @@
+"""What a link to the Sweep page means: one quantity, two configuration axes, a step, a length; and what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import pandas as pd
+
+from workbench.dashboard.cursor import Notice, integer
+from workbench.dashboard.runview import Cache
+from workbench.dashboard.store import Store
+from workbench.figures.labels import whole
+from workbench.figures.phase import REDUCTIONS, axes_of, axis_title, flatten
+
+SERIES = ("measurement", "quantity", "law", "target", "mode")
+"""What tells the lines of one quantity apart; a choice of the page fixes all of them."""
+READ = ("run", "step", "length", "measurement", "quantity", "value", "status")
+"""Columns that a phase diagram reads."""
+HELD = 24
+"""Series, lengths and rows that are kept; rows of one series are a few hundred kilobytes."""
+FIRST = ("behaviour", "accuracy", "matched", "", "teacher_forced")
+LIKELY = ("training.learning_rate", "model.d_model", "model.positions.name", "task.name", "seeds.init")
+PAIRS = (("training.learning_rate", "model.d_model"), ("model.positions.name", "task.name"))
+"""What runs are usually swept over; the first pair that they do cross is shown at first."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What the page shows.
+
+    Attributes:
+        series: measurement, quantity, law, target and mode.
+        x: configuration axis to the right.
+        y: configuration axis upwards.
+        step: the last step that counts, or None for each run's last.
+        length: prefix length, or None where the quantity has none.
+        over: how layers and heads of a run become one value.
+    """
+
+    series: tuple[str, ...]
+    x: str
+    y: str
+    step: int | None
+    length: int | None
+    over: str = "mean"
+
+    def written(self) -> dict[str, str]:
+        """The parts of its link, defaults left out."""
+        parts = {"quantity": "|".join(self.series), "x": self.x, "y": self.y}
+        parts |= {"step": str(self.step)} if self.step is not None else {}
+        parts |= {"len": str(self.length)} if self.length is not None else {}
+        return parts | ({"over": self.over} if self.over != "mean" else {})
+
+
+def choices_of(store: Store) -> Choices:
+    """What the runs here offer now, made once for each state of the folder."""
+    return _choices(store, tuple((name, run.signature) for name, run in store.runs().items()))
+
+
+@lru_cache(maxsize=2)
+def _choices(store: Store, _: tuple[tuple[str, str], ...]) -> Choices:
+    return Choices(store)
+
+
+class Choices:
+    """What the runs here offer to choose from.
+
+    Args:
+        store: all runs.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._held: Cache[Any] = Cache(HELD)
+        configs = {name: run.config for name, run in store.runs().items()}
+        # Flattened once: what draws from them flattens them for each axis again, which then costs little.
+        self.configs = {name: flatten(config) for name, config in configs.items()}
+        axes = axes_of(configs)
+        order = {name: place for place, name in enumerate(LIKELY)}
+        first = next((pair for pair in PAIRS if self._cross(pair)), ())
+        listed = sorted(axes, key=lambda name: (order.get(name, len(order)), name))
+        self.axes = [*first, *(name for name in listed if name not in first)] or ["task.name", "seeds.init"]
+        self.pairs = sorted({pair for run in store.runs().values() for pair in run.brief.quantities})
+        runs = list(store.runs().values())
+        self.steps = sorted({step for run in runs for step in run.measured_steps})
+        self.last = _ends(run.measured_steps[-1] for run in runs if run.measured_steps)
+        self.trained = _ends(run.trained for run in runs)
+
+    def _cross(self, pair: tuple[str, str]) -> bool:
+        """Whether every run has a place on both axes, and a third or more of their cells have a run."""
+        places = [tuple(config.get(name) for name in pair) for config in self.configs.values()]
+        sides = [len({place[k] for place in places}) for k in (0, 1)]
+        return (
+            min(sides, default=0) > 1
+            and not any(None in p for p in places)
+            and 3 * len({*places}) >= sides[0] * sides[1]
+        )
+
+    def rows(self, series: Sequence[str]) -> pd.DataFrame:
+        """All runs' rows of one series, controls left out; only the columns that a diagram reads."""
+        return self._held(("rows", *series), lambda: self._rows(series)[list(READ)])
+
+    def _rows(self, series: Sequence[str]) -> pd.DataFrame:
+        names = dict(zip(SERIES, series, strict=True))
+        rows = self.store.across(names.pop("measurement"), names.pop("quantity"), control="")
+        return rows[(rows[list(names)] == pd.Series(names)).all(axis=1)] if len(rows) else rows
+
+    def lengths(self, series: Sequence[str]) -> list[int]:
+        """The prefix lengths that any run has the series at; empty where it has none."""
+        rows = self.rows(series)
+        return self._held(("lengths", *series), lambda: sorted(int(n) for n in rows["length"].dropna().unique()))
+
+    def series(self, measurement: str, quantity: str) -> list[tuple[str, ...]]:
+        """The series that a quantity has, the most usual law, target and mode first."""
+        return self._held(("series", measurement, quantity), lambda: self._series(measurement, quantity))
+
+    def _series(self, measurement: str, quantity: str) -> list[tuple[str, ...]]:
+        rows = self.store.across(measurement, quantity, control="")
+        found = rows[rows["value"].notna()][list(SERIES)].drop_duplicates()
+        listed = [tuple(str(value) for value in row) for row in found.itertuples(index=False)]
+        return sorted(listed, key=lambda one: (one != FIRST, one[2] != "matched", one[4] != "transfer", one))
+
+
+def _ends(values: Iterable[int]) -> tuple[int, int]:
+    listed = sorted(values) or [0]
+    return listed[0], listed[-1]
+
+
+def read(asked: Mapping[str, str], choices: Choices) -> tuple[Sweep, list[Notice]]:
+    """What a link means here, with a notice for each part that the runs do not have."""
+    notices: list[Notice] = []
+
+    def refuse(what: str, shown: str) -> None:
+        notices.append(Notice(f"This link names {what}, which no run here has.", f"Shown: {shown}.", "Keep"))
+
+    series = _series(asked.get("quantity", ""), choices, refuse)
+    axes = []
+    for place, key in enumerate(("x", "y")):
+        default = next((name for name in choices.axes if name not in axes), choices.axes[place % len(choices.axes)])
+        wanted = asked.get(key, default)
+        if wanted not in choices.axes:
+            refuse(f"the axis {wanted}", axis_title(default))
+            wanted = default
+        axes.append(wanted)
+    lengths = choices.lengths(series)
+    length = kept_length(integer(asked.get("len")), lengths)
+    if "len" in asked and (length is None or str(length) != asked["len"]):
+        refuse(_named("length", asked["len"]), "the longest" if lengths else "a quantity without lengths")
+    step = _step(asked.get("step"), choices.steps, refuse)
+    over = asked.get("over", "mean")
+    if over not in REDUCTIONS:
+        refuse(f"\u201c{over}\u201d over layers and heads", "the mean")
+        over = "mean"
+    return Sweep(series, axes[0], axes[1], step, length, over), notices
+
+
+def kept_length(length: int | None, lengths: Sequence[int]) -> int | None:
+    """The length if the quantity is measured there, else its longest; None where it has none."""
+    return length if length in lengths else lengths[-1] if lengths else None
+
+
+def _step(text: str | None, steps: Sequence[int], refuse: Any) -> int | None:
+    """The step that a link names, else the nearest earlier one that some run is measured at: the same cells."""
+    if text is None:
+        return None
+    step = integer(text)
+    if step is None or not steps:
+        refuse(_named("step", text), "each run’s last")
+        return None
+    if step in steps:
+        return step
+    shown = max((one for one in steps if one < step), default=steps[0])
+    refuse(_named("step", text), f"step {whole(shown)}, the {'nearest earlier' if shown < step else 'first'} one")
+    return shown
+
+
+def _named(noun: str, text: str) -> str:
+    number = integer(text)
+    return f"{noun} “{text[:40]}”" if number is None else f"{noun} {whole(number)}"
+
+
+def _series(text: str, choices: Choices, refuse: Any) -> tuple[str, ...]:
+    wanted = tuple(text.split("|"))
+    if len(wanted) == len(SERIES) and wanted[:2] in choices.pairs and wanted in choices.series(*wanted[:2]):
+        return wanted
+    pairs = [pair for pair in (FIRST[:2], *choices.pairs) if pair in choices.pairs]
+    known = next((found for pair in pairs if (found := choices.series(*pair))), [FIRST])
+    if text:
+        refuse(f"the quantity {text}", series_name(known[0]))
+    return known[0]
+
+
+def series_name(series: Sequence[str]) -> str:
+    quantity = series[1].replace("_", " ")
+    rest = [part.replace("_", " ") for part in series[2:] if part not in ("", "matched", "teacher_forced")]
+    return f"{quantity} ({', '.join(rest)})" if rest else quantity
