@@ -96,3 +96,14 @@ def test_spread_moves_as_little_as_possible(values: list[float]) -> None:
     best = ((allowed - wanted) ** 2).sum(1).min()
     placed = np.sort(labels.spread(values, separation, 0.0, 1.0))
     assert ((placed - wanted) ** 2).sum() <= best + 1e-9
+
+
+def test_where_a_line_is_taken() -> None:
+    assert labels.over_training(128, 128) == "over training at length 128, inside training"
+    assert labels.over_training(1024, 128) == "over training at length 1,024, past training"
+    assert labels.over_length(1500) == "over prefix length at step 1,500"
+
+
+def test_statements_in_one_line_leave_out_what_is_empty() -> None:
+    assert labels.dotted("per head", "", "n 5") == "per head · n 5"
+    assert labels.dotted("", "") == ""

@@ -14,26 +14,25 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import head_name, layer_name, magnitude, sample_size, whole
+from workbench.figures.labels import dotted, head_name, layer_name, magnitude, sample_size, whole
 from workbench.figures.marks import (
     Cursor,
+    Label,
     add_cursor,
     add_end_labels,
     add_line,
     add_training,
     drawn_points,
-    last_value,
-    span_meta,
 )
 from workbench.figures.rows import distinct, run_name, select, series_of, smallest_n, stack, tidy
-from workbench.figures.template import blank, run_axis
+from workbench.figures.series import line_plot
+from workbench.figures.template import DASH, run_axis
 from workbench.figures.tokens import TOKENS, Theme
 
 #: What tells the lines of one quantity apart, the most telling first.
 APART = ("control", "target", "mode", "law", "site", "layer", "head")
 #: Most lines that are told apart by their labels; beyond, only the chosen head's is.
 _MOST_LABELS = 8
-_DASHES = {"": "solid", "challenge": "4px,3px"}
 
 
 def quantity_over_training(
@@ -152,7 +151,6 @@ def _lines(
     cursor: Cursor | None,
 ) -> go.Figure:
     t = TOKENS[theme]
-    x_axis = run_axis(along, distinct(frame, along), trained, theme)
     limits = np.concatenate([data[name].to_numpy(dtype=float) for name in ("value", "low", "high")])
     limits = limits[~np.isnan(limits)]
     low, high = (float(limits.min()), float(limits.max())) if len(limits) else (0.0, 1.0)
@@ -161,32 +159,29 @@ def _lines(
     ticks = [low, (low + high) / 2, high]
     parts = series_of(data)
     n = smallest_n(data)
-    figure = blank(
-        theme,
-        size,
-        column=along,
-        xaxis=x_axis,
-        yaxis={"range": [low - pad, high + pad], "tickvals": ticks, "ticktext": [magnitude(tick) for tick in ticks]},
-        meta={
-            "title": quantity.replace("_", " ").capitalize(),
-            "slice": at + (f" · {sample_size(n)}" if n is not None else ""),
-            "alt": f"{quantity.replace('_', ' ')} over {'training' if along == 'step' else 'prefix length'} {at}: "
-            f"{len(parts)} lines between {magnitude(low)} and {magnitude(high)}",
-            "x": span_meta(along, x_axis),
-            "n": n,
-        },
-        uirevision=f"{run_name(frame)}/{quantity}/{along}",
+    figure = line_plot(
+        along,
+        run_axis(along, distinct(frame, along), trained, theme),
+        {"range": [low - pad, high + pad], "tickvals": ticks, "ticktext": [magnitude(tick) for tick in ticks]},
+        title=quantity.replace("_", " ").capitalize(),
+        slice=dotted(at, sample_size(n)),
+        alt=f"{quantity.replace('_', ' ')} over {'training' if along == 'step' else 'prefix length'} {at}: "
+        f"{len(parts)} lines between {magnitude(low)} and {magnitude(high)}",
+        n=n,
+        name=f"{run_name(frame)}/{quantity}/{along}",
+        theme=theme,
+        size=size,
     )
     layer, head = chosen
     name = head_name(layer, head) if layer is not None and head is not None else ""
     heads = any(name and title.startswith(name) for title, _ in parts)
-    labels: list[tuple[str, float, str, bool]] = []
+    labels: list[Label] = []
     for title, rows in sorted(parts, key=lambda part: heads and part[0].startswith(name)):
         first = title.startswith(name) if heads else len(parts) <= _MOST_LABELS
         colour = t["ink"] if first else t["line2"]
-        dash = "4px,3px" if rows["control"].iloc[0] not in ("", None) or "challenge" in title else "solid"
-        add_line(figure, rows, along, colour, width=1.8 if first else 1, dash=dash, band=first and len(parts) <= 4)
-        end = last_value(rows["value"].to_numpy(dtype=float))
+        dash = DASH if rows["control"].iloc[0] not in ("", None) or "challenge" in title else "solid"
+        thick, band = 1.8 if first else 1, first and len(parts) <= 4
+        end = add_line(figure, rows, along, colour, width=thick, dash=dash, band=band)
         if end is not None and first:
             labels.append((title if len(parts) > 1 else "", end, colour, heads))
     figure.update_layout(margin_r=max(58, min(150, 12 + 6 * max((len(text) for text, *_ in labels), default=0))))

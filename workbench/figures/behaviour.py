@@ -9,10 +9,11 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.figures.errors import NotMeasured
-from workbench.figures.heatmap import add_heatmap, add_heatmap_cursor, add_training_edge, grid_of
-from workbench.figures.labels import sample_size, whole
+from workbench.figures.heatmap import step_length_map
+from workbench.figures.labels import over_length, over_training, sample_size, whole
 from workbench.figures.marks import (
     Cursor,
+    Label,
     add_band,
     add_cursor,
     add_end_labels,
@@ -20,23 +21,13 @@ from workbench.figures.marks import (
     add_line,
     add_training,
     drawn_points,
-    last_value,
     places,
     said,
-    span_meta,
 )
-from workbench.figures.rows import cells, distinct, pick, run_name, select, series_of, smallest_n, stack, tidy
-from workbench.figures.template import (
-    PLOT_HEIGHT,
-    accuracy_axis,
-    blank,
-    cell_edges,
-    length_axis,
-    run_axis,
-    step_axis,
-    u_length,
-    u_step,
-)
+from workbench.figures.rows import cells, distinct, pick, run_name, select, series_of, smallest_n, stack, telling, tidy
+from workbench.figures.rows import nearest as nearest
+from workbench.figures.series import line_plot
+from workbench.figures.template import accuracy_axis, run_axis
 from workbench.figures.tokens import PERFORMANCE, TOKENS, Theme
 
 MEASUREMENT = "behaviour"
@@ -72,46 +63,28 @@ def accuracy_heatmap(
     data = accuracy_heatmap_data(frame, law=law)
     chance = _lowest_chance(frame, [law]) if floor is None else floor
     steps, lengths = (sorted(data[c].astype(int).unique()) for c in ("step", "length"))
-    x_axis = step_axis(distinct(frame, "step"))
-    y_axis = length_axis(distinct(frame, "length"), trained, theme, PLOT_HEIGHT, vertical=True)
-    y_axis["title"] = {"text": "prefix length"}
-    n = smallest_n(data)
-    last = data[data["step"] == steps[-1]]
-    figure = blank(
-        theme,
-        size,
-        column="step",
-        xaxis=x_axis,
-        yaxis=y_axis,
-        meta={
-            "title": "Accuracy",
-            "slice": f"step × length · {sample_size(n)}" + ("" if law == "matched" else f" · {law} law"),
-            "alt": f"Heatmap of accuracy over training step {whole(steps[0])} to {whole(steps[-1])} and "
-            f"prefix length {whole(lengths[0])} to {whole(lengths[-1])}; at the last step "
-            + said(last, "length", [nearest(lengths, trained), lengths[-1]]),
-            "x": span_meta("step", x_axis),
-            "y": span_meta("length", y_axis),
-            "n": n,
-        },
-        uirevision=f"{run_name(data)}/accuracy_heatmap",
-    )
-    values, texts = grid_of(data, steps, lengths)
-    add_heatmap(
-        figure,
-        values,
-        cell_edges([u_step(s) for s in steps]),
-        cell_edges([u_length(m) for m in lengths]),
-        texts=texts,
+    last = said(data[data["step"] == steps[-1]], "length", telling(data, "length", trained))
+    return step_length_map(
+        data,
+        steps=distinct(frame, "step"),
+        lengths=distinct(frame, "length"),
+        trained=trained,
         colours=PERFORMANCE,
         low=chance,
         high=1.0,
         ticks=[(v, f"{v:.2f}") for v in (chance, (1 + chance) / 2, 1.0)],
+        edge=None,
+        name="accuracy_heatmap",
+        words={
+            "title": "Accuracy",
+            "slice": f"step × length · {sample_size(smallest_n(data))}" + ("" if law == "matched" else f" · {law} law"),
+            "alt": f"Heatmap of accuracy over training step {whole(steps[0])} to {whole(steps[-1])} and "
+            f"prefix length {whole(lengths[0])} to {whole(lengths[-1])}; at the last step {last}",
+        },
         theme=theme,
         size=size,
+        cursor=cursor,
     )
-    add_training_edge(figure, lengths, trained)
-    add_heatmap_cursor(figure, cursor)
-    return figure
 
 
 def accuracy_heatmap_data(frame: pd.DataFrame, *, law: str = "matched") -> pd.DataFrame:
@@ -143,9 +116,8 @@ def accuracy_over_length(
     main = _main(data)
     figure.layout.meta |= {
         "slice": f"band {floor + KEPT_SKILL * (1 - floor):.2f}–1.00 · {sample_size(smallest_n(data))}",
-        "alt": f"Accuracy over prefix length at step {whole(step)}: "
-        + said(main, "length", [nearest(list(main["length"]), trained), float(main["length"].max())])
-        + f"; chance is {floor:.2f}",
+        "alt": f"Accuracy {over_length(step)}: {said(main, 'length', telling(main, 'length', trained))}"
+        f"; chance is {floor:.2f}",
     }
     add_training(figure, trained, theme, size, avoid=drawn_points(data, "length"))
     add_cursor(figure, cursor, "length", theme, [(main, TOKENS[theme]["ink"], "circle")])
@@ -174,12 +146,10 @@ def accuracy_over_training(
     data = accuracy_over_training_data(frame, length=length)
     figure = _accuracy_lines(frame, data, "step", trained, theme, size)
     main = _main(data)
-    side = "inside training" if length <= trained else "past training"
     figure.layout.meta |= {
         "slice": f"at length {whole(length)} · {sample_size(smallest_n(data))}",
-        "alt": f"Accuracy over training at length {whole(length)}, {side}: "
-        + said(main, "step", [float(main["step"].min()), float(main["step"].max())])
-        + f"; chance is {_lowest_chance(frame, LAWS):.2f}",
+        "alt": f"Accuracy {over_training(length, trained)}: {said(main, 'step', telling(main, 'step', trained))}"
+        f"; chance is {_lowest_chance(frame, LAWS):.2f}",
     }
     add_cursor(figure, cursor, "step", theme, [(main, TOKENS[theme]["ink"], "circle")])
     return figure
@@ -202,19 +172,19 @@ def _accuracy_lines(
 ) -> go.Figure:
     """Both laws, chance and band, with line-end labels, over ``step`` or ``length``."""
     t = TOKENS[theme]
-    x_axis = run_axis(along, distinct(frame, along), trained, theme)
     y_axis = accuracy_axis(_lowest_chance(frame, LAWS))
-    figure = blank(
-        theme,
-        size,
-        column=along,
-        xaxis=x_axis,
-        yaxis=y_axis,
-        meta={"title": "Accuracy", "x": span_meta(along, x_axis), "n": smallest_n(data)},
-        uirevision=f"{run_name(data)}/accuracy_over_{along}",
+    figure = line_plot(
+        along,
+        run_axis(along, distinct(frame, along), trained, theme),
+        y_axis,
+        title="Accuracy",
+        n=smallest_n(data),
+        name=f"{run_name(data)}/accuracy_over_{along}",
+        theme=theme,
+        size=size,
     )
     parts = dict(series_of(data))
-    labels: list[tuple[str, float, str, bool]] = []
+    labels: list[Label] = []
     if "chance" in parts:
         x, level = places(parts["chance"], along), parts["chance"]["value"].to_numpy(dtype=float)
         add_band(figure, x, level + KEPT_SKILL * (1 - level), np.ones_like(level), t["control"])
@@ -222,12 +192,8 @@ def _accuracy_lines(
         labels.append(("chance", float(level[-1]), t["ink3"], False))
     styles = {"challenge": (t["ink2"], 1.2, False), "matched": (t["ink"], 2.2, True)}
     for law, (colour, width, first) in styles.items():
-        if law not in parts:
-            continue
-        add_line(figure, parts[law], along, colour, width=width, band=first)
-        end = last_value(parts[law]["value"].to_numpy(dtype=float))
-        if end is not None:
-            labels.append((law, end, colour, first))
+        if law in parts:
+            labels.append((law, add_line(figure, parts[law], along, colour, width=width, band=first), colour, first))
     add_end_labels(figure, labels, y_axis["range"], size)
     return figure
 
@@ -236,12 +202,6 @@ def _main(data: pd.DataFrame) -> pd.DataFrame:
     """The matched law's series, or the challenge law's where only that was measured."""
     found = pick(data, series="matched")
     return found if len(found) else pick(data, series="challenge")
-
-
-def nearest(lengths: list[int], trained: float) -> int:
-    """The largest of ``lengths`` that was trained, or the smallest one."""
-    inside = [n for n in lengths if n <= trained]
-    return max(inside) if inside else min(lengths)
 
 
 def _lowest_chance(frame: pd.DataFrame, laws: Sequence[str]) -> float:

@@ -8,9 +8,10 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.figures.labels import magnitude, whole
-from workbench.figures.marks import Cursor, add_cursor, add_end_labels, add_line, last_value, span_meta
+from workbench.figures.marks import Cursor, Label, add_cursor, add_end_labels, add_line
 from workbench.figures.rows import distinct, pick, run_name, select, series_of, stack, tidy
-from workbench.figures.template import blank, step_axis
+from workbench.figures.series import line_plot
+from workbench.figures.template import step_axis
 from workbench.figures.tokens import TOKENS, Theme
 
 MEASUREMENT = "bound"
@@ -52,38 +53,32 @@ def bound_parts(
     """
     data = bound_parts_data(frame)
     t = TOKENS[theme]
-    x_axis = step_axis(distinct(frame, "step"))
     values = data["value"].to_numpy(dtype=float)
     values = values[values > 0]  # NaN is not
     low, high = math.floor(math.log10(values.min()) - 0.1), math.ceil(math.log10(values.max()) + 0.1)
     ticks = list(range(low, high + 1, max(1, (high - low) // 4)))
     y_range = [low - 0.08 * (high - low), high + 0.08 * (high - low)]
     here = pick(data, step=step)
-    figure = blank(
-        theme,
-        size,
-        column="step",
-        xaxis=x_axis,
-        yaxis={"range": y_range, "tickvals": ticks, "ticktext": [magnitude(10.0**tick) for tick in ticks]},
-        meta={
-            "title": "Parts of the bound",
-            "slice": "norms and margins of the weights",
-            "alt": f"Parts of the bound over training; at step {whole(step)} "
-            + ", ".join(f"{row['series']} {magnitude(row['value'])}" for _, row in here.iterrows()),
-            "x": span_meta("step", x_axis),
-            "n": None,
-        },
-        uirevision=f"{run_name(frame)}/bound_parts",
+    figure = line_plot(
+        "step",
+        step_axis(distinct(frame, "step")),
+        {"range": y_range, "tickvals": ticks, "ticktext": [magnitude(10.0**tick) for tick in ticks]},
+        title="Parts of the bound",
+        slice="norms and margins of the weights",
+        alt=f"Parts of the bound over training; at step {whole(step)} "
+        + ", ".join(f"{row['series']} {magnitude(row['value'])}" for _, row in here.iterrows()),
+        n=None,
+        name=f"{run_name(frame)}/bound_parts",
+        theme=theme,
+        size=size,
     )
     figure.update_layout(margin_r=110)
-    labels: list[tuple[str, float, str, bool]] = []
+    labels: list[Label] = []
     for name, rows in series_of(data):
         margin = name.startswith(("gamma", "position_margin"))
         colour = t["ink"] if margin else t["ink3"]
-        add_line(figure, rows, "step", colour, width=1.8 if margin else 1, band=False, place=_log)
-        end = last_value([_log(float(value)) for value in rows["value"]])
-        if end is not None:
-            labels.append((name.replace("_", " "), end, colour, margin))
+        end = add_line(figure, rows, "step", colour, width=1.8 if margin else 1, band=False, place=_log)
+        labels.append((name.replace("_", " "), end, colour, margin))
     add_end_labels(figure, labels, y_range, size, pixels=300)
     add_cursor(figure, cursor, "step", theme)
     return figure

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import head_name
-from workbench.figures.rows import DRAWN, pick
+from workbench.figures.rows import pick, valued
 from workbench.figures.tokens import TOKENS, Theme
 
 #: Columns that tell the lines of a figure apart.
@@ -40,7 +40,7 @@ def causes(
         NotMeasured: without a row that has a value there.
     """
     rows = pick(frame, measurement=measurement, quantity=quantity, **where)
-    rows = rows[rows["status"].isin(DRAWN) & rows["value"].notna()]
+    rows = valued(rows)
     if rows.empty:
         raise NotMeasured(measurement, f"{measurement} has no value of {quantity} to draw there.")
     along = _axis(rows)

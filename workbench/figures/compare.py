@@ -10,35 +10,27 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from workbench.figures.behaviour import accuracy_heatmap_data, nearest
+from workbench.figures.behaviour import accuracy_heatmap_data
 from workbench.figures.errors import NotShared
-from workbench.figures.headgrid import draw_grid, head_grid
-from workbench.figures.heatmap import add_heatmap, add_heatmap_cursor, add_training_edge, grid_of
-from workbench.figures.labels import Piece, head_name, interval, proportion, sample_size, signed, whole
+from workbench.figures.headgrid import draw_grid, head_grid, spoken_cells
+from workbench.figures.heatmap import step_length_map
+from workbench.figures.labels import Piece, interval, over_length, proportion, sample_size, signed, whole
 from workbench.figures.marks import (
     Cursor,
+    Label,
     add_cursor,
     add_end_labels,
     add_level,
     add_line,
     add_training,
     drawn_points,
-    last_value,
     said,
-    span_meta,
 )
 from workbench.figures.mechanism import SHARES, scale_of, title_of
 from workbench.figures.representation import CONCEPTS, decodability_over_length_data
-from workbench.figures.rows import COLUMNS, as_pandas, distinct, run_name, series_of, smallest_n
-from workbench.figures.template import (
-    PLOT_HEIGHT,
-    blank,
-    cell_edges,
-    length_axis,
-    step_axis,
-    u_length,
-    u_step,
-)
+from workbench.figures.rows import COLUMNS, as_pandas, distinct, head_names, run_name, series_of, smallest_n, telling
+from workbench.figures.series import line_plot, spoken
+from workbench.figures.template import length_axis
 from workbench.figures.tokens import DIFFERENCE, TOKENS, Theme, difference_colours
 
 
@@ -79,48 +71,29 @@ def accuracy_difference(
         NotMeasured: if one has no accuracies, or the two share no step and length.
     """
     data = accuracy_difference_data(frame_a, frame_b, law=law)
-    steps, lengths = (sorted(data[c].astype(int).unique()) for c in ("step", "length"))
-    x_axis = step_axis(_both(frame_a, frame_b, "step"))
-    y_axis = length_axis(_both(frame_a, frame_b, "length"), trained, theme, PLOT_HEIGHT, vertical=True) | {
-        "title": {"text": "prefix length"}
-    }
     top = max(0.1, math.ceil(10 * float(data["value"].abs().max())) / 10)
-    n = smallest_n(data)
-    figure = blank(
-        theme,
-        size,
-        column="step",
-        xaxis=x_axis,
-        yaxis=y_axis,
-        meta={
-            "title": "Accuracy, A \u2212 B",
-            "slice": f"same step and length · {sample_size(n)}",
-            "alt": "Heatmap of the accuracy of A minus that of B over training step and prefix length; "
-            "at the last step "
-            + said(data[data["step"] == steps[-1]], "length", [nearest(lengths, trained), lengths[-1]]),
-            "x": span_meta("step", x_axis),
-            "y": span_meta("length", y_axis),
-            "n": n,
-        },
-        uirevision=f"{run_name(data)}/accuracy_difference",
-    )
-    values, texts = grid_of(data, steps, lengths)
-    add_heatmap(
-        figure,
-        values,
-        cell_edges([u_step(s) for s in steps]),
-        cell_edges([u_length(m) for m in lengths]),
-        texts=texts,
+    last = said(data[data["step"] == data["step"].max()], "length", telling(data, "length", trained))
+    return step_length_map(
+        data,
+        steps=_both(frame_a, frame_b, "step"),
+        lengths=_both(frame_a, frame_b, "length"),
+        trained=trained,
         colours=DIFFERENCE[theme],
         low=-top,
         high=top,
         ticks=[(-top, signed(-top)), (0.0, "0"), (top, signed(top))],
+        edge=TOKENS[theme]["train"],
+        name="accuracy_difference",
+        words={
+            "title": "Accuracy, A \u2212 B",
+            "slice": f"same step and length · {sample_size(smallest_n(data))}",
+            "alt": "Heatmap of the accuracy of A minus that of B over training step and prefix length; "
+            f"at the last step {last}",
+        },
         theme=theme,
         size=size,
+        cursor=cursor,
     )
-    add_training_edge(figure, lengths, trained, TOKENS[theme]["train"])
-    add_heatmap_cursor(figure, cursor)
-    return figure
 
 
 def accuracy_difference_data(frame_a: pd.DataFrame, frame_b: pd.DataFrame, *, law: str = "matched") -> pd.DataFrame:
@@ -159,36 +132,29 @@ def decodability_difference(
     x_axis = length_axis(_both(frame_a, frame_b, "length"), trained, theme)
     y_range = (-1.08, 1.08)
     n = smallest_n(data)
-    parts = dict(series_of(data))
-    lengths = [int(m) for m in data["length"].unique()]
-    figure = blank(
-        theme,
-        size,
-        column="length",
-        xaxis=x_axis,
-        yaxis={"range": list(y_range), "tickvals": [-1, 0, 1], "ticktext": ["\u22121", "0", "+1"]},
-        meta={
-            "title": "Decodability, A \u2212 B",
-            "slice": f"95 % CI of the difference · n {whole(n)}" + _apart(step, step_b),
-            "alt": f"Decodability of A minus that of B over prefix length at step {whole(step)}: "
-            + "; ".join(f"{c} {said(parts[c], 'length', [nearest(lengths, trained), max(lengths)])}" for c in parts),
-            "x": span_meta("length", x_axis),
-            "n": n,
-        },
-        uirevision=f"{run_name(data)}/decodability_difference",
+    parts = series_of(data)
+    figure = line_plot(
+        "length",
+        x_axis,
+        {"range": list(y_range), "tickvals": [-1, 0, 1], "ticktext": ["\u22121", "0", "+1"]},
+        title="Decodability, A \u2212 B",
+        slice=f"95 % CI of the difference · n {whole(n)}" + _apart(step, step_b),
+        alt=f"Decodability of A minus that of B {over_length(step)}: "
+        + spoken(data, "length", telling(data, "length", trained)),
+        n=n,
+        name=f"{run_name(data)}/decodability_difference",
+        theme=theme,
+        size=size,
     )
     add_level(figure, x_axis["range"], [0.0, 0.0], theme)
-    labels: list[tuple[str, float, str, bool]] = []
-    for concept, rows in parts.items():
-        add_line(figure, rows, "length", t[concept], clip=(-1.0, 1.0))
-        end = last_value(rows["value"].clip(-1, 1).to_numpy(dtype=float))
-        if end is not None:
-            labels.append((concept, end, t[concept], True))
+    labels: list[Label] = []
+    for concept, rows in parts:
+        labels.append((concept, add_line(figure, rows, "length", t[concept], clip=(-1.0, 1.0)), t[concept], True))
     add_end_labels(figure, labels, y_range, size)
     points = drawn_points(data, "length")
     _sides(figure, points, theme, size)
     add_training(figure, trained, theme, size, label=False)
-    marked = [(rows, t[c], CONCEPTS[c][3]) for c, rows in parts.items()]
+    marked = [(rows, t[c], CONCEPTS[c][3]) for c, rows in parts]
     add_cursor(figure, cursor, "length", theme, marked, clip=(-1.0, 1.0))
     return figure
 
@@ -298,17 +264,16 @@ def head_grid_difference_figure(
     """
     where: dict[str, Any] = {"step": step, "length": length, "step_b": step_b, "length_b": length_b}
     data = head_grid_difference_figure_data(frame_a, frame_b, quantity=quantity, **where)
-    named = [head_name(int(row["layer"]), int(row["head"])) for _, row in data.iterrows()]
     meta = {
         "title": f"{title_of(quantity)} by head, A \u2212 B",
         "slice": "same layer and head" + _apart(step, step_b),
         "alt": f"{title_of(quantity)} of A minus that of B, every head at step {whole(step)} and length "
-        f"{whole(length)}: " + ", ".join(f"{name} {text}" for name, text in zip(named, data["text"], strict=True)),
+        f"{whole(length)}: {spoken_cells(data)}",
         "n": None,
     }
     return draw_grid(
         data,
-        [f"{name}<br><b>{text}</b>" for name, text in zip(named, data["text"], strict=True)],
+        [f"{name}<br><b>{text}</b>" for name, text in zip(head_names(data), data["text"], strict=True)],
         lambda share: difference_colours(share, theme),
         meta,
         f"{run_name(frame_a)} {run_name(frame_b)}/{quantity}_by_head",

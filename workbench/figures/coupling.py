@@ -10,10 +10,11 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import whole
+from workbench.figures.labels import over_length, whole
 from workbench.figures.marks import Cursor, add_training
-from workbench.figures.rows import pick, sites, stack, tidy
-from workbench.figures.series import DOTS, Look, series_figure, spoken
+from workbench.figures.rows import after_last_block, edges, pick, stack, tidy
+from workbench.figures.series import Look, series_figure, spoken
+from workbench.figures.template import DOTS
 from workbench.figures.tokens import TOKENS, Theme
 
 MEASUREMENT = "probes.length_coupling"
@@ -29,10 +30,7 @@ def coupling_over_training(
         NotMeasured: without rows of length coupling, or without verdicts.
     """
     data = coupling_over_training_data(frame)
-    figure = _figure(frame, data, "step", trained, theme, size, cursor)
-    steps = [float(data["step"].min()), float(data["step"].max())]
-    figure.layout.meta["alt"] = "Length coupling over training: " + spoken(data, "step", steps)
-    return figure
+    return _figure(frame, data, "step", "Length coupling over training", trained, theme, size, cursor)
 
 
 def coupling_over_training_data(frame: pd.DataFrame) -> pd.DataFrame:
@@ -80,11 +78,8 @@ def coupling_over_length(
         NotMeasured: without rows of length coupling at that step, or without verdicts.
     """
     data = coupling_over_length_data(frame, step=step)
-    figure = _figure(frame, data, "length", trained, theme, size, cursor)
-    lengths = [int(n) for n in data["length"].unique()]
-    figure.layout.meta["alt"] = f"Change of the code over prefix length at step {whole(step)}: " + spoken(
-        data, "length", [min(lengths), max(lengths)]
-    )
+    what = f"Change of the code {over_length(step)}"
+    figure = _figure(frame, data, "length", what, trained, theme, size, cursor)
     add_training(figure, trained, theme, size)
     return figure
 
@@ -95,22 +90,36 @@ def coupling_over_length_data(frame: pd.DataFrame, *, step: int) -> pd.DataFrame
     if rows.empty:
         raise NotMeasured(MEASUREMENT, f"No rows of probes.length_coupling at step {whole(step)}.")
     used, stored = pick(rows, mode="used"), pick(rows, mode="stored")
-    last = stored[sites(stored, "hook_resid_post")]
-    last = last[last["layer"] == last["layer"].max()]
     name = FITTED if step in fitted_steps(frame) else UNFITTED
-    return stack([tidy(used, name, "length"), tidy(last, STORED, "length")])
+    return stack([tidy(used, name, "length"), tidy(after_last_block(stored), STORED, "length")])
 
 
 def _figure(
-    frame: pd.DataFrame, data: pd.DataFrame, along: str, trained: float, theme: Theme, size: int, cursor: Cursor | None
+    frame: pd.DataFrame,
+    data: pd.DataFrame,
+    along: str,
+    what: str,
+    trained: float,
+    theme: Theme,
+    size: int,
+    cursor: Cursor | None,
 ) -> go.Figure:
     t = TOKENS[theme]
     looks = {
-        FITTED: Look(t["summary"]),
+        FITTED: Look(t["summary"], strong=True),
         UNFITTED: Look(t["control"], 1.4, DOTS, band=False),
         INSIDE: Look(t["train"], 1.4),
         STORED: Look(t["position"], 1.4),
     }
     return series_figure(
-        frame, data, along, trained=trained, looks=looks, title="Length coupling", theme=theme, size=size, cursor=cursor
+        frame,
+        data,
+        along,
+        trained=trained,
+        looks=looks,
+        title="Length coupling",
+        alt=f"{what}: {spoken(data, along, edges(data, along))}",
+        theme=theme,
+        size=size,
+        cursor=cursor,
     )

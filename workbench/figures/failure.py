@@ -7,10 +7,10 @@ import math
 import pandas as pd
 import plotly.graph_objects as go
 
-from workbench.figures.behaviour import MEASUREMENT, nearest
+from workbench.figures.behaviour import MEASUREMENT
 from workbench.figures.labels import beyond, head_name, whole
-from workbench.figures.marks import Cursor, add_cursor, add_training, span_meta
-from workbench.figures.rows import COLUMNS, cells, joined, pick, run_name, select, smallest_n
+from workbench.figures.marks import Cursor, add_cursor, add_training, add_zone, span_meta
+from workbench.figures.rows import COLUMNS, cells, joined, nearest, pick, run_name, select, smallest_n
 from workbench.figures.template import blank, length_axis, u_length
 from workbench.figures.tokens import TOKENS, Theme
 
@@ -117,18 +117,7 @@ def _critical(frame: pd.DataFrame, trained: float, step: int, layer: int, head: 
 def _unmeasured_zone(figure: go.Figure, longest: float, theme: Theme, size: int) -> None:
     t = TOKENS[theme]
     high = float(figure.layout.xaxis.range[1])
-    figure.add_shape(
-        type="rect",
-        x0=u_length(longest),
-        x1=high,
-        y0=0,
-        y1=1,
-        yref="paper",
-        fillcolor=t["sunken"],
-        opacity=0.7,
-        line_width=0,
-        layer="below",
-    )
+    add_zone(figure, u_length(longest), high, t["sunken"], opacity=0.7)
     figure.add_annotation(
         x=high,
         y=0,

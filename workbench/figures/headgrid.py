@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from workbench.figures.labels import head_name, magnitude, proportion, sample_size, whole
+from workbench.figures.labels import magnitude, proportion, sample_size, whole
 from workbench.figures.marks import Cursor
 from workbench.figures.mechanism import MEASUREMENT, SHARES, scale_of, title_of
-from workbench.figures.rows import DRAWN, pick, run_name, select, smallest_n, tidy
+from workbench.figures.rows import head_names, known, pick, run_name, select, smallest_n, tidy
 from workbench.figures.template import blank
 from workbench.figures.tokens import TOKENS, Theme, cell_colours
 
@@ -51,8 +51,8 @@ def head_cells(
     made = []
     for _, row in here.sort_values(["layer", "head"]).iterrows():
         at = int(row["layer"]), int(row["head"])
-        known = row["status"] in DRAWN and not pd.isna(row["value"])
-        value = float(row["value"]) if known else math.nan
+        there = known(row)
+        value = float(row["value"]) if there else math.nan
         curve = curves[at]
         made.append(
             {
@@ -61,7 +61,7 @@ def head_cells(
                 **{k: row[k] for k in ("low", "high", "n", "status", "note")},
                 "value": value,
                 "text": written(value),
-                "share": scale.share(value) if known else math.nan,
+                "share": scale.share(value) if there else math.nan,
                 "lengths": [int(n) for n in curve["length"]],
                 "curve": [math.nan if math.isnan(v) else scale.share(v) for v in curve["value"].astype(float)],
             }
@@ -91,17 +91,16 @@ def head_grid_figure(
     data = head_grid_figure_data(frame, quantity=quantity, step=step, length=length)
     n = smallest_n(data)
     texts = []
-    for _, row in data.iterrows():
+    for (_, row), name in zip(data.iterrows(), head_names(data), strict=True):
         limits = f" [{proportion(row['low'], 3)}, {proportion(row['high'], 3)}]" if not pd.isna(row["low"]) else ""
         counted = "" if pd.isna(row["n"]) else f" · n {whole(float(row['n']))}"
         note = f"<br>{row['status']}: {row['note']}" if row["status"] != "ok" else ""
-        place = head_name(int(row["layer"]), int(row["head"]))
-        texts.append(f"{place}<br><b>{row['text']}</b>{limits}{counted}{note}")
+        texts.append(f"{name}<br><b>{row['text']}</b>{limits}{counted}{note}")
     meta = {
         "title": f"{title_of(quantity)} by head",
         "slice": sample_size(n),
         "alt": f"{title_of(quantity)} of every head at step {whole(step)} and length {whole(length)}: "
-        + ", ".join(f"{head_name(int(r['layer']), int(r['head']))} {r['text']}" for _, r in data.iterrows()),
+        + spoken_cells(data),
         "n": n,
     }
     return draw_grid(
@@ -114,6 +113,11 @@ def head_grid_figure(
         theme=theme,
         size=size,
     )
+
+
+def spoken_cells(data: pd.DataFrame) -> str:
+    """What the cells say, for those who do not see them."""
+    return ", ".join(f"{name} {text}" for name, text in zip(head_names(data), data["text"], strict=True))
 
 
 def draw_grid(

@@ -15,13 +15,25 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import MISSING, Piece, head_name, interval, magnitude, proportion, whole
-from workbench.figures.marks import Cursor, add_cursor, add_line, add_training, drawn_points, said, span_meta
-from workbench.figures.mechanism import COUNTS, Scale, add_others, title_of
-from workbench.figures.rows import DRAWN, as_pandas, distinct, pick, run_name, series_of, smallest_n, stack, tidy
+from workbench.figures.labels import (
+    MISSING,
+    Piece,
+    dotted,
+    head_name,
+    interval,
+    magnitude,
+    proportion,
+    sample_size,
+    whole,
+)
+from workbench.figures.marks import Cursor, add_training, drawn_points, said
+from workbench.figures.mechanism import COUNTS, add_head_cursor, add_heads, in_front, title_of
+from workbench.figures.rows import DRAWN, as_pandas, distinct, edges, known, pick, run_name, series_of, smallest_n
+from workbench.figures.scale import Scale
 from workbench.figures.sequence_marks import round_ticks
-from workbench.figures.template import blank, length_axis
-from workbench.figures.tokens import TOKENS, Theme
+from workbench.figures.series import line_plot
+from workbench.figures.template import UNIT, length_axis
+from workbench.figures.tokens import Theme
 
 #: Quantities that lead the table where they were measured, with their short names, the most telling first.
 LEADING: Mapping[str, str] = {
@@ -47,7 +59,6 @@ _KINDS = {
     "class": "spreads its attention evenly over a class of keys and nothing else",
     "growing": "attends evenly to a set of keys that grows with length",
 }
-_UNIT = (0.0, 1.0)
 
 
 def head_rows(frame: pd.DataFrame, *, step: int, length: int | None = None) -> pd.DataFrame:
@@ -134,7 +145,7 @@ def head_facts(frame: pd.DataFrame, *, step: int, length: int, layer: int, head:
         raise NotMeasured("circuits.hardmax", f"No rows about {head_name(layer, head)} at this step and length.")
     made = []
     for row in as_pandas(mine).sort_values(["measurement", "series"], kind="stable").to_dict("records"):
-        known = row["status"] in DRAWN or row["status"] == "censored"
+        shown = row["status"] in DRAWN or row["status"] == "censored"
         number = MISSING if pd.isna(row["value"]) else _number(row["quantity"], float(row["value"]))
         text = str(row["label"]) or number
         kept = {
@@ -143,7 +154,7 @@ def head_facts(frame: pd.DataFrame, *, step: int, length: int, layer: int, head:
         }
         limits = interval(_or_none(row["low"]), _or_none(row["high"]))
         made.append(
-            {"name": title_of(str(row["series"])), "text": text if known else MISSING, "interval": limits, **kept}
+            {"name": title_of(str(row["series"])), "text": text if shown else MISSING, "interval": limits, **kept}
         )
     return pd.DataFrame(made)
 
@@ -180,7 +191,7 @@ def _numbers(facts: Mapping[str, Mapping[str, Any]], length: int) -> list[Piece]
 
     def add(quantity: str, before: str, after: str = "") -> None:
         row = facts.get(quantity)
-        if row is not None and row["status"] in DRAWN and not pd.isna(row["value"]):
+        if row is not None and known(row):
             number = _number(quantity, float(row["value"]))
             limits = f" {row['interval']}" if row["interval"] else ""
             parts.append([(f"{before}{number}", "plain"), (limits, "muted"), (after, "plain")])
@@ -225,33 +236,24 @@ def heads_over_length(
     data = heads_over_length_data(frame, quantity=quantity, step=step, layer=layer, head=head)
     name = quantity or series_names(frame, step=step)[0]
     scale = _scale(str(data["quantity"].iloc[0]), data)
-    x_axis = length_axis(distinct(frame, "length"), trained, theme)
     *others, (_, mine) = series_of(data)
-    lengths = [float(n) for n in mine["length"]]
     n = smallest_n(mine)
-    figure = blank(
-        theme,
-        size,
-        column="length",
-        xaxis=x_axis,
-        yaxis=_axis(scale),
-        meta={
-            "title": title_of(name),
-            "slice": " \u00b7 ".join(
-                s for s in (head_name(layer, head), f"n {whole(n)} \u00b7 95 % CI" if n else "") if s
-            ),
-            "alt": f"{title_of(name)} of {head_name(layer, head)} over prefix length: "
-            + said(mine, "length", [min(lengths), max(lengths)]),
-            "x": span_meta("length", x_axis),
-            "n": n,
-        },
-        uirevision=f"{run_name(data)}/heads/{name}",
+    figure = line_plot(
+        "length",
+        length_axis(distinct(frame, "length"), trained, theme),
+        _axis(scale),
+        title=title_of(name),
+        slice=dotted(head_name(layer, head), sample_size(n or None)),
+        alt=f"{title_of(name)} of {head_name(layer, head)} over prefix length: "
+        + said(mine, "length", edges(mine, "length")),
+        n=n,
+        name=f"{run_name(data)}/heads/{name}",
+        theme=theme,
+        size=size,
     )
-    add_others(figure, others, "length", scale, theme)
-    add_line(figure, mine, "length", TOKENS[theme]["ink"], place=scale.place)
+    add_heads(figure, others, mine, "length", scale, theme)
     add_training(figure, trained, theme, size, avoid=drawn_points(data, "length", scale.place))
-    placed = mine.assign(value=[scale.place(float(v)) for v in mine["value"]])
-    add_cursor(figure, cursor, "length", theme, [(placed, TOKENS[theme]["ink"], "circle")])
+    add_head_cursor(figure, mine, "length", scale, theme, cursor)
     return figure
 
 
@@ -268,10 +270,7 @@ def heads_over_length_data(
             f"No rows of {(quantity or 'any quantity').replace('_', ' ')} about {head_name(layer, head)} at this step."
         )
         raise NotMeasured("circuits.", said)
-    other = rows[~here]
-    other_names = [head_name(int(a), int(b)) for a, b in zip(other["layer"], other["head"], strict=True)]
-    others = tidy(other, other_names, ["layer", "head", "length"])
-    return stack([others, tidy(rows[here], head_name(layer, head), "length")])
+    return in_front(rows[here], rows[~here], "length")
 
 
 def _here(frame: pd.DataFrame, step: int, length: int) -> pd.DataFrame:
@@ -284,31 +283,28 @@ def _here(frame: pd.DataFrame, step: int, length: int) -> pd.DataFrame:
 
 def _scale(quantity: str, rows: pd.DataFrame) -> Scale:
     """0 to 1 where all values lie there, else what they span; in powers of two for counts."""
-    known = rows["status"].isin(DRAWN) if "status" in rows else slice(None)
-    values = rows.loc[known, "value"].to_numpy(dtype=float, na_value=np.nan)
+    drawn = rows["status"].isin(DRAWN) if "status" in rows else slice(None)
+    values = rows.loc[drawn, "value"].to_numpy(dtype=float, na_value=np.nan)
     values = values[np.isfinite(values)]
     if quantity in COUNTS:
-        positive = values[values > 0]
-        low, high = (math.log2(positive.min()), math.log2(positive.max())) if len(positive) else (0.0, 1.0)
-        return Scale(math.floor(low), max(math.ceil(high), math.floor(low) + 1), log=True)
-    if not len(values) or (values.min() >= _UNIT[0] and values.max() <= _UNIT[1]):
-        return Scale(*_UNIT)
-    low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
-    return Scale(low, high if high > low else low + 1.0)
+        return Scale.of_counts(values)
+    if not len(values) or (values.min() >= UNIT[0] and values.max() <= UNIT[1]):
+        return Scale(*UNIT)
+    return Scale.spanning(min(0.0, values.min()), max(0.0, values.max()))
 
 
 def _axis(scale: Scale) -> dict[str, Any]:
     """The scale's axis; round numbers where it is neither a share nor a count."""
     axis = scale.axis()
-    if scale.log or (scale.low, scale.high) == _UNIT:
+    if scale.log or (scale.low, scale.high) == UNIT:
         return axis
     ticks = round_ticks(scale.low, scale.high)
     return axis | {"tickvals": ticks, "ticktext": [magnitude(v) for v in ticks]}
 
 
 def _cell(row: Mapping[str, Any], scale: Scale, series: str) -> dict[str, Any]:
-    known = row["status"] in DRAWN and not pd.isna(row["value"])
-    value = float(row["value"]) if known else math.nan
+    there = known(row)
+    value = float(row["value"]) if there else math.nan
     quantity = str(row["quantity"])
     return {
         "layer": int(row["layer"]),
@@ -316,8 +312,8 @@ def _cell(row: Mapping[str, Any], scale: Scale, series: str) -> dict[str, Any]:
         "series": series,
         "name": LEADING.get(quantity, title_of(series)),
         "value": value,
-        "text": _number(quantity, value) if known else MISSING,
-        "share": _length_of_bar(scale, value) if known else math.nan,
+        "text": _number(quantity, value) if there else MISSING,
+        "share": _length_of_bar(scale, value) if there else math.nan,
         **{k: row[k] for k in ("low", "high", "n", "status", "note", "measurement")},
     }
 

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from workbench.figures.marks import Cursor, hover
-from workbench.figures.template import DASH, cell_edges, colorbar, plotly_scale, u_length, u_step
+from workbench.figures.marks import Cursor, add_across, add_upright, hover, span_meta
+from workbench.figures.rows import run_name, smallest_n
+from workbench.figures.template import (
+    DASH,
+    PLOT_HEIGHT,
+    blank,
+    cell_edges,
+    colorbar,
+    length_axis,
+    plotly_scale,
+    step_axis,
+    u_length,
+    u_step,
+)
 from workbench.figures.tokens import TOKENS, TRAIN_ON_HEATMAP, ColourMap, Theme
 
 #: Most cells per side: beyond it drawing takes seconds and no screen shows more.
@@ -50,6 +62,72 @@ def pooled_edges(edges: NDArray[np.floating], block: int) -> NDArray[np.float64]
     return np.append(edges[:-1:block], edges[-1])
 
 
+def step_length_map(
+    data: pd.DataFrame,
+    *,
+    steps: Iterable[float],
+    lengths: Iterable[float],
+    trained: float,
+    colours: ColourMap,
+    low: float,
+    high: float,
+    ticks: Sequence[tuple[float, str]],
+    edge: str | None,
+    name: str,
+    words: Mapping[str, str],
+    theme: Theme,
+    size: int,
+    cursor: Cursor | None,
+) -> go.Figure:
+    """A heatmap of ``data`` over training step (x) and prefix length (y).
+
+    Args:
+        data: one row per step and length.
+        steps: every step the x axis is laid out for.
+        lengths: every length the y axis is laid out for.
+        trained: N.
+        colours: of the cells.
+        low: value of the lowest colour.
+        high: value of the highest colour.
+        ticks: values and texts beside the colour bar.
+        edge: colour of the line at N, see :func:`add_training_edge`.
+        name: of the figure, after the run's.
+        words: title, slice and alternative text.
+        theme: light or dark.
+        size: base text size, pixels.
+        cursor: draws the cursor lines at ``step`` and ``length``.
+    """
+    columns, lines = (sorted(data[c].astype(int).unique()) for c in ("step", "length"))
+    x_axis = step_axis(steps)
+    y_axis = length_axis(lengths, trained, theme, PLOT_HEIGHT, vertical=True)
+    y_axis["title"] = {"text": "prefix length"}
+    meta: dict[str, Any] = {
+        **words,
+        "x": span_meta("step", x_axis),
+        "y": span_meta("length", y_axis),
+        "n": smallest_n(data),
+    }
+    where = f"{run_name(data)}/{name}"
+    figure = blank(theme, size, column="step", xaxis=x_axis, yaxis=y_axis, meta=meta, uirevision=where)
+    values, texts = grid_of(data, columns, lines)
+    add_heatmap(
+        figure,
+        values,
+        cell_edges([u_step(s) for s in columns]),
+        cell_edges([u_length(m) for m in lines]),
+        texts=texts,
+        colours=colours,
+        low=low,
+        high=high,
+        ticks=ticks,
+        theme=theme,
+        size=size,
+    )
+    add_training_edge(figure, lines, trained, edge)
+    add_heatmap_cursor(figure, cursor)
+    return figure
+
+
 def grid_of(
     data: pd.DataFrame, steps: Sequence[int], lengths: Sequence[int]
 ) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
@@ -82,16 +160,7 @@ def add_heatmap(
     """Cells between the given edges with a fixed colour range; what has no value shows the sunken ground."""
     z, by, bx = pool(values)
     x_range, y_range = figure.layout.xaxis.range, figure.layout.yaxis.range
-    figure.add_shape(
-        type="rect",
-        x0=x_range[0],
-        x1=x_range[1],
-        y0=y_range[0],
-        y1=y_range[1],
-        fillcolor=TOKENS[theme]["sunken"],
-        line_width=0,
-        layer="below",
-    )
+    add_ground(figure, x_range, y_range, theme)
     figure.add_heatmap(
         x=pooled_edges(x_edges, bx),
         y=pooled_edges(y_edges, by),
@@ -109,6 +178,20 @@ def add_heatmap(
     figure.update_yaxes(showgrid=False)
 
 
+def add_ground(figure: go.Figure, x_range: Sequence[float], y_range: Sequence[float], theme: Theme) -> None:
+    """The sunken ground that shows where cells have no value."""
+    figure.add_shape(
+        type="rect",
+        x0=x_range[0],
+        x1=x_range[1],
+        y0=y_range[0],
+        y1=y_range[1],
+        fillcolor=TOKENS[theme]["sunken"],
+        line_width=0,
+        layer="below",
+    )
+
+
 def add_training_edge(figure: go.Figure, lengths: Sequence[float], trained: float, colour: str | None = None) -> None:
     """The training length on a heatmap whose y axis is length: a line after the last trained row.
 
@@ -124,16 +207,7 @@ def add_training_edge(figure: go.Figure, lengths: Sequence[float], trained: floa
     if colour is None:
         lines.insert(0, ("#FFFFFF", 3.5, "solid"))
     for line, width, dash in lines:
-        figure.add_shape(
-            type="line",
-            x0=0,
-            x1=1,
-            xref="paper",
-            y0=edge,
-            y1=edge,
-            line={"color": line, "width": width, "dash": dash},
-            name="training length",
-        )
+        add_across(figure, edge, {"color": line, "width": width, "dash": dash}, "training length")
 
 
 def add_heatmap_cursor(figure: go.Figure, cursor: Cursor | None) -> None:
@@ -143,8 +217,6 @@ def add_heatmap_cursor(figure: go.Figure, cursor: Cursor | None) -> None:
     for colour, width in (("#14181F", 3.5), ("#FFFFFF", 1.5)):
         line = {"color": colour, "width": width}
         if cursor.get("step") is not None:
-            x = u_step(float(cursor["step"]))
-            figure.add_shape(type="line", x0=x, x1=x, y0=0, y1=1, yref="paper", line=line, name="cursor")
+            add_upright(figure, u_step(float(cursor["step"])), line, "cursor")
         if cursor.get("length") is not None:
-            y = u_length(float(cursor["length"]))
-            figure.add_shape(type="line", x0=0, x1=1, xref="paper", y0=y, y1=y, line=line, name="cursor")
+            add_across(figure, u_length(float(cursor["length"])), line, "cursor")

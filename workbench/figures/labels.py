@@ -84,6 +84,21 @@ def times_trained(length: float, trained: float) -> str:
     return "inside training" if length <= trained else f"{length / trained:.2g} \u00d7 trained"
 
 
+def over_training(length: float, trained: float) -> str:
+    """What a line over training is taken at: ``over training at length 128, past training``."""
+    return f"over training at length {whole(length)}, {'inside training' if length <= trained else 'past training'}"
+
+
+def over_length(step: float) -> str:
+    """What a line over prefix length is taken at: ``over prefix length at step 1,500``."""
+    return f"over prefix length at step {whole(step)}"
+
+
+def dotted(*parts: str) -> str:
+    """Short statements in one line, those that are empty left out: ``per head · n 512 · 95 % CI``."""
+    return " \u00b7 ".join(part for part in parts if part)
+
+
 def sample_size(n: int | None) -> str:
     """``n 512 · 95 % CI``; empty where n is unknown."""
     return "" if n is None else f"n {whole(n)} \u00b7 95 % CI"

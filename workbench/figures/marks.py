@@ -16,6 +16,8 @@ from workbench.figures.tokens import TOKENS, Theme, rgba
 
 Floats = NDArray[np.float64]
 Cursor = Mapping[str, float]
+#: Text, height in axis units (None: the line has no end to stand at), colour, whether it is a name rather than a note.
+Label = tuple[str, float | None, str, bool]
 
 BAND_OPACITY = 0.16
 #: Distance of two label base lines, pixels.
@@ -94,7 +96,7 @@ def add_line(
     band: bool = True,
     clip: tuple[float, float] | None = None,
     place: Callable[[float], float] | None = None,
-) -> None:
+) -> float | None:
     """One series as a line with its band; undefined rows leave gaps, a lone point is drawn as a dot.
 
     Args:
@@ -107,6 +109,9 @@ def add_line(
         band: whether to draw the interval.
         clip: limits to draw within (tooltips keep the value).
         place: value to axis units, where the axis is not linear in the value.
+
+    Returns:
+        the height at which the line ends, None where nothing of it is drawn.
     """
     x = places(data, along)
     y, low, high = (data[c].to_numpy(dtype=float) for c in ("value", "low", "high"))
@@ -131,6 +136,7 @@ def add_line(
         hoverinfo="text",
         name=str(data["series"].iloc[0]),
     )
+    return last_value(y)
 
 
 def last_value(y: Sequence[float] | Floats) -> float | None:
@@ -142,7 +148,7 @@ def last_value(y: Sequence[float] | Floats) -> float | None:
 
 def add_end_labels(
     figure: go.Figure,
-    labels: Sequence[tuple[str, float, str, bool]],
+    labels: Sequence[Label],
     yrange: Sequence[float],
     size: int,
     pixels: float = PLOT_HEIGHT,
@@ -151,7 +157,7 @@ def add_end_labels(
 
     Args:
         figure: where to.
-        labels: (text, height in axis units, colour, whether it is a name rather than a note).
+        labels: of the lines; those without an end are left out.
         yrange: the axis range.
         size: text size, pixels.
         pixels: height of the axis on the smallest panel.
@@ -159,8 +165,9 @@ def add_end_labels(
     low, high = float(yrange[0]), float(yrange[1])
     pixel = (high - low) / pixels
     margin = LABEL_SEPARATION / 2 * pixel
-    heights = spread([h for _, h, _, _ in labels], LABEL_SEPARATION * pixel, low + margin, high - margin)
-    for (text, _, colour, named), height in zip(labels, heights, strict=True):
+    ended = [(text, height, colour, named) for text, height, colour, named in labels if height is not None]
+    heights = spread([h for _, h, _, _ in ended], LABEL_SEPARATION * pixel, low + margin, high - margin)
+    for (text, _, colour, named), height in zip(ended, heights, strict=True):
         figure.add_annotation(
             x=1,
             xref="paper",
@@ -172,6 +179,32 @@ def add_end_labels(
             font={"color": colour, "size": size, "weight": 600 if named else 400},
             name="end label",
         )
+
+
+def add_zone(figure: go.Figure, low: float, high: float, colour: str, opacity: float | None = None) -> None:
+    """The ground between two places of the x axis, over the whole height."""
+    figure.add_shape(
+        type="rect",
+        x0=low,
+        x1=high,
+        y0=0,
+        y1=1,
+        yref="paper",
+        fillcolor=colour,
+        opacity=opacity,
+        line_width=0,
+        layer="below",
+    )
+
+
+def add_upright(figure: go.Figure, x: float, line: Mapping[str, Any], name: str) -> None:
+    """A line over the whole height at one place of the x axis."""
+    figure.add_shape(type="line", x0=x, x1=x, y0=0, y1=1, yref="paper", line=dict(line), name=name)
+
+
+def add_across(figure: go.Figure, y: float, line: Mapping[str, Any], name: str) -> None:
+    """A line over the whole width at one place of the y axis."""
+    figure.add_shape(type="line", x0=0, x1=1, xref="paper", y0=y, y1=y, line=dict(line), name=name)
 
 
 def add_training(
@@ -198,30 +231,10 @@ def add_training(
     u = u_length(trained)
     if u < low:
         return
-    edge = min(u, high)
-    figure.add_shape(
-        type="rect",
-        x0=low,
-        x1=edge,
-        y0=0,
-        y1=1,
-        yref="paper",
-        fillcolor=t["train_wash"],
-        line_width=0,
-        layer="below",
-    )
+    add_zone(figure, low, min(u, high), t["train_wash"])
     if u > high:
         return
-    figure.add_shape(
-        type="line",
-        x0=u,
-        x1=u,
-        y0=0,
-        y1=1,
-        yref="paper",
-        line={"color": t["train"], "width": 1.5, "dash": DASH},
-        name="training length",
-    )
+    add_upright(figure, u, {"color": t["train"], "width": 1.5, "dash": DASH}, "training length")
     if not label:
         return
     text = f"trained \u2264 {whole(trained)}"
@@ -300,16 +313,7 @@ def add_cursor(
         return
     t = TOKENS[theme]
     x = _PLACE[along](float(cursor[along]))
-    figure.add_shape(
-        type="line",
-        x0=x,
-        x1=x,
-        y0=0,
-        y1=1,
-        yref="paper",
-        line={"color": t["ink"], "width": 1.2},
-        name="cursor",
-    )
+    add_upright(figure, x, {"color": t["ink"], "width": 1.2}, "cursor")
     for rows, colour, symbol in series:
         here = rows[(rows[along] == cursor[along]) & rows["value"].notna()]
         if len(here):

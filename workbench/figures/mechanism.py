@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from workbench.figures.behaviour import nearest
-from workbench.figures.labels import head_name, magnitude, sample_size, whole
+from workbench.figures.labels import dotted, over_length, over_training, sample_size
 from workbench.figures.marks import (
     Cursor,
+    Label,
     add_cursor,
     add_end_labels,
     add_line,
@@ -23,10 +21,23 @@ from workbench.figures.marks import (
     last_value,
     places,
     said,
-    span_meta,
 )
-from workbench.figures.rows import DRAWN, cells, distinct, run_name, select, series_of, smallest_n, stack, tidy
-from workbench.figures.template import blank, run_axis
+from workbench.figures.rows import (
+    DRAWN,
+    cells,
+    distinct,
+    head_names,
+    run_name,
+    select,
+    series_of,
+    smallest_n,
+    stack,
+    telling,
+    tidy,
+)
+from workbench.figures.scale import Scale
+from workbench.figures.series import line_plot
+from workbench.figures.template import run_axis
 from workbench.figures.tokens import TOKENS, Theme, rgba
 
 MEASUREMENT = "circuits.hardmax"
@@ -37,46 +48,6 @@ COUNTS = ("tie_size", "effective_support", "support_inf", "critical_length", "p_
 _SUBTITLE = {"hardmax_distance": "total variation", "argmax_mass": "share of attention"}
 
 
-@dataclass(frozen=True)
-class Scale:
-    """The fixed axis and colour range of a quantity.
-
-    Attributes:
-        low: lower end, in axis units.
-        high: upper end, in axis units.
-        log: whether axis units are log2 of the value.
-    """
-
-    low: float
-    high: float
-    log: bool = False
-
-    def place(self, value: float) -> float:
-        """Value to axis units; NaN where it has no place (infinite, or not positive on a log axis)."""
-        if not math.isfinite(value) or (self.log and value <= 0):
-            return math.nan
-        return math.log2(value) if self.log else value
-
-    def share(self, value: float) -> float:
-        """Value as a share of the range, clipped to 0..1; infinity is 1."""
-        if value == math.inf:
-            return 1.0
-        return min(1.0, max(0.0, (self.place(value) - self.low) / (self.high - self.low)))
-
-    def axis(self) -> dict[str, Any]:
-        """The plotly axis."""
-        pad = 0.05 * (self.high - self.low)
-        if self.log:
-            octaves = range(math.ceil(self.low), math.floor(self.high) + 1)
-            every = max(1, -(-len(octaves) // 4))
-            ticks = [float(k) for k in octaves if k % every == 0]
-            texts = [whole(2.0**k) for k in ticks]
-        else:
-            ticks = [self.low, (self.low + self.high) / 2, self.high]
-            texts = [f"{v:.1f}" if (self.low, self.high) == (0.0, 1.0) else magnitude(v) for v in ticks]
-        return {"range": [self.low - pad, self.high + pad], "tickvals": ticks, "ticktext": texts}
-
-
 def scale_of(frame: pd.DataFrame, quantity: str) -> Scale:
     """The scale of a quantity: 0 to 1 for shares, else what all of the run's rows span."""
     if quantity in SHARES:
@@ -84,11 +55,8 @@ def scale_of(frame: pd.DataFrame, quantity: str) -> Scale:
     values = cells(frame, "value", measurement=MEASUREMENT, quantity=quantity, status=DRAWN)
     values = values[np.isfinite(values)]
     if quantity in COUNTS:
-        values = values[values > 0]
-        low, high = (math.log2(values.min()), math.log2(values.max())) if len(values) else (0.0, 1.0)
-        return Scale(math.floor(low), max(math.ceil(high), math.floor(low) + 1), log=True)
-    low, high = (min(0.0, values.min()), values.max()) if len(values) else (0.0, 1.0)
-    return Scale(float(low), float(high) if high > low else float(low) + 1.0)
+        return Scale.of_counts(values)
+    return Scale.spanning(min(0.0, values.min()), values.max()) if len(values) else Scale(0.0, 1.0)
 
 
 def title_of(quantity: str) -> str:
@@ -114,14 +82,7 @@ def head_over_training(
         NotMeasured: without rows of that quantity at that length, or none for that head.
     """
     data = head_over_training_data(frame, quantity=quantity, length=length, layer=layer, head=head)
-    figure = _lines(frame, data, "step", quantity, trained, theme, size, cursor)
-    mine = data[data["series"] == head_name(layer, head)]
-    side = "inside training" if length <= trained else "past training"
-    figure.layout.meta["alt"] = (
-        f"{title_of(quantity)} of {head_name(layer, head)} over training at length {whole(length)}, {side}: "
-        + said(mine, "step", [float(mine["step"].min()), float(mine["step"].max())])
-    )
-    return figure
+    return _lines(frame, data, "step", over_training(length, trained), quantity, trained, theme, size, cursor)
 
 
 def head_over_training_data(
@@ -149,13 +110,7 @@ def head_over_length(
         NotMeasured: without rows of that quantity at that step, or none for that head.
     """
     data = head_over_length_data(frame, quantity=quantity, step=step, layer=layer, head=head)
-    figure = _lines(frame, data, "length", quantity, trained, theme, size, cursor)
-    mine = data[data["series"] == head_name(layer, head)]
-    lengths = [int(n) for n in mine["length"]]
-    figure.layout.meta["alt"] = (
-        f"{title_of(quantity)} of {head_name(layer, head)} over prefix length at step {whole(step)}: "
-        + said(mine, "length", [nearest(lengths, trained), max(lengths)])
-    )
+    figure = _lines(frame, data, "length", over_length(step), quantity, trained, theme, size, cursor)
     scale = scale_of(frame, quantity)
     avoid = drawn_points(data, "length", scale.place)
     add_training(figure, trained, theme, size, avoid=avoid)
@@ -173,15 +128,19 @@ def _lines_data(frame: pd.DataFrame, along: str, quantity: str, layer: int, head
     rows = select(frame, MEASUREMENT, quantity=quantity, law="matched", control="", **where)
     mine = select(frame, MEASUREMENT, quantity=quantity, law="matched", control="", layer=layer, head=head, **where)
     other = rows[(rows["layer"] != layer) | (rows["head"] != head)]
-    names = [head_name(int(at), int(h)) for at, h in zip(other["layer"], other["head"], strict=True)]
-    others = tidy(other, names, ["layer", "head", along])
-    return stack([others, tidy(mine, head_name(layer, head), along)])
+    return in_front(mine, other, along)
+
+
+def in_front(mine: pd.DataFrame, other: pd.DataFrame, along: str) -> pd.DataFrame:
+    """A series per head: all others, then the one in front."""
+    return stack([tidy(other, head_names(other), ["layer", "head", along]), tidy(mine, head_names(mine), along)])
 
 
 def _lines(
     frame: pd.DataFrame,
     data: pd.DataFrame,
     along: str,
+    where: str,
     quantity: str,
     trained: float,
     theme: Theme,
@@ -190,42 +149,57 @@ def _lines(
 ) -> go.Figure:
     t = TOKENS[theme]
     scale = scale_of(frame, quantity)
-    x_axis = run_axis(along, distinct(frame, along), trained, theme)
     y_axis = scale.axis()
     *others, (name, mine) = series_of(data)
     n = smallest_n(mine)
-    subtitle = _SUBTITLE.get(quantity, "per head")
-    figure = blank(
-        theme,
-        size,
-        column=along,
-        xaxis=x_axis,
-        yaxis=y_axis,
-        meta={
-            "title": title_of(quantity),
-            "slice": " · ".join(s for s in (subtitle, sample_size(n)) if s),
-            "x": span_meta(along, x_axis),
-            "n": n,
-        },
-        uirevision=f"{run_name(data)}/{quantity}_over_{along}",
+    figure = line_plot(
+        along,
+        run_axis(along, distinct(frame, along), trained, theme),
+        y_axis,
+        title=title_of(quantity),
+        slice=dotted(_SUBTITLE.get(quantity, "per head"), sample_size(n)),
+        n=n,
+        name=f"{run_name(data)}/{quantity}_over_{along}",
+        theme=theme,
+        size=size,
     )
-    add_others(figure, others, along, scale, theme)
-    add_line(figure, mine, along, t["ink"], place=scale.place)
-    labels: list[tuple[str, float, str, bool]] = []
+    end = add_heads(figure, others, mine, along, scale, theme)
+    labels: list[Label] = []
     ends = [last_value([scale.place(float(v)) for v in part["value"]]) for _, part in others]
     known = [end for end in ends if end is not None]
     if known:
         labels.append(("others", float(np.median(known)), t["ink3"], False))
-    placed = mine.assign(value=[scale.place(float(v)) for v in mine["value"]])
-    end = last_value(placed["value"].to_numpy(dtype=float))
-    if end is not None:
-        labels.append((name, end, t["ink"], True))
+    labels.append((name, end, t["ink"], True))
     add_end_labels(figure, labels, y_axis["range"], size)
-    add_cursor(figure, cursor, along, theme, [(placed, t["ink"], "circle")])
+    add_head_cursor(figure, mine, along, scale, theme, cursor)
+    told = said(mine, along, telling(mine, along, trained))
+    figure.layout.meta["alt"] = f"{title_of(quantity)} of {name} {where}: {told}"
     return figure
 
 
-def add_others(
+def add_head_cursor(
+    figure: go.Figure, mine: pd.DataFrame, along: str, scale: Scale, theme: Theme, cursor: Cursor | None
+) -> None:
+    """The cursor line, with a dot on the head in front."""
+    if cursor is not None:
+        placed = mine.assign(value=[scale.place(float(v)) for v in mine["value"]])
+        add_cursor(figure, cursor, along, theme, [(placed, TOKENS[theme]["ink"], "circle")])
+
+
+def add_heads(
+    figure: go.Figure,
+    others: list[tuple[str, pd.DataFrame]],
+    mine: pd.DataFrame,
+    along: str,
+    scale: Scale,
+    theme: Theme,
+) -> float | None:
+    """One head in ink in front of all others; returns the height at which it ends."""
+    _add_others(figure, others, along, scale, theme)
+    return add_line(figure, mine, along, TOKENS[theme]["ink"], place=scale.place)
+
+
+def _add_others(
     figure: go.Figure, parts: list[tuple[str, pd.DataFrame]], along: str, scale: Scale, theme: Theme
 ) -> None:
     """All other heads as one trace, broken between heads: hundreds of traces would be slow."""

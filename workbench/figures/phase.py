@@ -12,10 +12,11 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.figures.errors import NotMeasured
+from workbench.figures.heatmap import add_ground
 from workbench.figures.labels import magnitude, proportion, whole
-from workbench.figures.rows import DRAWN
+from workbench.figures.rows import latest, valued
 from workbench.figures.template import blank, colorbar, plotly_scale
-from workbench.figures.tokens import AMOUNT, PERFORMANCE, TOKENS, Theme, colour_at, text_on
+from workbench.figures.tokens import AMOUNT, PERFORMANCE, Theme, colour_at, text_on
 
 REDUCTIONS = ("mean", "max", "min")
 """How several rows of one run (its layers and heads) become one value."""
@@ -122,16 +123,7 @@ def phase_diagram(
         uirevision=f"phase/{x}/{y}",
     )
     figure.update_layout(margin=MARGIN)
-    figure.add_shape(
-        type="rect",
-        x0=-0.5,
-        x1=len(columns) - 0.5,
-        y0=-0.5,
-        y1=len(lines) - 0.5,
-        fillcolor=TOKENS[theme]["sunken"],
-        line_width=0,
-        layer="below",
-    )
+    add_ground(figure, figure.layout.xaxis.range, figure.layout.yaxis.range, theme)
     ticks = [bottom, (bottom + top) / 2, top]
     figure.add_heatmap(
         x=list(range(len(columns))),
@@ -189,15 +181,15 @@ def _cells(
 ) -> pd.DataFrame:
     if over not in REDUCTIONS:
         raise ValueError(f"unknown reduction {over!r}; choose {', '.join(REDUCTIONS)}")
-    rows = frame[frame["status"].isin(DRAWN) & frame["value"].notna() & frame["run"].isin(list(flat))]
+    rows = valued(frame[frame["run"].isin(list(flat))])
     rows = rows if length is None else rows[rows["length"] <= length]
     rows = rows if step is None else rows[rows["step"] <= step]
     if rows.empty:
         measurement = str(frame["measurement"].iloc[0]) if len(frame) else "this quantity"
         raise NotMeasured(measurement, f"No run has a value of {measurement} there; choose another length or step.")
-    rows = rows[rows["step"] == rows.groupby("run")["step"].transform("max")]
+    rows = latest(rows, "step")
     if length is not None:
-        rows = rows[rows["length"] == rows.groupby("run")["length"].transform("max")]
+        rows = latest(rows, "length")
     each = rows.groupby("run")["value"].agg(over)
     for axis in (x, y):
         if not any(axis in flat[run] for run in each.index):

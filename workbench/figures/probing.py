@@ -6,11 +6,11 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import whole
+from workbench.figures.labels import over_length, whole
 from workbench.figures.marks import Cursor, add_training
-from workbench.figures.rows import pick, sites, stack, tidy
-from workbench.figures.series import DOTS, Look, series_figure, spoken
-from workbench.figures.template import DASH
+from workbench.figures.rows import after_last_block, edges, pick, stack, tidy
+from workbench.figures.series import Look, series_figure, spoken
+from workbench.figures.template import DASH, DOTS
 from workbench.figures.tokens import TOKENS, Theme
 
 SUMMARY, ERASURE = "probes.summary", "probes.erasure"
@@ -37,23 +37,28 @@ def selectivity_over_training(
     data = selectivity_over_training_data(frame, length=length)
     t = TOKENS[theme]
     looks = {
-        SELECTIVITY: Look(t["summary"]),
+        SELECTIVITY: Look(t["summary"], strong=True),
         REFIT: Look(t["summary"], 1.2, DOTS, band=False),
         UNTRAINED: Look(t["control"], 1.0, DASH, band=False),
     }
-    figure = series_figure(
-        frame, data, "step", trained=trained, looks=looks, title="Selectivity", theme=theme, size=size, cursor=cursor
+    return series_figure(
+        frame,
+        data,
+        "step",
+        trained=trained,
+        looks=looks,
+        title="Selectivity",
+        alt=f"Selectivity of the summary over training at length {whole(length)}: "
+        + spoken(data, "step", edges(data, "step")),
+        theme=theme,
+        size=size,
+        cursor=cursor,
     )
-    ends = [float(data["step"].min()), float(data["step"].max())]
-    figure.layout.meta["alt"] = f"Selectivity of the summary over training at length {whole(length)}: " + spoken(
-        data, "step", ends
-    )
-    return figure
 
 
 def selectivity_over_training_data(frame: pd.DataFrame, *, length: int) -> pd.DataFrame:
     """The rows of :func:`selectivity_over_training`: series gain (selectivity), refit and untrained."""
-    rows = _last_block(pick(frame, measurement=SUMMARY, length=length, mode="refit", law="matched"))
+    rows = after_last_block(pick(frame, measurement=SUMMARY, length=length, mode="refit", law="matched"))
     if rows.empty:
         raise NotMeasured(SUMMARY, f"No rows of probes.summary at length {whole(length)}.")
     scores = pick(rows, quantity="summary_decodability")
@@ -84,18 +89,23 @@ def erasure_over_length(
     data = erasure_over_length_data(frame, step=step, layer=layer)
     t = TOKENS[theme]
     looks = {
-        INTACT: Look(t["ink2"]),
+        INTACT: Look(t["ink2"], strong=True),
         NO_SUMMARY: Look(t["summary"]),
         NO_POSITION: Look(t["position"]),
         RANDOM_SUMMARY: Look(t["summary"], 1.0, DASH, band=False),
         RANDOM_POSITION: Look(t["position"], 1.0, DASH, band=False),
     }
     figure = series_figure(
-        frame, data, "length", trained=trained, looks=looks, title="Erasure", theme=theme, size=size, cursor=cursor
-    )
-    lengths = [int(data["length"].min()), int(data["length"].max())]
-    figure.layout.meta["alt"] = f"Accuracy under erasure over prefix length at step {whole(step)}: " + spoken(
-        data, "length", lengths
+        frame,
+        data,
+        "length",
+        trained=trained,
+        looks=looks,
+        title="Erasure",
+        alt=f"Accuracy under erasure {over_length(step)}: {spoken(data, 'length', edges(data, 'length'))}",
+        theme=theme,
+        size=size,
+        cursor=cursor,
     )
     add_training(figure, trained, theme, size)
     return figure
@@ -118,9 +128,3 @@ def erasure_over_length_data(frame: pd.DataFrame, *, step: int, layer: int) -> p
             tidy(pick(random, target="log_i"), RANDOM_POSITION, "length"),
         ]
     )
-
-
-def _last_block(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows after the last block that was read."""
-    after = rows[sites(rows, "hook_resid_post")]
-    return after[after["layer"] == after["layer"].max()]

@@ -17,37 +17,25 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from workbench.figures.behaviour import nearest
 from workbench.figures.errors import NotApplicable, NotMeasured
-from workbench.figures.labels import layer_name, sample_size, whole
-from workbench.figures.marks import (
-    Cursor,
-    add_cursor,
-    add_end_labels,
-    add_line,
-    add_training,
-    drawn_points,
-    hovers,
-    last_value,
-    said,
-    span_meta,
-)
+from workbench.figures.labels import layer_name, over_length, over_training, sample_size, whole
+from workbench.figures.marks import Cursor, add_training, drawn_points, hovers
 from workbench.figures.rows import (
     cells,
-    distinct,
     highest,
     joined,
     kept,
     pick,
     run_name,
     select,
-    series_of,
     sites,
     smallest_n,
     stack,
+    telling,
     tidy,
 )
-from workbench.figures.template import DASH, blank, run_axis, unit_axis
+from workbench.figures.series import Look, series_figure, spoken
+from workbench.figures.template import DASH, DOTS, UNIT, blank, unit_axis
 from workbench.figures.tokens import TOKENS, Theme
 
 #: concept -> (measurement, quantity, target, marker)
@@ -57,8 +45,7 @@ CONCEPTS: dict[str, tuple[str, str, str, str]] = {
 }
 #: concept -> the mode that answers its question
 MODE = {"summary": "transfer", "position": "refit"}
-CLIP = (0.0, 1.0)
-DOTS = "1.2px,2.4px"
+CLIP = UNIT
 #: Markers further apart than this leave room for both names side by side.
 _NAMES_APART = 0.35
 #: Layer names that fit above one another.
@@ -113,12 +100,7 @@ def decodability_over_training(
         NotMeasured: without probe rows there.
     """
     data = decodability_over_training_data(frame, length=length, layer=layer)
-    side = "inside training" if length <= trained else "past training"
-    figure = _lines(frame, data, "step", trained, theme, size, cursor)
-    figure.layout.meta["alt"] = f"Decodability over training at length {whole(length)}, {side}: " + _spoken(
-        data, "step", [float(data["step"].min()), float(data["step"].max())]
-    )
-    return figure
+    return _lines(frame, data, "step", over_training(length, trained), trained, theme, size, cursor)
 
 
 def decodability_over_training_data(frame: pd.DataFrame, *, length: int, layer: int | None = None) -> pd.DataFrame:
@@ -142,11 +124,7 @@ def decodability_over_length(
         NotMeasured: without probe rows there.
     """
     data = decodability_over_length_data(frame, step=step, layer=layer)
-    figure = _lines(frame, data, "length", trained, theme, size, cursor)
-    lengths = [int(n) for n in data["length"].unique()]
-    figure.layout.meta["alt"] = f"Decodability over prefix length at step {whole(step)}: " + _spoken(
-        data, "length", [nearest(lengths, trained), max(lengths)]
-    )
+    figure = _lines(frame, data, "length", over_length(step), trained, theme, size, cursor)
     avoid = drawn_points(data, "length", lambda v: float(np.clip(v, *CLIP)))
     add_training(figure, trained, theme, size, avoid=avoid)
     return figure
@@ -283,6 +261,7 @@ def _lines(
     frame: pd.DataFrame,
     data: pd.DataFrame,
     along: str,
+    where: str,
     trained: float,
     theme: Theme,
     size: int,
@@ -290,61 +269,25 @@ def _lines(
 ) -> go.Figure:
     """The mode of each concept solid, the summary refitted dotted, highest control dashed; labels at line ends."""
     t = TOKENS[theme]
-    x_axis = run_axis(along, distinct(frame, along), trained, theme)
-    y_axis = unit_axis()
     layer = int(data["layer"].iloc[0])
-    n = smallest_n(data)
-    place = "last layer" if layer == last_layer(frame) else layer_name(layer)
-    figure = blank(
-        theme,
-        size,
-        column=along,
-        xaxis=x_axis,
-        yaxis=y_axis,
-        meta={
-            "title": "Decodability",
-            "slice": f"{place} · {sample_size(n)}",
-            "x": span_meta(along, x_axis),
-            "n": n,
-        },
-        uirevision=f"{run_name(data)}/decodability_over_{along}",
+    looks = {"controls": Look(t["control"], 1, DASH, band=False, written=t["ink3"], symbol="")}
+    for concept in CONCEPTS:
+        looks[f"{concept}, refit"] = Look(t[concept], 1.2, DOTS, band=False, written=None, symbol="")
+    for concept, (_, _, _, symbol) in CONCEPTS.items():
+        looks[concept] = Look(t[concept], strong=True, symbol=symbol)
+    return series_figure(
+        frame,
+        data,
+        along,
+        trained=trained,
+        looks=looks,
+        title="Decodability",
+        alt=f"Decodability {where}: {spoken(data, along, telling(data, along, trained), list(CONCEPTS))}",
+        place="last layer" if layer == last_layer(frame) else layer_name(layer),
+        theme=theme,
+        size=size,
+        cursor=cursor,
     )
-    parts = dict(series_of(data))
-    labels: list[tuple[str, float, str, bool]] = []
-    if "controls" in parts:
-        add_line(figure, parts["controls"], along, t["control"], width=1, dash=DASH, band=False, clip=CLIP)
-    for concept in CONCEPTS:
-        if f"{concept}, refit" in parts:
-            add_line(
-                figure,
-                parts[f"{concept}, refit"],
-                along,
-                t[concept],
-                width=1.2,
-                dash=DOTS,
-                band=False,
-                clip=CLIP,
-            )
-    for concept in CONCEPTS:
-        if concept in parts:
-            add_line(figure, parts[concept], along, t[concept], clip=CLIP)
-    for name, colour, strong in (
-        ("summary", t["summary"], True),
-        ("position", t["position"], True),
-        ("controls", t["ink3"], False),
-    ):
-        end = last_value(parts[name]["value"].clip(*CLIP).to_numpy(dtype=float)) if name in parts else None
-        if end is not None:
-            labels.append((name, end, colour, strong))
-    add_end_labels(figure, labels, y_axis["range"], size)
-    marked = [(parts[c], t[c], CONCEPTS[c][3]) for c in CONCEPTS if c in parts]
-    add_cursor(figure, cursor, along, theme, marked, clip=CLIP)
-    return figure
-
-
-def _spoken(data: pd.DataFrame, along: str, at: list[float] | list[int]) -> str:
-    parts = dict(series_of(data))
-    return "; ".join(f"{c} {said(parts[c], along, at)}" for c in CONCEPTS if c in parts)
 
 
 def _at_layer(data: pd.DataFrame, concept: str, layer: int) -> str:

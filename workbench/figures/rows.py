@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.figures.errors import NotApplicable, NotMeasured
-from workbench.figures.labels import whole
+from workbench.figures.labels import head_name, whole
 from workbench.figures.light import Frame
 
 T = TypeVar("T")
@@ -163,9 +163,49 @@ def series_of(data: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     return [(str(name), part) for name, part in data.groupby("series", sort=False)]
 
 
+def known(row: Mapping[str, Any] | pd.Series) -> bool:
+    """Whether a row has a value that may be drawn."""
+    return row["status"] in DRAWN and not pd.isna(row["value"])
+
+
+def valued(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows that are :func:`known`."""
+    return rows[rows["status"].isin(DRAWN) & rows["value"].notna()]
+
+
+def latest(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Of each of several runs, the rows at its own highest step, length or layer (pandas' frame)."""
+    return rows[rows[column] == rows.groupby("run")[column].transform("max")]
+
+
+def after_last_block(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows about the residual stream after the last block that was read."""
+    after = rows[sites(rows, "hook_resid_post")]
+    return after[after["layer"] == after["layer"].max()]
+
+
+def nearest(lengths: Sequence[int], trained: float) -> int:
+    """The largest of ``lengths`` that was trained, or the smallest one."""
+    inside = [n for n in lengths if n <= trained]
+    return max(inside) if inside else min(lengths)
+
+
+def edges(data: pd.DataFrame, along: str) -> list[float]:
+    """The first and the last place of a line."""
+    return [float(data[along].min()), float(data[along].max())]
+
+
+def telling(data: pd.DataFrame, along: str, trained: float) -> list[float]:
+    """The two places that tell most of a line: both ends of training; of lengths the last trained and the longest."""
+    if along == "step":
+        return edges(data, along)
+    lengths = [int(n) for n in data[along].unique()]
+    return [nearest(lengths, trained), max(lengths)]
+
+
 def highest(rows: pd.DataFrame, along: str) -> pd.DataFrame:
     """Per place along a column, the row with the highest value (rows without a value left out)."""
-    usable = rows[rows["status"].isin(DRAWN) & rows["value"].notna()]
+    usable = valued(rows)
     values = usable["value"].to_numpy(dtype=float)
     best: dict[float, int] = {}
     for i, place in enumerate(usable[along]):
@@ -178,6 +218,11 @@ def smallest_n(data: pd.DataFrame) -> int | None:
     """The smallest number of sequences behind any row of ``data``."""
     counts = data["n"].dropna()
     return None if counts.empty else int(counts.min())
+
+
+def head_names(rows: pd.DataFrame) -> list[str]:
+    """The head that each row is about."""
+    return [head_name(int(layer), int(head)) for layer, head in zip(rows["layer"], rows["head"], strict=True)]
 
 
 def run_name(frame: pd.DataFrame) -> str:

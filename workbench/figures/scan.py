@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from workbench.figures.behaviour import nearest
 from workbench.figures.labels import Piece, magnitude, whole
 from workbench.figures.mechanism import MEASUREMENT as HARDMAX
-from workbench.figures.rows import DRAWN, cells, pick
+from workbench.figures.rows import DRAWN, cells, nearest, pick
 
 SCAN = "circuits.effective_attention"
 

@@ -9,22 +9,22 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import signed, whole
+from workbench.figures.labels import over_length, signed, whole
 from workbench.figures.marks import (
     Cursor,
+    Label,
     add_cursor,
     add_end_labels,
     add_level,
     add_line,
     add_training,
     drawn_points,
-    last_value,
     said,
-    span_meta,
 )
 from workbench.figures.representation import CONCEPTS
-from workbench.figures.rows import cells, pick, sites, stack, tidy
-from workbench.figures.template import accuracy_axis, blank, length_axis, unit_axis
+from workbench.figures.rows import cells, edges, latest, pick, sites, stack, tidy
+from workbench.figures.series import line_plot
+from workbench.figures.template import accuracy_axis, length_axis, unit_axis
 from workbench.figures.tokens import TOKENS, Theme
 
 #: What can be shown over seeds: name -> the columns that pick its rows.
@@ -79,14 +79,12 @@ def seeds_over_length(
     for name in runs:
         add_line(figure, pick(data, series=name), "length", t["line2"], width=1, band=False)
     middle = pick(data, series=MEDIAN)
-    add_line(figure, middle, "length", t[colour])
-    end = last_value(middle["value"].to_numpy(dtype=float))
-    if end is not None:
-        add_end_labels(figure, [(MEDIAN, end, t[colour], True)], y_range, size)
+    end = add_line(figure, middle, "length", t[colour])
+    add_end_labels(figure, [(MEDIAN, end, t[colour], True)], y_range, size)
     figure.layout.meta |= {
         "slice": f"{_count(len(runs))} · band: lowest to highest",
-        "alt": f"{TITLES[shown]} over prefix length at step {whole(step)}, median of {_count(len(runs))}: "
-        + said(middle, "length", [float(middle["length"].min()), float(middle["length"].max())]),
+        "alt": f"{TITLES[shown]} {over_length(step)}, median of {_count(len(runs))}: "
+        + said(middle, "length", edges(middle, "length")),
     }
     add_training(figure, trained, theme, size, avoid=drawn_points(data, "length"))
     add_cursor(figure, cursor, "length", theme, [(middle, t[colour], "circle")])
@@ -105,9 +103,9 @@ def seeds_over_length_data(frame: pd.DataFrame, *, step: int, shown: str = "accu
     if rows.empty:
         measurement = SHOWN[shown]["measurement"]
         raise NotMeasured(measurement, f"No rows of {measurement} at or before step {whole(step)} for these runs.")
-    rows = rows[rows["step"] == rows.groupby("run")["step"].transform("max")]
+    rows = latest(rows, "step")
     if shown != "accuracy":
-        rows = rows[rows["layer"] == rows.groupby("run")["layer"].transform("max")]
+        rows = latest(rows, "layer")
     parts = [tidy(part, str(name), "length") for name, part in rows.groupby("run", sort=True)]
     return stack([*parts, _median(stack(parts))])
 
@@ -147,13 +145,10 @@ def seeds_compared(
     data = seeds_compared_data(frame_a, frame_b, step=step, shown=shown)
     figure, y_range = _frame(data, trained, step, shown, theme, size, f"seeds_compared_{shown}")
     t = TOKENS[theme]
-    labels: list[tuple[str, float, str, bool]] = []
+    labels: list[Label] = []
     for name, dash in (("A", "solid"), ("B", "5px,3px")):
-        rows = pick(data, series=name)
-        add_line(figure, rows, "length", t[name.lower()], dash=dash)
-        end = last_value(rows["value"].to_numpy(dtype=float))
-        if end is not None:
-            labels.append((name, end, t[name.lower()], True))
+        colour = t[name.lower()]
+        labels.append((name, add_line(figure, pick(data, series=name), "length", colour, dash=dash), colour, True))
     add_end_labels(figure, labels, y_range, size)
     a, b = pick(data, series="A"), pick(data, series="B")
     shared = a.merge(b, on="length", suffixes=("", "_b"))
@@ -161,7 +156,7 @@ def seeds_compared(
     last = whole(float(shared["length"].iloc[-1])) if len(shared) else ""
     figure.layout.meta |= {
         "slice": f"medians of {_count(int(a['n'].max()))} and {_count(int(b['n'].max()))}",
-        "alt": f"{TITLES[shown]} over prefix length at step {whole(step)}, medians of A and B"
+        "alt": f"{TITLES[shown]} {over_length(step)}, medians of A and B"
         + (f"; A minus B is {signed(float(apart))} at length {last}" if last else ""),
     }
     add_training(figure, trained, theme, size, avoid=drawn_points(data, "length"))
@@ -186,15 +181,7 @@ def _frame(
     x_axis = length_axis(cells(data, "length"), trained, theme)
     floor = max(0.0, round(float(data["value"].min()) - 0.05, 1)) if shown == "accuracy" else 0.0
     y_axis = accuracy_axis(min(0.5, floor)) if shown == "accuracy" else unit_axis()
-    figure = blank(
-        theme,
-        size,
-        column="length",
-        xaxis=x_axis,
-        yaxis=y_axis,
-        meta={"title": TITLES[shown], "x": span_meta("length", x_axis), "n": None},
-        uirevision=name,
-    )
+    figure = line_plot("length", x_axis, y_axis, title=TITLES[shown], n=None, name=name, theme=theme, size=size)
     if shown == "position":
         add_level(figure, x_axis["range"], np.zeros(2), theme)
     return figure, list(y_axis["range"])

@@ -12,12 +12,12 @@ from typing import Literal
 
 import pandas as pd
 
-from workbench.figures.behaviour import KEPT_SKILL, LAWS, MEASUREMENT, nearest
+from workbench.figures.behaviour import KEPT_SKILL, LAWS, MEASUREMENT
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import Piece, beyond, head_name, interval, proportion, whole
 from workbench.figures.mechanism import MEASUREMENT as HARDMAX
 from workbench.figures.representation import CLIP, MODE, last_layer, probe_layers, probe_rows
-from workbench.figures.rows import DRAWN, joined, pick
+from workbench.figures.rows import joined, nearest, pick, valued
 from workbench.figures.scan import scan_text, without_attention
 from workbench.figures.verdicts import since_step, verdict_ribbon, verdict_style
 
@@ -158,7 +158,7 @@ def _verdict(frame: pd.DataFrame, step: int) -> pd.Series:
 def _curve(frame: pd.DataFrame, step: int, quantity: str, law: str) -> pd.DataFrame:
     """Rows with a value over length, ascending."""
     rows = pick(frame, measurement=MEASUREMENT, quantity=quantity, mode="teacher_forced", law=law, step=step)
-    return rows[rows["status"].isin(DRAWN) & rows["value"].notna()].sort_values("length")
+    return valued(rows).sort_values("length")
 
 
 def _with_interval(row: pd.Series) -> list[Piece]:
@@ -170,7 +170,7 @@ def _with_interval(row: pd.Series) -> list[Piece]:
 def _failed(frame: pd.DataFrame, step: int) -> pd.Series | None:
     """The earliest observed failure length of either law."""
     rows = pick(frame, measurement=MEASUREMENT, quantity="failure_length", step=step)
-    rows = rows[rows["status"].isin(DRAWN) & rows["value"].notna()]
+    rows = valued(rows)
     return None if rows.empty else rows.loc[rows["value"].idxmin()]
 
 
@@ -261,13 +261,13 @@ def _probe(frame: pd.DataFrame, concept: str, step: int, mode: str | None = None
     if not len(probe_layers(frame)):
         return pick(frame, measurement="")
     rows = probe_rows(frame, concept, step=step, mode=mode or MODE[concept], control="", layer=last_layer(frame))
-    return rows[rows["status"].isin(DRAWN) & rows["value"].notna()].sort_values("length")
+    return valued(rows).sort_values("length")
 
 
 def _control(frame: pd.DataFrame, concept: str, step: int, length: float) -> float:
     """The highest control of a concept at one length; minus infinity where there is none."""
     rows = probe_rows(frame, concept, step=step, length=length, layer=last_layer(frame))
-    rows = rows[(rows["control"] != "") & rows["status"].isin(DRAWN) & rows["value"].notna()]
+    rows = valued(rows[rows["control"] != ""])
     return float(rows["value"].max()) if len(rows) else -math.inf
 
 
@@ -368,7 +368,7 @@ def _shape(frame: pd.DataFrame, step: int, trained: float | None, layer: int, he
         layer=layer,
         head=head,
     )
-    rows = rows[rows["status"].isin(DRAWN) & rows["value"].notna()].sort_values("length")
+    rows = valued(rows).sort_values("length")
     if rows.empty:
         return False, []
     lengths = [int(n) for n in rows["length"]]

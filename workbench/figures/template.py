@@ -23,6 +23,7 @@ from workbench.figures.tokens import DIFFERENCE, PERFORMANCE, TOKENS, Theme
 
 FONT = "Inter, system-ui, sans-serif"
 DASH = "4px,3px"
+DOTS = "1.2px,2.4px"
 
 #: Fixed margins in pixels per kind of column.
 MARGINS: dict[str, dict[str, int]] = {
@@ -149,6 +150,10 @@ def length_axis(
 def run_axis(along: str, places: Iterable[float], trained: float, theme: Theme) -> dict[str, Any]:
     """The x axis ``along`` "step" or "length" over all places a run has rows for."""
     return step_axis(places) if along == "step" else length_axis(places, trained, theme)
+
+
+UNIT = (0.0, 1.0)
+"""The range of shares, to which lines on a unit axis are clipped."""
 
 
 def unit_axis(low: float = 0.0, high: float = 1.0) -> dict[str, Any]:
