@@ -221,6 +221,22 @@ def test_what_a_panel_shows_can_be_taken_away(run_page: Any) -> None:
     settled(page, lambda: page.evaluate("navigator.clipboard.readText()") == page.url)
 
 
+def test_what_stands_below_follows_once_the_cursor_rests(run_page: Any, address: str) -> None:
+    page, shown = run_page, "#more-length-figure"
+    assert page.locator(shown).bounding_box()["y"] > page.viewport_size["height"]
+    first = page.get_attribute(shown, "aria-label")
+    page.keyboard.press("ArrowLeft")
+    settled(page, lambda: "step=1500" in page.url)
+    settled(page, lambda: page.get_attribute(shown, "aria-label") != first)
+    moved = page.get_attribute(shown, "aria-label")
+    page.goto(f"{address}/run?run=majority-nope-s0&step=1500")
+    drawn(page)
+    assert page.get_attribute(shown, "aria-label") == moved
+    page.locator(shown).scroll_into_view_if_needed()  # in view, it follows at once
+    page.keyboard.press("ArrowRight")
+    settled(page, lambda: page.get_attribute(shown, "aria-label") == first)
+
+
 def test_the_menu_of_a_panel_by_keyboard(run_page: Any) -> None:
     page = run_page
     button = page.locator("#accuracy-length-panel .menu-button")

@@ -12,7 +12,7 @@ from dash import no_update
 
 from workbench.dashboard import headgrid, panel
 from workbench.dashboard.ahead import Ahead
-from workbench.dashboard.cursor import Cursor, Filters, Notice, write_filters
+from workbench.dashboard.cursor import Cursor, Filters, Notice
 from workbench.dashboard.drawing import At, Panel
 from workbench.dashboard.expectations import Expectations, held
 from workbench.dashboard.pages import runs as runs_page
@@ -141,7 +141,7 @@ class Answers:
             "chips": runs_page.chips(counted, filters),
             "shown": text,
             "problems": problems(self.store.problems),
-            "link": {"path": "/", "run": "", "href": write_filters(filters)},
+            "link": runs_page.runs_link(filters),
         }
 
     def at(self, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> At:

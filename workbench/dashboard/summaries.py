@@ -9,8 +9,8 @@ from workbench.dashboard.brief import Brief
 from workbench.dashboard.cursor import Filters, link
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import slug
-from workbench.figures.behaviour import nearest
 from workbench.figures.labels import MISSING, beyond, interval, proportion, whole
+from workbench.figures.rows import nearest
 from workbench.figures.spark import spark_path
 from workbench.figures.template import u_length
 

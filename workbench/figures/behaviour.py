@@ -25,7 +25,6 @@ from workbench.figures.marks import (
     said,
 )
 from workbench.figures.rows import cells, distinct, pick, run_name, select, series_of, smallest_n, stack, telling, tidy
-from workbench.figures.rows import nearest as nearest
 from workbench.figures.series import line_plot
 from workbench.figures.template import accuracy_axis, run_axis
 from workbench.figures.tokens import PERFORMANCE, TOKENS, Theme

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dash_mantine_components as dmc
-from dash import Dash, Input, Output, ctx, dcc, html, no_update
+from dash import Dash, Input, Output, State, dcc, html, no_update
 
 from workbench.dashboard.cursor import VERDICTS, Filters, check_filters, read_filters, write_filters
 from workbench.dashboard.expectations import POLL_MS
@@ -39,7 +39,7 @@ def layout(answers: Answers, visit: Visit) -> Drawn:
     notices = [*visit.notices, *stale, *more]
     stores = [
         dcc.Store(id="verdict", data=filters.verdict),
-        dcc.Store(id="link"),
+        dcc.Store(id="link", data=runs_link(filters)),
         dcc.Store(id="rows-check"),
         dcc.Interval(id="theory-asked", interval=POLL_MS),
     ]
@@ -67,6 +67,11 @@ def layout(answers: Answers, visit: Visit) -> Drawn:
         className="content runs-page",
     )
     return Drawn([content], "Runs", waits=not rows)
+
+
+def runs_link(filters: Filters) -> dict[str, str]:
+    """The canonical link of the page under these filters, and whose it is."""
+    return {"path": "/", "run": "", "href": write_filters(filters)}
 
 
 def _question(runs: Mapping[str, RunView]) -> html.Div:
@@ -267,13 +272,14 @@ def connect(app: Dash, answers: Answers) -> None:
         Input("filter", "value"),
         Input("seeds", "value"),
         Input("rows-check", "data"),
+        State("link", "data"),
         prevent_initial_call="initial_duplicate",
     )
-    def rows(verdict: str, task: str, positions: str, text: str, seeds: str, _: Any) -> Any:
+    def rows(verdict: str, task: str, positions: str, text: str, seeds: str, _: Any, known: dict[str, str]) -> Any:
         together = "1" if seeds == "1" else ""
         made = answers.rows(Filters(verdict or "", task or "", positions or "", text or "", together))
-        mine = {t.rpartition(".")[0] for t in ctx.triggered_prop_ids}
-        moved = bool(mine & {"verdict", "task", "positions", "filter", "seeds"}) and len(mine) == 1
+        # Not by what triggered this: the answer to a filter may have been overtaken by news of the runs, and dropped.
+        moved = made["link"] != known
         return (
             made["rows"],
             made["cards"],
