@@ -43,7 +43,8 @@ class Asked:
         for part, places in (("step", self.at.run.measured_steps), ("length", self.at.run.lengths)):
             here = getattr(cursor, part)
             for value in sorted(places, key=lambda place: abs(place - here)):
-                moved = replace(self.at, cursor=replace(cursor, **{part: value}))
+                there = replace(cursor, step=value) if part == "step" else replace(cursor, length=value)
+                moved = replace(self.at, cursor=there)
                 yield from ((panel, moved) for panel in self.panels if part in panel.needs)
 
 

@@ -155,7 +155,7 @@ def asked_of(run: RunView, cursor: Cursor, extras: Mapping[str, str], cells: int
     beyond = ""
     # With BOS the last position is the length, without it one less, which only the worker knows.
     if zoom is not None and zoom.last > (len(text) if text else cursor.length):
-        zoom, beyond = None, zoom.text
+        beyond, zoom = zoom.text, None
     return Asked(
         run,
         cursor,

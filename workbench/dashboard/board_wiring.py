@@ -161,7 +161,8 @@ def _show(app: Dash, answers: Answers, board: Board) -> None:
         if look is None or not held:
             raise PreventUpdate
         keys = held["keys"]
-        asked = asked_at(answers, board, run, *parts, extras)
+        step, length, head = parts
+        asked = asked_at(answers, board, run, step, length, head, extras)
         jobs = {name: answers.worker.job(key) for name, key in keys.items()}
         if None in jobs.values():  # forgotten since: newer answers took its place
             keys = asked.submit(answers, session)

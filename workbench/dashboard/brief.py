@@ -21,7 +21,7 @@ PROBES = {
     "position": ("probes.position", "position_decodability", "log_i", "refit"),
 }
 """Concept -> measurement, quantity, target and mode of the value that the line shows."""
-READ = ("step", "law", "length", "layer", "measurement", "quantity", "target", "mode", "control")
+READ: tuple[str, ...] = ("step", "law", "length", "layer", "measurement", "quantity", "target", "mode", "control")
 READ += ("value", "label", "low", "high", "status")
 """Columns that a brief is made of."""
 

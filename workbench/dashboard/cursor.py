@@ -29,10 +29,17 @@ VERDICTS = {
 class RunLike(Protocol):
     """What resolving a link needs to know of a run."""
 
-    name: str
-    trained: int
-    n_layers: int
-    n_heads: int
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def trained(self) -> int: ...
+
+    @property
+    def n_layers(self) -> int: ...
+
+    @property
+    def n_heads(self) -> int: ...
 
     @property
     def steps(self) -> Sequence[int]: ...

@@ -107,8 +107,8 @@ def answer(answers: Answers, name: str, kind: str, search: str, theme: str = "li
     export = Export(answers, known[name], parse(search), search)
     if kind in ("csv", "parquet"):
         body: Any = to_csv(export.rows()) if kind == "csv" else to_parquet(export.rows())
-        name = {"Content-Disposition": f'attachment; filename="{export.file}.{kind}"'}
-        return Response(body, mimetype=KINDS[kind], headers=name)
+        called = {"Content-Disposition": f'attachment; filename="{export.file}.{kind}"'}
+        return Response(body, mimetype=KINDS[kind], headers=called)
     text = export.snippet() if kind == "py" else json.dumps(export.picture(theme))
     return Response(text, mimetype=KINDS[kind])
 
@@ -170,8 +170,8 @@ class Export:
     def _figure(self, theme: str) -> go.Figure:
         if isinstance(self.panel, Panel):
             return self.panel.draw(self.at, theme, 11, line=True)
-        if isinstance(self.panel, Computed):
-            return self.panel.draw(*self._given(), theme)
+        if isinstance(self.panel, Computed) and self.run is not None:
+            return self.panel.draw(self.answers, self.run, self.cursor, self.asked, theme)
         found: go.Figure = self.panel.figure(*self._given(), theme, 11)
         return found
 
@@ -186,7 +186,8 @@ class Export:
 
 def to_csv(rows: pd.DataFrame) -> str:
     """Rows as CSV; columns of lists as JSON."""
-    return rows.to_csv(index=False)
+    text: str = rows.to_csv(index=False)
+    return text
 
 
 def to_parquet(rows: pd.DataFrame) -> bytes:

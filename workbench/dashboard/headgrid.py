@@ -16,7 +16,7 @@ from workbench.figures.headgrid import head_cells
 from workbench.figures.labels import head_name, interval, whole
 from workbench.figures.spark import spark_svg
 from workbench.figures.template import u_length
-from workbench.figures.tokens import cell_colours, difference_colours
+from workbench.figures.tokens import Theme, cell_colours, difference_colours
 
 
 def grid_shell(panel: Panel, specs: Mapping[str, Any]) -> html.Section:
@@ -25,7 +25,7 @@ def grid_shell(panel: Panel, specs: Mapping[str, Any]) -> html.Section:
     return frame(panel.id, panel.title, definition(panel, specs), body, name=spoken(panel))
 
 
-def cells(panel: Panel, at: At, theme: str) -> tuple[list[Any], dict[str, str], str]:
+def cells(panel: Panel, at: At, theme: Theme) -> tuple[list[Any], dict[str, str], str]:
     """The buttons, the grid's style, and the slice text.
 
     Raises:
@@ -53,7 +53,7 @@ def cells(panel: Panel, at: At, theme: str) -> tuple[list[Any], dict[str, str], 
     return children, style, "line: length" if alone else "same layer and head"
 
 
-def _cell(row: dict[str, Any], chosen: bool, theme: str) -> html.Button:
+def _cell(row: dict[str, Any], chosen: bool, theme: Theme) -> html.Button:
     name = head_name(int(row["layer"]), int(row["head"]))
     defined = not pd.isna(row["share"])
     signed = "curve_a" in row

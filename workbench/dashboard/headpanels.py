@@ -234,7 +234,8 @@ def head_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
 def _value(row: Mapping[str, Any] | None) -> html.Td:
     if row is None:
         return html.Td("")
-    limits = interval(*(None if pd.isna(row[k]) else float(row[k]) for k in ("low", "high")), 3)
+    low, high = (None if pd.isna(row[k]) else float(row[k]) for k in ("low", "high"))
+    limits = interval(low, high, 3)
     note = f"; {row['status']}: {row['note']}" if row["status"] != "ok" else ""
     share = 0.0 if pd.isna(row["share"]) else float(row["share"])
     bar = html.I(style={"width": f"{100 * share:.1f}%"})

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dash import Dash
 
@@ -19,7 +19,16 @@ from workbench.dashboard.cursor import Notice, parse
 
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
-    from workbench.dashboard.panels import Panel
+
+
+class Exported(Protocol):
+    """A panel whose data can be taken away under its id; its kinds are told apart in :mod:`.exports`."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -86,7 +95,7 @@ class Page:
     name: str
     order: int
     connect: Callable[[Dash, Answers], None] = field(repr=False)
-    panels: tuple[Panel, ...] = ()
+    panels: tuple[Exported, ...] = ()
     needs_run: bool = False
 
     def draw(self, answers: Answers, visit: Visit) -> Drawn:

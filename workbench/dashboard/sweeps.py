@@ -111,11 +111,15 @@ class Choices:
     def lengths(self, series: Sequence[str]) -> list[int]:
         """The prefix lengths that any run has the series at; empty where it has none."""
         rows = self.rows(series)
-        return self._held(("lengths", *series), lambda: sorted(int(n) for n in rows["length"].dropna().unique()))
+        found: list[int] = self._held(("lengths", *series), lambda: sorted(map(int, rows["length"].dropna().unique())))
+        return found
 
     def series(self, measurement: str, quantity: str) -> list[tuple[str, ...]]:
         """The series that a quantity has, the most usual law, target and mode first."""
-        return self._held(("series", measurement, quantity), lambda: self._series(measurement, quantity))
+        found: list[tuple[str, ...]] = self._held(
+            ("series", measurement, quantity), lambda: self._series(measurement, quantity)
+        )
+        return found
 
     def _series(self, measurement: str, quantity: str) -> list[tuple[str, ...]]:
         rows = self.store.across(measurement, quantity, control="")

@@ -196,12 +196,12 @@ def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str,
         cells.append(_head(side, select))
     cells.append(_head("d", html.Strong("Medians over seeds" if seeds else "Difference"), seeds))
     specs = {**other.specs, **run.specs}
-    for row in dict.fromkeys(one.row for one in shown):
+    for row in dict.fromkeys(made.row for made in shown):
         title, says = TITLES[row]
         cells.append(html.Div([html.H2(title), html.P(says, className="soft")], className="rail"))
-        for one in shown:
-            if one.row == row:
-                cells.append(headgrid.grid_shell(one, specs) if one.form == "heads" else panel.shell(one, specs))
+        for made in shown:
+            if made.row == row:
+                cells.append(headgrid.grid_shell(made, specs) if made.form == "heads" else panel.shell(made, specs))
     return [html.H1("Compare two runs", className="sr"), html.Div([*cells, memory(shown)], className="matrix compare")]
 
 

@@ -85,7 +85,8 @@ def _verdicts() -> html.Section:
 
 def _telling(run: RunView) -> tuple[bool, int]:
     """What makes a run's curves say most: that its behaviour changes with length, and that much was measured."""
-    return run.brief.verdicts.get(run.brief.last) == "length-coupled", len(run.brief.quantities)
+    last = run.brief.last
+    return last is not None and run.brief.verdicts.get(last) == "length-coupled", len(run.brief.quantities)
 
 
 def curves(run: RunView | None) -> dict[tuple[str, str], tuple[str, str]]:
