@@ -102,7 +102,7 @@ class LastRow:
         from workbench.models.encodings import rotate
 
         attn, inputs = self.model.blocks[layer].attn, self._inputs[layer]
-        q, k, v = attn.project(self.model.blocks[layer].ln1(x))
+        q, k, v = attn.parts(attn.project(self.model.blocks[layer].ln1(x)))
         if self._at.turn is not None:
             last = tuple(part[:, -1:] for part in self._at.turn)
             q, k = rotate(q, last), rotate(k, last)  # type: ignore[arg-type]

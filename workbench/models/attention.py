@@ -75,8 +75,7 @@ class Attention(nn.Module):
         self, projected: Float[Tensor, "batch pos qkv"], at: Places, only: Asked | None = None
     ) -> Float[Tensor, "rows places d_model"]:
         """What attention adds to the residual stream, from what :meth:`project` made of it; ``only`` where asked."""
-        # Taken apart along its own axis: the gradients are then put together in place, without a transposed copy.
-        q, k, v = rearrange(projected, "b p (t h e) -> b p t h e", t=3, h=self.cfg.n_heads).unbind(2)
+        q, k, v = self.parts(projected)
         q, k, v = self.hook_q(q), self.hook_k(k), self.hook_v(v)
         if at.turn is not None:
             q, k = self.hook_rot_q(rotate(q, at.turn)), self.hook_rot_k(rotate(k, at.turn))
@@ -91,6 +90,12 @@ class Attention(nn.Module):
         weights = torch.stack([self.W_Q, self.W_K, self.W_V])
         biases = torch.stack([self.b_Q, self.b_K, self.b_V])
         return F.linear(x, rearrange(weights, "t h d e -> (t h e) d"), biases.flatten())
+
+    def parts(self, projected: Float[Tensor, "batch pos qkv"]) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values ``[batch, pos, head, d_head]`` of such rows."""
+        # Taken apart along its own axis: the gradients are then put together in place, without a transposed copy.
+        q, k, v = rearrange(projected, "b p (t h e) -> b p t h e", t=3, h=self.cfg.n_heads).unbind(2)
+        return q, k, v
 
     def score_inputs(self, q: Tensor, k: Tensor, at: Places) -> ScoreInputs:
         """All that the scores of this layer are made of."""
