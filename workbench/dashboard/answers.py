@@ -149,7 +149,7 @@ class Answers:
         return At(run, cursor, self.store.run(extras.get("run2", "")), self.store, extras)
 
     # ---- Run ---------------------------------------------------------------------------------------
-    def panel(self, one: Panel, at: At, look: dict[str, Any], mode: str) -> tuple[Any, ...]:
+    def panel(self, one: Panel, at: At, look: Mapping[str, Any], mode: str) -> tuple[Any, ...]:
         """Figure, table, state, slice, spoken description and class of a panel's body."""
         run = one.place(at).run
         try:
@@ -163,7 +163,7 @@ class Answers:
         said = figure["layout"]["meta"]
         return figure, [], [], said["slice"], said["alt"], READY
 
-    def heads(self, one: Panel, at: At, look: dict[str, Any], mode: str) -> tuple[Any, ...]:
+    def heads(self, one: Panel, at: At, look: Mapping[str, Any], mode: str) -> tuple[Any, ...]:
         """Cells, grid style, table, state, slice and class of a head grid."""
         run = one.place(at).run
         try:

@@ -70,10 +70,12 @@ class Drawing(NamedTuple):
 
 def drawing(answers: Answers, one: Panel, at: At, look: Mapping[str, Any], mode: str = "figure") -> Drawing:
     """A panel's values as they are sent; figures are kept, and sent again when a reader comes back to a place."""
-    mark = _mark(one, at, look, mode)
+    return _drawing(answers, one, at, look, mode, _mark(one, at, look, mode))
 
+
+def _drawing(answers: Answers, one: Panel, at: At, look: Mapping[str, Any], mode: str, mark: int) -> Drawing:
     def made() -> Drawing:
-        drawn = (answers.heads if one.form == "heads" else answers.panel)(one, at, dict(look), mode)
+        drawn = (answers.heads if one.form == "heads" else answers.panel)(one, at, look, mode)
         first = 0 if drawn[0] is no_update else mark  # to read it all through would take longer than to draw it
         marks = (first, *(0 if value is no_update else crc32(repr(value).encode()) for value in drawn[1:]))
         return Drawing((drawn[0] if drawn[0] is no_update else Encoded(drawn[0]), *drawn[1:]), marks)
@@ -104,7 +106,7 @@ def redrawn(
             made += [no_update] * count
             now[one.id] = before
             continue
-        drawn = drawing(answers, one, at, look, mode)
+        drawn = _drawing(answers, one, at, look, mode, mark)
         # A mark of 0 stands for what an answer leaves alone, so that is still as it was.
         marks = [new or old for new, old in zip(drawn.marks, before[1:], strict=True)]
         pairs = zip(drawn.values, marks, before[1:], strict=True)

@@ -43,21 +43,21 @@
     const left = THROTTLE - (Date.now() - w.last);
     if (left <= 0) { clearTimeout(w.timer); send(); } else if (!w.timer) { w.timer = setTimeout(send, left); }
   };
-  function nearest(values, u, where) {
+  const nearest = lens.nearest = function (values, u, where) {
     let best = 0;
     for (let i = 1; i < values.length; i++) {
       if (Math.abs(where(values[i]) - u) < Math.abs(where(values[best]) - u)) best = i;
     }
     return best;
-  }
+  };
   const uStep = (s) => Math.log2(1 + s);
   const uLength = (n) => Math.log2(n);
   lens.uStep = uStep; lens.uLength = uLength;
 
-  function say(slider, text) {
+  const say = lens.say = function (slider, text) {
     const thumb = document.querySelector("#" + slider + " [role=slider]");
     if (thumb) thumb.setAttribute("aria-valuetext", text);
-  }
+  };
 
   function adopt(scale) {  // a new page or a grown run: what the server already knows is not sent back
     if (lens.scale === scale) return;

@@ -5,20 +5,13 @@
   const dc = (window.dash_clientside = window.dash_clientside || {}), lens = window.lens;
   const sliders = {};  // id -> { scale, index }
 
-  function nearest(places, u) {
-    let best = 0;
-    for (let i = 1; i < places.length; i++) if (Math.abs(places[i] - u) < Math.abs(places[best] - u)) best = i;
-    return best;
-  }
   function moved(id, u, scale) {
     if (!scale || u === undefined || u === null) return dc.no_update;
     const one = (sliders[id] = sliders[id] || {}), store = id + "-at";
     if (one.scale !== scale) { one.scale = scale; lens.known[store] = scale.at; }  // the server knows its own
-    one.index = nearest(scale.places, u);
+    one.index = lens.nearest(scale.places, u, (place) => place);
     const text = scale.texts[one.index], where = scale.where[one.index];
-    requestAnimationFrame(function () {
-      document.querySelector("#" + id + " [role=slider]")?.setAttribute("aria-valuetext", where ? text + ", " + where : text);
-    });
+    requestAnimationFrame(() => lens.say(id, where ? text + ", " + where : text));
     lens.send(store, scale.values[one.index]);
     return [text, where, scale.kinds[one.index]];
   }
