@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from workbench.core.errors import LensError
+
 if TYPE_CHECKING:
     from workbench.models.protocol import HookedModel
     from workbench.tasks.base import Batch
@@ -29,7 +31,7 @@ CANARY_TOKENS = 8
 """Tokens of the string on which hooks are proven alive."""
 
 
-class DeadHookError(RuntimeError):
+class DeadHookError(LensError, RuntimeError):
     """An edit that cannot change, or did not change, what the model computes."""
 
 

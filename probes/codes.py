@@ -18,6 +18,7 @@ from torch import Tensor
 
 from probes.rows import Rows
 from probes.stream import TARGET
+from workbench.core.errors import LensError
 
 #: Fewest sequences of a class in each half: with fewer a bootstrap hardly varies its mean.
 FEWEST = 4
@@ -27,7 +28,7 @@ BINS = 4
 HELD = 1 << 22
 
 
-class NoCode(ValueError):
+class NoCode(LensError, ValueError):
     """A length has no code that could be compared; the message says why."""
 
 

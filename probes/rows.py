@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from probes.linear import FOLDS
+from workbench.core.errors import LensError
 from workbench.tasks.base import Batch
 
 WINDOW = 8
@@ -19,7 +20,7 @@ EMBEDDING = "blocks.0.hook_resid_pre"
 MID, POST = ".hook_resid_mid", ".hook_resid_post"
 
 
-class ProbeError(ValueError):
+class ProbeError(LensError, ValueError):
     """A probe that cannot be had from what was given; the message says why and the way out."""
 
 

@@ -8,12 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from workbench.core.errors import LensError
+
 INTERRUPTED = 130
 GOES_ON = "Interrupted; what was finished is kept, and the same command continues."
-MENDABLE = {
-    "ExecutorError", "MeasurementError", "PositionError", "RunError", "TableError", "TaskError", "TheoryError",
-    "TrainingError", "UsageError",
-}  # fmt: skip
 
 
 class Stopping(SystemExit):
@@ -72,12 +70,10 @@ def say(error: BaseException) -> str | None:
         return "; ".join(_field(e) for e in error.errors())
     if isinstance(error, OSError):
         return f"{error.filename or ''}: {error.strerror or error}".removeprefix(": ")
-    # By name: importing the classes would import torch for every error of the torch-free commands.
-    names = {cls.__name__ for cls in type(error).__mro__}
-    return str(error) if names & MENDABLE else None
+    return str(error) if isinstance(error, LensError) else None
 
 
-class UsageError(ValueError):
+class UsageError(LensError, ValueError):
     """An option whose value cannot be read."""
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from workbench.core.thresholds import FITTED
 from workbench.measure.behaviour import reduce_batch, skill_of
 from workbench.measure.grid import make_grid
 from workbench.measure.intervals import wilson
 from workbench.measure.study import CheckpointStudy, Evaluation, forward
-from workbench.measure.verdict import FITTED
 from workbench.models.coupling import next_id_hooks
 from workbench.runs.folder import Run
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from workbench.core.thresholds import ROBUST
 from workbench.figures.errors import NotMeasured
 from workbench.figures.heatmap import step_length_map
 from workbench.figures.labels import over_length, over_training, sample_size, whole
@@ -31,7 +32,6 @@ from workbench.figures.tokens import PERFORMANCE, TOKENS, Theme
 
 MEASUREMENT = "behaviour"
 #: Skill a run must keep past the training length to count as scale-robust.
-KEPT_SKILL = 0.9
 LAWS = ("matched", "challenge")
 
 
@@ -104,7 +104,7 @@ def accuracy_over_length(
     """Accuracy over prefix length at one step, on both laws, with chance and the band of kept skill.
 
     The band holds the accuracies whose skill over chance, ``(accuracy - chance) / (1 - chance)``, is at
-    least :data:`KEPT_SKILL`.
+    least :data:`ROBUST`.
 
     Raises:
         NotMeasured: without accuracies at that step.
@@ -114,7 +114,7 @@ def accuracy_over_length(
     floor = _lowest_chance(frame, LAWS)
     main = _main(data)
     figure.layout.meta |= {
-        "slice": f"band {floor + KEPT_SKILL * (1 - floor):.2f}–1.00 · {sample_size(smallest_n(data))}",
+        "slice": f"band {floor + ROBUST * (1 - floor):.2f}–1.00 · {sample_size(smallest_n(data))}",
         "alt": f"Accuracy {over_length(step)}: {said(main, 'length', telling(main, 'length', trained))}"
         f"; chance is {floor:.2f}",
     }
@@ -186,7 +186,7 @@ def _accuracy_lines(
     labels: list[Label] = []
     if "chance" in parts:
         x, level = places(parts["chance"], along), parts["chance"]["value"].to_numpy(dtype=float)
-        add_band(figure, x, level + KEPT_SKILL * (1 - level), np.ones_like(level), t["control"])
+        add_band(figure, x, level + ROBUST * (1 - level), np.ones_like(level), t["control"])
         add_level(figure, x, level, theme)
         labels.append(("chance", float(level[-1]), t["ink3"], False))
     styles = {"challenge": (t["ink2"], 1.2, False), "matched": (t["ink"], 2.2, True)}

@@ -12,7 +12,8 @@ from typing import Literal
 
 import pandas as pd
 
-from workbench.figures.behaviour import KEPT_SKILL, LAWS, MEASUREMENT
+from workbench.core.thresholds import FITTED, ROBUST
+from workbench.figures.behaviour import LAWS, MEASUREMENT
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import Piece, beyond, head_name, interval, proportion, whole
 from workbench.figures.mechanism import MEASUREMENT as HARDMAX
@@ -33,7 +34,6 @@ __all__ = [
 RailRow = Literal["behaviour", "representation", "mechanism"]
 
 #: Lower limit of skill that fitting needs at every trained length of the grid.
-FITTED_SKILL = 0.95
 #: A head within this total variation of the nearest hardmax counts as one.
 HARDMAX_WITHIN = 0.1
 #: Position decodability (R^2) below the first is "little", from the second on "readable".
@@ -217,14 +217,14 @@ def _inside(lengths: Sequence[int], trained: float) -> list[int]:
 def _unfitted(frame: pd.DataFrame, step: int, trained: float) -> list[Piece]:
     skill = _curve(frame, step, "skill", "matched")
     if skill.empty:
-        return [(f"a verdict needs a lower limit of skill of {FITTED_SKILL} at trained lengths.", "plain")]
+        return [(f"a verdict needs a lower limit of skill of {FITTED} at trained lengths.", "plain")]
     rows = skill[skill["length"].isin(_inside([int(n) for n in skill["length"]], trained))]
     worst = rows.loc[rows["low"].fillna(rows["value"]).idxmin()]
-    crossing = CROSSES if worst["low"] < FITTED_SKILL <= worst["high"] else ""
+    crossing = CROSSES if worst["low"] < FITTED <= worst["high"] else ""
     return [
         ("skill at trained lengths is ", "plain"),
         *_with_interval(worst),
-        (f"; a verdict needs a lower limit of {FITTED_SKILL}.{crossing}", "plain"),
+        (f"; a verdict needs a lower limit of {FITTED}.{crossing}", "plain"),
     ]
 
 
@@ -232,7 +232,7 @@ def _crosses(frame: pd.DataFrame, step: int, trained: float) -> bool:
     """Whether past training some interval of skill holds the threshold that a robust run keeps."""
     rows = joined([_curve(frame, step, "skill", law) for law in LAWS])
     rows = rows[rows["length"] > trained]
-    return bool(((rows["low"] < KEPT_SKILL) & (rows["high"] >= KEPT_SKILL)).any())
+    return bool(((rows["low"] < ROBUST) & (rows["high"] >= ROBUST)).any())
 
 
 def _rail_behaviour(frame: pd.DataFrame, step: int) -> list[Piece]:
@@ -286,7 +286,7 @@ def _carried(frame: pd.DataFrame, step: int, trained: float) -> list[Piece]:
         held = all(row["low"] > _control(frame, "summary", step, row["length"]) for _, row in past.iterrows())
         same = again - float(last["value"]) < MOVED
         # A count can be read from untrained models almost as well: then that is said, and nothing is claimed.
-        anyway = not held and same and float(last["low"]) >= KEPT_SKILL
+        anyway = not held and same and float(last["low"]) >= ROBUST
         if (held and same) or anyway:
             pieces += [
                 ("It carries the ", "plain"),

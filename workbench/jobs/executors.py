@@ -16,11 +16,13 @@ from difflib import get_close_matches
 from types import FrameType
 from typing import Any, Protocol, TypeVar
 
+from workbench.core.errors import LensError
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class ExecutorError(ValueError):
+class ExecutorError(LensError, ValueError):
     """An executor that cannot be made; the message says which there are."""
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.core.thresholds import HIGHEST_FLOOR
 from workbench.measure.free_running import affordable, free_run
 from workbench.measure.intervals import bootstrap_mean, clopper_pearson, wilson
 from workbench.measure.measurement import Quantity, Spec, Study
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
     from workbench.models.config import Architecture
     from workbench.tasks.base import Batch
-
-HIGHEST_FLOOR = 0.95
-"""Above this floor skill is undefined."""
 
 QUANTITIES = (
     Quantity("accuracy", "share of queries at exact prefix length n answered right", "share", 0, 1),

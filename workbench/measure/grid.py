@@ -10,9 +10,6 @@ from workbench.models.positions import PositionError
 from workbench.runs.ids import evaluation_ids
 from workbench.tasks.base import Task, TaskError
 
-HORIZON = 8
-"""A verdict of scale-robust needs lengths up to this multiple of the longest training length."""
-
 _INSIDE = (1 / 4, 1 / 2, 1)
 _BESIDE = (1 / 8, 3 / 2, 3, 6)
 _OUTSIDE = (2, 4, 8)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_check
 
 import numpy as np
 
+from workbench.core.errors import LensError
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -156,7 +158,7 @@ class Measurement(Protocol):
 
 
 @dataclass
-class MeasurementError(Exception):
+class MeasurementError(LensError):
     """A measurement, setting or option that does not exist; the message names the nearest."""
 
     message: str

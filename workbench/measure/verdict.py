@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workbench.measure.grid import HORIZON
+from workbench.core.thresholds import FITTED, HORIZON, ROBUST
 from workbench.measure.measurement import Grid
-
-FITTED = 0.95
-"""Lower limit of skill that every length inside training must reach."""
-ROBUST = 0.9
-"""Lower limit of skill that every longer length must reach, and the share of trained skill whose loss is failure."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from workbench.core.errors import LensError
+
 Kind = Literal["zero", "mean", "hardmax", "patch"]
 
 KINDS: tuple[Kind, ...] = ("zero", "mean", "hardmax", "patch")
@@ -19,7 +21,7 @@ MOST = 8
 _FORMS = "zero.LAYER.HEAD, mean.LAYER.HEAD, hardmax.LAYER.HEAD, hardmax.all and patch.LAYER.FROM"
 
 
-class EditError(ValueError):
+class EditError(LensError, ValueError):
     """An edit that cannot be made; the message names it and the way out."""
 
 

@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from workbench.core.errors import LensError
+
 S = TypeVar("S", bound="Scheme")
 
 
-class PositionError(Exception):
+class PositionError(LensError):
     """A position scheme that does not exist, or a length that the scheme cannot read.
 
     Not a ValueError: pydantic would wrap it, and the sentence would drown in a validation report.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from workbench.core.errors import LensError
 from workbench.models.config import ModelConfig
 from workbench.models.encodings import Rotary, turn
 
@@ -66,7 +67,7 @@ UNREAD = frozenset({
 """Fields that change nothing by themselves, or that are read by name."""
 
 
-class UpstreamError(ValueError):
+class UpstreamError(LensError, ValueError):
     """A model that the other side cannot express; the message says which part of it."""
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.core.errors import LensError
 from workbench.table.errors import TableError
 from workbench.table.files import replacing
 from workbench.table.layout import checkpoint_steps, is_run, read_config, run_folders
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 
 
-class RunError(ValueError):
+class RunError(LensError, ValueError):
     """A folder that is no run, a missing step, or a damaged checkpoint; the message says which."""
 
 

@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 
+from workbench.core.errors import LensError
 
-class TableError(ValueError):
+
+class TableError(LensError, ValueError):
     """Something about stored rows cannot be done; the message says what, and the way out."""
 
 

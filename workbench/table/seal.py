@@ -13,6 +13,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.core.errors import LensError
+
 MARK = "sealed:"
 BLANK = MARK + 64 * "0"
 """What stands in a file in place of its seal while the hash is taken."""
@@ -23,7 +25,7 @@ KEY = "seal"
 _SEAL = re.compile(rb"sealed:[0-9a-f]{64}")
 
 
-class SealError(ValueError):
+class SealError(LensError, ValueError):
     """Bytes that are not as they were written; the message is a clause that says how one knows."""
 
 

@@ -10,8 +10,10 @@ import torch
 from jaxtyping import Bool, Int, Shaped
 from torch import Tensor
 
+from workbench.core.errors import LensError
 
-class TaskError(ValueError):
+
+class TaskError(LensError, ValueError):
     """A task, law, parameter or length that cannot be had; the message says which and the way out."""
 
 

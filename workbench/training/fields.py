@@ -7,12 +7,13 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from workbench.core.errors import LensError
 from workbench.table.errors import nearest
 
 Made = TypeVar("Made", bound=BaseModel)
 
 
-class TrainingError(Exception):
+class TrainingError(LensError):
     """A training setting that does not exist or does not fit; the message names it and the way out.
 
     Not a ValueError: pydantic would wrap it, and the sentence would drown in a validation report.

@@ -1,0 +1,28 @@
+"""The thresholds of the verdict, in one place: rules read them here, prose is formatted from them.
+
+Rows carry the thresholds they were made with in their settings; a figure uses those of its rows.
+"""
+
+from __future__ import annotations
+
+FITTED = 0.95
+"""Skill that every trained length must be shown to reach."""
+
+ROBUST = 0.9
+"""Skill that every longer length must be shown to reach, and the share of trained skill whose loss is failure."""
+
+HIGHEST_FLOOR = 0.95
+"""Above this floor skill is undefined: what a guess answers nearly always cannot show skill."""
+
+HORIZON = 8
+"""*Scale-robust* needs lengths up to this multiple of N, the longest training length."""
+
+CHALLENGE_FROM = 8 / 3
+"""The challenge law is judged from this multiple of N on: the first at which the whole margin N is kept clear at
+both ends of a string."""
+
+LOOKS = (512, 2048, 4096)
+"""Strings of a law at a length behind a decision: in all, after each look."""
+
+ERROR = 0.025
+"""One-sided error of a claim, over all looks together."""
