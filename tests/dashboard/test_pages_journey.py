@@ -81,6 +81,11 @@ def test_a_phase_diagram_of_any_quantity_over_any_two_axes(page: Any, address: s
     assert step.get_attribute("aria-valuetext") == "1,000, measured step 3 of 5"
     length.focus()
     page.keyboard.press("Home")
+    settled(page, lambda: "1/8 \u00d7 N" in page.inner_text("#phase-slice") and page.url.endswith("len=0.125x"))
+    page.get_by_text("tokens", exact=True).click()
+    settled(page, lambda: "length " in page.inner_text("#phase-slice") and "x" not in page.url.rpartition("len=")[2])
+    length.focus()
+    page.keyboard.press("Home")
     settled(page, lambda: "length 5 " in page.inner_text("#phase-slice") and page.url.endswith("len=5"))
     assert page.inner_text("#sweep-length-where") == "inside training"
     shown = page.inner_text("#phase-slice")

@@ -10,6 +10,7 @@ import pytest
 
 from workbench import figures
 from workbench.figures.errors import NotMeasured
+from workbench.figures.multiples import length_at
 from workbench.figures.phase import axes_of, axis_title, flatten
 from workbench.table.schema import FIELDS, row
 
@@ -99,8 +100,9 @@ def test_a_cell_is_the_median_of_its_runs() -> None:
     assert cells.loc[(16, "none"), "value"] == pytest.approx(0.7)
     assert (cells.loc[(16, "none"), "low"], cells.loc[(16, "none"), "high"]) == (0.6, 0.8)
     assert cells.loc[(16, "none"), "runs"] == 2
-    # at its last step, 11, run c was only measured at length 5: the longest that is not longer than the one asked for
-    assert cells.loc[(64, "alibi"), "value"] == 0.0
+    assert cells.loc[(16, "none"), "members"] == "a step 10 length 10: 0.8; b step 10 length 10: 0.6"
+    # at its last step, 11, run c was measured at length 5 alone: neither that length nor an earlier step stands in
+    assert (64, "alibi") not in cells.index
     earlier = figures.phase_diagram_data(SEEDS, CONFIGS, **AXES, length=10, step=10).set_index(["x", "y"])
     assert earlier.loc[(64, "alibi"), "value"] == 0.7
 
@@ -108,18 +110,101 @@ def test_a_cell_is_the_median_of_its_runs() -> None:
 def test_a_run_without_the_axis_has_a_cell_of_its_own() -> None:
     """As compiled runs have no learning rate: beside numbers, no value must not become NaN."""
     configs = {**CONFIGS, "c": {**CONFIGS["c"], "training": {}}}
-    figure = figures.phase_diagram(SEEDS, configs, x="training.rate", y="model.d_model", length=10)
+    figure = figures.phase_diagram(SEEDS, configs, x="training.rate", y="model.d_model", length=5)
     assert list(figure.layout.xaxis.ticktext) == ["0.1", "\u2013"]
-    cells = figures.phase_diagram_data(SEEDS, configs, x="training.rate", y="model.d_model", length=10)
+    cells = figures.phase_diagram_data(SEEDS, configs, x="training.rate", y="model.d_model", length=5)
     assert cells["x"].tolist() == [0.1, None]
 
 
 def test_a_cell_without_a_run_or_a_value_stays_empty() -> None:
-    figure = figures.phase_diagram(SEEDS, CONFIGS, **AXES, length=10, low=0.0, high=1.0)
+    figure = figures.phase_diagram(SEEDS, CONFIGS, **AXES, length=5, low=0.0, high=1.0)
     drawn = np.array(next(trace.z for trace in figure.data if trace.name == "cells"), dtype=float)
     # columns 16, 64; lines alibi, none: nothing at (16, alibi), and the run at (64, none) is not measured
     assert np.isnan(drawn).tolist() == [[True, False], [False, True]]
-    assert sorted(a.text for a in figure.layout.annotations if a.name == "value") == ["0.00", "0.70"]
+    assert sorted(a.text for a in figure.layout.annotations if a.name == "value") == ["0.00", "0.95"]
+
+
+def two_tasks(chance: float) -> tuple[pd.DataFrame, dict[str, Any], dict[str, float]]:
+    """Three runs of two tasks with N 10 and 49, measured at 4 N and at length 40; the chance of ``maj`` is .5."""
+    made = [accuracy("small", 10, 40, 0.9), accuracy("maj", 10, 197, 0.7), accuracy("maj", 10, 40, 1.0)]
+    configs = {
+        run: {
+            "task": {"name": task, "parameters": {}},
+            "model": {"d_model": 16},
+            "training": {"rate": rate, "trained_length": n},
+            "seeds": {"init": seed},
+        }
+        for run, task, n, rate, seed in (("small", "kgram", 10, 0.1, 0), ("maj", "majority", 49, 0.2, 1))
+    }
+    return rows(made), configs, {"small": chance, "maj": 0.5}
+
+
+def test_a_cell_holds_what_was_measured_at_its_length_or_its_multiple_alone() -> None:
+    frame, configs, chances = two_tasks(0.5)
+    given: dict[str, Any] = {"x": "model.d_model", "y": "training.rate", "chances": chances}
+    at = figures.phase_diagram_data(frame, configs, length=40, **given)
+    assert at[["y", "value"]].to_numpy().tolist() == [[0.1, 0.9], [0.2, 1.0]]
+    times = figures.phase_diagram_data(frame, configs, times=4.0, **given)
+    assert times[["y", "value"]].to_numpy().tolist() == [[0.1, 0.9], [0.2, 0.7]]
+    assert times["members"].tolist() == ["small step 10 length 40: 0.9", "maj step 10 length 197: 0.7"]
+    with pytest.raises(NotMeasured):
+        figures.phase_diagram_data(frame, configs, length=100, **given)
+    with pytest.raises(NotMeasured):
+        figures.phase_diagram_data(frame, configs, times=8.0, **given)
+    with pytest.raises(ValueError, match="not both"):
+        figures.phase_diagram_data(frame, configs, times=4.0, length=40, **given)
+
+
+def test_what_is_pooled_is_named_and_listed() -> None:
+    frame, configs, chances = two_tasks(0.5)
+    figure = figures.phase_diagram(
+        frame, configs, x="model.d_model", y="model.d_model", times=4.0, chances=chances, low=0.0, high=1.0
+    )
+    said = figure.layout.meta["slice"]
+    assert (
+        said
+        == "last step · 4 × N · median of 2 runs a cell · pooled over task (2), init (seeds) (2), rate (training) (2) and 1 more"
+    )
+    (cells,) = [trace for trace in figure.data if trace.name == "cells"]
+    assert float(cells.z[0][0]) == pytest.approx(0.8)
+    assert cells.hovertext[0][0].endswith("2 runs<br>maj step 10 length 197: 0.7<br>small step 10 length 40: 0.9")
+    alone = figures.phase_diagram(
+        frame, configs, x="model.d_model", y="model.d_model", times=4.0, fixed={"task.name": "majority"}
+    )
+    assert alone.layout.meta["slice"] == "last step · 4 × N · task majority · median of 1 run a cell"
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_tasks_of_different_or_unknown_chance_are_not_pooled(known: bool) -> None:
+    frame, configs, chances = two_tasks(0.2)
+    given: dict[str, Any] = {"x": "model.d_model", "y": "model.d_model", "times": 4.0}
+    chances = chances if known else {"maj": 0.5}
+    (cell,) = figures.phase_diagram_data(frame, configs, chances=chances, **given).to_dict("records")
+    assert np.isnan(cell["value"])
+    why = "chance is 0.20 to 0.50 (kgram, majority)" if known else "different tasks (kgram, majority) whose chance"
+    assert why in cell["note"]
+    figure = figures.phase_diagram(frame, configs, chances=chances, low=0.0, high=1.0, **given)
+    (mark,) = [a for a in figure.layout.annotations if a.name == "refused"]
+    assert (mark.text, why in mark.hovertext) == ("not pooled", True)
+    assert np.isnan(np.array(next(trace.z for trace in figure.data if trace.name == "cells"), dtype=float)).all()
+
+
+def test_compiled_and_adopted_runs_are_told_from_trained_ones() -> None:
+    configs = {
+        "a": {"training": {"compiled": {"program": "p"}}},
+        "b": {"training": {"adopted": {"x": "1"}}},
+        "c": {"training": {}},
+    }
+    assert axes_of(configs)["origin"] == ["adopted", "compiled", "trained"]
+    assert axis_title("origin") == "origin"
+
+
+def test_a_multiple_of_n_is_the_next_length_that_the_task_has() -> None:
+    lengths = [13, 25, 49, 75, 99, 147, 197, 295, 393]
+    found = {times: length_at(lengths, 49, times) for times in (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)}
+    assert list(found.values()) == lengths
+    assert length_at(lengths, 49, 0.125) is None
+    assert length_at([400], 49, 8.0) is None
 
 
 def test_heads_and_layers_become_one_value_as_asked() -> None:

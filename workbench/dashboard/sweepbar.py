@@ -14,7 +14,9 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from workbench.dashboard.cursorbar import slider
+from workbench.dashboard.sweeps import Stop, parted, stop_text
 from workbench.figures.labels import short, whole
+from workbench.figures.multiples import times_text
 from workbench.figures.template import u_length, u_step
 
 END = math.inf
@@ -28,8 +30,8 @@ def bar(
     steps: Sequence[int],
     step: int | None,
     last: tuple[int, int],
-    lengths: Sequence[int],
-    length: int | None,
+    stops: Sequence[Stop],
+    stop: Stop,
     trained: tuple[int, int],
 ) -> html.Section:
     """Both sliders.
@@ -38,8 +40,8 @@ def bar(
         steps: every step that any run is measured at.
         step: where the slider stands; None = each run's last.
         last: the earliest and the latest of the runs' last steps.
-        lengths: every prefix length that the quantity is measured at; empty = it has none.
-        length: where the slider stands.
+        stops: prefix lengths that the quantity is measured at, or multiples of N; empty = it has none.
+        stop: where the slider stands.
         trained: the shortest and the longest of the runs' longest training lengths.
     """
     return html.Section(
@@ -55,10 +57,10 @@ def bar(
             ),
             html.Div(
                 [
-                    dcc.Store(id="sweep-length-scale", data=length_scale(lengths, length, trained)),
-                    dcc.Store(id="sweep-length-at", data=length),
-                    _head("sweep-length", "Prefix length"),
-                    html.Div(length_track(lengths, length, trained), id="sweep-length-track", className="track"),
+                    dcc.Store(id="sweep-length-scale", data=length_scale(stops, stop, trained)),
+                    dcc.Store(id="sweep-length-at", data=stop),
+                    html.Div([_head("sweep-length", "Prefix length"), _unit(stop)], className="head-and-unit"),
+                    html.Div(length_track(stops, stop, trained), id="sweep-length-track", className="track"),
                 ],
                 className="cell",
             ),
@@ -66,6 +68,17 @@ def bar(
         className="cursorbar sweepbar",
         role="region",
         **{"aria-label": "Step and length"},
+    )
+
+
+def _unit(stop: Stop) -> dmc.SegmentedControl:
+    """What the length slider counts in."""
+    return dmc.SegmentedControl(
+        id="sweep-unit",
+        data=[{"value": "times", "label": "\u00d7 trained"}, {"value": "tokens", "label": "tokens"}],
+        value="tokens" if isinstance(stop, int) else "times",
+        size="xs",
+        **{"aria-label": "Length in"},
     )
 
 
@@ -82,9 +95,9 @@ def step_scale(steps: Sequence[int], step: int | None, last: tuple[int, int]) ->
     }
 
 
-def length_scale(lengths: Sequence[int], length: int | None, trained: tuple[int, int]) -> dict[str, Any]:
+def length_scale(stops: Sequence[Stop], stop: Stop, trained: tuple[int, int]) -> dict[str, Any]:
     """The stops of the length slider, each with its place and its words."""
-    if not lengths:
+    if not stops:
         return {
             "values": [None],
             "places": [0.0],
@@ -94,13 +107,32 @@ def length_scale(lengths: Sequence[int], length: int | None, trained: tuple[int,
             "at": None,
         }
     return {
-        "values": list(lengths),
-        "places": [u_length(value) for value in lengths],
-        "texts": [whole(value) for value in lengths],
-        "where": [beyond(value, trained) for value in lengths],
-        "kinds": ["where soft num" if value <= trained[1] else "where train num" for value in lengths],
-        "at": length,
+        "values": list(stops),
+        "places": [_length_place(one) for one in stops],
+        "texts": [stop_text(one) for one in stops],
+        "where": [_where(one, trained) for one in stops],
+        "kinds": ["where train num" if _past(one, trained) else "where soft num" for one in stops],
+        "at": stop,
     }
+
+
+def _length_place(stop: Stop) -> float:
+    """Logarithmic, in tokens or in multiples."""
+    length, times = parted(stop)
+    return u_length(length or 1) if times is None else math.log2(times)
+
+
+def _past(stop: Stop, trained: tuple[int, int]) -> bool:
+    length, times = parted(stop)
+    return times > 1 if times is not None else (length or 0) > trained[1]
+
+
+def _where(stop: Stop, trained: tuple[int, int]) -> str:
+    length, times = parted(stop)
+    if times is None:
+        return beyond(length or 0, trained)
+    span = whole(trained[0]) if trained[0] == trained[1] else f"{whole(trained[0])} to {whole(trained[1])}"
+    return f"N is {span}"
 
 
 def beyond(length: int, trained: tuple[int, int]) -> str:
@@ -151,23 +183,31 @@ def _step_slider(steps: Sequence[int], step: int | None) -> dmc.Slider:
     )
 
 
-def length_track(lengths: Sequence[int], length: int | None, trained: tuple[int, int]) -> list[Any]:
+def length_track(stops: Sequence[Stop], stop: Stop, trained: tuple[int, int]) -> list[Any]:
     """The length slider on its ground: the lengths that every run was trained on are washed."""
-    stops = list(lengths) or [1]
-    low, high = u_length(stops[0]), u_length(stops[-1])
-    washed = min(1.0, max(0.0, (u_length(trained[0]) - low) / ((high - low) or 1.0))) if lengths else 0.0
+    listed = list(stops) or [1]
+    relative = isinstance(listed[0], str)
+    numbers = [float(one[:-1]) if isinstance(one, str) else float(one or 1) for one in listed]
+    place = math.log2 if relative else u_length
+    least = 1.0 if relative else float(trained[0])
+    low, high = place(numbers[0]), place(numbers[-1])
+    washed = min(1.0, max(0.0, (place(least) - low) / ((high - low) or 1.0))) if stops else 0.0
     return [
         *([html.Div(className="trained", style={"width": f"{100 * washed:.3f}%"})] if washed else []),
         html.Div(className="ribbon bare"),
         slider(
             "sweep-length",
             "Prefix length",
-            stops,
-            u_length,
-            stops[-1] if length is None else length,
+            numbers,
+            place,
+            numbers[-1] if stop is None else numbers[listed.index(stop)],
             WIDTH,
-            [trained[0]],
-            whole if lengths else lambda _: "",
-            disabled=not lengths,
+            [least],
+            (_mark if relative else whole) if stops else lambda _: "",
+            disabled=not stops,
         ),
     ]
+
+
+def _mark(times: float) -> str:
+    return times_text(times).removesuffix(" \u00d7 N")

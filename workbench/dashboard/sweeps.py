@@ -13,7 +13,8 @@ from workbench.dashboard.cursor import Notice, integer
 from workbench.dashboard.runview import Cache
 from workbench.dashboard.store import Store
 from workbench.figures.labels import whole
-from workbench.figures.phase import REDUCTIONS, axes_of, axis_title, flatten
+from workbench.figures.multiples import MULTIPLES, length_at, times_text
+from workbench.figures.phase import REDUCTIONS, axes_of, axis_title, settings_of, value_text
 
 SERIES = ("measurement", "quantity", "law", "target", "mode")
 """What tells the lines of one quantity apart; a choice of the page fixes all of them."""
@@ -27,6 +28,12 @@ PAIRS = (("training.learning_rate", "model.d_model"), ("model.positions.name", "
 """What runs are usually swept over; the first pair that they do cross is shown at first."""
 
 
+Stop = int | str | None
+"""A stop of the length slider, as it stands in the link: a length, a multiple of N (``8x``), or none."""
+MOST_VALUES = 12
+"""Axes with more values than this are not offered for holding fixed: a menu of them would hold nothing else."""
+
+
 @dataclass(frozen=True)
 class Sweep:
     """What the page shows.
@@ -36,7 +43,9 @@ class Sweep:
         x: configuration axis to the right.
         y: configuration axis upwards.
         step: the last step that counts, or None for each run's last.
-        length: prefix length, or None where the quantity has none.
+        length: prefix length, or None where the quantity has none, or ``times`` says where.
+        times: in place of a length, a multiple of each run's N.
+        fixed: configuration axes held fixed, each with its value as text.
         over: how layers and heads of a run become one value.
     """
 
@@ -45,13 +54,21 @@ class Sweep:
     y: str
     step: int | None
     length: int | None
+    times: float | None = None
+    fixed: tuple[tuple[str, str], ...] = ()
     over: str = "mean"
+
+    @property
+    def stop(self) -> Stop:
+        """Where its length slider stands."""
+        return self.length if self.times is None else f"{self.times:g}x"
 
     def written(self) -> dict[str, str]:
         """The parts of its link, defaults left out."""
         parts = {"quantity": "|".join(self.series), "x": self.x, "y": self.y}
         parts |= {"step": str(self.step)} if self.step is not None else {}
-        parts |= {"len": str(self.length)} if self.length is not None else {}
+        parts |= {"len": str(self.stop)} if self.stop is not None else {}
+        parts |= {"fix": "|".join(f"{axis}={value}" for axis, value in self.fixed)} if self.fixed else {}
         return parts | ({"over": self.over} if self.over != "mean" else {})
 
 
@@ -77,8 +94,9 @@ class Choices:
         self._held: Cache[Any] = Cache(HELD)
         configs = {name: run.config for name, run in store.runs().items()}
         # Flattened once: what draws from them flattens them for each axis again, which then costs little.
-        self.configs = {name: flatten(config) for name, config in configs.items()}
+        self.configs = {name: settings_of(config) for name, config in configs.items()}
         axes = axes_of(configs)
+        self.values = {name: {value_text(v): v for v in values} for name, values in axes.items()}
         order = {name: place for place, name in enumerate(LIKELY)}
         first = next((pair for pair in PAIRS if self._cross(pair)), ())
         listed = sorted(axes, key=lambda name: (order.get(name, len(order)), name))
@@ -88,6 +106,7 @@ class Choices:
         self.steps = sorted({step for run in runs for step in run.measured_steps})
         self.last = _ends(run.measured_steps[-1] for run in runs if run.measured_steps)
         self.trained = _ends(run.trained for run in runs)
+        self.chances = {run.name: run.brief.chance for run in runs if ("behaviour", "chance") in run.brief.quantities}
 
     def _cross(self, pair: tuple[str, str]) -> bool:
         """Whether every run has a place on both axes, and a third or more of their cells have a run."""
@@ -113,6 +132,26 @@ class Choices:
         rows = self.rows(series)
         found: list[int] = self._held(("lengths", *series), lambda: sorted(map(int, rows["length"].dropna().unique())))
         return found
+
+    def multiples(self, series: Sequence[str]) -> list[float]:
+        """The multiples of N that any run has the series at, of its own N."""
+        found: list[float] = self._held(("multiples", *series), lambda: self._multiples(series))
+        return found
+
+    def _multiples(self, series: Sequence[str]) -> list[float]:
+        rows = self.rows(series)
+        runs = self.store.runs()
+        lengths = {str(run): part.dropna().unique() for run, part in rows.groupby("run", observed=True)["length"]}
+        held = [(lengths[run], runs[run].trained) for run in lengths if run in runs]
+        return [times for times in MULTIPLES if any(length_at(own, n, times) is not None for own, n in held)]
+
+    def stops(self, series: Sequence[str], relative: bool) -> list[Stop]:
+        """The stops of the length slider: lengths, or multiples of N."""
+        return [f"{times:g}x" for times in self.multiples(series)] if relative else list(self.lengths(series))
+
+    def held(self, fixed: Iterable[tuple[str, str]]) -> dict[str, Any]:
+        """Axes held fixed with their values."""
+        return {axis: self.values[axis][value] for axis, value in fixed}
 
     def series(self, measurement: str, quantity: str) -> list[tuple[str, ...]]:
         """The series that a quantity has, the most usual law, target and mode first."""
@@ -149,21 +188,48 @@ def read(asked: Mapping[str, str], choices: Choices) -> tuple[Sweep, list[Notice
             refuse(f"the axis {wanted}", axis_title(default))
             wanted = default
         axes.append(wanted)
-    lengths = choices.lengths(series)
-    length = kept_length(integer(asked.get("len")), lengths)
-    if "len" in asked and (length is None or str(length) != asked["len"]):
-        refuse(_named("length", asked["len"]), "the longest" if lengths else "a quantity without lengths")
+    stop = kept_stop(asked.get("len"), choices, series)
+    if "len" in asked and str(stop) != asked["len"]:
+        shown = "a quantity without lengths" if stop is None else f"{'length ' * isinstance(stop, int)}{stop}"
+        refuse(_named("length", asked["len"]), shown)
+    fixed = []
+    for part in filter(None, asked.get("fix", "").split("|")):
+        axis, _, value = part.partition("=")
+        if value in choices.values.get(axis, ()):
+            fixed.append((axis, value))
+        else:
+            refuse(f"the fixed setting {part[:60]}", "all of its values")
     step = _step(asked.get("step"), choices.steps, refuse)
     over = asked.get("over", "mean")
     if over not in REDUCTIONS:
         refuse(f"\u201c{over}\u201d over layers and heads", "the mean")
         over = "mean"
-    return Sweep(series, axes[0], axes[1], step, length, over), notices
+    length, times = parted(stop)
+    return Sweep(series, axes[0], axes[1], step, length, times, tuple(fixed), over), notices
 
 
-def kept_length(length: int | None, lengths: Sequence[int]) -> int | None:
-    """The length if the quantity is measured there, else its longest; None where it has none."""
-    return length if length in lengths else lengths[-1] if lengths else None
+def parted(stop: Stop) -> tuple[int | None, float | None]:
+    """A stop as a length or as a multiple."""
+    return (None, float(stop[:-1])) if isinstance(stop, str) else (stop, None)
+
+
+def kept_stop(asked: str | int | None, choices: Choices, series: Sequence[str]) -> Stop:
+    """The stop that is asked for if the quantity is measured there, else its largest multiple of N, else length.
+
+    Multiples come first: what runs of different N have in common is how far past training they are.
+    """
+    every = [*choices.stops(series, True), *choices.stops(series, False)]
+    wanted = next((stop for stop in every if str(stop) == str(asked)), None)
+    if wanted is not None or not every:
+        return wanted
+    relative = choices.stops(series, True)
+    return relative[-1] if relative and (asked is None or not str(asked).isdecimal()) else choices.lengths(series)[-1]
+
+
+def stop_text(stop: Stop) -> str:
+    """A stop in words."""
+    length, times = parted(stop)
+    return times_text(times) if times is not None else whole(length)
 
 
 def _step(text: str | None, steps: Sequence[int], refuse: Any) -> int | None:

@@ -18,7 +18,18 @@ from workbench.dashboard.registry import Drawn, FreePage, Visit
 from workbench.dashboard.shell import banner, chevron, command, problems
 from workbench.dashboard.store import Store
 from workbench.dashboard.sweepbar import bar, length_scale, length_track
-from workbench.dashboard.sweeps import SERIES, Choices, Sweep, choices_of, kept_length, read, series_name
+from workbench.dashboard.sweeps import (
+    MOST_VALUES,
+    SERIES,
+    Choices,
+    Stop,
+    Sweep,
+    choices_of,
+    kept_stop,
+    parted,
+    read,
+    series_name,
+)
 from workbench.dashboard.wiring import LOOK
 from workbench.figures.draft import drafts
 from workbench.figures.errors import NotMeasured
@@ -39,7 +50,7 @@ class PhasePanel:
     def rows(self, answers: Answers, asked: Mapping[str, str]) -> pd.DataFrame:
         """The cells, a row each."""
         choices, sweep = _asked(answers, asked)
-        return phase_diagram_data(choices.rows(sweep.series), choices.configs, **_arguments(sweep))
+        return phase_diagram_data(choices.rows(sweep.series), choices.configs, **_arguments(sweep, choices))
 
     def figure(self, answers: Answers, asked: Mapping[str, str], theme: str, size: int) -> go.Figure:
         """The diagram; raises NotMeasured where no run has a value."""
@@ -48,7 +59,7 @@ class PhasePanel:
         return phase_diagram(
             choices.rows(sweep.series),
             choices.configs,
-            **_arguments(sweep),
+            **_arguments(sweep, choices),
             low=low,
             high=high,
             title=series_name(sweep.series).capitalize(),
@@ -58,11 +69,12 @@ class PhasePanel:
 
     def code(self, answers: Answers, asked: Mapping[str, str]) -> str:
         """Python that draws the same from the folder."""
-        _, sweep = _asked(answers, asked)
+        choices, sweep = _asked(answers, asked)
         low, high = _range(answers.store, sweep.series)
         root = answers.store.roots[0].as_posix()
         where = "".join(f", {name}={value!r}" for name, value in zip(SERIES, sweep.series, strict=True))
-        given = {**_arguments(sweep), "low": low, "high": high}
+        given = {**_arguments(sweep, choices), "low": low, "high": high}
+        del given["chances"]
         arguments = "".join(f", {name}={value!r}" for name, value in given.items())
         return (
             "from workbench.figures import phase_diagram\n"
@@ -70,7 +82,9 @@ class PhasePanel:
             "from workbench.table import Table\n\n"
             f'configs = {{run.name: run.config for run in find_runs("{root}")}}\n'
             f'frame = Table.load("{root}").frame(control=""{where})\n'
-            f"phase_diagram(frame, configs{arguments})\n"
+            f'chance = Table.load("{root}").frame(measurement="behaviour", quantity="chance")\n'
+            'chances = chance.groupby("run")["value"].min().to_dict()\n'
+            f"phase_diagram(frame, configs{arguments}, chances=chances)\n"
         )
 
     def where(self, asked: Mapping[str, str]) -> str:
@@ -86,8 +100,17 @@ def _asked(answers: Answers, asked: Mapping[str, str]) -> tuple[Choices, Sweep]:
     return choices, read(asked, choices)[0]
 
 
-def _arguments(sweep: Sweep) -> dict[str, Any]:
-    return {"x": sweep.x, "y": sweep.y, "step": sweep.step, "length": sweep.length, "over": sweep.over}
+def _arguments(sweep: Sweep, choices: Choices) -> dict[str, Any]:
+    return {
+        "x": sweep.x,
+        "y": sweep.y,
+        "step": sweep.step,
+        "length": sweep.length,
+        "times": sweep.times,
+        "fixed": choices.held(sweep.fixed),
+        "chances": choices.chances,
+        "over": sweep.over,
+    }
 
 
 def _range(store: Store, series: Sequence[str]) -> tuple[float | None, float | None]:
@@ -119,7 +142,14 @@ def layout(answers: Answers, visit: Visit) -> Drawn:
             dcc.Store(id="link"),
         ]
         steered = [
-            bar(choices.steps, sweep.step, choices.last, choices.lengths(sweep.series), sweep.length, choices.trained)
+            bar(
+                choices.steps,
+                sweep.step,
+                choices.last,
+                choices.stops(sweep.series, sweep.times is not None),
+                sweep.stop,
+                choices.trained,
+            )
         ]
     content = html.Div(
         [
@@ -128,8 +158,9 @@ def layout(answers: Answers, visit: Visit) -> Drawn:
                 [
                     html.H1("Which configurations keep working?"),
                     html.P(
-                        "One quantity over two axes along which the runs here differ. A cell is the median of its "
-                        "runs; grey: no run has a value there.",
+                        "One quantity over two axes along which the runs here differ. A cell is the median of the "
+                        "runs that were measured at exactly this length, or this multiple of their own N; grey: none "
+                        "was. Runs of tasks whose chance differs are not pooled.",
                         className="why",
                     ),
                 ],
@@ -156,9 +187,35 @@ def _selects(sweep: Sweep, choices: Choices) -> html.Div:
         _select("sweep-kind", "Law and mode", offered, "|".join(sweep.series), 190),
         _select("sweep-x", "To the right", axes, sweep.x, 190),
         _select("sweep-y", "Upwards", axes, sweep.y, 190),
+        _fixed(sweep, choices),
         _select("sweep-over", "Layers and heads", [{"value": o, "label": o} for o in REDUCTIONS], sweep.over, 120),
     ]
     return html.Div(lined, className="toolbar selects")
+
+
+def _fixed(sweep: Sweep, choices: Choices) -> html.Div:
+    """What is held fixed: any value of any axis, several at once."""
+    groups = [
+        {"group": axis_title(axis), "items": [_held(axis, value) for value in choices.values[axis]]}
+        for axis in choices.axes
+        if 1 < len(choices.values.get(axis, ())) <= MOST_VALUES
+    ]
+    many = dmc.MultiSelect(
+        id="sweep-fix",
+        data=groups,
+        value=[f"{axis}={value}" for axis, value in sweep.fixed],
+        placeholder="nothing" if not sweep.fixed else "",
+        size="xs",
+        w=230,
+        searchable=True,
+        clearable=True,
+        maxDropdownHeight=360,
+    )
+    return html.Div([html.Label("Hold fixed", htmlFor="sweep-fix", className="caption"), many])
+
+
+def _held(axis: str, value: str) -> dict[str, str]:
+    return {"value": f"{axis}={value}", "label": f"{axis_title(axis)}: {value}"}
 
 
 def _grouped(pairs: Sequence[tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:
@@ -225,30 +282,30 @@ def connect(app: Dash, answers: Answers) -> None:
         Output("sweep-length-scale", "data"),
         Output("sweep-length-at", "data"),
         Input("sweep-kind", "value"),
+        Input("sweep-unit", "value"),
         State("sweep-length-at", "data"),
         prevent_initial_call=True,
     )
-    def measured_at(kind: str, at: int | None) -> Any:
+    def measured_at(kind: str, unit: str, at: Stop) -> Any:
         """Each quantity has lengths of its own; the one looked at stays if it is among them."""
         choices = choices_of(answers.store)
-        lengths = choices.lengths(kind.split("|"))
-        length = kept_length(at, lengths)
-        return (
-            length_track(lengths, length, choices.trained),
-            length_scale(lengths, length, choices.trained),
-            length,
-        )
+        series = kind.split("|")
+        stops = choices.stops(series, unit == "times")
+        kept = kept_stop(at, choices, series)
+        stop = kept if kept in stops else stops[-1] if stops else None
+        return length_track(stops, stop, choices.trained), length_scale(stops, stop, choices.trained), stop
 
     @app.callback(
         Output("sweep-asked", "data"),
         Output("link", "data", allow_duplicate=True),
         Output("banner", "children", allow_duplicate=True),
-        *[Input(ident, "value") for ident in ("sweep-kind", "sweep-x", "sweep-y", "sweep-over")],
+        *[Input(ident, "value") for ident in ("sweep-kind", "sweep-x", "sweep-y", "sweep-over", "sweep-fix")],
         *[Input(ident, "data") for ident in ("sweep-step-at", "sweep-length-at")],
         prevent_initial_call=True,
     )
-    def moved(kind: str, x: str, y: str, over: str, step: int | None, length: int | None) -> Any:
-        parts = Sweep(tuple(kind.split("|")), x, y, step, length, over).written()
+    def moved(kind: str, x: str, y: str, over: str, fix: list[str] | None, step: int | None, stop: Stop) -> Any:
+        fixed = tuple((axis, value) for axis, _, value in (part.partition("=") for part in fix or ()))
+        parts = Sweep(tuple(kind.split("|")), x, y, step, *parted(stop), fixed, over).written()
         return parts, {"path": "/sweep", "run": "", "href": "/sweep" + query(parts)}, []
 
     @app.callback(
