@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import threading
@@ -19,7 +20,7 @@ from workbench.dashboard import measuring, sweepbar
 from workbench.dashboard.ahead import Ahead
 from workbench.dashboard.answers import READY, STATE, Answers
 from workbench.dashboard.create import create_app, serve
-from workbench.dashboard.cursor import Cursor
+from workbench.dashboard.cursor import Cursor, default_step
 from workbench.dashboard.drawing import At, Panel
 from workbench.dashboard.exports import panels
 from workbench.dashboard.pages import compare, sweep, theory
@@ -86,6 +87,27 @@ def test_each_side_of_compare_shows_its_own_run(at: At) -> None:
     assert named["cmp-accuracy-a"] == {A}
     assert named["cmp-accuracy-b"] == {B}
     assert named["cmp-accuracy-d"] == {f"{A} \u2212 {B}"}
+
+
+def test_b_stands_where_a_does_by_one_rule(answers: Answers) -> None:
+    """Last against last; else the same step, or the nearest earlier one; equal lengths, never the nearest shorter one."""
+    a, b = answers.store.run(A), answers.store.run(B)
+    assert a is not None
+    assert b is not None
+    short = dataclasses.replace(b, steps=(0, 100, 800), brief=dataclasses.replace(b.brief, steps=(0, 100, 800)))
+
+    def beside(step: int, length: int) -> tuple[int, int]:
+        cursor = At(a, Cursor(A, step, length), short).beside.cursor
+        return cursor.step, cursor.length
+
+    last = default_step(a)
+    assert beside(last, 400) == (800, 400)
+    assert beside(1000, 100) == (800, 100)
+    assert beside(100, 100) == (100, 100)
+    sparse = dataclasses.replace(short, brief=dataclasses.replace(short.brief, lengths=(25, 50, 64, 200)))
+    at = At(a, Cursor(A, last, 100), sparse)
+    assert at.beside.cursor.length == 100  # B has nothing there, and says so; 64 does not stand in for it
+    assert at.values["length_b"] == 100
 
 
 def test_both_accuracies_have_one_colour_range(at: At) -> None:

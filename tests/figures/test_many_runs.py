@@ -10,7 +10,7 @@ import pytest
 
 from workbench import figures
 from workbench.figures.errors import NotMeasured
-from workbench.figures.multiples import length_at
+from workbench.figures.multiples import length_at, partners
 from workbench.figures.phase import axes_of, axis_title, flatten
 from workbench.table.schema import FIELDS, row
 
@@ -205,6 +205,7 @@ def test_a_multiple_of_n_is_the_next_length_that_the_task_has() -> None:
     assert list(found.values()) == lengths
     assert length_at(lengths, 49, 0.125) is None
     assert length_at([400], 49, 8.0) is None
+    assert (length_at([5, 10, 20], 5, 1.5), length_at([5, 10, 20], 5, 2.0)) == (None, 10)
 
 
 def test_heads_and_layers_become_one_value_as_asked() -> None:
@@ -260,14 +261,36 @@ def test_parts_of_a_bound_lie_on_a_logarithmic_axis() -> None:
 
 def test_a_difference_of_runs_at_different_steps_says_so(story_frame: pd.DataFrame) -> None:
     a, b = (story_frame[story_frame["run"] == name] for name in ("robust", "coupled"))
-    same = figures.decodability_difference_data(a, b, step=3000)
-    apart = figures.decodability_difference_data(a, b, step=3000, step_b=100)
+    same = figures.decodability_difference_data(a, b, trained=50, step=3000)
+    apart = figures.decodability_difference_data(a, b, trained=50, step=3000, step_b=100)
     assert same["value"].tolist() != apart["value"].tolist()
     figure = figures.decodability_difference(a, b, trained=50, step=3000, step_b=100)
-    assert figure.layout.meta["slice"].endswith("B at step 100")
+    assert figure.layout.meta["slice"].startswith("A step 3,000, B step 100 \u00b7 same length \u00b7 95 % CI")
     grid = figures.head_grid_difference_figure(a, b, step=3000, length=100, step_b=100)
     values = figures.head_grid_difference_figure_data(a, b, step=3000, length=100, step_b=100)
     first = figures.head_grid(a, step=3000, length=100)["value"].to_numpy()
     second = figures.head_grid(b, step=100, length=100)["value"].to_numpy()
     assert values["value"].to_numpy() == pytest.approx(first - second)
-    assert grid.layout.meta["slice"].endswith("B at step 100")
+    assert grid.layout.meta["slice"] == "same layer and head \u00b7 A step 3,000, B step 100 \u00b7 length 100"
+    apart = figures.head_grid_difference_figure(a, b, step=3000, length=100, length_b=200)
+    assert apart.layout.meta["slice"].endswith("step 3,000 \u00b7 same multiple of N: A 100, B 200")
+
+
+def test_runs_of_another_n_are_compared_at_equal_multiples_of_it() -> None:
+    """Lengths 10 and 11 lie nearest, but 10 is 2 N of A and 22 is 2 N of B: their values are .8 and .3."""
+    a = rows([accuracy("a", 1, n, v) for n, v in ((5, 1.0), (10, 0.8), (20, 0.6))])
+    b = rows([accuracy("b", 1, n, v) for n, v in ((11, 0.9), (22, 0.3), (44, 0.5), (33, 0.0))])
+    data = figures.accuracy_difference_data(a, b, trained=5, trained_b=11)
+    assert data[["length", "value"]].to_numpy().tolist() == [
+        [5.0, pytest.approx(0.1)], [10.0, pytest.approx(0.5)], [20.0, pytest.approx(0.1)],
+    ]  # fmt: skip
+    figure = figures.accuracy_difference(a, b, trained=5, trained_b=11)
+    assert figure.layout.meta["slice"] == "same step \u00b7 same multiple of N \u00b7 n 10 \u00b7 95 % CI"
+
+
+def test_lengths_are_paired_by_one_rule() -> None:
+    assert partners([31, 63, 125, 249], 31, [32, 64, 96, 128, 256], 32) == {31: 32, 63: 64, 125: 128, 249: 256}
+    # one shared length beyond both trainings, and only equal ones are paired: 96 has no partner
+    assert partners([32, 64, 96], 32, [32, 64, 128], 32) == {32: 32, 64: 64}
+    # a shared length that one of them was trained on says nothing of lengths beyond
+    assert partners([8, 16, 32, 64], 32, [4, 8, 16, 32], 16) == {8: 4, 16: 8, 32: 16, 64: 32}

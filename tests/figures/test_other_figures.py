@@ -162,10 +162,10 @@ def test_accuracy_difference(robust: pd.DataFrame, coupled: pd.DataFrame) -> Non
     figure = figures.accuracy_difference(robust, coupled, trained=50)
     (heat,) = figure.data
     assert heat.zmin == -heat.zmax
-    data = figures.accuracy_difference_data(robust, coupled)
+    data = figures.accuracy_difference_data(robust, coupled, trained=50)
     table = data.pivot(index="length", columns="step", values="value").to_numpy()
     np.testing.assert_allclose(np.asarray(heat.z), table, atol=1e-6)
-    swapped = figures.accuracy_difference_data(coupled, robust)
+    swapped = figures.accuracy_difference_data(coupled, robust, trained=50)
     np.testing.assert_allclose(data["value"], -swapped["value"])
     np.testing.assert_allclose(data["low"], -swapped["high"])
 

@@ -218,12 +218,12 @@ def test_rail(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
 
 
 def test_compare(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
-    data = accuracy_difference_data(robust, coupled)
+    data = accuracy_difference_data(robust, coupled, trained=50)
     at_end = data[data["step"] == 3000]
     assert said(compare_sentence(at_end)) == (
         "Equal up to length 50; from length 100 on A is higher by 0.49 [0.47, 0.51] at 1,024."
     )
-    swapped = accuracy_difference_data(coupled, robust)
+    swapped = accuracy_difference_data(coupled, robust, trained=50)
     assert "from length 100 on B is higher by 0.49" in said(compare_sentence(swapped[swapped["step"] == 3000]))
     assert said(compare_sentence(data[data["step"] == 0])).startswith("Equal at every length up to 1,024")
 

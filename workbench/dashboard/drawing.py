@@ -16,9 +16,10 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench import figures
-from workbench.dashboard.cursor import Cursor
+from workbench.dashboard.cursor import Cursor, default_step
 from workbench.dashboard.runview import RunView
 from workbench.figures.light import Frame
+from workbench.figures.multiples import partners
 
 if TYPE_CHECKING:
     from workbench.dashboard.store import Store
@@ -53,10 +54,17 @@ class At:
 
     @cached_property
     def beside(self) -> At:
-        """The same place in B: its nearest earlier checkpoint, its nearest shorter measured length."""
+        """The same place in B, by one rule for everything that is compared.
+
+        Last against last: where A is looked at at its last measured step, so is B; else at the same step, or at its
+        nearest earlier one. Lengths are paired by :func:`workbench.figures.multiples.partners`; a length of A that has
+        no partner stays, and B has nothing there.
+        """
         b = self.other or self.run
-        step = nearest_earlier(b.steps, self.cursor.step)
-        length = nearest_earlier(b.lengths, self.cursor.length)
+        last = self.cursor.step == default_step(self.run)
+        step = default_step(b) if last else nearest_earlier(b.steps, self.cursor.step)
+        pairs = partners(self.run.lengths, self.run.trained, b.lengths, b.trained)
+        length = pairs.get(self.cursor.length, self.cursor.length)
         layer, head = min(self.cursor.layer, b.n_layers - 1), min(self.cursor.head, b.n_heads - 1)
         cursor = replace(self.cursor, run=b.name, step=step, length=length, layer=layer, head=head)
         return At(b, cursor, self.run, self.store, self.extras)
@@ -74,6 +82,7 @@ class At:
             "head": self.cursor.head,
             "step_b": in_b.step,
             "length_b": in_b.length,
+            "trained_b": (self.other or self.run).trained,
             **dict(zip(("measurement", "quantity"), self.extras.get("quantity", "").split("|"), strict=False)),
             "floor": min(self.run.brief.chance, beside),
         }

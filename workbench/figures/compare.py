@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from workbench.figures.behaviour import accuracy_heatmap_data
+from workbench.figures.behaviour import accuracy_heatmap_data, accuracy_over_length_data
 from workbench.figures.errors import NotShared
 from workbench.figures.headgrid import draw_grid, head_grid, spoken_cells
 from workbench.figures.heatmap import step_length_map
@@ -27,6 +27,7 @@ from workbench.figures.marks import (
     said,
 )
 from workbench.figures.mechanism import SHARES, scale_of, title_of
+from workbench.figures.multiples import pairing_text, partners
 from workbench.figures.representation import CONCEPTS, decodability_over_length_data
 from workbench.figures.rows import COLUMNS, as_pandas, distinct, head_names, run_name, series_of, smallest_n, telling
 from workbench.figures.series import line_plot, spoken
@@ -60,6 +61,7 @@ def accuracy_difference(
     frame_b: pd.DataFrame,
     *,
     trained: float,
+    trained_b: float | None = None,
     law: str = "matched",
     theme: Theme = "light",
     size: int = 11,
@@ -67,10 +69,13 @@ def accuracy_difference(
 ) -> go.Figure:
     """Accuracy of A minus that of B over training step and prefix length, where both were measured.
 
+    ``trained`` and ``trained_b`` (None = the same) are each run's N: lengths are paired as
+    :func:`workbench.figures.multiples.partners` says, and drawn at those of A.
+
     Raises:
         NotMeasured: if one has no accuracies, or the two share no step and length.
     """
-    data = accuracy_difference_data(frame_a, frame_b, law=law)
+    data = accuracy_difference_data(frame_a, frame_b, trained=trained, trained_b=trained_b, law=law)
     top = max(0.1, math.ceil(10 * float(data["value"].abs().max())) / 10)
     last = said(data[data["step"] == data["step"].max()], "length", telling(data, "length", trained))
     return step_length_map(
@@ -86,7 +91,7 @@ def accuracy_difference(
         name="accuracy_difference",
         words={
             "title": "Accuracy, A \u2212 B",
-            "slice": f"same step and length · {sample_size(smallest_n(data))}",
+            "slice": f"same step · {data.attrs['paired']} · {sample_size(smallest_n(data))}",
             "alt": "Heatmap of the accuracy of A minus that of B over training step and prefix length; "
             f"at the last step {last}",
         },
@@ -96,9 +101,33 @@ def accuracy_difference(
     )
 
 
-def accuracy_difference_data(frame_a: pd.DataFrame, frame_b: pd.DataFrame, *, law: str = "matched") -> pd.DataFrame:
-    """The rows of :func:`accuracy_difference`."""
-    return _shared(accuracy_heatmap_data(frame_a, law=law), accuracy_heatmap_data(frame_b, law=law), "behaviour")
+def accuracy_difference_data(
+    frame_a: pd.DataFrame,
+    frame_b: pd.DataFrame,
+    *,
+    trained: float,
+    trained_b: float | None = None,
+    law: str = "matched",
+) -> pd.DataFrame:
+    """The rows of :func:`accuracy_difference`; ``attrs["paired"]`` says how their lengths were paired."""
+    a, b = accuracy_heatmap_data(frame_a, law=law), accuracy_heatmap_data(frame_b, law=law)
+    return _shared(a, b, "behaviour", trained, trained_b)
+
+
+def over_length_difference(
+    frame_a: pd.DataFrame, frame_b: pd.DataFrame, *, step: int, step_b: int, trained: float, trained_b: float
+) -> pd.DataFrame:
+    """Accuracy of A minus that of B on the matched law over prefix length, for :func:`compare_sentence`.
+
+    Raises:
+        NotMeasured: if one has no accuracies at its step, or the two share no length.
+    """
+    a, b = (
+        as_pandas(accuracy_over_length_data(frame, step=at)).assign(step=0)
+        for frame, at in ((frame_a, step), (frame_b, step_b))
+    )
+    parts = [part[part["series"] == "matched"] for part in (a, b)]
+    return _shared(parts[0], parts[1], "behaviour", trained, trained_b)
 
 
 def decodability_difference(
@@ -108,6 +137,7 @@ def decodability_difference(
     trained: float,
     step: int,
     step_b: int | None = None,
+    trained_b: float | None = None,
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
@@ -120,6 +150,7 @@ def decodability_difference(
         trained: N of A.
         step: training step of A.
         step_b: training step of B; None = the same.
+        trained_b: N of B; None = the same. See :func:`workbench.figures.multiples.partners`.
         theme: light or dark.
         size: base text size, pixels.
         cursor: draws the cursor line at ``length``.
@@ -128,7 +159,9 @@ def decodability_difference(
         NotMeasured: if one has no probe rows at its step, or the two share no length.
     """
     t = TOKENS[theme]
-    data = decodability_difference_data(frame_a, frame_b, step=step, step_b=step_b)
+    data = decodability_difference_data(
+        frame_a, frame_b, step=step, step_b=step_b, trained=trained, trained_b=trained_b
+    )
     x_axis = length_axis(_both(frame_a, frame_b, "length"), trained, theme)
     y_range = (-1.08, 1.08)
     n = smallest_n(data)
@@ -138,7 +171,7 @@ def decodability_difference(
         x_axis,
         {"range": list(y_range), "tickvals": [-1, 0, 1], "ticktext": ["\u22121", "0", "+1"]},
         title="Decodability, A \u2212 B",
-        slice=f"95 % CI of the difference · n {whole(n)}" + _apart(step, step_b),
+        slice=f"{_steps(step, step_b)} · {data.attrs['paired']} · 95 % CI of the difference · n {whole(n)}",
         alt=f"Decodability of A minus that of B {over_length(step)}: "
         + spoken(data, "length", telling(data, "length", trained)),
         n=n,
@@ -184,13 +217,20 @@ def _sides(figure: go.Figure, points: list[tuple[float, float]], theme: Theme, s
         )
 
 
-def _apart(step: int, step_b: int | None) -> str:
-    """Says so where B is shown at another step than A."""
-    return "" if step_b in (None, step) else f" · B at step {whole(step_b or 0)}"
+def _steps(step: int, step_b: int | None) -> str:
+    """At which training steps two runs are held against each other."""
+    at_b = step if step_b is None else step_b
+    return f"step {whole(step)}" if at_b == step else f"A step {whole(step)}, B step {whole(at_b)}"
 
 
 def decodability_difference_data(
-    frame_a: pd.DataFrame, frame_b: pd.DataFrame, *, step: int, step_b: int | None = None
+    frame_a: pd.DataFrame,
+    frame_b: pd.DataFrame,
+    *,
+    trained: float,
+    step: int,
+    step_b: int | None = None,
+    trained_b: float | None = None,
 ) -> pd.DataFrame:
     """The rows of :func:`decodability_difference`: series summary and position (transfer)."""
     a = decodability_over_length_data(frame_a, step=step)
@@ -198,7 +238,7 @@ def decodability_difference_data(
     # the last layers of two models of different depth correspond, though their numbers do not
     b = b.assign(layer=a["layer"].iloc[0], step=step)
     keep = list(CONCEPTS)
-    return _shared(a[a["series"].isin(keep)], b[b["series"].isin(keep)], "probes.summary")
+    return _shared(a[a["series"].isin(keep)], b[b["series"].isin(keep)], "probes.summary", trained, trained_b)
 
 
 def head_grid_difference(
@@ -266,9 +306,9 @@ def head_grid_difference_figure(
     data = head_grid_difference_figure_data(frame_a, frame_b, quantity=quantity, **where)
     meta = {
         "title": f"{title_of(quantity)} by head, A \u2212 B",
-        "slice": "same layer and head" + _apart(step, step_b),
-        "alt": f"{title_of(quantity)} of A minus that of B, every head at step {whole(step)} and length "
-        f"{whole(length)}: {spoken_cells(data)}",
+        "slice": f"same layer and head · {_steps(step, step_b)} · {_lengths(length, length_b)}",
+        "alt": f"{title_of(quantity)} of A minus that of B, every head at {_steps(step, step_b)} and "
+        f"{_lengths(length, length_b)}: {spoken_cells(data)}",
         "n": None,
     }
     return draw_grid(
@@ -281,6 +321,12 @@ def head_grid_difference_figure(
         theme=theme,
         size=size,
     )
+
+
+def _lengths(length: int, length_b: int | None) -> str:
+    """At which prefix lengths two runs are held against each other."""
+    at_b = length if length_b is None else length_b
+    return f"length {whole(length)}" if at_b == length else f"same multiple of N: A {whole(length)}, B {whole(at_b)}"
 
 
 def head_grid_difference_figure_data(
@@ -304,15 +350,17 @@ def compare_sentence(difference: pd.DataFrame) -> list[Piece]:
 
     Args:
         difference: series of A - B over prefix length at one step: columns length, value, low, high
-            (equal = the interval holds 0).
+            (equal = the interval holds 0). Paired by multiples of N, its lengths are those of A.
     """
     rows = difference[difference["value"].notna()].sort_values("length")
     if rows.empty:
         return [("No length was measured in both.", "plain")]
     equal = ((rows["low"] <= 0) & (rows["high"] >= 0)).to_list()
     lengths = [int(n) for n in rows["length"]]
+    rule = difference.attrs.get("paired", "same length")
+    by = "" if rule == "same length" else " (lengths of A; B at the same multiple of its N)"
     if all(equal):
-        return [(f"Equal at every length up to {whole(lengths[-1])}.", "plain")]
+        return [(f"Equal{by} at every length up to {whole(lengths[-1])}.", "plain")]
     last = rows.iloc[-1] if not equal[-1] else rows.iloc[len(equal) - 1 - equal[::-1].index(False)]
     start = len(equal) - 1 - equal[::-1].index(False)
     while start > 0 and not equal[start - 1] and rows["value"].iloc[start - 1] * last["value"] > 0:
@@ -331,7 +379,7 @@ def compare_sentence(difference: pd.DataFrame) -> list[Piece]:
         ),
         (proportion(abs(float(last["value"]))), "plain"),
         (f" {interval(low, high)}", "muted"),
-        ("." if single else f" at {whole(float(last['length']))}.", "plain"),
+        (f"{'' if single else ' at ' + whole(float(last['length']))}{by}.", "plain"),
     ]
 
 
@@ -340,10 +388,20 @@ def _both(frame_a: pd.DataFrame, frame_b: pd.DataFrame, column: str) -> NDArray[
     return np.concatenate([distinct(frame_a, column), distinct(frame_b, column)])
 
 
-def _shared(a: pd.DataFrame, b: pd.DataFrame, measurement: str) -> pd.DataFrame:
-    found = difference(a, b)
+def _shared(
+    a: pd.DataFrame, b: pd.DataFrame, measurement: str, trained: float, trained_b: float | None
+) -> pd.DataFrame:
+    """A - B at paired lengths, told at those of A."""
+    a, b = as_pandas(a), as_pandas(b)
+    lengths = [[int(n) for n in part["length"].dropna().unique()] for part in (a, b)]
+    n_b = trained if trained_b is None else trained_b
+    pairs = partners(lengths[0], int(trained), lengths[1], int(n_b))
+    at_a = {of_b: of_a for of_a, of_b in pairs.items()}
+    moved = b[b["length"].isin(list(at_a))]
+    found = difference(a, moved.assign(length=moved["length"].map(at_a)))
     if found["value"].dropna().empty:
         raise NotShared(measurement, _apart_at(a, b))
+    found.attrs["paired"] = pairing_text(pairs)
     return found
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 MULTIPLES = (1 / 8, 1 / 4, 1 / 2, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 """The multiples that the grid of lengths has by default."""
 ROUNDED = 4
-"""A length counts as a multiple that it exceeds by less than this: tasks without strings of every length have the
-next one that they admit, at most so far away."""
+"""A length counts as a multiple that it exceeds by less than this, and by less than a quarter of N: tasks without
+strings of every length have the next one that they admit, at most so far away."""
 
 
 def length_at(lengths: Iterable[int], trained: int, times: float) -> int | None:
     """The length among ``lengths`` that stands for ``times`` N, or None where none does.
 
-    It is the smallest that is not below ``times`` N, if it exceeds that by less than :data:`ROUNDED` tokens, as a
-    multiple that was rounded up to the task's next admissible length does.
+    It is the smallest that is not below ``times`` N, if it exceeds that by less than :data:`ROUNDED` tokens and a
+    quarter of N, as a multiple that was rounded up to the task's next admissible length does.
 
     Example:
 
@@ -26,7 +26,8 @@ def length_at(lengths: Iterable[int], trained: int, times: float) -> int | None:
     place = times * trained
     above = [n for n in lengths if n >= place]
     found = min(above, default=None)
-    return found if found is not None and found - place < ROUNDED else None
+    near = min(ROUNDED, max(1.0, trained / 4))
+    return found if found is not None and found - place < near else None
 
 
 def times_text(times: float) -> str:
@@ -40,3 +41,26 @@ def times_text(times: float) -> str:
     whole = Fraction(times).limit_denominator(8)
     text = f"{whole}" if times < 1 else f"{times:g}"
     return f"{text} \u00d7 N"
+
+
+def partners(lengths_a: Iterable[int], n_a: int, lengths_b: Iterable[int], n_b: int) -> dict[int, int]:
+    """Length of A -> the length of B that it is held against: one rule for everything that two runs are compared by.
+
+    Equal lengths, if the runs share one beyond the training of both; else equal multiples of each run's own N.
+
+    Example:
+
+        >>> partners([31, 125, 249], 31, [32, 128, 256], 32), partners([32, 64], 32, [32, 64, 96], 32)
+        ({31: 32, 125: 128, 249: 256}, {32: 32, 64: 64})
+    """
+    a, b = sorted(set(lengths_a)), sorted(set(lengths_b))
+    shared = [n for n in a if n in b]
+    if any(n > max(n_a, n_b) for n in shared):
+        return {n: n for n in shared}
+    pairs = ((length_at(a, n_a, times), length_at(b, n_b, times)) for times in MULTIPLES)
+    return {of_a: of_b for of_a, of_b in pairs if of_a is not None and of_b is not None}
+
+
+def pairing_text(pairs: Mapping[int, int]) -> str:
+    """The rule by which two runs' lengths were paired, in words."""
+    return "same length" if all(a == b for a, b in pairs.items()) else "same multiple of N"

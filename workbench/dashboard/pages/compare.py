@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dash import Dash, Input, Output, State, html
 
 from workbench.dashboard import headgrid, panel, wiring, words
-from workbench.dashboard.cursor import Cursor, Notice
+from workbench.dashboard.cursor import Cursor, Notice, default_step
 from workbench.dashboard.cursorbar import run_select, verdict_at
 from workbench.dashboard.cursorpage import CursorPage
 from workbench.dashboard.drawing import At, Panel, Source
@@ -16,11 +16,9 @@ from workbench.dashboard.redrawing import memory
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import chip, icon
 from workbench.dashboard.wiring import browser, place
-from workbench.figures.behaviour import accuracy_over_length_data
-from workbench.figures.compare import compare_sentence, difference
-from workbench.figures.errors import NotMeasured
+from workbench.figures.compare import compare_sentence, over_length_difference
+from workbench.figures.errors import NotMeasured, NotShared
 from workbench.figures.labels import whole
-from workbench.figures.rows import pick as rows_where
 from workbench.figures.seeds import SHOWN
 
 if TYPE_CHECKING:
@@ -37,8 +35,9 @@ TITLES = {
 }
 _RANGE = "Faint: one line per seed. Strong: their median; the band runs from the lowest to the highest seed."
 _DIFFERENCE = (
-    "A \u2212 B where both were measured. The interval is the square-and-add one, from the two intervals, which takes "
-    "the runs as independent. "
+    "A \u2212 B where both were measured: at equal lengths, or at equal multiples of each run's N where they share no "
+    "length beyond training; last step against last, else the same step. The interval is the square-and-add one, from "
+    "the two intervals, which takes the runs as independent. "
 )
 
 
@@ -70,7 +69,7 @@ def _panels() -> tuple[Panel, ...]:
                 Panel(f"cmp-{row}-{side}", row, side, title, figure, takes, needs, side=side, **more)  # type: ignore[arg-type]
             )
         about = _DIFFERENCE + str(more.pop("about"))
-        also = tuple(f"{name}_b" for name in takes if name in ("step", "length"))
+        also = tuple(f"{name}_b" for name in takes if name in ("step", "length", "trained"))
         takes = tuple(name for name in takes if name != "floor") + also
         made.append(
             Panel(
@@ -230,26 +229,34 @@ def heads_of(at: At, seeds: bool) -> tuple[Any, ...]:
         else:
             text = words.verdict(here.run, here.cursor)
         if here.cursor.step != at.cursor.step:
-            text = [
-                *text,
-                html.Span(
-                    f" B has no step {whole(at.cursor.step)}; shown: {whole(here.cursor.step)}.", className="soft"
-                ),
-            ]
+            text = [*text, html.Span(_other_step(at, here.cursor.step), className="soft")]
         said += [chip(verdict), text]
     return (*said, [] if seeds else _difference(at))
+
+
+def _other_step(at: At, step: int) -> str:
+    """Why B is looked at at another step than A."""
+    mine = whole(at.cursor.step)
+    if at.cursor.step == default_step(at.run):
+        return f" Last against last: A at step {mine}, B at step {whole(step)}."
+    return f" B has no step {mine}; shown: {whole(step)}."
 
 
 def _difference(at: At) -> list[Any]:
     other = at.beside
     try:
-        a, b = (
-            rows_where(accuracy_over_length_data(one.run.light, step=one.cursor.step), series="matched")
-            for one in (at, other)
+        found = over_length_difference(
+            at.run.light,
+            other.run.light,
+            step=at.cursor.step,
+            step_b=other.cursor.step,
+            trained=at.run.trained,
+            trained_b=other.run.trained,
         )
+    except NotShared as apart:
+        return [apart.message]
     except NotMeasured:
         return ["One of them has no accuracies at this step."]
-    found = difference(a.assign(step=0), b.assign(step=0))
     return words.pieces(compare_sentence(found))
 
 
