@@ -20,6 +20,7 @@ from workbench.dashboard.cursor import (
     write,
     write_filters,
 )
+from workbench.dashboard.cursorpage import followed
 
 
 @dataclass(frozen=True)
@@ -136,3 +137,16 @@ def test_filters_that_match_nothing_here_are_dropped_and_said() -> None:
     assert filters == Filters()
     assert [n.shown for n in notices] == ["Shown: all tasks.", "Shown: all positions."]
     assert read_filters("?verdict=good")[1][0].asked.startswith("This link names the verdict “good”")
+
+
+def test_a_cursor_at_the_last_checkpoint_follows_a_growing_run() -> None:
+    run = Stub(name="r", steps=(0, 10, 100), measured_steps=(0, 10, 100), lengths=(25, 50, 100, 400), trained=50)
+    before = {"run": "r", "steps": [0, 10], "lengths": [50]}
+    assert followed(Cursor("r", 10, 50, 1, 2), run, before) == Cursor("r", 100, 400, 1, 2)
+    assert followed(Cursor("r", 0, 50), run, before) == Cursor("r", 0, 400)  # moved to an earlier step: it stays there
+    measured = {"run": "r", "steps": [0, 10], "lengths": [25, 50, 100]}
+    assert followed(Cursor("r", 10, 50), run, measured) == Cursor("r", 100, 50)  # a length that was chosen stays
+    empty = {"run": "r", "steps": [0], "lengths": [50]}
+    assert followed(Cursor("r", 0, 50), run, empty).step == 100
+    unmeasured = Stub(name="r", steps=(0, 10, 100), measured_steps=(), lengths=(), trained=50)
+    assert followed(Cursor("r", 10, 50), unmeasured, before) == Cursor("r", 100, 50)

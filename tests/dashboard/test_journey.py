@@ -340,6 +340,25 @@ def test_a_run_that_is_being_trained_is_seen_to_grow(page: Any, tmp_path: Path) 
         assert "1 training" in page.inner_text("#status")
 
 
+def test_the_cursor_of_a_growing_run_follows_its_last_checkpoint_until_it_is_moved(page: Any, tmp_path: Path) -> None:
+    fake = fakes.UNMEASURED
+    path = fakes.write_run(tmp_path, fake, steps=())
+    fakes.go_on_training(path, fake, (1, 2))
+    with served(tmp_path) as address:
+        page.goto(f"{address}/run?run={path.name}")
+        settled(page, lambda: page.inner_text("#unmeasured-count") == "0 checkpoints")
+        fakes.write_run(tmp_path, fake, steps=(0, 10, 100))
+        settled(page, lambda: page.inner_text("#unmeasured-count") == "3 checkpoints")
+        settled(page, lambda: page.inner_text("#step-value") == "100")
+        assert page.inner_text("#step-where") == "checkpoint 3 of 3"
+        page.keyboard.press("ArrowLeft")
+        settled(page, lambda: page.inner_text("#step-value") == "10" and "step=10" in page.url)
+        fakes.write_run(tmp_path, fake, steps=(0, 10, 100, 1000))
+        settled(page, lambda: page.inner_text("#step-where") == "checkpoint 2 of 4")
+        assert page.inner_text("#step-value") == "10"
+        page.goto("about:blank")
+
+
 def test_help_opens_and_closes(run_page: Any) -> None:
     page = run_page
     page.keyboard.press("?")

@@ -9,14 +9,14 @@ dict of strings: ``Output("extras", "data", allow_duplicate=True)``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard.cursor import VIEWS, Cursor, Notice, resolve, write
+from workbench.dashboard.cursor import VIEWS, Cursor, Notice, RunLike, default_cursor, resolve, write
 from workbench.dashboard.cursorbar import bar, scent_over_lengths, scent_over_steps, verdict_at
 from workbench.dashboard.registry import Astray, Drawn, Page, Visit, page_at
 from workbench.dashboard.runview import RunView
@@ -208,16 +208,41 @@ def _follow(app: Dash, answers: Answers) -> None:
 
     @app.callback(
         Output("cursorbar", "children"),
+        *[Output(part, "data", allow_duplicate=True) for part in ("step", "length")],
         Input("run-version", "data"),
         State("run", "data"),
         *[State(part, "data") for part in PARTS],
         State("extras", "data"),
         State("link", "data"),
+        State("scale", "data"),
         prevent_initial_call=True,
     )
-    def grown(_: Any, run: str, step: int, length: int, head: str, extras: Any, known: Any) -> Any:
+    def grown(
+        _: Any, run: str, step: int, length: int, head: str, extras: Any, known: Any, scale: Mapping[str, Any] | None
+    ) -> Any:
         view, cursor = place(answers, run, step, length, head)
+        cursor = followed(cursor, view, scale)
         page = page_at(known["path"])
         assert isinstance(page, CursorPage)
         beside = answers.store.run(extras.get("run2", ""))
-        return bar(view, cursor, list(answers.store.runs()), page.pick(extras) if page.pick else None, beside)
+        made = bar(view, cursor, list(answers.store.runs()), page.pick(extras) if page.pick else None, beside)
+        return made, unless(step, cursor.step), unless(length, cursor.length)
+
+
+def followed(cursor: Cursor, run: RunLike, scale: Mapping[str, Any] | None) -> Cursor:
+    """The cursor once a run has grown: one that stood at the last checkpoint stands at the new last one.
+
+    So does one that stood at the longest length while none was measured. A cursor that was moved stays.
+
+    Args:
+        cursor: where it stood.
+        run: as it is now.
+        scale: the stops that the sliders had, as :func:`workbench.dashboard.cursorbar.bar` gives them.
+    """
+    had = scale if scale is not None and scale.get("run") == run.name else {}
+    steps, lengths = had.get("steps") or [0], list(had.get("lengths") or [])
+    now = default_cursor(run)
+    step = now.step if cursor.step == steps[-1] or cursor.step not in run.steps else cursor.step
+    unmeasured = lengths == [run.trained] and cursor.length == run.trained
+    length = now.length if unmeasured and run.lengths else cursor.length
+    return replace(cursor, step=step, length=length)

@@ -56,13 +56,14 @@ def evidence(run: RunView) -> list[Any]:
 
 def unmeasured(run: RunView) -> html.Div:
     """One answer in place of nine empty panels: what is there, what is missing, what makes it."""
-    count = f"{len(run.steps):,} checkpoint{'' if len(run.steps) == 1 else 's'}"
     return html.Div(
         [
             html.P([icon("rows"), html.Strong("Not measured yet")], className="head"),
             html.P(
                 [
-                    f"This run has {count} and no rows in ",
+                    "This run has ",
+                    html.Span(counted(run), id="unmeasured-count"),
+                    " and no rows in ",
                     html.Code(f"{run.shown_path}/measurements/"),
                     ". Measuring reads every checkpoint at every prefix length: behaviour and its verdict, "
                     "what the residual stream carries, and the shape of every head's attention.",
@@ -77,6 +78,11 @@ def unmeasured(run: RunView) -> html.Div:
         ],
         className="empty",
     )
+
+
+def counted(run: RunView) -> str:
+    """How many checkpoints a run has, in words."""
+    return f"{len(run.steps):,} checkpoint{'' if len(run.steps) == 1 else 's'}"
 
 
 def matrix(run: RunView) -> html.Div:
@@ -257,6 +263,11 @@ def _prose(app: Dash, answers: Answers) -> None:
     def trained(_: Any, run: str) -> Any:
         view = answers.store.run(run)
         return no_update if view is None else words.training(view)
+
+    @app.callback(Output("unmeasured-count", "children"), Input("run-version", "data"), State("run", "data"))
+    def grown(_: Any, run: str) -> Any:
+        view = answers.store.run(run)
+        return no_update if view is None else counted(view)
 
     @app.callback(
         *[Output(name, "children") for name in ("verdict-line", "why", *RAILS.values())],
