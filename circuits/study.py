@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -85,9 +85,10 @@ class ModelStudy:
 
     def __init__(self, model: HookedModel, task: Task, grid: Grid, sequences: int, seed: int) -> None:
         self.run, self.step, self.passes, self.trained_ids = "", 0, 0, None
+        self.seed, self.deep = seed, True
         self.earlier: Sequence[int] = ()
         self.model, self.task, self.cfg, self.grid = model, task, model.cfg, grid
-        self._sequences, self._seed = sequences, seed
+        self._sequences = sequences
         self._evaluation = Evaluation(task, grid, seed, sequences, consistent=model.cfg.ids.consistent)
 
     def reads_unseen(self, length: int) -> bool:
@@ -95,7 +96,7 @@ class ModelStudy:
         return False
 
     def rng(self, *parts: object) -> np.random.Generator:
-        return np.random.default_rng(generator("probe", self._seed, *parts).initial_seed())
+        return np.random.default_rng(generator("probe", self.seed, *parts).initial_seed())
 
     def batch(self, law: str, length: int) -> Batch:
         return self._evaluation.batch(law, length).rows(0, self._sequences)
@@ -107,6 +108,13 @@ class ModelStudy:
             return None
         self.passes += 1
         return forward(self.model, self.batch(law, length), names)
+
+    def further(
+        self, law: str, length: int, start: int, stop: int, names: Sequence[str], word: str = "evaluate"
+    ) -> Iterator[tuple[Batch, Mapping[str, Tensor]]]:
+        self.passes += 1
+        for batch in self._evaluation.further(law, length, start, stop, word):
+            yield batch, forward(self.model, batch, names)
 
     def memo(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
         return make()

@@ -15,7 +15,7 @@ import pytest
 
 from workbench.table import TableError
 from workbench.table.errors import StorageError
-from workbench.table.files import replacing
+from workbench.table.files import read_file, replacing
 from workbench.table.schema import FIELDS, SCHEMA, row
 from workbench.table.seal import BLANK, KEY, seal
 from workbench.table.shards import read_metadata, read_shard, renew, shard_path, shards_of, write_shard
@@ -39,7 +39,7 @@ def test_rows_and_metadata_come_back_as_written(tmp_path):
     assert read.schema.equals(SCHEMA)
     metadata = read_metadata(path)
     assert metadata.pop("written") > "2026"
-    assert metadata == {**META, "lengths": "[1,2]", "schema_version": "1", "rows": "2"}
+    assert metadata == {**META, "lengths": "[1,2]", "schema_version": "2", "rows": "2"}
     stored = pq.ParquetFile(path).metadata
     assert {stored.row_group(0).column(i).compression for i in range(len(FIELDS))} == {"ZSTD"}
     assert json.loads(stored.metadata[b"spec"])["name"] == "behaviour"
@@ -177,7 +177,17 @@ def damage_unsealed(path: Path) -> None:
 
 
 def damage_version(path: Path) -> None:
-    rewrite(path, pq.read_table(path), schema_version="2")
+    rewrite(path, pq.read_table(path), schema_version="3")
+
+
+def first_format(path: Path) -> None:
+    """The file as the first row format had it: without what came with the second."""
+    rewrite(path, pq.read_table(path).drop_columns(["distinct", "reason"]), schema_version="1")
+
+
+def damage_claimed_format(path: Path) -> None:
+    """The columns of this format under the number of the first."""
+    rewrite(path, pq.read_table(path), schema_version="1")
 
 
 def damage_columns(path: Path) -> None:
@@ -203,10 +213,39 @@ DAMAGES = [
     damage_bit,
     damage_unsealed,
     damage_version,
+    damage_claimed_format,
     damage_columns,
     damage_types,
     damage_step,
 ]
+
+
+def test_a_shard_of_the_first_row_format_is_read_with_the_defaults_of_what_came_later(tmp_path):
+    path = shard_path(tmp_path, "behaviour", 7, "k1")
+    write_shard(path, [example(length=3, value=0.5, n=512), example(length=4, value=0.25, note="a")], META)
+    first_format(path)
+    assert "reason" not in pq.read_schema(path).names
+    assert read_shard(path).to_pylist() == [
+        example(length=3, value=0.5, n=512),
+        example(length=4, value=0.25, note="a"),
+    ]
+    assert read_shard(path).schema.equals(SCHEMA)
+    own, _ = read_file(path, ["value", "reason", "distinct"])
+    assert own.to_pydict() == {"value": [0.5, 0.25], "distinct": [None, None], "reason": ["", ""]}
+    only, _ = read_file(path, ["reason"])
+    assert only.to_pydict() == {"reason": ["", ""]}
+    renew(path)
+    assert read_metadata(path)["schema_version"] == "2"
+    assert read_shard(path).to_pylist()[1] == example(length=4, value=0.25, note="a")
+
+
+def test_distinct_strings_and_reasons_come_back_and_other_reasons_are_refused(tmp_path):
+    path = shard_path(tmp_path, "behaviour", 7, "k1")
+    rows = [example(label="undecided", reason="at the bar"), example(value=1.0, n=512, distinct=4)]
+    write_shard(path, rows, META)
+    assert read_shard(path).to_pylist() == rows
+    with pytest.raises(ValueError, match="unknown reason 'because'; known: too few strings"):
+        example(label="undecided", reason="because")
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

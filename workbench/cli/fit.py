@@ -2,46 +2,48 @@
 
 from __future__ import annotations
 
-from workbench.core.thresholds import FITTED
-from workbench.measure.behaviour import reduce_batch, skill_of
+from workbench.measure.cells import Cell, Rules
 from workbench.measure.grid import make_grid
 from workbench.measure.intervals import wilson
+from workbench.measure.looks import Board
+from workbench.measure.observed import reduce_batch
 from workbench.measure.study import CheckpointStudy, Evaluation, forward
+from workbench.measure.verdict import fit_note
 from workbench.models.coupling import next_id_hooks
 from workbench.runs.folder import Run
 
-SEQUENCES = 512
 
-
-def fit_sentence(run: Run, sequences: int = SEQUENCES) -> str:
+def fit_sentence(run: Run, sequences: int | None = None) -> str:
     """Accuracy of the last checkpoint at the longest training length, and whether that counts as fitted.
 
-    By the rule of the verdict: the lower limit of skill over chance, on the matched law, at every one of
-    N/4, N/2 and N. Nothing beyond the training lengths is looked at.
+    By the rule of the verdict at its first look: skill over chance, on the matched law, at every one of N/4, N/2 and
+    N. Nothing beyond the training lengths is looked at, and *not fitted* is said only of what is shown not to be.
+
+    Args:
+        run: a run with a checkpoint.
+        sequences: strings per length; None = those of the first look.
     """
-    task, longest = run.task, run.trained_length
+    rules, task, longest = Rules(), run.task, run.trained_length
     whole = make_grid(task, longest)
     grid = type(whole)(longest, whole.inside, whole.inside, ())
     model = run.load(run.steps[-1])
-    evaluation = Evaluation(task, grid, run.config["seeds"]["evaluation"], sequences)
-    study = CheckpointStudy(run, run.steps[-1], model, evaluation, sequences)
-    seen = {}
+    count = rules.looks[0] if sequences is None else sequences
+    evaluation = Evaluation(task, grid, run.config["seeds"]["evaluation"], count)
+    study = CheckpointStudy(run, run.steps[-1], model, evaluation, count)
+    cells = {}
     for n in grid.inside:
-        batch = evaluation.batch("matched", n)
-        seen[n] = reduce_batch(study, "matched", n, batch, forward(model, batch, next_id_hooks(model.cfg)))
-    last = seen[grid.inside[-1]]
-    right, count = int(last.correct.sum()), len(last.correct)
-    low, high = wilson(right, count)
+        batch = study.batch("matched", n)
+        seen = reduce_batch(study, n, batch, forward(model, batch, next_id_hooks(model.cfg)))
+        right, floor = int(seen.correct.sum()), task.chance("matched", n)
+        cells["matched", n] = Cell("matched", n, right, len(seen.correct), floor)
+    board = Board(grid, rules, cells)
+    board.settle()
+    last = board.trained[-1]
+    low, high = wilson(int(last.right), last.n)
     said = (
-        f"accuracy at the longest training length {grid.inside[-1]}: {right / count:.3f} [{low:.3f}, {high:.3f}], "
-        f"n {count}, chance {last.chance:.2f}"
+        f"accuracy at the longest training length {last.length}: {last.accuracy:.3f} [{low:.3f}, {high:.3f}], "
+        f"n {last.n}, chance {last.floor:.2f}"
     )
-    skills = {n: skill_of(found, "matched", tests=1, unseen=False) for n, found in seen.items()}
-    known = {n: skill.low for n, skill in skills.items() if skill is not None}
-    if len(known) < len(skills):
-        return f"{said}: a guess answers nearly always, so nothing shows whether it fits"
-    worst = min(known, key=lambda n: known[n])
-    if known[worst] >= FITTED:
+    if board.fit == "pass":
         return f"{said}: fitted"
-    where = f"the lower limit of skill over chance is {known[worst]:.2f} at length {worst}"
-    return f"{said}: not fitted ({where}; fitted needs {FITTED})"
+    return f"{said}: not fitted ({fit_note(board)})" if board.fit == "fail" else f"{said}; {fit_note(board)}"

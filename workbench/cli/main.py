@@ -200,6 +200,13 @@ def measure(
         list[str] | None,
         typer.Option("--set", metavar="MEASUREMENT.SETTING=VALUE", help="A measurement's setting. Repeatable."),
     ] = None,
+    deepen: Annotated[
+        str,
+        typer.Option(
+            help="Where behaviour may draw more strings to decide a verdict: last (each run's last checkpoint), all, "
+            "or bracket (also those among which the last verdict began, earliest first)."
+        ),
+    ] = "last",
     executor: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
     workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
 ) -> None:
@@ -210,7 +217,7 @@ def measure(
     """
     from workbench.cli.measure import measure_command
 
-    measure_command(folders, only, steps, lengths, sequences, set_ or [], executor, workers)
+    measure_command(folders, only, steps, lengths, sequences, set_ or [], executor, workers, deepen=deepen)
 
 
 @app.command()

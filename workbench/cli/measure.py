@@ -14,7 +14,7 @@ from workbench.cli.options import assignments, integers
 from workbench.cli.progress import Bar
 
 if TYPE_CHECKING:
-    from workbench.measure.batch import Plan
+    from workbench.measure.batch import Deepen, Plan
     from workbench.measure.engine import Done, Item
 
 
@@ -28,6 +28,7 @@ def measure_command(
     executor: str,
     workers: int | None,
     further: dict[str, dict[str, Any]] | None = None,
+    deepen: str = "last",
 ) -> None:
     """Plan, measure, report; raises SystemExit(1) if anything went wrong on the way.
 
@@ -37,15 +38,36 @@ def measure_command(
     from workbench.measure.batch import plan
 
     make_executor(executor, workers=workers)  # refuse an unknown one before any work
-    todo = plan(
-        folders,
-        only=only,
-        steps=_steps(steps),
-        lengths=None if lengths is None else integers(lengths, "--lengths"),
-        sequences=sequences,
-        settings=_merged(further or {}, settings_of(assignments(settings))),
-    )
-    run_plan(todo, executor, workers)
+
+    def todo() -> Plan:
+        return plan(
+            folders,
+            only=only,
+            steps=_steps(steps),
+            lengths=None if lengths is None else integers(lengths, "--lengths"),
+            sequences=sequences,
+            settings=_merged(further or {}, settings_of(assignments(settings))),
+            deepen=deepening(deepen, "--deepen"),
+        )
+
+    run_plan(todo(), executor, workers)
+    # What one checkpoint of a bracket shows says whether the next one is needed. A problem ends this: SystemExit.
+    while deepen == "bracket" and (more := todo()).items:
+        run_plan(more, executor, workers)
+
+
+def deepening(text: object, option: str) -> Deepen:
+    """Where to look again, as typed.
+
+    Raises:
+        UsageError: for anything that is none of the three.
+    """
+    from workbench.measure.batch import DEEPEN
+
+    for known in DEEPEN:
+        if text == known:
+            return known
+    raise UsageError(f"{option} takes {', '.join(DEEPEN)}, not {text!r}")
 
 
 def run_plan(todo: Plan, executor: str, workers: int | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 
@@ -33,6 +34,8 @@ class VerdictStyle:
     dash: bool
     dot: tuple[float, float] | None
 
+
+UNDECIDED = "undecided"
 
 VERDICTS: dict[str, VerdictStyle] = {
     "scale-robust": VerdictStyle("Scale-robust", "summary", "tint_robust", "summary", "M1.5 6h11", False, (13.2, 6)),
@@ -96,6 +99,38 @@ def verdict_ribbon(frame: pd.DataFrame) -> list[tuple[int, str]]:
     if rows["step"].duplicated().any():
         raise ValueError("several verdicts at one step; pass the rows of one run and one setting")
     return [(int(s), str(v)) for s, v in zip(rows["step"], rows["label"], strict=True)]
+
+
+@dataclass(frozen=True)
+class Since:
+    """When in training the last verdict began: after ``low``, at ``high`` at the latest.
+
+    Attributes:
+        low: the last step that was decided otherwise; None where none was.
+        high: the first step after it with the last verdict.
+    """
+
+    low: int | None
+    high: int
+
+    def __str__(self) -> str:
+        """``since 300 (last different: 200)``."""
+        return f"since {self.high:,}" + ("" if self.low is None else f" (last different: {self.low:,})")
+
+
+def since(labels: Mapping[int, str]) -> Since | None:
+    """When the verdict of the last checkpoint began; None where that is undecided, or there is no verdict.
+
+    Steps in between that are undecided neither confirm it nor break it: they were not shown to be anything.
+
+    Args:
+        labels: step -> verdict.
+    """
+    if not labels or labels[max(labels)] == UNDECIDED:
+        return None
+    last = labels[max(labels)]
+    low = max((step for step, label in labels.items() if label not in (last, UNDECIDED)), default=None)
+    return Since(low, min(step for step, label in labels.items() if label == last and (low is None or step > low)))
 
 
 def since_step(frame: pd.DataFrame, step: int | None = None) -> int:

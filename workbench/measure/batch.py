@@ -8,15 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import pyarrow.compute as pc
+
+from workbench.figures.verdicts import UNDECIDED, since
 from workbench.jobs.executors import Failure, make_executor
 from workbench.measure.applicable import unmet
-from workbench.measure.engine import Done, Item, measure_item, want
+from workbench.measure.engine import Done, Item, Wanted, measure_item, want
 from workbench.measure.grid import make_grid, readable
+from workbench.measure.measurement import Grid, Measurement
 from workbench.measure.registry import choose, make_measurement
 from workbench.runs.folder import Run, RunError, find_runs
 from workbench.runs.load import model_config
 from workbench.table.errors import StorageError, TableError
 from workbench.table.files import require_room
+from workbench.table.reading import read_run
 from workbench.table.shards import (
     compact,
     compacted,
@@ -31,6 +36,9 @@ from workbench.tasks.batch import TaskError
 
 MEMORY_PER_WORKER = 2 << 30
 """Bytes a worker may need: a forward pass of 512 sequences at the longest length, with its caches."""
+Deepen = Literal["last", "all", "bracket"]
+DEEPEN: tuple[Deepen, ...] = ("last", "all", "bracket")
+
 BYTES_PER_SHARD = 1 << 14
 """What a shard takes on average, for the estimate of the room on the disk."""
 
@@ -61,6 +69,7 @@ def plan(
     lengths: Sequence[int] | None = None,
     sequences: int | Mapping[str, int] | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
+    deepen: Deepen = "last",
 ) -> Plan:
     """Find the missing measurements below ``roots``.
 
@@ -71,6 +80,9 @@ def plan(
         lengths: prefix lengths; None = the default grid of each run.
         sequences: per law and length, for all or by measurement name; None = what each measurement wants.
         settings: per measurement name.
+        deepen: at which checkpoints further strings may be drawn where the first ones leave a question open: each
+            run's ``last`` one, ``all``, or those of the ``bracket`` within which its last verdict began, one of a run
+            at a time: what it shows says whether the next is needed, so plan again until nothing is missing.
 
     Raises:
         RunError: for a folder that does not exist or holds no run, or a step that a run lacks.
@@ -101,21 +113,64 @@ def plan(
         if only is not None:  # asked for by name, it should not be met with silence
             specs = [m.spec for m in made.values()]
             found.notices += [f"{run.name}: {s.name} does not apply: {why}" for s in specs if (why := unmet(s, model))]
-        there = Present(run)
-        for step in chosen_steps(run, steps):
+        there, chosen = Present(run), chosen_steps(run, steps)
+        orders = Orders(run, made, grid, counts, there)
+        planned = len(found.items)
+        for step in chosen:
             try:
-                wanted = [want(m, run, step, grid, counts) for m in made.values()]
+                _add(found, orders, step, deep=deepen == "all" or step == run.steps[-1])
             except RunError as error:
                 if steps is not None and step not in run.steps:
                     raise
                 found.problems.append(str(error))
-                continue
-            missing = tuple(w for w in wanted if not there.has(step, w.name, w.key))
-            found.present += len(wanted) - len(missing)
-            if missing:
-                found.items.append(Item(str(run.path), run.name, step, grid, missing))
+        if deepen == "bracket" and len(found.items) == planned:
+            for step in doubtful(run):
+                if step in chosen and _add(found, orders, step, deep=True):
+                    break
         found.problems += there.problems
     return found
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What makes the work orders of one run: its measurements, lengths, sequences, and the shards there are."""
+
+    run: Run
+    made: Mapping[str, Measurement]
+    grid: Grid
+    counts: Mapping[str, int]
+    there: Present
+
+    def missing(self, step: int, deep: bool) -> tuple[Wanted, ...]:
+        """The orders of a step that no shard fulfils; one that was drawn deeper than is wanted does."""
+        orders = []
+        for measurement in self.made.values():
+            wanted, deeper = (want(measurement, self.run, step, self.grid, self.counts, d) for d in (deep, True))
+            keys = dict.fromkeys((deeper.key, wanted.key))
+            if not any(self.there.has(step, wanted.name, key) for key in keys):
+                orders.append(wanted)
+        return tuple(orders)
+
+
+def _add(found: Plan, orders: Orders, step: int, deep: bool) -> bool:
+    """Plan what a checkpoint lacks; whether it lacks anything."""
+    missing = orders.missing(step, deep)
+    found.present += len(orders.made) - len(missing)
+    if missing:
+        found.items.append(Item(str(orders.run.path), orders.run.name, step, orders.grid, missing))
+    return bool(missing)
+
+
+def doubtful(run: Run) -> list[int]:
+    """The undecided checkpoints among which the last verdict of a run began, ascending."""
+    rows = read_run(run.path, ("measurement", "quantity", "step", "label")).rows
+    verdicts = rows.filter((pc.field("measurement") == "behaviour") & (pc.field("quantity") == "verdict"))
+    labels = dict(zip(verdicts["step"].to_pylist(), verdicts["label"].to_pylist(), strict=True))
+    found = since(labels)
+    if found is None:
+        return []
+    after = -1 if found.low is None else found.low
+    return sorted(step for step, label in labels.items() if after < step < found.high and label == UNDECIDED)
 
 
 def chosen_steps(run: Run, steps: Sequence[int] | Literal["last"] | None) -> Sequence[int]:

@@ -10,18 +10,22 @@ tasks that ask for a final answer only. The verdict is teacher-forced.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.core.thresholds import HIGHEST_FLOOR
+from workbench.core.thresholds import FITTED, LOOKS, ROBUST
+from workbench.measure.behaviour_rows import cell_rows, floor_rows, share_row, stratum_row, verdict_rows
+from workbench.measure.cells import Cell, Key, Rules
+from workbench.measure.floors import Floor, floor_of
 from workbench.measure.free_running import affordable, free_run
-from workbench.measure.intervals import bootstrap_mean, clopper_pearson, wilson
+from workbench.measure.intervals import bootstrap_mean, wilson
+from workbench.measure.looks import Board, Looks, Tally, look
 from workbench.measure.measurement import Quantity, Spec, Study
-from workbench.measure.verdict import Skill, Verdict, decide
-from workbench.models.coupling import NEXT_IDS, ids_right, next_id_hooks
+from workbench.measure.observed import Observed, reduce_batch, share_right, string_hashes, tally
+from workbench.measure.verdict import decide
+from workbench.models.coupling import NEXT_IDS, next_id_hooks
 from workbench.table.schema import Row, row
 from workbench.tasks.base import EVALUATION_LAWS as LAWS
 
@@ -30,6 +34,9 @@ if TYPE_CHECKING:
 
     from workbench.models.config import Architecture
     from workbench.tasks.base import Batch
+
+SECOND = "second batch"
+"""Seed word of the strings that confirm a failure at the last length."""
 
 QUANTITIES = (
     Quantity("accuracy", "share of queries at exact prefix length n answered right", "share", 0, 1),
@@ -59,44 +66,30 @@ QUANTITIES = (
     ),
     Quantity("loss", "mean loss at exact prefix length n (nats, or squared error)", "nats", 0),
     Quantity("chance", "accuracy of the best constant answer at n", "share", 0, 1),
-    Quantity("shortcut", "accuracy of a stated shortcut oracle (target) at n", "share", 0, 1),
+    Quantity("shortcut", "accuracy of a stated shortcut oracle (target) at n, on strings of its own", "share", 0, 1),
     Quantity(
         "skill",
-        "(accuracy - floor) / (1 - floor); floor = chance, under the challenge law the best of chance and shortcuts",
+        "(accuracy - floor) / (1 - floor); floor = chance, under the challenge law the best of chance and shortcuts, "
+        "from strings of its own; the interval is 95 % over all planned looks",
         "share",
         None,
         1,
     ),
     Quantity(
         "failure_length",
-        "first grid length beyond training, confirmed by the next, where the upper limit of skill is below 0.9 "
-        "of the mean trained skill; censored at the largest length tested where there is none",
+        "first judged length beyond training where skill is shown to be below 0.9 of the mean trained skill of its "
+        "law, and at the next one too (at the last one, on a second batch); low is the last length up to which all "
+        "cells pass; censored where there is none",
         "tokens",
         1,
     ),
     Quantity(
         "verdict",
-        "not fitted, unseen position, scale-robust to the horizon, length-coupled or undecided; from behaviour alone",
+        "not fitted, length-coupled, unseen position, scale-robust to the horizon, or undecided for a reason; from "
+        "behaviour alone",
         "label",
     ),
 )
-
-
-@dataclass(frozen=True)
-class Observed:
-    """Per-sequence results of one law and length.
-
-    ``tokens`` only where the answer is several tokens; ``parts`` (all tokens, all ids) only where ids are predicted.
-    """
-
-    correct: np.ndarray
-    exact: np.ndarray
-    tokens: np.ndarray | None
-    loss: np.ndarray
-    chance: float
-    shortcuts: Mapping[str, float]
-    strata: Mapping[str, np.ndarray]
-    parts: Mapping[str, np.ndarray]
 
 
 class Behaviour:
@@ -106,22 +99,42 @@ class Behaviour:
         resamples: bootstrap resamples behind the intervals of means.
         free_running: sequences per law and length that run free, at most; fewer where long answers make
             it dear. ``n`` of the row says how many.
+        looks: strings of a law at a length in all, after each planned look; where the first ones leave the verdict
+            open, and the study may look again, the cells that decide it are given more.
+        fitted: skill that every trained length must be shown to reach.
+        robust: skill that every longer length must be shown to reach, and the kept share of trained skill.
     """
 
-    def __init__(self, resamples: int = 400, free_running: int = 32) -> None:
+    def __init__(
+        self,
+        resamples: int = 400,
+        free_running: int = 32,
+        looks: Sequence[int] = LOOKS,
+        fitted: float = FITTED,
+        robust: float = ROBUST,
+    ) -> None:
         if free_running < 1:
             raise ValueError(f"free_running is a number of sequences, at least 1, not {free_running}")
         self.resamples, self.free_running = resamples, free_running
+        self.rules = Rules(tuple(looks), fitted, robust)
         self.spec = Spec(
             name="behaviour",
-            version=3,
+            version=4,
             title="Behaviour",
-            settings={"resamples": resamples, "free_running": free_running},
+            settings={
+                "resamples": resamples,
+                "free_running": free_running,
+                "looks": list(looks),
+                "fitted": fitted,
+                "robust": robust,
+            },
             quantities=QUANTITIES,
             laws=LAWS,
-            sequences=512,
+            sequences=looks[0],
+            deepens=True,
         )
-        self.seen: dict[tuple[str, int], tuple[Batch, Mapping[str, Tensor]]] = {}
+        self.seen: dict[Key, tuple[Batch, Mapping[str, Tensor]]] = {}
+        self.strings: dict[Key, set[int]] = {}
 
     def hooks(self, cfg: Architecture) -> list[str]:
         return next_id_hooks(cfg)
@@ -131,36 +144,58 @@ class Behaviour:
         self.seen[law, length] = (batch, {name: cache[name] for name in ("logits", NEXT_IDS) if name in cache})
 
     def finish(self, study: Study) -> list[Row]:
-        results = {key: reduce_batch(study, *key, *value) for key, value in self.seen.items()}
+        observed = {key: reduce_batch(study, key[1], *held) for key, held in self.seen.items()}
+        floors = {key: floor_of(study.task, *key, study.grid.trained, study.seed) for key in self.seen}
+        unseen = frozenset(n for n in study.grid.outside if study.reads_unseen(n))
+        cells = {key: self._cell(key, seen, floors[key]) for key, seen in observed.items()}
+        board = Board(study.grid, self.rules, cells, unseen)
+        first = max(len(batch) for batch, _ in self.seen.values())
+        looks = Looks.of(self.rules, first, study.deep)
+        made = self._look(study, board, looks)
         rows: list[Row] = []
-        curves: dict[str, dict[int, Skill]] = {law: {} for law in LAWS}
-        for (law, n), seen in sorted(results.items()):
-            unseen = study.reads_unseen(n)
-            skill = skill_of(seen, law, tests=max(1, 2 * len(study.grid.outside)), unseen=unseen)
-            if skill is not None:
-                curves[law][n] = skill
-            rows += self._rows(study, law, n, seen, skill)
-            rows += self._free_rows(study, law, n)
-        verdict = decide(curves, study.grid)
-        return rows + verdict_rows(verdict, len(next(iter(results.values())).correct))
+        for key in sorted(observed):
+            shared = {"law": key[0], "length": key[1], "mode": "teacher_forced"}
+            rows += cell_rows(board.cells[key], self.rules, shared)
+            rows += floor_rows(floors[key], shared)
+            rows += self._rows(study, observed[key], shared)
+            rows += self._free_rows(study, *key)
+        return rows + verdict_rows(decide(board, looks, made), board)
 
-    def _rows(self, study: Study, law: str, n: int, seen: Observed, skill: Skill | None) -> list[Row]:
+    def _cell(self, key: Key, seen: Observed, floor: Floor) -> Cell:
+        batch = self.seen[key][0]
+        self.strings[key] = string_hashes(batch, batch.mask[:, batch.index(key[1])])
+        distinct = len(self.strings[key])
+        return Cell(*key, right=int(seen.correct.sum()), n=len(seen.correct), floor=floor.value, distinct=distinct)
+
+    def _look(self, study: Study, board: Board, looks: Looks) -> Mapping[Key, int]:
+        """Ask the open cells again; of what they answer, counts alone are kept."""
+        names = self.hooks(study.cfg)
+
+        def draw(cell: Cell, start: int, stop: int) -> Tally:
+            answers = study.further(*cell.key, start, stop, names)
+            return tally(study, cell.length, answers, self.strings[cell.key])
+
+        def again(cell: Cell, strings: int) -> Tally:
+            answers = study.further(*cell.key, 0, strings, names, SECOND)
+            return tally(study, cell.length, answers, set())
+
+        return look(board, looks, draw, again)
+
+    def _rows(self, study: Study, seen: Observed, where: Mapping[str, Any]) -> list[Row]:
+        """What is told of the strings of the first look alone."""
         count = len(seen.correct)
-        shared: dict[str, Any] = {"law": law, "length": n, "mode": "teacher_forced", "n": count}
-        low, high = wilson(int(seen.correct.sum()), count)
-        exact_low, exact_high = wilson(int(seen.exact.sum()), count)
-        loss_low, loss_high = bootstrap_mean(seen.loss, study.rng("loss", law, n), self.resamples)
+        if not count:
+            return []
+        shared = {**where, "n": count}
+        low, high = wilson(int(seen.exact.sum()), count)
+        rng = study.rng("loss", shared["law"], shared["length"])
+        loss_low, loss_high = bootstrap_mean(seen.loss, rng, self.resamples)
         rows = [
-            row(quantity="accuracy", value=float(seen.correct.mean()), low=low, high=high, **shared),
-            row(quantity="exact_match", value=float(seen.exact.mean()), low=exact_low, high=exact_high, **shared),
+            row(quantity="exact_match", value=float(seen.exact.mean()), low=low, high=high, **shared),
             row(quantity="loss", value=float(seen.loss.mean()), low=float(loss_low), high=float(loss_high), **shared),
-            skill_row(skill, shared),
-            row(quantity="chance", value=seen.chance, **shared),
         ]
         if seen.tokens is not None:
             rows.append(self._token_row(study, seen.tokens, shared))
-        for oracle, value in seen.shortcuts.items():
-            rows.append(row(quantity="shortcut", target=oracle, value=value, **shared))
         rows += [share_row("coupling_accuracy", name, hits, shared) for name, hits in seen.parts.items()]
         return rows + [stratum_row(name, hits, shared) for name, hits in seen.strata.items()]
 
@@ -193,101 +228,6 @@ class Behaviour:
             low, high = wilson(int(hits.sum()), count)
             rows.append(row(quantity=quantity, value=float(hits.double().mean()), low=low, high=high, **shared))
         return [*rows, self._token_row(study, share_right(found.right, batch), shared)]
-
-
-def reduce_batch(study: Study, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> Observed:
-    """Per-sequence correctness and loss at the query whose prefix length is exactly ``length``.
-
-    ``cache`` holds ``logits``, and the predicted ids where the model predicts them.
-
-    Where the answer is several tokens, a sequence is right if all of them are, and its loss is their mean.
-
-    Sequences whose query there is not supervised (an undefined answer) do not count.
-    """
-    at, logits = batch.index(length), cache["logits"]
-    right = study.task.correct(logits, batch)
-    asked, parts = batch.mask[:, at], {}
-    if NEXT_IDS in cache:
-        ids = study.cfg.ids.evaluation(batch.tokens.shape[1], study.cfg.n_ctx, batch.position_ids)
-        parts = {"tokens": right, "ids": ids_right(cache[NEXT_IDS], ids, batch.mask)}
-        right = right & parts["ids"]
-    exact = (right | ~batch.mask).all(1)
-    answered = study.task.answered(right, batch)
-    losses = study.task.losses(logits, batch)
-    loss = losses[:, at] if batch.prompt is None else (losses * batch.mask).sum(1) / batch.mask.sum(1)
-    oracles = study.task.shortcuts(batch, study.grid.trained)
-    return Observed(
-        correct=answered[asked].cpu().numpy().astype(float),
-        exact=exact[asked].cpu().numpy().astype(float),
-        tokens=None if batch.prompt is None else share_right(right, batch)[asked.cpu().numpy()],
-        loss=loss[asked].cpu().double().numpy(),
-        chance=study.task.chance(law, length),
-        shortcuts={name: float(hits[asked].mean()) for name, hits in oracles.items()},
-        strata={
-            name: answered[asked & kind].cpu().numpy().astype(float) for name, kind in study.task.strata(batch).items()
-        },
-        parts={name: study.task.answered(part, batch)[asked].cpu().numpy() for name, part in parts.items()},
-    )
-
-
-def share_right(right: Tensor, batch: Batch) -> np.ndarray:
-    """Per sequence, the share of its supervised queries that are right."""
-    share: np.ndarray = ((right & batch.mask).sum(1).double() / batch.mask.sum(1)).cpu().numpy()
-    return share
-
-
-def skill_of(seen: Observed, law: str, *, tests: int, unseen: bool) -> Skill | None:
-    """Skill over the floor of the law, with 95 % limits and a lower limit Bonferroni over ``tests``.
-
-    None where the floor is within 0.05 of 1: what a guess answers nearly always cannot show skill.
-    """
-    floor = max([seen.chance, *seen.shortcuts.values()]) if law == "challenge" else seen.chance
-    if floor > HIGHEST_FLOOR:
-        return None
-    right, count = int(seen.correct.sum()), len(seen.correct)
-
-    def above(accuracy: float) -> float:
-        return (accuracy - floor) / (1.0 - floor)
-
-    low, high = wilson(right, count)
-    strict, _ = clopper_pearson(right, count, level=1.0 - 0.05 / tests)
-    return Skill(above(right / count), above(low), above(high), above(strict), unseen)
-
-
-def stratum_row(name: str, hits: np.ndarray, shared: dict[str, Any]) -> Row:
-    """Accuracy within a stratum, with its own number of sequences; undefined where none fell into it."""
-    if not len(hits):
-        own = {**shared, "n": 0, "quantity": "stratum_accuracy", "target": name}
-        return row(**{**own, "status": "undefined", "note": "no string of this kind was drawn"})
-    return share_row("stratum_accuracy", name, hits, shared)
-
-
-def share_row(quantity: str, target: str, hits: np.ndarray, shared: Mapping[str, Any]) -> Row:
-    """A share of sequences, at least one, with its interval."""
-    low, high = wilson(int(hits.sum()), len(hits))
-    own = {**shared, "n": len(hits), "quantity": quantity, "target": target}
-    return row(value=float(hits.mean()), low=low, high=high, **own)
-
-
-def skill_row(skill: Skill | None, shared: dict[str, Any]) -> Row:
-    """Skill as a row; undefined where the floor leaves no room above it."""
-    if skill is not None:
-        return row(quantity="skill", value=skill.value, low=skill.low, high=skill.high, **shared)
-    note = f"chance or a shortcut scores above {HIGHEST_FLOOR}"
-    return row(quantity="skill", **{**shared, "status": "undefined", "note": note})
-
-
-def verdict_rows(verdict: Verdict, count: int) -> list[Row]:
-    """The verdict and the failure length per law as rows."""
-    rows = [row(quantity="verdict", label=verdict.label, length=verdict.horizon, n=count, note=verdict.note)]
-    for law, failure in verdict.failures.items():
-        where: dict[str, Any] = {"law": law, "mode": "teacher_forced", "n": count, "low": float(failure.low)}
-        if failure.length is None:
-            rows.append(row(quantity="failure_length", status="censored", note="no failure up to this length", **where))
-        else:
-            at = float(failure.length)
-            rows.append(row(quantity="failure_length", value=at, high=at, **where))
-    return rows
 
 
 MEASUREMENT = Behaviour

@@ -23,12 +23,20 @@ from workbench.table.shards import shard_path, write_shard
 
 @dataclass(frozen=True)
 class Wanted:
-    """One measurement of one checkpoint: its name, settings, number of sequences and shard key."""
+    """One measurement of one checkpoint.
+
+    Attributes:
+        name, settings: which measurement.
+        sequences: per law and length, to begin with.
+        key: of the shard.
+        deep: whether further sequences may be drawn where those leave a question open.
+    """
 
     name: str
     settings: tuple[tuple[str, Any], ...]
     sequences: int
     key: str
+    deep: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,9 +89,9 @@ def spec_json(spec: Spec) -> str:
     return json.dumps(asdict(replace(spec, settings=dict(spec.settings))))
 
 
-def shard_key(spec: Spec, grid: Grid, sequences: int, seed: int, sha256: str) -> str:
-    """Hash of everything the numbers depend on."""
-    parts = {
+def shard_key(spec: Spec, grid: Grid, sequences: int, seed: int, sha256: str, deep: bool = False) -> str:
+    """Hash of everything the numbers depend on: the rule of how many sequences there are, not the number reached."""
+    parts: dict[str, Any] = {
         "measurement": spec.name,
         "version": spec.version,
         "settings": dict(spec.settings),
@@ -94,15 +102,27 @@ def shard_key(spec: Spec, grid: Grid, sequences: int, seed: int, sha256: str) ->
         "block": BLOCK,
         "sha256": sha256,
     }
+    if deep:
+        parts["deep"] = True
     return hashlib.sha256(canonical(parts).encode()).hexdigest()[:16]
 
 
-def want(measurement: Measurement, run: Run, step: int, grid: Grid, sequences: Mapping[str, int]) -> Wanted:
-    """The work order for one measurement of one checkpoint; ``sequences`` by measurement name, where not its own."""
+def want(
+    measurement: Measurement, run: Run, step: int, grid: Grid, sequences: Mapping[str, int], deep: bool = False
+) -> Wanted:
+    """The work order for one measurement of one checkpoint.
+
+    Args:
+        measurement: it.
+        run, step: the checkpoint.
+        grid: prefix lengths.
+        sequences: by measurement name, where not its own number.
+        deep: whether a measurement that deepens may do so here.
+    """
     spec = measurement.spec
-    n = sequences.get(spec.name, spec.sequences)
-    key = shard_key(spec, grid, n, run.config["seeds"]["evaluation"], run.meta(step)["sha256"])
-    return Wanted(spec.name, tuple(sorted(spec.settings.items())), n, key)
+    n, deep = sequences.get(spec.name, spec.sequences), deep and spec.deepens
+    key = shard_key(spec, grid, n, run.config["seeds"]["evaluation"], run.meta(step)["sha256"], deep)
+    return Wanted(spec.name, tuple(sorted(spec.settings.items())), n, key, deep)
 
 
 def measure_item(item: Item) -> Done:
@@ -136,7 +156,7 @@ def measure_item(item: Item) -> Done:
         if wanted.name in apart.failures:
             continue
         with apart.of(wanted.name):
-            study = CheckpointStudy(run, item.step, model, evaluation, wanted.sequences)
+            study = CheckpointStudy(run, item.step, model, evaluation, wanted.sequences, wanted.deep)
             rows = measurement.finish(study)
             write_rows(run, item.step, wanted, measurement.spec, mark_unseen(rows, study), study.passes)
             extra += study.passes

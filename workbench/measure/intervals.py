@@ -7,6 +7,7 @@ per sequence is averaged within the sequence first and then bootstrapped over se
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,11 +38,30 @@ def clopper_pearson(k: int, n: int, level: float = LEVEL) -> tuple[float, float]
     Raises:
         ValueError: unless 0 <= k <= n and n >= 1.
     """
-    _check_counts(k, n)
     tail = (1 - level) / 2
-    low = 0.0 if k == 0 else float(beta.ppf(tail, k, n - k + 1))
-    high = 1.0 if k == n else float(beta.ppf(1 - tail, k + 1, n - k))
-    return low, high
+    return lower_limit(k, n, tail), upper_limit(k, n, tail)
+
+
+@lru_cache(1 << 16)
+def lower_limit(k: int, n: int, error: float) -> float:
+    """Exact one-sided lower limit of a share: it lies above the truth with probability at most ``error``.
+
+    Raises:
+        ValueError: unless 0 <= k <= n and n >= 1.
+    """
+    _check_counts(k, n)
+    return 0.0 if k == 0 else float(beta.ppf(error, k, n - k + 1))
+
+
+@lru_cache(1 << 16)
+def upper_limit(k: int, n: int, error: float) -> float:
+    """Exact one-sided upper limit of a share: it lies below the truth with probability at most ``error``.
+
+    Raises:
+        ValueError: unless 0 <= k <= n and n >= 1.
+    """
+    _check_counts(k, n)
+    return 1.0 if k == n else float(beta.ppf(1 - error, k + 1, n - k))
 
 
 def resampled_means(values: ArrayLike, rng: np.random.Generator, resamples: int = 400) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -56,6 +56,8 @@ class Spec:
         sequences: number of sequences per law and length it wants by default.
         needs: what a model must have to be measured: ``attention``, a ``scan`` over states, or "" = nothing
             that some architecture lacks. Without it every quantity is a row of status *not_applicable*.
+        deepens: whether it draws further strings where the first ones leave a question open. That is done at the
+            last checkpoint, and elsewhere where it is asked for.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Spec:
     laws: tuple[str, ...] = ("matched",)
     sequences: int = 256
     needs: Literal["", "attention", "scan"] = ""
+    deepens: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,10 @@ class Study(Protocol):
     cfg: Architecture
     model: HookedModel
     grid: Grid
+    seed: int
+    """The run's evaluation seed."""
+    deep: bool
+    """Whether further strings may be drawn where the first ones leave a question open."""
     trained_ids: Any
     """Position ids seen in training (sorted 1-d int array), or None where not recorded."""
     earlier: Sequence[int]
@@ -123,6 +130,15 @@ class Study(Protocol):
 
         Raises:
             RunError: for a ``step`` that the run lacks, or whose checkpoint is damaged.
+        """
+        ...
+
+    def further(
+        self, law: str, length: int, start: int, stop: int, names: Sequence[str], word: str = "evaluate"
+    ) -> Iterator[tuple[Batch, Mapping[str, Tensor]]]:
+        """Strings ``start`` to ``stop`` of the sequence that begins with :meth:`batch`, in blocks with their caches.
+
+        Counts as one further forward pass. Another ``word`` gives strings that are independent of those.
         """
         ...
 

@@ -114,9 +114,20 @@ class Evaluation:
             self.made[law, n] = Batch.join([self._block(law, n, block) for block in blocks])
         return self.made[law, n]
 
-    def _block(self, law: str, length: int, block: int) -> Batch:
-        g = generator("evaluate", self.seed, law, length, block)
+    def _block(self, law: str, length: int, block: int, word: str = "evaluate") -> Batch:
+        g = generator(word, self.seed, law, length, block)
         return self.task.sample(BLOCK, length, g, law, window=self.grid.trained)
+
+    def further(self, law: str, length: int, start: int, stop: int, word: str = "evaluate") -> Iterator[Batch]:
+        """Strings ``start`` to ``stop`` of the sequence whose first ones :meth:`batch` gives, in blocks; none is kept.
+
+        Another ``word`` gives an independent sequence.
+        """
+        for block in range(start // BLOCK, math.ceil(stop / BLOCK)):
+            whole = self._block(law, self.source_length(law, length), block, word)
+            first = block * BLOCK
+            rows = whole.rows(max(0, start - first), min(BLOCK, stop - first))
+            yield rows if rows.length == length else rows.prefix(length)
 
     def batch(self, law: str, length: int) -> Batch:
         """The strings of exactly ``length``."""
@@ -127,9 +138,11 @@ class Evaluation:
 class CheckpointStudy:
     """What ``finish`` is handed; see :class:`workbench.measure.measurement.Study`."""
 
-    def __init__(self, run: Run, step: int, model: HookedModel, evaluation: Evaluation, sequences: int) -> None:
-        self.run, self.step, self.model, self.cfg = run.name, step, model, model.cfg
-        self.task, self.grid = evaluation.task, evaluation.grid
+    def __init__(
+        self, run: Run, step: int, model: HookedModel, evaluation: Evaluation, sequences: int, deep: bool = False
+    ) -> None:
+        self.run, self.step, self.model, self.cfg, self.deep = run.name, step, model, model.cfg, deep
+        self.task, self.grid, self.seed = evaluation.task, evaluation.grid, evaluation.seed
         self.passes = 0
         self.earlier: Sequence[int] = tuple(s for s in run.steps if s < step)
         self._run, self._evaluation, self._sequences = run, evaluation, sequences
@@ -164,6 +177,13 @@ class CheckpointStudy:
             model = self.memo(("untrained",), lambda: self._run.load(0))
         self.passes += 1
         return forward(model, self.batch(law, length), names)
+
+    def further(
+        self, law: str, length: int, start: int, stop: int, names: Sequence[str], word: str = "evaluate"
+    ) -> Iterator[tuple[Batch, Mapping[str, Tensor]]]:
+        self.passes += 1
+        for batch in self._evaluation.further(law, length, start, stop, word):
+            yield batch, forward(self.model, batch, names)
 
     def memo(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
         whole = (self._run.path, self._run.id, self.grid, self._sequences, self._evaluation.seed, *key)

@@ -1,120 +1,190 @@
-"""The verdict on a checkpoint, from behaviour alone."""
+"""The verdict on a checkpoint, from behaviour alone: five labels, and why where none is known."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.core.thresholds import FITTED, HORIZON, ROBUST
-from workbench.measure.measurement import Grid
-
-
-@dataclass(frozen=True)
-class Skill:
-    """Skill at one length under one law, with limits.
-
-    Attributes:
-        value: (accuracy - floor) / (1 - floor).
-        low: lower 95 % limit.
-        high: upper 95 % limit.
-        low_grid: lower limit, Bonferroni over the lengths outside training.
-        unseen: whether ids outside the trained set were read by an encoding that reads them absolutely.
-    """
-
-    value: float
-    low: float
-    high: float
-    low_grid: float
-    unseen: bool = False
+from workbench.core.thresholds import HORIZON
+from workbench.measure.cells import Cell, Key
+from workbench.measure.looks import Board, Looks, looks_left, would_decide
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Where skill is lost, interval-censored between two grid lengths.
+    """Where skill is lost under one law.
 
     Attributes:
-        length: first grid length that fails together with the next one, or None.
-        low: the grid length before it; if none fails, the largest length tested.
+        length: the first judged length that is shown to fail, with the next or with a second batch; None = none.
+        low: the largest judged length below it (or of all) up to which every judged cell passes; N if none.
+        tested: the largest judged length, or None where none was judged.
+        note: what a reader should know of it.
     """
 
     length: int | None
     low: int
+    tested: int | None
+    note: str = ""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict with its horizon, the failure length per law, and one clause of explanation."""
+    """A verdict with its horizon, the failure length per law, one clause of explanation, and why it is undecided."""
 
     label: str
     horizon: int
     failures: Mapping[str, Failure]
     note: str
+    reason: str = ""
 
 
-def failure_length(curve: Mapping[int, Skill], grid: Grid) -> Failure:
-    """First length outside training that loses skill, confirmed by the next length.
+def failure_length(board: Board, law: str) -> Failure:
+    """Where skill is lost under a law, interval-censored.
 
-    A length fails when the upper limit of its skill is below 0.9 times the mean skill inside training
-    (same law). Without confirmation by the next grid length a noisy curve would fail too early.
+    A length fails where skill is shown to be below 0.9 times the mean trained skill of the same law. It counts if the
+    next judged length fails too; at the last one, if a second batch of strings does.
     """
-    trained = [curve[n].value for n in grid.inside if n in curve]
-    outside = [n for n in grid.outside if n in curve]
-    if not trained or not outside:
-        return Failure(None, grid.trained)
-    bar = ROBUST * sum(trained) / len(trained)
-    fails = [curve[n].high < bar for n in outside]
-    for i in range(len(outside) - 1):
-        if fails[i] and fails[i + 1]:
-            return Failure(outside[i], outside[i - 1] if i else grid.trained)
-    return Failure(None, outside[-1])
+    cells = board.judged(law)
+    tested = cells[-1].length if cells else None
+    failed = board.failed(law)
+    before = [cell for cell in cells if failed is None or cell.length < failed.length]
+    low = board.grid.trained
+    for cell in before:
+        if board.state(cell) != "pass":
+            break
+        low = cell.length
+    if failed is not None:
+        note = "confirmed by a second batch" if failed is not board.pair(law) else ""
+        return Failure(failed.length, low, tested, note)
+    if tested is None:
+        return Failure(None, low, None, "no length beyond training is judged")
+    alone = [str(cell.length) for cell in isolated(board, law)]
+    notes = [f"one batch of two fails at {tested}"] if law in board.second else []
+    notes += [f"fails at {', '.join(alone)} alone"] if alone else []
+    return Failure(None, low, tested, "; ".join(notes))
 
 
-def decide(curves: Mapping[str, Mapping[int, Skill]], grid: Grid) -> Verdict:
-    """The verdict: not fitted, unseen position, scale-robust to H, length-coupled, or undecided.
+def isolated(board: Board, law: str) -> list[Cell]:
+    """Judged cells that fail while the next does not; the last one where a second batch was not drawn."""
+    failing = board.having("fail", board.judged(law))
+    return [cell for cell in failing if board.failed(law) is None and cell is not _doubted(board, law)]
+
+
+def _doubted(board: Board, law: str) -> Cell | None:
+    """The last cell of a law, where one batch failed and a second one did not."""
+    return board.lonely_end(law) if law in board.second else None
+
+
+def decide(board: Board, looks: Looks, made: Mapping[Key, int]) -> Verdict:
+    """The verdict: not fitted, length-coupled, unseen position, scale-robust to H, or undecided.
 
     Args:
-        curves: per law ("matched", "challenge") the skill at each measured length.
-        grid: the measured lengths; the horizon H is the longest of them.
+        board: the cells with their states.
+        looks: what was planned and allowed.
+        made: how many looks each cell has had, where more than one.
     """
-    horizon = max(grid.lengths)
-    seen = {law: {n: s for n, s in curve.items() if not s.unseen} for law, curve in curves.items()}
-    failures = {law: failure_length(curve, grid) for law, curve in seen.items()}
+    horizon = max(board.grid.lengths)
+    failures = {law: failure_length(board, law) for law in board.laws}
 
-    matched = curves["matched"]
-    unknown = [n for n in grid.inside if n not in matched]
-    if unknown:
-        note = f"skill is undefined at trained length {unknown[0]}: a guess answers nearly always"
-        return Verdict("undecided", horizon, failures, note)
-    worst = min(grid.inside, key=lambda n: matched[n].low)
-    if matched[worst].low < FITTED:
-        note = f"the lower limit of skill is {matched[worst].low:.2f} at trained length {worst}; fitted needs {FITTED}"
-        return Verdict("not fitted", horizon, failures, note)
+    def verdict(label: str, note: str, reason: str = "") -> Verdict:
+        return Verdict(label, horizon, failures, note, reason)
 
+    left = looks_left(board, looks, made)
+    if board.fit == "fail":
+        return verdict("not fitted", _not_fitted(board))
+    if board.fit == "open":
+        return verdict("undecided", *_fit_open(board, left))
     failed = {law: f for law, f in failures.items() if f.length is not None}
     if failed:
-        law, first = min(failed.items(), key=lambda item: item[1].length or 0)
-        note = f"skill falls below {ROBUST} of its trained value at length {first.length} under the {law} law"
-        return Verdict("length-coupled", horizon, failures, note)
+        return verdict("length-coupled", _coupled(board, failed))
+    if board.unseen:
+        return verdict("unseen position", f"positions from length {min(board.unseen)} on were never seen in training")
+    if board.could_be_robust and len(board.having("pass", board.outer)) == len(board.outer):
+        return verdict("scale-robust", _robust(board, horizon))
+    return verdict("undecided", *_undecided(board, left, horizon))
 
-    unseen = sorted({n for curve in curves.values() for n, s in curve.items() if s.unseen})
-    if unseen:
-        note = f"positions from length {unseen[0]} on were never seen in training"
-        return Verdict("unseen position", horizon, failures, note)
 
-    if not grid.outside:
-        return Verdict("undecided", horizon, failures, f"no length beyond the {grid.trained} trained ones was measured")
-    # Below 2N no place of a string lies outside both the first and the last N tokens: the challenge law is none there.
-    judged = [(law, n) for law in curves for n in grid.outside if law == "matched" or n >= 2 * grid.trained]
-    undefined = [(law, n) for law, n in judged if n not in curves[law]]
+def interval_text(cell: Cell, level: float) -> str:
+    """``skill 0.951 [0.944, 0.957]``: the limits are those of the skill row; counts have none."""
+    if cell.counted:
+        return f"skill {cell.skill:.3f} ({cell.right:g} of {cell.n} counted)"
+    return f"skill {cell.skill:.3f} [{cell.lower(level):.3f}, {cell.upper(level):.3f}]"
+
+
+def fit_note(board: Board) -> str:
+    """Why the training lengths count as not fitted, or what is not known yet of them: one clause."""
+    return _not_fitted(board) if board.fit == "fail" else _fit_open(board, board.having("open", board.trained))[0]
+
+
+def _not_fitted(board: Board) -> str:
+    failing = board.having("fail", board.trained)
+    worst = min(failing, key=lambda cell: cell.skill)
+    said = interval_text(worst, board.rules.level)
+    return f"{said} at trained length {worst.length}; fitted needs {board.rules.fitted:g}"
+
+
+def _fit_open(board: Board, left: Sequence[Cell]) -> tuple[str, str]:
+    """Note and reason where it is not known whether the training lengths are fitted."""
+    undefined = [cell for cell in board.trained if not cell.defined]
     if undefined:
-        law, n = undefined[0]
-        return Verdict("undecided", horizon, failures, f"skill is undefined at length {n} under the {law} law")
-    low, law, n = min((curves[law][n].low_grid, law, n) for law, n in judged)
-    if low >= ROBUST and horizon >= HORIZON * grid.trained:
-        note = f"the lower limit of skill stays at or above {low:.2f} on both laws up to length {horizon}"
-        return Verdict("scale-robust", horizon, failures, note)
-    if horizon < HORIZON * grid.trained:
-        note = f"measured to length {horizon} only; scale-robust needs {HORIZON * grid.trained}"
-    else:
-        note = f"the lower limit of skill is {low:.2f} at length {n} under the {law} law; robust needs {ROBUST}"
-    return Verdict("undecided", horizon, failures, note)
+        where = undefined[0].length
+        return f"skill is undefined at trained length {where}: a guess answers nearly always", "undefined"
+    rules, trained = board.rules, len(board.trained)
+    open_ones = board.having("open", board.trained)
+    worst = min(open_ones, key=lambda cell: cell.lower(rules.level))
+    said = f"{interval_text(worst, rules.level)} at trained length {worst.length}, the bar is {rules.fitted:g}"
+    failing = board.having("fail", board.outer)
+    beyond = f"; skill fails at {failing[0].length} under the {failing[0].law} law" if failing else ""
+    if left:
+        enough = [would_decide(cell, rules.fitted, rules, trained, rules.fitted) for cell in open_ones]
+        return f"it is not known yet whether it fits: {said}{beyond}; {_enough(enough, rules.looks)}", "too few strings"
+    return f"whether it fits stays open after {worst.n:,} strings: {said}{beyond}", "at the bar"
+
+
+def _enough(needed: Sequence[int | None], looks: Sequence[int]) -> str:
+    """How many strings would decide, over several open cells."""
+    known = [n for n in needed if n is not None]
+    if len(known) < len(needed):
+        return f"at this share {looks[-1]:,} strings would not decide"
+    return f"{max(known):,} strings would decide"
+
+
+def _coupled(board: Board, failed: Mapping[str, Failure]) -> str:
+    law, first = min(failed.items(), key=lambda item: item[1].length or 0)
+    note = f"skill falls below {board.rules.robust:g} of its trained value at length {first.length} under the {law} law"
+    return f"{note}, {first.note}" if first.note else note
+
+
+def _robust(board: Board, horizon: int) -> str:
+    lowest = min(cell.lower(board.rules.level) for cell in board.outer)
+    laws = "both laws" if len(board.laws) > 1 else f"the {board.laws[0]} law"
+    return f"skill is at least {lowest:.2f} at every judged length on {laws} up to length {horizon}"
+
+
+def _undecided(board: Board, left: Sequence[Cell], horizon: int) -> tuple[str, str]:
+    """Note and reason where the training lengths are fitted and nothing beyond them decides."""
+    rules, needed = board.rules, HORIZON * board.grid.trained
+    if not board.grid.outside:
+        return f"no length beyond the {board.grid.trained} trained ones was measured", "horizon"
+    if horizon < needed:
+        return f"measured to length {horizon} only; scale-robust needs {needed}", "horizon"
+    if board.undefined:
+        cell = board.undefined[0]
+        return f"skill is undefined at length {cell.length} under the {cell.law} law", "undefined"
+    if left:
+        cell = min(left, key=lambda one: one.lower(rules.level))
+        enough = [would_decide(one, rules.robust, rules, len(board.outer), board.bar(one.law)) for one in left]
+        return f"{_at(cell, board)}, the bar is {rules.robust:g}; {_enough(enough, rules.looks)}", "too few strings"
+    notes = [f"{note} under the {law} law" for law in board.laws if (note := failure_length(board, law).note)]
+    for cell in board.having("between", board.outer):
+        bar = board.bar(cell.law)
+        below = "" if bar is None else f"{bar:.3f} and "
+        notes.append(f"{_at(cell, board)} lies between the bars {below}{rules.robust:g}")
+    if notes:
+        return "; ".join(notes), "between the bars"
+    cell = min(board.having("open", board.outer), key=lambda one: one.lower(rules.level))
+    return f"{_at(cell, board)}, the bar is {rules.robust:g}", "at the bar"
+
+
+def _at(cell: Cell, board: Board) -> str:
+    return f"{interval_text(cell, board.rules.level)} at length {cell.length} under the {cell.law} law"

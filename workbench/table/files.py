@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from workbench.table.errors import StorageError, TableError, storing
 from workbench.table.locks import hold, is_linked
-from workbench.table.schema import SCHEMA, SCHEMA_VERSION
+from workbench.table.schema import FIELDS, SCHEMA, SCHEMA_VERSION, SINCE
 from workbench.table.seal import BLANK, KEY, SealError, check_seal, seal
 
 _TEXTS = [field.name for field in SCHEMA if field.type == pa.string()]
@@ -27,6 +27,12 @@ _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
 
 #: SCHEMA as it is held in memory: the text columns repeat few values, and are kept as dictionaries
 ENCODED = pa.schema([(f.name, pa.dictionary(pa.int32(), f.type) if f.name in _TEXTS else f.type) for f in SCHEMA])
+
+#: row format -> the columns of its files
+_FORMATS = {
+    str(version): pa.schema([field for field in ENCODED if SINCE.get(field.name, 1) <= version])
+    for version in range(1, SCHEMA_VERSION + 1)
+}
 
 
 @contextmanager
@@ -160,7 +166,7 @@ def write_file(path: Path, rows: pa.Table, metadata: Mapping[str, str]) -> None:
 
 
 def read_file(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.Table, dict[str, str]]:
-    """The rows, as :data:`ENCODED`, and the metadata of one file.
+    """The rows, as :data:`ENCODED`, and the metadata of one file; columns younger than the file hold their defaults.
 
     Args:
         path: the file.
@@ -171,8 +177,26 @@ def read_file(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.Tabl
     """
     with _opened(path) as file:
         metadata = _checked(path, file)
-        table: pa.Table = file.read(columns, use_threads=False)  # many files are read at once, a thread for each
+        wanted = [name for name in ENCODED.names if columns is None or name in columns]
+        held = [name for name in wanted if name in file.schema_arrow.names]
+        table: pa.Table = file.read(held, use_threads=False)  # many files are read at once, a thread for each
+        table = table if held == wanted else _completed(table, file.metadata.num_rows, wanted)
     return table.replace_schema_metadata(None), metadata
+
+
+def _completed(table: pa.Table, rows: int, wanted: Sequence[str]) -> pa.Table:
+    """A table of an older format with the columns it lacks."""
+    lacking = {name: _defaults(name, rows) for name in wanted if name not in table.column_names}
+    columns = [lacking[name] if name in lacking else table[name] for name in wanted]
+    return pa.table(columns, schema=pa.schema([ENCODED.field(name) for name in wanted]))
+
+
+def _defaults(name: str, rows: int) -> pa.Array:
+    """The default of a column, as often as there are rows."""
+    kind, default, _ = FIELDS[name]
+    if name in _TEXTS:
+        return pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), rows), pa.array([default], kind))
+    return pa.repeat(pa.scalar(default, kind), rows)
 
 
 def read_header(path: Path) -> dict[str, str]:
@@ -186,7 +210,7 @@ def _opened(path: Path) -> Iterator[pq.ParquetFile]:
     try:
         data = Path(path).read_bytes()
         check_seal(data)
-        with pq.ParquetFile(pa.BufferReader(data), read_dictionary=_TEXTS) as file:
+        with _parquet(data) as file:
             yield file
     except FileNotFoundError:
         raise TableError(f"there is no file {path}") from None
@@ -197,17 +221,26 @@ def _opened(path: Path) -> Iterator[pq.ParquetFile]:
         raise _foreign(path) from error
 
 
+def _parquet(data: bytes) -> pq.ParquetFile:
+    """The file, with text columns as dictionaries. Raises KeyError where it lacks those of every row format."""
+    for schema in reversed(_FORMATS.values()):
+        texts = [name for name in schema.names if name in _TEXTS]
+        with suppress(KeyError):
+            return pq.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
+    raise KeyError(texts[0])
+
+
 def _foreign(path: Path) -> TableError:
-    return TableError(f"{path} does not have the columns of row format {SCHEMA_VERSION}: measure again")
+    return TableError(f"{path} does not have the columns of its row format: measure again")
 
 
 def _checked(path: Path, file: pq.ParquetFile) -> dict[str, str]:
     schema = file.schema_arrow
     metadata = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
     version = metadata.get("schema_version")
-    if version != str(SCHEMA_VERSION):
+    if version not in _FORMATS:
         held = f"row format {version}" if version else "no row format"
-        raise TableError(f"{path} has {held}, this version reads {SCHEMA_VERSION}: measure again")
-    if not schema.remove_metadata().equals(ENCODED):
+        raise TableError(f"{path} has {held}, this version reads {', '.join(_FORMATS)}: measure again")
+    if not schema.remove_metadata().equals(_FORMATS[version]):
         raise _foreign(path)
     return {name: text for name, text in metadata.items() if name != KEY}

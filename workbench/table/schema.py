@@ -7,7 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+
+SINCE = {"distinct": 2, "reason": 2}
+"""The version of the row format that brought a column, where not the first. Older files are read with its default."""
+
+REASONS = ("too few strings", "at the bar", "between the bars", "undefined", "horizon")
+"""Why a label is what it is, where it says that something is not known."""
 
 STATUSES = ("ok", "undefined", "unseen_position", "censored", "not_applicable", "sampled")
 
@@ -34,6 +40,8 @@ FIELDS: dict[str, tuple[pa.DataType, Any, str]] = {
     "n": (pa.int32(), None, "number of sequences behind the value"),
     "status": (pa.string(), "ok", "ok, undefined, unseen_position, censored, not_applicable or sampled"),
     "note": (pa.string(), "", "one clause of explanation, e.g. why a value is undefined"),
+    "distinct": (pa.int32(), None, "number of distinct strings among the draws behind the value"),
+    "reason": (pa.string(), "", f"why a label says that something is not known: {', '.join(REASONS)}"),
 }
 
 SCHEMA = pa.schema([pa.field(name, kind) for name, (kind, _, _) in FIELDS.items()])
@@ -46,7 +54,7 @@ def row(**fields: Any) -> Row:
 
     Raises:
         KeyError: for a field the schema does not have.
-        ValueError: for an unknown status, or a value that is NaN or infinite without a status.
+        ValueError: for an unknown status or reason, or a value that is NaN.
     """
     for name in fields:
         if name not in FIELDS:
@@ -54,6 +62,8 @@ def row(**fields: Any) -> Row:
     made = {name: fields.get(name, default) for name, (_, default, _) in FIELDS.items()}
     if made["status"] not in STATUSES:
         raise ValueError(f"unknown status {made['status']!r}; known: {', '.join(STATUSES)}")
+    if made["reason"] not in ("", *REASONS):
+        raise ValueError(f"unknown reason {made['reason']!r}; known: {', '.join(REASONS)}")
     value = made["value"]
     if value is not None and value != value:
         raise ValueError(f"{made['quantity']} is NaN: give it a status that says why, and no value")
