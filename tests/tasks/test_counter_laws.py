@@ -227,12 +227,3 @@ def test_windows_see_some_misses_on_the_matched_law(seeded):
     betrayed = 10 / 60 * (1 / 2 + 1 / 4)  # of ") (", ") )" and "( (", an end of the string betrays two
     for name in ("first_window", "last_window"):
         assert found[name].mean() == pytest.approx(0.5 + betrayed / 2, abs=0.012)
-
-
-def test_strata_name_the_misses(seeded):
-    task = make_task("dyck_1")
-    batch = task.label(torch.tensor([[1, 2, 1, 2], [1, 2, 2, 1], [1, 1, 1, 2], [1, 2, 2, 2]]))
-    strata = task.strata(batch)
-    assert strata["right counts, wrong order"].tolist() == [False, True, False, False]
-    assert strata["right order, wrong counts"].tolist() == [False, False, True, False]
-    assert make_task("dyck_1", ask="next").strata(batch) == {}

@@ -80,8 +80,8 @@ def test_near_ties_are_reported(seeded):
     task = make_task("letter_majority", letters=3)
     strata = task.strata(task.label(torch.tensor([[1, 1, 1, 2, 2], [1, 1, 1, 1, 2], [1, 1, 2, 2, 3]])))
     assert {name: kind.tolist() for name, kind in strata.items()} == {
-        "lead = 1": [True, False, False],
-        "lead = 2 to 5": [False, True, False],
+        "lead 1": [True, False, False],
+        "lead 2 to 5": [False, True, False],
     }
 
 

@@ -18,9 +18,10 @@ from pydantic import BaseModel, ConfigDict
 from torch import Tensor
 from torch.nn import functional as F
 
-from workbench.tasks.batch import Batch, TaskError
+from workbench.tasks.batch import Batch, Support, TaskError
+from workbench.tasks.strata import by_rejection
 
-__all__ = ["BOS", "EVALUATION_LAWS", "ROUNDING", "Batch", "Law", "Task", "TaskError"]
+__all__ = ["BOS", "EVALUATION_LAWS", "ROUNDING", "Batch", "Law", "Support", "Task", "TaskError"]
 
 Law = str
 """``training``, ``matched`` or ``challenge``; a law comes from tables and options, so it is checked when used."""
@@ -67,6 +68,13 @@ class Task(BaseModel):
     """Options of ``lengthlens train`` that suit this task where its own defaults do not, e.g. ``steps``."""
     suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = {}
     """What suits on top where an option has a value; see :data:`SMALL_SSM`."""
+    formerly: ClassVar[Mapping[str, Any]] = {}
+    """What parameters were before there were any of that name, where that is not their default: data that does
+    not name them was written then; see :func:`workbench.tasks.registry.stored_task`."""
+    strata_names: ClassVar[tuple[str, ...]] = ()
+    """Named kinds of hard strings, drawn on purpose, reported beside accuracy and outside the verdict."""
+    outside_floor: ClassVar[frozenset[str]] = frozenset()
+    """The shortcut oracles that are told but never count as a floor."""
 
     # ---- what a model for this task must look like -------------------------------------------
     @property
@@ -159,6 +167,12 @@ class Task(BaseModel):
         Raises:
             TaskError: for a length or a law the task does not have.
         """
+        self._refuse(length, law)
+        strings, meta = self._strings(batch, length, generator, law, window)
+        return self._batch(strings, law, meta)
+
+    def _refuse(self, length: int, law: str) -> None:
+        """Raise TaskError for a length or a law the task does not have."""
         if law not in ("training", "matched", "challenge"):
             raise TaskError(f"unknown law {law!r}; the laws are training, matched and challenge")
         if not self.admissible(length):
@@ -166,8 +180,6 @@ class Task(BaseModel):
                 f"{self.name} has no strings of length {length}; "
                 f"the next admissible length is {self.next_length(length)}"
             )
-        strings, meta = self._strings(batch, length, generator, law, window)
-        return self._batch(strings, law, meta)
 
     def label(
         self, strings: Int[Tensor, "batch length"], law: str = "given", meta: dict[str, Tensor] | None = None
@@ -267,6 +279,25 @@ class Task(BaseModel):
         """Whether every prefix of a sample is a sample of the shorter length under ``law``."""
         return False
 
+    # ---- laws with few strings ---------------------------------------------------------------
+    @property
+    def one_string_per_length(self) -> bool:
+        """Whether there is one string of each length, whatever the law."""
+        return False
+
+    @property
+    def period(self) -> int:
+        """How many of the last queries decide a sequence: after so many lengths the answers that occur come around."""
+        return 1
+
+    def support(self, law: Law, length: int, window: int | None = None) -> Support | None:
+        """All strings of a law with their probabilities, where there are few (:data:`MOST_LISTED`); else None.
+
+        Args:
+            law, length, window: as for :meth:`sample`, which draws the same law.
+        """
+        return None
+
     # ---- floors ------------------------------------------------------------------------------
     def chance(self, law: Law, length: int) -> float:
         """Accuracy of the best constant answer at exact prefix length ``length`` under ``law``."""
@@ -341,9 +372,44 @@ class Task(BaseModel):
         """Tolerance of ``correct`` for real-valued tasks (the parameter ``tolerance``)."""
         return float(getattr(self, "tolerance", 0.0))
 
+    # ---- hard strings ------------------------------------------------------------------------
     def strata(self, batch: Batch) -> dict[str, Bool[Tensor, " batch"]]:
-        """Named kinds of hard strings, reported beside accuracy and outside the verdict; none by default."""
+        """Which sequences belong to each stratum, for strata that are drawn by rejection."""
         return {}
+
+    def sample_stratum(
+        self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None = None
+    ) -> Batch | None:
+        """Draw strings of one of :attr:`strata_names`: the law given the stratum.
+
+        Args:
+            name: the stratum.
+            batch, length, generator, law, window: as for :meth:`sample`.
+
+        Returns:
+            the strings, or None where there are none of that length, or they are too rare.
+
+        Raises:
+            TaskError: for a stratum, a length or a law the task does not have.
+        """
+        if name not in self.strata_names:
+            known = ", ".join(self.strata_names) or "none"
+            raise TaskError(f"{self.name} has no stratum {name!r}; its strata: {known}")
+        self._refuse(length, law)
+        return self._stratum(name, batch, length, generator, law, window)
+
+    def _stratum(
+        self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> Batch | None:
+        """How strings of a stratum are drawn: by rejection on the law, unless a task knows better."""
+        return by_rejection(self, name, batch, length, generator, law, window)
+
+    def stratum_chance(self, name: str, law: Law, length: int) -> float:
+        """The floor of a stratum: what the best constant answer scores under the law, not knowing the stratum.
+
+        Where all strings of a stratum have one answer, another stratum holds that constant answer to account.
+        """
+        return self.chance(law, length)
 
     # ---- what training and measuring share ---------------------------------------------------
     def loss(self, outputs: Float[Tensor, "batch pos out"], batch: Batch) -> Float[Tensor, ""]:

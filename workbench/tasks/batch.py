@@ -7,10 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from workbench.core.errors import LensError
+
+MOST_LISTED = 512
+"""Strings up to which a law is listed."""
 
 
 class TaskError(LensError, ValueError):
@@ -120,3 +123,25 @@ class Batch:
             position_ids=g(self.position_ids),
             length=self.length if length is None else length,
         )
+
+
+@dataclass(frozen=True)
+class Support:
+    """All strings of a law, each once.
+
+    Attributes:
+        batch: the strings, labelled.
+        probabilities: of each under the law; they add up to 1.
+    """
+
+    batch: Batch
+    probabilities: Float[Tensor, " batch"]
+
+    @classmethod
+    def of(cls, batch: Batch, probabilities: Float[Tensor, " batch"]) -> Support:
+        """From strings that may come more than once: equal ones become one, with the sum of their probabilities."""
+        _, place = batch.tokens.unique(dim=0, return_inverse=True)
+        first = torch.full((int(place.max()) + 1,), len(batch), device=place.device)
+        first = first.scatter_reduce(0, place, torch.arange(len(batch), device=place.device), "amin")
+        total = torch.zeros(len(first), dtype=torch.float64, device=place.device)
+        return cls(batch.take(first), total.index_add(0, place, probabilities.double()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from workbench.tasks.base import BOS, Batch, Law, Task
-from workbench.tasks.laws import positions, sorted_bits, uniform_count_bits
+from workbench.tasks.laws import bits_with, near_leads, positions, sorted_bits, uniform_count_bits
 
 __all__ = ["Majority"]
 
@@ -40,6 +40,8 @@ class Majority(Task):
     summary: ClassVar[str] = "which symbol leads"
     vocabulary: ClassVar[tuple[str, ...]] = (BOS, "0", "1")
     outputs: ClassVar[tuple[str, ...] | None] = ("0", "1")
+    LEADS: ClassVar[Mapping[str, tuple[int, int]]] = {"lead 1": (1, 1), "lead 3 to 5": (3, 5)}
+    strata_names: ClassVar[tuple[str, ...]] = tuple(LEADS)
 
     def admissible(self, length: int) -> bool:
         return length >= 1 and length % 2 == 1
@@ -69,7 +71,16 @@ class Majority(Task):
         """Near ties: a blurred threshold errs on them only, and they are rare where the count is uniform."""
         assert batch.update_summary is not None
         lead = batch.update_summary[:, -1].abs()
-        return {"|d| = 1": lead == 1, "|d| = 2 to 5": (lead >= 2) & (lead <= 5)}
+        return {name: (lead >= low) & (lead <= high) for name, (low, high) in self.LEADS.items()}
+
+    def _stratum(
+        self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> Batch | None:
+        """As the lead is uniform under every law, its value is uniform among those of the stratum, its sign fair."""
+        leads = near_leads(self.LEADS[name], length, (batch, 1), generator)
+        if leads is None:
+            return None
+        return self._batch(1 + bits_with(leads, length, law, generator).long(), law, {})
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
         tally = {"0": 0, "1": 0}

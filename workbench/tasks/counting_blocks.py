@@ -12,11 +12,24 @@ from jaxtyping import Bool, Int
 from pydantic import Field
 from torch import Tensor
 
-from workbench.tasks.base import BOS, SMALL_SSM
-from workbench.tasks.counting_language import LESS, MORE, ORDER, CounterLanguage, Trace, event_places
+from workbench.tasks.base import BOS, SMALL_SSM, Batch, Law, Support
+from workbench.tasks.batch import MOST_LISTED
+from workbench.tasks.counting_language import (
+    LESS,
+    MORE,
+    ORDER,
+    WORD,
+    CounterLanguage,
+    Trace,
+    clear_places,
+    event_places,
+)
 from workbench.tasks.laws import integers
 
 __all__ = ["EqualBlocks"]
+
+OFF_BY_ONE = {"off by 1, wrong order": ORDER, "off by 1, too long": MORE, "off by 1, too short": LESS}
+"""Misses by one token: two change places at a boundary, or the block before it is longer or shorter by one."""
 
 
 class EqualBlocks(CounterLanguage):
@@ -65,22 +78,77 @@ class EqualBlocks(CounterLanguage):
     def admissible(self, length: int) -> bool:
         return length >= self.letters and length % self.letters == 0
 
+    @property
+    def strata_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The misses by one token."""
+        return tuple(OFF_BY_ONE) if self.ask == "member" else ()
+
+    def _stratum(
+        self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> Batch | None:
+        kind = torch.full((batch,), OFF_BY_ONE[name], device=generator.device)
+        place = event_places(self._boundaries(length), length, self._clear(length, law, window), batch, generator)
+        strings = self._at_boundary(length, kind, place, torch.ones_like(place))
+        return self._batch(strings, law, {"deciding_position": place + 1})
+
     def _draw(
         self, kind: Int[Tensor, " batch"], length: int, clear: int | None, generator: torch.Generator
     ) -> tuple[Int[Tensor, "batch length"], Int[Tensor, " batch"]]:
-        size, index = length // self.letters, torch.arange(length, device=generator.device)
+        size = length // self.letters
         if self.ask == "next":
-            most = max(1, (length - 1) // (self.letters - 1) - size) if clear is None else 1
-            longer = (1 + integers(most, (len(kind),), generator)) * (kind == MORE)
-            return 1 + index // (size + longer)[:, None], torch.full_like(kind, size - 1)
-        place = event_places(range(size - 1, length - 1, size), length, clear, len(kind), generator)
+            longer = 1 + integers(self._longest(length, clear), (len(kind),), generator)
+            return self._with_first(size + longer * (kind == MORE), length), torch.full_like(kind, size - 1)
+        place = event_places(self._boundaries(length), length, clear, len(kind), generator)
         moved = 1 + integers(size if clear is None else 1, (len(kind), 1), generator)
-        block, past, kind = (place // size)[:, None], index - place[:, None], kind[:, None]
+        return self._at_boundary(length, kind, place, moved[:, 0]), place
+
+    def support(self, law: Law, length: int, window: int | None = None) -> Support | None:
+        """Every event that there is, and the word."""
+        self._refuse(length, law)
+        clear, size = self._clear(length, law, window), length // self.letters
+        if self.ask == "next":
+            longer = torch.arange(self._longest(length, clear) + 1)
+            if len(longer) > MOST_LISTED:
+                return None
+            misses = self._with_first(size + longer, length)
+            shares = torch.full((len(longer),), 0.5 / max(1, len(longer) - 1), dtype=torch.float64)
+            shares[0] = 0.5
+            return Support.of(self._batch(misses, law, {}), shares)
+        places = clear_places(self._boundaries(length), length, clear)
+        moved = range(1, 1 + (size if clear is None else 1))
+        misses_by = [(kind, place, by) for kind in (ORDER, MORE, LESS) for place in places for by in moved]
+        if len(misses_by) >= MOST_LISTED:
+            return None
+        events = torch.tensor([(WORD, places[0], 1), *misses_by])
+        odds = {WORD: 0.5, ORDER: 0.25, MORE: 0.125, LESS: 0.125}
+        each = [odds[kind] / (1 if kind == WORD else len(places) * len(moved)) for kind in events[:, 0].tolist()]
+        strings = self._at_boundary(length, *events.unbind(1))
+        return Support.of(self._batch(strings, law, {}), torch.tensor(each, dtype=torch.float64))
+
+    def _boundaries(self, length: int) -> range:
+        """The last place (from 0) of every block of a word but the last."""
+        size = length // self.letters
+        return range(size - 1, length - 1, size)
+
+    def _longest(self, length: int, clear: int | None) -> int:
+        """By how much the first block may be too long, where what may follow is asked."""
+        return max(1, (length - 1) // (self.letters - 1) - length // self.letters) if clear is None else 1
+
+    def _with_first(self, first: Int[Tensor, " batch"], length: int) -> Int[Tensor, "batch length"]:
+        """Strings that go on as they must after so many a."""
+        return 1 + torch.arange(length, device=first.device) // first[:, None]
+
+    def _at_boundary(
+        self, length: int, kind: Int[Tensor, " batch"], place: Int[Tensor, " batch"], moved: Int[Tensor, " batch"]
+    ) -> Int[Tensor, "batch length"]:
+        """The word with an event of a kind at a boundary, by so many tokens."""
+        size, index = length // self.letters, torch.arange(length, device=kind.device)
+        kind, moved = kind[:, None], moved[:, None]
+        block, past = (place // size)[:, None], index - place[:, None]
         grows = (kind == MORE) | (kind == ORDER)
         shrinks = (kind == LESS) | (kind == ORDER)
         grows, shrinks = grows & (past > 0) & (past <= moved), shrinks & (past <= 0) & (past > -moved)
-        letter = torch.where(grows, block, torch.where(shrinks, block + 1, index // size))
-        return 1 + letter, place
+        return 1 + torch.where(grows, block, torch.where(shrinks, block + 1, index // size))
 
     def _trace(self, strings: Int[Tensor, "batch length"]) -> Trace:
         letters = torch.arange(1, self.letters + 1, device=strings.device)[:, None]
@@ -97,12 +165,6 @@ class EqualBlocks(CounterLanguage):
     def _ends_a_word(self, tokens: Int[Tensor, "batch window"]) -> Bool[Tensor, " batch"]:
         """Read backwards, with the letters in the opposite order, the end of a word begins one."""
         return ~self._trace(self.letters + 1 - tokens.flip(1)).violated[:, -1]
-
-    def _right_counts(self, counters: Int[Tensor, "batch counter"]) -> Bool[Tensor, " batch"]:
-        return (counters == counters[:, :1]).all(1)
-
-    def _right_order(self, strings: Int[Tensor, "batch length"], trace: Trace) -> Bool[Tensor, " batch"]:
-        return (strings[:, 1:] >= strings[:, :-1]).all(1)
 
     def may_follow(self, symbols: Sequence[str]) -> set[str] | None:
         alphabet = self.tokens_names[1:]

@@ -108,9 +108,6 @@ class BooleanExpression(CounterLanguage):
         expressions = (1 - operands).cumsum(1)
         return (expressions >= 1).all(1)
 
-    def _right_counts(self, counters: Int[Tensor, "batch counter"]) -> Bool[Tensor, " batch"]:
-        return (counters == 0).all(1)
-
     def may_follow(self, symbols: Sequence[str]) -> set[str] | None:
         rest = list(symbols)
         complete = _without_one_expression(rest)

@@ -77,9 +77,6 @@ class BracketCounts(CounterLanguage):
         """Read backwards, with the sides of the brackets exchanged, the end of a word begins one."""
         return ~self._trace(_mirrored(tokens)).violated[:, -1]
 
-    def _right_counts(self, counters: Int[Tensor, "batch counter"]) -> Bool[Tensor, " batch"]:
-        return (counters == 0).all(1)
-
     def may_follow(self, symbols: Sequence[str]) -> set[str] | None:
         unclosed: dict[str, int] = {}
         for symbol in symbols:

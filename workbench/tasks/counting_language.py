@@ -14,11 +14,12 @@ from torch.nn import functional as F
 from workbench.tasks.base import BOS, Batch, Law, Task
 from workbench.tasks.laws import integers, outer_margin
 
-__all__ = ["LESS", "MORE", "ORDER", "WORD", "CounterLanguage", "Trace", "event_places"]
+__all__ = ["LESS", "MORE", "ORDER", "WORD", "CounterLanguage", "Trace", "clear_places", "event_places"]
 
 END = "<eos>"
 WORD, ORDER, MORE, LESS = range(4)
 """Kinds of strings: a word; right counts in the wrong order; too much opened; too much closed."""
+KINDS = {"word": WORD, "right counts, wrong order": ORDER, "too much opened": MORE, "too much closed": LESS}
 
 
 class Trace(NamedTuple):
@@ -110,9 +111,11 @@ class CounterLanguage(Task):
         miss = integers(2, (batch,), generator)
         kinds = (ORDER, ORDER, MORE, LESS) if self.ask == "member" else (MORE,)
         kind = miss * torch.tensor(kinds, device=miss.device)[integers(len(kinds), (batch,), generator)]
-        clear = outer_margin(length, window) if law == "challenge" else None
-        strings, place = self._draw(kind, length, clear, generator)
+        strings, place = self._draw(kind, length, self._clear(length, law, window), generator)
         return strings, {"deciding_position": place + 1}
+
+    def _clear(self, length: int, law: Law, window: int | None) -> int | None:
+        return outer_margin(length, window) if law == "challenge" else None
 
     def _label(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
@@ -160,22 +163,18 @@ class CounterLanguage(Task):
         word = F.one_hot(torch.zeros_like(seen[:, 0]), self.d_vocab_out).double()
         return word.where(possible[:, None], self.answer(seen))
 
-    def strata(self, batch: Batch) -> dict[str, Bool[Tensor, " batch"]]:
-        """The kinds of misses: counts alone do not tell the first from a word, order alone not the second."""
-        if self.ask == "next":
-            return {}
-        strings = batch.tokens[:, 1:]
-        trace = self._trace(strings)
-        counts, order = self._right_counts(trace.counters[:, -1]), self._right_order(strings, trace)
-        return {"right counts, wrong order": counts & ~order, "right order, wrong counts": order & ~counts}
+    # ---- hard strings ------------------------------------------------------------------------
+    @property
+    def strata_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The kinds of strings: counts alone do not tell the second from a word, order alone not the others."""
+        return tuple(KINDS) if self.ask == "member" else ()
 
-    @abstractmethod
-    def _right_counts(self, counters: Int[Tensor, "batch counter"]) -> Bool[Tensor, " batch"]:
-        """Whether the counters are what they are after a word."""
-
-    def _right_order(self, strings: Int[Tensor, "batch length"], trace: Trace) -> Bool[Tensor, " batch"]:
-        """Whether only counts can be wrong."""
-        return ~trace.violated[:, -1]
+    def _stratum(
+        self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> Batch | None:
+        kind = torch.full((batch,), KINDS[name], device=generator.device)
+        strings, place = self._draw(kind, length, self._clear(length, law, window), generator)
+        return self._batch(strings, law, {"deciding_position": place + 1})
 
     # ---- the oracle ------------------------------------------------------------------------------
     @abstractmethod
@@ -204,7 +203,11 @@ def event_places(
 
     Of these, over those where both tokens stay clear of the first and the last ``clear`` tokens, if any do.
     """
-    margin = clear or 0
-    inner = [place for place in places if margin <= place < length - 1 - margin]
-    chosen = torch.tensor(inner or list(places), device=generator.device)
+    chosen = torch.tensor(clear_places(places, length, clear), device=generator.device)
     return chosen[integers(len(chosen), (batch,), generator)]
+
+
+def clear_places(places: Sequence[int], length: int, clear: int | None) -> list[int]:
+    """The places that :func:`event_places` draws from."""
+    margin = clear or 0
+    return [place for place in places if margin <= place < length - 1 - margin] or list(places)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -12,7 +12,7 @@ from pydantic import Field
 from torch import Tensor
 
 from workbench.tasks.base import BOS, Batch, Law, Task
-from workbench.tasks.laws import accepted, flat_shares, integers, uniforms
+from workbench.tasks.laws import accepted, bits_with, flat_shares, integers, near_leads, uniforms
 from workbench.tasks.retrieval import earlier_occurrence
 from workbench.tasks.sequences import SequenceTask, symbol_names
 
@@ -48,6 +48,8 @@ class LetterMajority(Task):
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "counter"
     summary: ClassVar[str] = "which letter leads"
     vocabulary: ClassVar[tuple[str, ...]] = (BOS,)
+    LEADS: ClassVar[Mapping[str, tuple[int, int]]] = {"lead 1": (1, 1), "lead 2 to 5": (2, 5)}
+    strata_names: ClassVar[tuple[str, ...]] = tuple(LEADS)
 
     letters: int = Field(26, ge=2, le=128)
     """Size of the alphabet."""
@@ -100,7 +102,15 @@ class LetterMajority(Task):
         """Near ties, by the lead over the second."""
         assert batch.update_summary is not None
         first, second = batch.update_summary[:, -1].topk(2, dim=1).values.unbind(1)
-        return {"lead = 1": first - second == 1, "lead = 2 to 5": (first - second >= 2) & (first - second <= 5)}
+        lead = first - second
+        return {name: (lead >= low) & (lead <= high) for name, (low, high) in self.LEADS.items()}
+
+    def _stratum(
+        self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> Batch | None:
+        if self.letters == 2 and near_leads(self.LEADS[name], length, (), generator) is None:
+            return None  # two counts of a given sum: nothing to look for
+        return super()._stratum(name, batch, length, generator, law, window)
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
         tally: Counter[str] = Counter()
@@ -154,6 +164,8 @@ class InterleavedMajority(SequenceTask):
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "counter"
     summary: ClassVar[str] = "which symbol leads in the string asked about"
     vocabulary: ClassVar[tuple[str, ...]] = (BOS,)
+    LEADS: ClassVar[Mapping[str, tuple[int, int]]] = {"closest lead 1 to 2": (1, 2), "closest lead 3 to 5": (3, 5)}
+    strata_names: ClassVar[tuple[str, ...]] = tuple(LEADS)
 
     @property
     def alphabet(self) -> tuple[str, ...]:
@@ -170,15 +182,39 @@ class InterleavedMajority(SequenceTask):
         self, batch: int, inputs: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch inputs"], dict[str, Tensor]]:
         size = inputs // STRINGS
-        ones = integers(size + size % 2, (batch, STRINGS, 1), generator)
-        if size % 2 == 0:
-            ones = ones + (ones >= size // 2)  # leaves the tie out
+        ones = self._ones(batch, size, generator)
         place = torch.arange(size, device=generator.device).expand(batch, STRINGS, size)
         if law == "challenge":
             bits = (place < ones) ^ integers(2, ones.shape, generator).bool()
         else:
             bits = uniforms(place.shape, generator).argsort(2) < ones
         return 1 + bits.transpose(1, 2).flatten(1).long(), {}
+
+    def _ones(self, batch: int, size: int, generator: torch.Generator) -> Int[Tensor, "batch strings 1"]:
+        """Numbers of ones in strings of this size: uniform without the tie."""
+        ones = integers(size + size % 2, (batch, STRINGS, 1), generator)
+        return ones if size % 2 else ones + (ones >= size // 2)
+
+    def _stratum(
+        self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> Batch | None:
+        """One of the three, each equally likely, has a lead of the stratum; the others are drawn until they have no
+        smaller one than the stratum holds."""
+        inputs = self.input_length(length)
+        assert inputs is not None, "sample_stratum() has refused lengths that are not admissible"
+        size, span = inputs // STRINGS, self.LEADS[name]
+        near = near_leads(span, size, (batch, 1, 1), generator)
+        if near is None:
+            return None
+        others = accepted(
+            batch,
+            lambda rows: 2 * self._ones(rows, size, generator)[:, 1:] - size,
+            lambda leads: (leads.abs() >= span[0]).flatten(1).all(1),
+        )
+        leads = torch.cat([near, others], 1)
+        order = (torch.arange(STRINGS, device=leads.device) + integers(STRINGS, (batch, 1), generator)) % STRINGS
+        bits = bits_with(leads.gather(1, order[..., None]), size, law, generator)
+        return self._batch(self._sequence(1 + bits.transpose(1, 2).flatten(1).long()), law, {})
 
     def _outputs(self, x: Int[Tensor, "batch inputs"]) -> Int[Tensor, "batch outputs"]:
         lead = (2 * x - 3).unflatten(1, (-1, STRINGS)).sum(1).sign()

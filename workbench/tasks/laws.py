@@ -55,6 +55,33 @@ def sorted_bits(batch: int, length: int, generator: torch.Generator) -> Bool[Ten
     return (place < number_of_first) == first
 
 
+def near_leads(
+    span: tuple[int, int], length: int, shape: tuple[int, ...], generator: torch.Generator
+) -> Int[Tensor, "..."] | None:
+    """Leads of one symbol over the other in strings of ``length`` bits: a size uniform over ``span``, a fair sign.
+
+    Sizes that such strings cannot have (more than the length, or of the other parity) are left out; None where
+    that leaves none.
+    """
+    sizes = [d for d in range(span[0], span[1] + 1) if d <= length and (length - d) % 2 == 0]
+    if not sizes:
+        return None
+    size = torch.tensor(sizes, device=generator.device)[integers(len(sizes), shape, generator)]
+    return size * (1 - 2 * integers(2, shape, generator))
+
+
+def bits_with(
+    lead: Int[Tensor, "*batch 1"], length: int, law: str, generator: torch.Generator
+) -> Bool[Tensor, "*batch length"]:
+    """Bits in which ones lead by exactly so much: shuffled, or under *challenge* sorted (a fair coin says how)."""
+    ones = (length + lead) // 2
+    place = torch.arange(length, device=generator.device).expand(*lead.shape[:-1], length)
+    if law == "challenge":
+        zeros_first = coins(tuple(lead.shape), 0.5, generator)
+        return torch.where(zeros_first, place >= length - ones, place < ones)
+    return uniforms(tuple(place.shape), generator).argsort(-1) < ones
+
+
 def accepted(
     batch: int, draw: Callable[[int], Tensor], keep: Callable[[Tensor], Bool[Tensor, " row"]]
 ) -> Shaped[Tensor, "batch length"]:

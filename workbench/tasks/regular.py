@@ -149,9 +149,18 @@ class RegularTask(Task):
         period = next(p for p in range(1, len(turn) + 1) if turn == turn[p:] + turn[:p])
         return Rhythm(tuple(found), repeats, period)
 
-    @cached_property
+    @property
+    def period(self) -> int:
+        """After how many lengths the same answers occur again."""
+        return self.rhythm.period
+
+    @property
     def one_string_per_length(self) -> bool:
         """Whether at every length one string at most can be drawn."""
+        return self._one_string
+
+    @cached_property
+    def _one_string(self) -> bool:
         table = self.automaton.table
         going = self.automaton.live if self.ask == "next" else np.ones(len(table), dtype=bool)
         return bool((going[table].sum(1) <= 1)[going].all())
@@ -220,8 +229,8 @@ class RegularTask(Task):
         return answers.where(asked, 0), asked, summary, torch.from_numpy(states.copy()).to(strings.device)
 
     def answered(self, right: Bool[Tensor, "batch pos"], batch: Batch) -> Bool[Tensor, " batch"]:
-        """The last ``period`` queries decide."""
-        decisive = slice(-self.rhythm.period, None)
+        """The last :attr:`period` queries decide."""
+        decisive = slice(-self.period, None)
         return (right | ~batch.mask)[:, decisive].all(1)
 
     # ---- floors ----------------------------------------------------------------------------------
@@ -230,7 +239,7 @@ class RegularTask(Task):
 
         Under *challenge* it is that of N = length // 8; for membership 1/2, whatever N is.
         """
-        if self.one_string_per_length and self.rhythm.period > 1:
+        if self.one_string_per_length and self.period > 1:
             return 0.0
         return float(self.string_law.shares(length, self._margin(law, length, None)).max())
 
@@ -263,7 +272,7 @@ class RegularTask(Task):
         return found
 
     def _odds(self, shortcut: str, batch: Batch) -> float:
-        period = self.rhythm.period
+        period = self.period
         if shortcut.endswith("window"):
             return 1 / period
         shown = torch.zeros_like(batch.tokens) if shortcut == "position_only" else batch.tokens
