@@ -60,6 +60,11 @@ class FlipFlop(Task):
             )
         return self
 
+    @property
+    def neutral_tokens(self) -> tuple[int, ...]:
+        """``i0`` and ``i1``, whose bits are to be ignored."""
+        return (3, 4)
+
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
 
@@ -127,6 +132,11 @@ class Parity(Task):
     suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = SMALL_SSM
     vocabulary: ClassVar[tuple[str, ...]] = (BOS, "0", "1")
     outputs: ClassVar[tuple[str, ...] | None] = ("even", "odd")
+
+    @property
+    def neutral_tokens(self) -> tuple[int, ...]:
+        """The symbol 0."""
+        return (1,)
 
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"

@@ -120,6 +120,24 @@ class Task(BaseModel):
         kept = {name: getattr(self, name) for name in type(self).model_fields}
         return type(self)(**{**kept, **(update or {})})
 
+    # ---- what may be inserted ----------------------------------------------------------------
+    @property
+    def neutral_tokens(self) -> tuple[int, ...]:
+        """Token ids that change no answer and no summary wherever :meth:`neutral_gaps` lets them be inserted.
+
+        () where the task states none.
+        """
+        return ()
+
+    def neutral_gaps(self, strings: Int[Tensor, "batch length"]) -> Bool[Tensor, "batch length"]:
+        """Whether neutral tokens may be inserted directly before each token of strings without BOS.
+
+        By default before every token but the first, which some laws fix. So the first and the last token stay.
+        """
+        gaps = torch.ones_like(strings, dtype=torch.bool)
+        gaps[:, 0] = False
+        return gaps
+
     # ---- lengths -----------------------------------------------------------------------------
     def admissible(self, length: int) -> bool:
         """Whether strings of exactly ``length`` task tokens exist for this task."""

@@ -210,6 +210,12 @@ class Automaton:
         found: Bools = (self.table == np.arange(len(self))[:, None]).all(1)
         return found
 
+    @property
+    def neutral(self) -> tuple[int, ...]:
+        """The symbols, as columns of the table, that leave every state as it is; none where all do."""
+        still = (self.table == np.arange(len(self))[:, None]).all(0)
+        return () if still.all() else tuple(np.flatnonzero(still).tolist())
+
     def number_of_words(self, length: int) -> int:
         """How many words of exactly this length are in the language, exactly."""
         paths = self.accepting_mask.astype(object) * 1

@@ -85,6 +85,11 @@ class PermutationGroup(Task):
         """The elements of the group."""
         return self.automaton.names
 
+    @property
+    def neutral_tokens(self) -> tuple[int, ...]:
+        """The identity."""
+        return tuple(1 + symbol for symbol in self.automaton.neutral)
+
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
 

@@ -54,6 +54,11 @@ class ModSum(Task):
         """The remainders."""
         return tuple(map(str, range(self.modulus)))
 
+    @property
+    def neutral_tokens(self) -> tuple[int, ...]:
+        """The symbols that add a multiple of the modulus."""
+        return tuple(1 + i for i, step in enumerate(self.steps) if step % self.modulus == 0)
+
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
 

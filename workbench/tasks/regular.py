@@ -199,6 +199,11 @@ class RegularTask(Task):
             return ("no", "yes")
         return tuple(dict.fromkeys(name for name in self.answer_names if name is not None))
 
+    @property
+    def neutral_tokens(self) -> tuple[int, ...]:
+        """The symbols that leave every state as it is."""
+        return tuple(1 + symbol for symbol in self.automaton.neutral)
+
     # ---- lengths and laws ------------------------------------------------------------------------
     def admissible(self, length: int) -> bool:
         """Strings to ask about must exist, and words of the language where membership is asked."""

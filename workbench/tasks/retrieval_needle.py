@@ -75,6 +75,19 @@ class Needle(QueryTask):
     def shortest_context(self) -> int:
         return 2 * (self.distractors + 1)
 
+    @property
+    def neutral_tokens(self) -> tuple[int, ...]:
+        """The filler."""
+        first = 1 + self.keys + self.values
+        return tuple(range(first, first + self.fillers))
+
+    def neutral_gaps(self, strings: Int[Tensor, "batch length"]) -> Bool[Tensor, "batch length"]:
+        """Anywhere in the haystack but between a key and its value, and not behind the separator."""
+        value = (strings > self.keys) & (strings <= self.keys + self.values)
+        gaps = super().neutral_gaps(strings) & ~value
+        gaps[:, -1] = False
+        return gaps
+
     def _draw(
         self, batch: int, context: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch context"], Int[Tensor, " batch"], dict[str, Tensor]]:
