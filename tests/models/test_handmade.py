@@ -57,12 +57,14 @@ def test_small_gain_fails_exactly_where_the_formula_says(lead: int) -> None:
     model = majority(gain_length)
     turning = round(8 * (gain_length + 1) * (lead - 0.5))
     for length in {*range(lead, 900, 62), *range(turning - 5 | 1, turning + 5, 2)}:
+        lean = 8 * (gain_length + 1) * (lead - 0.5) - (length + 1)  # of the right logit over the threshold, scaled
+        if lean == 0:  # an exact tie: the last bit of a float32 sum decides, and processors differ in it
+            continue
         ones = (length + lead) // 2
         string = torch.tensor([[2] * ones + [1] * (length - ones)])
         batch = task.label(string)
         right = bool(task.correct(model(batch.tokens), batch)[0, -1])
-        predicted = 4 * (gain_length + 1) * (lead - 0.5) / (length + 1) > 0.5
-        assert right == predicted, (lead, length)
+        assert right == (lean > 0), (lead, length)
 
 
 def test_the_window_twin_answers_from_its_window_alone() -> None:
