@@ -10,11 +10,9 @@ import torch
 from jaxtyping import Bool, Int, Shaped
 from torch import Tensor
 
-from workbench.core.errors import LensError
+from workbench.tasks.errors import TaskError
 
-
-class TaskError(LensError, ValueError):
-    """A task, law, parameter or length that cannot be had; the message says which and the way out."""
+__all__ = ["Batch", "TaskError"]
 
 
 @dataclass(frozen=True)
