@@ -1,4 +1,4 @@
-"""The dashboard's door: ``python app.py [FOLDER ...] [--host HOST] [--port PORT]``."""
+"""The dashboard's door: ``python app.py [FOLDER ...] [--host HOST] [--port PORT] [--trust-code FILE]``."""
 
 from __future__ import annotations
 
@@ -20,13 +20,28 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     parser.add_argument("--port", type=int, default=8050)
     parser.add_argument("--open", action="store_true", help="open a browser")
+    parser.add_argument(
+        "--trust-code",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="a Python file whose code may be run for the runs whose task it is; repeatable",
+    )
     parser.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
 
     # Imported here: the worker process imports this file again and needs none of it.
     from workbench.dashboard.create import serve
 
-    serve(given.folders, host=given.host, port=given.port, open_browser=given.open, debug=given.debug)
+    serve(
+        given.folders,
+        host=given.host,
+        port=given.port,
+        open_browser=given.open,
+        debug=given.debug,
+        trust_code=given.trust_code,
+    )
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments, length_range, put
-from workbench.cli.train import absolute
+from workbench.cli.train import trusting
 from workbench.runs.adopt import Foreign, adopt
 from workbench.tasks import make_task
 
@@ -29,7 +29,6 @@ def adopt_command(
         stated=tree["model"],
         config=config,
         files=files,
-        task_source=absolute(task) if ":" in task else "",
     )
     run = adopt(foreign, out or Path("checkpoints") / source.resolve().name)
     names = ", ".join(f"{i} {name}" for i, name in enumerate(made.tokens_names[:12]))
@@ -38,4 +37,4 @@ def adopt_command(
     print(f"Its tokens must be those of {made.name}: {names}{more}.")
     for a, b in run.equal_steps():
         print(f"Steps {a} and {b} hold equal weights.")
-    print(f"Next: lengthlens measure {out or run.path}")
+    print(f"Next: lengthlens measure {out or run.path}{trusting(made)}")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.options import DEFAULTS
+from workbench.cli.options import DEFAULTS, TrustCode
 
 DEFAULT = {name: str(value) for name, value in DEFAULTS.items()}
 
@@ -209,6 +209,7 @@ def measure(
     ] = "last",
     executor: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
     workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
+    trust_code: TrustCode = None,
 ) -> None:
     """Measure checkpoints: whatever is missing, in parallel; what is there stays.
 
@@ -217,7 +218,18 @@ def measure(
     """
     from workbench.cli.measure import measure_command
 
-    measure_command(folders, only, steps, lengths, sequences, set_ or [], executor, workers, deepen=deepen)
+    measure_command(
+        folders,
+        only,
+        steps,
+        lengths,
+        sequences,
+        set_ or [],
+        executor,
+        workers,
+        deepen=deepen,
+        trust_code=trust_code or (),
+    )
 
 
 @app.command()
@@ -282,11 +294,12 @@ def app_command(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8050,
     browser: Annotated[bool, typer.Option("--open", help="Open a browser on it.")] = False,
+    trust_code: TrustCode = None,
 ) -> None:
     """Serve the dashboard. Everything is served from this machine; nothing else is contacted."""
     from workbench.dashboard.create import serve
 
-    serve(folders or [Path("checkpoints")], host=host, port=port, open_browser=browser)
+    serve(folders or [Path("checkpoints")], host=host, port=port, open_browser=browser, trust_code=trust_code or ())
 
 
 @app.command()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from workbench.cli.errors import UsageError, guarded
-from workbench.cli.options import assignments, integers
+from workbench.cli.options import TrustCode, assignments, integers
 from workbench.cli.progress import Bar
 
 if TYPE_CHECKING:
@@ -29,14 +29,19 @@ def measure_command(
     workers: int | None,
     further: dict[str, dict[str, Any]] | None = None,
     deepen: str = "last",
+    trust_code: Sequence[Path] = (),
 ) -> None:
     """Plan, measure, report; raises SystemExit(1) if anything went wrong on the way.
 
-    ``further`` are settings by measurement, beside ``settings`` as typed, which win.
+    ``further`` are settings by measurement, beside ``settings`` as typed, which win; ``trust_code`` files whose code
+    may be run.
     """
     from workbench.jobs.executors import make_executor
     from workbench.measure.batch import plan
+    from workbench.tasks.code import trust
 
+    for file in trust_code:
+        trust(file)
     make_executor(executor, workers=workers)  # refuse an unknown one before any work
 
     def todo() -> Plan:
@@ -169,9 +174,11 @@ def run_for_package(package: str) -> None:
         ] = None,
         executor: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
         workers: Annotated[int | None, typer.Option(min=1, help="Worker processes.")] = None,
+        trust_code: TrustCode = None,
     ) -> None:
         only, settings = family(package, targets, layers)
-        measure_command(folders, only, steps, lengths, sequences, set_ or [], executor, workers, settings)
+        given = (folders, only, steps, lengths, sequences, set_ or [], executor, workers)
+        measure_command(*given, further=settings, trust_code=trust_code or ())
 
     command.__doc__ = f"Measure checkpoints with the measurements of `{package}` only (see `lengthlens measure`)."
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from workbench.cli.errors import UsageError
 from workbench.table.errors import nearest
@@ -19,6 +22,18 @@ DEFAULTS: Mapping[str, Any] = {
     "d_model": 64, "heads": 4, "n_ctx": 512, "learning_rate": 1e-3, "batch_size": 64, "seed": 0,
 }  # fmt: skip
 """Options of ``lengthlens train``, with what holds where neither the user nor the task says otherwise."""
+
+TrustCode = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--trust-code",
+        metavar="FILE",
+        help="A Python file whose code may be run for the runs whose task it is; no other file that a run names is. "
+        "Repeatable.",
+    ),
+]
+"""What a command takes that opens the tasks of runs, which are data."""
+
 
 ONLY: Mapping[str, tuple[str, ...]] = {"transformer": ("positions", "ids", "heads"), "ssm": ("gates",)}
 """Options that one architecture alone has."""

@@ -96,10 +96,9 @@ def _problem(sentence: str, cells: Sequence[Cell], total: int) -> str:
 
 def config_of(cell: Cell) -> RunConfig:
     """The run of a cell."""
-    from workbench.cli.train import absolute, build
+    from workbench.cli.train import build
 
-    config = build(cell.task, cell.options, cell.assignments)
-    return config.model_copy(update={"task_source": absolute(cell.task)}) if ":" in cell.task else config
+    return build(cell.task, cell.options, cell.assignments)
 
 
 def refuse_held(folder: Path, config: RunConfig) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from workbench.models.config import Architecture
 from workbench.models.positions import encoding, id_law
 from workbench.models.ssm_config import SSMConfig
 from workbench.tasks import make_task
+from workbench.tasks.base import Task
+from workbench.tasks.registry import contained, stored
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
 from workbench.training.fields import construct
 from workbench.training.trainer import Stopped, Trainer
@@ -48,7 +51,6 @@ def build(task: str, options: Mapping[str, Any], settings: Settings) -> RunConfi
     sizes = {"d_vocab": made.d_vocab, "d_vocab_out": made.d_vocab_out}
     return RunConfig(
         task=made,
-        task_source=task if ":" in task else "",
         model=construct(config_class(tree["model"]), {**tree["model"], **sizes}, "model"),
         training=construct(TrainingConfig, tree["training"], "training"),
         seeds=construct(Seeds, tree["seeds"], "seeds"),
@@ -84,31 +86,31 @@ def train_command(task: str, out: Path | None, options: Mapping[str, Any], setti
     config = build(task, options, assignments(settings))
     name = Path(task.rpartition(":")[2] if ":" in task else task).name
     folder = out or Path("checkpoints") / f"{name}-{_kind(config.model)}-s{config.seeds.init}"
-    if ":" in task:
-        config = config.model_copy(update={"task_source": absolute(task)})
     suggested = suggestions(config.task, options)
     taken = {key: value for key, value in suggested.items() if options.get(key) is None}
     if taken:
         print(f"{config.task.name} suggests {', '.join(f'{key} {value}' for key, value in taken.items())}.")
     with TrainingProgress(config.training.steps, folder.name) as progress:
         try:
-            run = Trainer(config, folder, progress).run()
+            with contained(config.task):
+                run = Trainer(config, folder, progress).run()
         except Stopped as stopped:
             progress.close()
             raise Stopping(f"{folder}: {stopped}.") from None
     print(f"{folder}: {len(run.steps)} checkpoints, last at step {run.steps[-1]:,}.")
     if run.ended:
         print(f"It ended early: {run.ended}.")
-    print(fit_sentence(run))
-    print(f"Next: lengthlens measure {folder}")
+    with contained(config.task):
+        print(fit_sentence(run))
+    print(f"Next: lengthlens measure {folder}{trusting(config.task)}")
+
+
+def trusting(task: Task) -> str:
+    """What a command on a run must say for the code of its task to be run; "" for a task known by name."""
+    source = stored(task).get("source")
+    return f" --trust-code {shlex.quote(source['file'])}" if source else ""
 
 
 def _kind(cfg: Architecture) -> str:
     """What the name of a run's folder says of its model."""
     return f"ssm-{cfg.gates}" if isinstance(cfg, SSMConfig) else str(cfg.positions.name)
-
-
-def absolute(task: str) -> str:
-    """``file.py:Class`` with an absolute path, so that the run can be opened from anywhere."""
-    file, _, cls = task.rpartition(":")
-    return f"{Path(file).resolve()}:{cls}"

@@ -101,6 +101,9 @@ class Answers:
         said = self.expectations.known(run)
         if said is not None and said["verdict"]:
             row |= {"theory": said["verdict"], "expects": held(said["verdict"], row["verdict"])}
+        elif said is not None and said["reason"]:
+            kind, _, what = said["reason"].partition(": ")
+            row |= {"theory": what, "expects": kind}
         return row
 
     def poll(self, known: str | None) -> tuple[Any, str, float]:

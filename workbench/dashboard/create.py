@@ -21,6 +21,7 @@ from workbench.dashboard.registry import pages
 from workbench.dashboard.store import Store
 from workbench.dashboard.turns import taking_turns
 from workbench.dashboard.worker import Worker
+from workbench.tasks.code import trust
 
 THREADS = 8
 """Requests that are taken at once; few of them compute at a time."""
@@ -67,12 +68,23 @@ def serve(
     port: int = 8050,
     open_browser: bool = False,
     debug: bool = False,
+    trust_code: Sequence[Path] = (),
 ) -> None:
     """Serve the dashboard until Ctrl-C.
 
+    Args:
+        roots: folder, or folders, below which runs are found.
+        host, port: where to listen.
+        open_browser: whether to open one.
+        debug: serve by Dash's own development server.
+        trust_code: files whose code the worker may run, for the runs whose task it is.
+
     Raises:
+        TaskError: for a file of ``trust_code`` that cannot be read.
         SystemExit: if the port is taken, naming the way out.
     """
+    for file in trust_code:
+        trust(file)
     if not _free(host, port):
         raise SystemExit(f"port {port} on {host} is taken; choose another: python app.py --port {port + 1}")
     app = create_app(roots)

@@ -21,14 +21,15 @@ EXPECTED = {"guaranteed": "scale-robust", "not expressible": "length-coupled"}
 
 def subject(run: RunView) -> dict[str, Any]:
     """What a prediction is about: task, its parameters, how the model is told positions."""
-    model = run.config["model"]
+    model, task = run.config["model"], run.config["task"]
     ids = model.get("ids", "arange")
-    return {
+    about = {
         "task": run.task,
-        "parameters": run.config["task"].get("parameters", {}),
+        "parameters": task.get("parameters", {}),
         "positions": model["positions"],
         "ids": ids["name"] if isinstance(ids, dict) else ids,
     }
+    return {**about, "source": task["source"]} if task.get("source") else about
 
 
 def held(expected: str, observed: str) -> str:

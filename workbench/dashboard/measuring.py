@@ -77,7 +77,8 @@ def shown(job: Job, asked: dict[str, str]) -> list[Any]:
         return [icon("warn"), html.Strong(f"Measuring {what} failed."), html.Span(job.error), close]
     problems = (job.result or {}).get("problems", [])
     rows = (job.result or {}).get("rows", 0)
-    said = f"{rows:,} rows are new." if rows else "Nothing was missing."
+    nothing = "Nothing was measured." if (job.result or {}).get("failed") else "Nothing was missing."
+    said = f"{rows:,} rows are new." if rows else nothing
     return [html.Strong(f"Measured {what}."), html.Span([said, *(f" {one}." for one in problems[:2])]), close]
 
 

@@ -84,7 +84,8 @@ def theory(run: RunView, step: int, said: Mapping[str, Any] | None) -> list[Any]
         return [html.Span("Asking what theory expects \u2026", className="soft")]
     verdict = said["verdict"]
     if verdict not in SAYS:
-        return []
+        reason = said.get("reason", "")
+        return [f"Theory was not asked ({reason})."] if reason else []
     beside = held(verdict, run.brief.verdicts.get(step, ""))
     said_beside = [", ", html.Strong(beside)] if beside.endswith("observed") else []
     link = html.A("why", href=f"/theory?run={run.name}", **{"data-nav": "1"})

@@ -19,11 +19,16 @@ import threading
 import time
 import traceback
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
+
+from workbench.jobs.resources import importing_no_neighbours
+from workbench.tasks.code import trust, trusted
+from workbench.tasks.errors import TaskError
 
 GRACE = 1.0
 """Seconds a cancelled function has to notice, at its next report, before its process is ended."""
@@ -242,8 +247,10 @@ class Worker:
             self._end()
             context = multiprocessing.get_context("spawn")
             self._pipe, far = context.Pipe()
-            self._process = context.Process(target=serve_jobs, args=(far,), name="lengthlens-worker", daemon=True)
-            self._process.start()
+            arguments = (far, trusted())
+            self._process = context.Process(target=serve_jobs, args=arguments, name="lengthlens-worker", daemon=True)
+            with importing_no_neighbours():
+                self._process.start()
             far.close()
         return self._pipe
 
@@ -280,12 +287,21 @@ class Worker:
 
 
 # ---- inside the process --------------------------------------------------------------------------
-def serve_jobs(pipe: Connection) -> None:
-    """Main of the worker process: answer until the other end is closed."""
+def serve_jobs(pipe: Connection, trusted_files: Sequence[str] = ()) -> None:
+    """Main of the worker process: answer until the other end is closed.
+
+    Args:
+        pipe: to whom it answers.
+        trusted_files: whose code may be run here, for the runs whose task it is.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the dashboard's to handle
     # Read when torch is imported, with the first job: on a busy machine threads that wait for one another make
     # the small products of one sequence tens of times slower than one thread does.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    for file in trusted_files:
+        # One that has gone since the dashboard began: whatever needs it will say so.
+        with suppress(TaskError):
+            trust(file)
     while True:
         try:
             message = pipe.recv()
@@ -298,7 +314,7 @@ def serve_jobs(pipe: Connection) -> None:
             answer: tuple[Any, ...] = ("done", _call(function, arguments, pipe))
         except Cancelled:
             answer = ("cancelled",)
-        except Exception as error:  # noqa: BLE001  whatever a job does wrong is its answer
+        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a job does wrong is its answer
             answer = ("failed", _sentence(error), traceback.format_exc())
         try:
             pipe.send(answer)
@@ -306,7 +322,7 @@ def serve_jobs(pipe: Connection) -> None:
             return
 
 
-def _sentence(error: Exception) -> str:
+def _sentence(error: BaseException) -> str:
     """The message alone where it was written for readers, with the type where it comes from elsewhere."""
     kind = type(error)
     own = kind.__module__.split(".")[0] in ("workbench", "circuits", "probes")

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from joblib.externals.loky import ProcessPoolExecutor
 
 from workbench.jobs.executors import ExecutorError, Failure, attempt
-from workbench.jobs.resources import THREADS, worker_count
+from workbench.jobs.resources import THREADS, importing_no_neighbours, worker_count
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -141,13 +141,14 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """A pool of its own workers; they are let go when the block ends well, and killed otherwise."""
     # Through the environment, before any library is imported: threads once started stay.
     threads = dict.fromkeys(THREADS, "1")
-    pool = ProcessPoolExecutor(workers, initializer=_begin, initargs=(os.getpid(),), env=threads)
-    try:
-        yield pool
-    except BaseException:
-        pool.shutdown(wait=True, kill_workers=True)
-        raise
-    pool.shutdown(wait=True)
+    with importing_no_neighbours():
+        pool = ProcessPoolExecutor(workers, initializer=_begin, initargs=(os.getpid(),), env=threads)
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=True, kill_workers=True)
+            raise
+        pool.shutdown(wait=True)
 
 
 def _begin(parent: int) -> None:

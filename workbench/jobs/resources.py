@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import joblib
@@ -16,6 +18,25 @@ THREADS = (
     "VECLIB_MAXIMUM_THREADS",
     "NUMEXPR_NUM_THREADS",
 )
+
+
+@contextmanager
+def importing_no_neighbours() -> Iterator[None]:
+    """Python processes started inside import nothing from the folder they are started in.
+
+    Workers are started by ``python -c`` and ``python -m``, which look in the current folder first, before this
+    process's own import path is handed to them. That folder may be one of data: a ``random.py`` beside the runs
+    would be run.
+    """
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 def available_cores() -> int:

@@ -32,7 +32,9 @@ from workbench.table.shards import (
     shards_of,
     verify_shard,
 )
-from workbench.tasks.batch import TaskError
+from workbench.tasks.code import code_of, on_trust, trusted
+from workbench.tasks.errors import TaskError
+from workbench.tasks.registry import contained
 
 MEMORY_PER_WORKER = 2 << 30
 """Bytes a worker may need: a forward pass of 512 sequences at the longest length, with its caches."""
@@ -104,11 +106,14 @@ def plan(
     for run in found.runs:
         found.problems += [f"{run.name}: steps {a} and {b} hold equal weights" for a, b in run.equal_steps()]
         try:
-            task, model = run.task, model_config(run)
+            task, model, code = run.task, model_config(run), code_of(run.config["task"])
         except (RunError, TaskError) as error:
             found.problems.append(f"{run.name} is not measured: {error}")
             continue
-        grid, notice = readable(make_grid(task, run.trained_length, lengths), task, model, strict=lengths is not None)
+        found.notices += [f"{run.name}: {said}"] if code and (said := on_trust(code)) else []
+        with contained(task):
+            every = make_grid(task, run.trained_length, lengths)
+        grid, notice = readable(every, task, model, strict=lengths is not None)
         found.notices += [f"{run.name}: {notice}"] if notice else []
         if only is not None:  # asked for by name, it should not be met with silence
             specs = [m.spec for m in made.values()]
@@ -157,7 +162,7 @@ def _add(found: Plan, orders: Orders, step: int, deep: bool) -> bool:
     missing = orders.missing(step, deep)
     found.present += len(orders.made) - len(missing)
     if missing:
-        found.items.append(Item(str(orders.run.path), orders.run.name, step, orders.grid, missing))
+        found.items.append(Item(str(orders.run.path), orders.run.name, step, orders.grid, missing, trusted()))
     return bool(missing)
 
 

@@ -22,7 +22,7 @@ def measure_run(
         progress: told after each checkpoint; whatever it raises ends the work, and what is measured by then stays.
 
     Returns:
-        JSON: ``rows`` made, and ``problems``, a sentence each.
+        JSON: ``rows`` made, ``problems``, a sentence each, and whether any of them is more than a notice (``failed``).
     """
     todo = plan([Path(run_path)], only=list(only) or None)
     total, ended = 0, 0
@@ -35,7 +35,7 @@ def measure_run(
         progress(ended, len(todo.items), _doing(item))
 
     problems = execute(todo, "serial", None, tick)
-    return {"rows": total, "problems": [*todo.notices, *problems]}
+    return {"rows": total, "problems": [*todo.notices, *problems], "failed": bool(problems)}
 
 
 def _doing(item: Item) -> str:

@@ -33,7 +33,6 @@ class Foreign:
         stated: fields of ModelConfig that neither files nor config tell, or that are to win over them.
         config: a JSON file with TransformerLens's config; None = ``config.json`` in the folder, if there.
         files: which files to take; None = all.
-        task_source: ``file.py:Class`` for an unpackaged task.
     """
 
     source: Path
@@ -42,7 +41,6 @@ class Foreign:
     stated: Mapping[str, Any] = field(default_factory=dict)
     config: Path | None = None
     files: str | None = None
-    task_source: str = ""
 
 
 def adopt(foreign: Foreign, out: Path) -> Run:
@@ -69,7 +67,6 @@ def adopt(foreign: Foreign, out: Path) -> Run:
         foreign.lengths,
         {"adopted": adopted, "steps": files[-1][0]},
         "as stated when the checkpoints were adopted",
-        foreign.task_source,
     )
     checkpoints = [_checkpoint(foreign, model, step, path) for step, path in files]
     return store(out, config, checkpoints, _trained_ids(cfg, longest + foreign.task.bos))

@@ -15,6 +15,8 @@ from workbench.table.errors import TableError
 from workbench.table.files import replacing
 from workbench.table.layout import checkpoint_steps, is_run, read_config, run_folders
 from workbench.table.seal import SealError, open_json
+from workbench.tasks.code import code_of, identity, on_trust, trust
+from workbench.tasks.errors import TaskError
 
 if TYPE_CHECKING:
     from workbench.models.hooked import Hooked
@@ -33,8 +35,9 @@ def canonical(value: Any) -> str:
 
 
 def run_id(config: dict[str, Any]) -> str:
-    """Hash of what makes a run the run it is: task, model, training and seeds."""
+    """Hash of what makes a run the run it is: task, model, training and seeds; not of where a task's code lay."""
     parts = {k: config[k] for k in ("task", "model", "training", "seeds")}
+    parts["task"] = identity(parts["task"])
     return hashlib.sha256(canonical(parts).encode()).hexdigest()[:16]
 
 
@@ -174,11 +177,30 @@ class Run:
 
     @property
     def task(self) -> Task:
-        """The task, with its parameters."""
-        from workbench.tasks import make_task
+        """The task, with its parameters.
 
-        spec = self.config["task"]
-        return make_task(spec["name"], **spec["parameters"])
+        Raises:
+            UntrustedCode: if its code is a file that nobody has trusted here; :meth:`trust` does.
+            TaskError: if there is no such task, or its parameters are not for it.
+        """
+        from workbench.tasks.registry import task_of
+
+        return task_of(self.config["task"])
+
+    def trust(self, file: str | os.PathLike[str]) -> Run:
+        """Let the code of a file be run, in this process, as that of the run's task; the run itself comes back.
+
+        Raises:
+            TaskError: if the task is none of a file, or the file cannot be read.
+            UntrustedCode: if it is not the file that the run was made with.
+        """
+        code = code_of(self.config["task"])
+        if code is None:
+            raise TaskError(f"the task of run {self.name} is known by its name: no file is to be trusted for it")
+        trust(Path(file), code)
+        if said := on_trust(code):
+            warnings.warn(f"run {self.name}: {said}", stacklevel=2)
+        return self
 
     def load(self, step: int) -> Hooked:
         """The model at ``step``, verified.

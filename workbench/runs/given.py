@@ -16,6 +16,7 @@ from workbench.runs.load import weights_bytes
 from workbench.runs.lock import writer_lock
 from workbench.runs.write import remove_unfinished, write_checkpoint, write_config
 from workbench.tasks.base import Task
+from workbench.tasks.registry import same_task, stored
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,18 @@ def store(
         if not (out / "run.json").exists():
             write_config(out, config)
         run = Run.open(out)
-        if run.id != config["id"]:
+        if not _is_of(run, config):
             raise RunError(f"{out} holds another run; choose another --out")
         for one in checkpoints:
             if one.step not in run.steps:
                 write_checkpoint(run, one.step, weights_bytes(one.model()), trained_ids, None, **one.facts)
     return run
+
+
+def _is_of(run: Run, config: Mapping[str, Any]) -> bool:
+    """Whether a run is the one that ``config`` describes, though perhaps written before its task's file was hashed."""
+    held = run.config["task"]
+    return run.id == config["id"] or (same_task(held, config["task"]) and run.id == run_id({**config, "task": held}))
 
 
 def config_of(
@@ -63,7 +70,6 @@ def config_of(
     lengths: tuple[int, int],
     training: Mapping[str, Any],
     stated: str,
-    task_source: str = "",
 ) -> dict[str, Any]:
     """The content of ``run.json``. What nobody knows of a training is left out, not filled with defaults.
 
@@ -73,11 +79,10 @@ def config_of(
         lengths: shortest and longest prefix length that count as training's.
         training: what is known of where the weights come from; ``steps`` at least.
         stated: where the lengths come from, as the end of a sentence.
-        task_source: ``file.py:Class`` for an unpackaged task.
     """
     low, high = lengths
     parts: dict[str, Any] = {
-        "task": {"name": task_source or task.name, "parameters": task.parameters},
+        "task": stored(task),
         "model": cfg.model_dump(mode="json"),
         "training": {
             **training,

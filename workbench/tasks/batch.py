@@ -10,14 +10,12 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from workbench.core.errors import LensError
+from workbench.tasks.errors import TaskError
+
+__all__ = ["MOST_LISTED", "Batch", "Support", "TaskError"]
 
 MOST_LISTED = 512
 """Strings up to which a law is listed."""
-
-
-class TaskError(LensError, ValueError):
-    """A task, law, parameter or length that cannot be had; the message says which and the way out."""
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import importlib
-import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType, UnionType
@@ -16,9 +16,23 @@ from typing import Any, Literal, TypeGuard, Union, get_args, get_origin
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+from workbench.core.errors import LensError
 from workbench.tasks.base import Task, TaskError
+from workbench.tasks.code import TaskCode, code_of, find_code, read_code, sha256_of, trust
 
-__all__ = ["ENTRY_POINTS", "allowed", "describe", "family_of", "find_task", "load_task", "make_task", "task_names"]
+__all__ = [
+    "ENTRY_POINTS",
+    "allowed",
+    "describe",
+    "family_of",
+    "find_task",
+    "load_task",
+    "make_task",
+    "same_task",
+    "stored",
+    "task_names",
+    "task_of",
+]
 
 ENTRY_POINTS = "lengthlens.tasks"
 """Entry-point group under which other packages announce tasks: ``name = "package.module:Class"``."""
@@ -118,6 +132,9 @@ def find_task(name: str) -> type[Task]:
 def make_task(name: str, **parameters: Any) -> Task:
     """A task with its parameters, by name (``"majority"``) or from a file (``"my_task.py:MyTask"``).
 
+    Who names a file trusts its code. A name that comes from data is none that somebody has given: see
+    :func:`task_of`.
+
     Example:
 
         >>> make_task("mod_p_mean", p=5, k=2).parameters
@@ -135,7 +152,7 @@ def make_task(name: str, **parameters: Any) -> Task:
 def load_task(place: str, **parameters: Any) -> Task:
     """A task from a file that belongs to no package, e.g. ``load_task("my_task.py:MyTask", p=3)``.
 
-    The file is run as Python. A file whose text has not changed is run once per process.
+    The file is run as Python, and trusted from then on. A file whose text has not changed is run once per process.
 
     Raises:
         TaskError: if the file or the class is missing, the file does not run, or a parameter is wrong.
@@ -143,10 +160,68 @@ def load_task(place: str, **parameters: Any) -> Task:
     path, colon, class_name = place.rpartition(":")
     if not colon or not path.endswith(".py"):
         raise TaskError(f"cannot read {place!r} as a task; write it as file.py:ClassName")
-    found = getattr(_run_file(Path(path)), class_name, None)
-    if not _is_task(found):
-        raise TaskError(f"{path} has no task class {class_name!r}; a task is a subclass of workbench.tasks.Task")
-    return _make(found, parameters)
+    source = read_code(trust(path))
+    return _made_of(_run(Path(path).resolve(), source), class_name, parameters)
+
+
+def task_of(spec: Mapping[str, Any]) -> Task:
+    """The task of a run, which is data: of a file, only code that somebody has trusted is run.
+
+    Args:
+        spec: the part ``task`` of a ``run.json``.
+
+    Raises:
+        UntrustedCode: if its code is a file that was not trusted here, or has changed; says the way out.
+        TaskError: for a task, a class or a parameter that does not exist.
+    """
+    code, parameters = code_of(spec), spec["parameters"]
+    if code is None:
+        return _make(find_task(spec["name"]), parameters)
+    # What runs here already needs no file: it may have been edited since a training began.
+    run = _RUN.get(code.sha256)
+    return _made_of(run or _run(*find_code(code)), code.cls, parameters)
+
+
+def stored(task: Task) -> dict[str, Any]:
+    """What ``run.json`` holds of a task: ``name``, ``parameters``, and ``source`` where its code is a file."""
+    code = _CODE.get(type(task))
+    part = {"name": task.name, "parameters": task.parameters}
+    return part if code is None else {**part, "source": code.stored}
+
+
+def same_task(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether two runs have one task.
+
+    A parameter that the older one does not name, because it was written before there was one, has its default. Files
+    are one by their hash, wherever they lie; for a run made before hashes were stored, by their place.
+    """
+    one, other = code_of(held), code_of(wanted)
+    if one is None or other is None:
+        same = one is other and held["name"] == wanted["name"]
+    elif one.sha256 and other.sha256:
+        same = (one.cls, one.sha256) == (other.cls, other.sha256)
+    else:
+        same = (one.cls, one.file) == (other.cls, other.file)
+    return same and _filled(held) == _filled(wanted)
+
+
+def _filled(spec: Mapping[str, Any]) -> Any:
+    """All parameters of a run's task; as they stand where it cannot be made."""
+    try:
+        return task_of(spec).parameters
+    except (TaskError, KeyError, TypeError):
+        return spec.get("parameters")
+
+
+@contextmanager
+def contained(task: Task) -> Iterator[None]:
+    """What would end the program inside, ``sys.exit`` most likely, is an error of the task; Ctrl-C still ends it."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise TaskError(f"the code of the task {task.name} fails: {_said(error)}") from error
 
 
 def family_of(task: type[Task]) -> str:
@@ -195,26 +270,72 @@ def _imported(entry: EntryPoint) -> type[Task]:
     return found
 
 
-def _run_file(path: Path) -> ModuleType:
-    try:
-        source = path.read_bytes()
-    except OSError as error:
-        raise TaskError(f"cannot read the task file {path}: {error.strerror}") from error
-    digest = hashlib.sha256(str(path.resolve()).encode() + b"\0" + source).hexdigest()[:16]
-    name = f"lengthlens_task_{digest}"
+@dataclass(frozen=True)
+class _Run:
+    """A file whose code has run here."""
+
+    path: Path
+    sha256: str
+    module: ModuleType
+
+
+_RUN: dict[str, _Run] = {}
+"""By SHA-256."""
+_CODE: dict[type[Task], TaskCode] = {}
+"""Where each class that was loaded from a file comes from."""
+
+
+def _run(path: Path, source: bytes) -> _Run:
+    """Run these very bytes: neither the file is read again, nor anything compiled that lies beside it."""
+    sha256 = sha256_of(source)
+    name = f"lengthlens_task_{hashlib.sha256(str(path).encode() + source).hexdigest()[:16]}"
     if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise TaskError(f"cannot load the task file {path}")
-    module = importlib.util.module_from_spec(spec)
+        return _Run(path, sha256, sys.modules[name])
+    module = ModuleType(name)
+    module.__file__ = str(path)
     sys.modules[name] = module  # pydantic looks up annotations there while the class is made
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
+        exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)
+    except BaseException as error:
         del sys.modules[name]
-        raise TaskError(f"the task file {path} does not run: {type(error).__name__}: {error}") from error
-    return module
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise TaskError(f"the task file {path} does not run: {_said(error)}") from error
+    run = _Run(path, sha256, module)
+    _RUN.setdefault(sha256, run)
+    return run
+
+
+def _said(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        return f"it ends the program by sys.exit({'' if error.code is None else repr(error.code)})"
+    return f"{type(error).__name__}: {error}"
+
+
+def _made_of(run: _Run, class_name: str, parameters: Mapping[str, Any]) -> Task:
+    """A task of a class in a file that has run; whatever its code raises is an error of the file."""
+    found = getattr(run.module, class_name, None)
+    if not _is_task(found):
+        raise TaskError(f"{run.path} has no task class {class_name!r}; a task is a subclass of workbench.tasks.Task")
+    missing = [name for name in ("name", "question", "kind", "summary") if not isinstance(getattr(found, name, 0), str)]
+    if missing:
+        raise TaskError(f"the task class {class_name} in {run.path} does not state its {' and its '.join(missing)}")
+    if not _installed(found):
+        _CODE[found] = TaskCode(str(run.path), class_name, run.sha256)
+    try:
+        return _make(found, parameters)
+    except (LensError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise TaskError(f"the task class {class_name} in {run.path} makes no task: {_said(error)}") from error
+
+
+def _installed(found: type[Task]) -> bool:
+    """Whether a class that a file imports is known by its name anyway."""
+    try:
+        return find_task(found.name) is found
+    except TaskError:
+        return False
 
 
 def _is_task(found: object) -> TypeGuard[type[Task]]:

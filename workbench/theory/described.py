@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from workbench.tasks import TaskError, make_task
+from workbench.tasks.code import NOT_RUN
+from workbench.tasks.errors import TaskError, UntrustedCode
+from workbench.tasks.registry import task_of
 from workbench.theory.crasp_evaluator import trace
 from workbench.theory.crasp_printer import expression_text
 from workbench.theory.crasp_program import Program
@@ -21,25 +23,32 @@ TRACED = 16
 
 
 def describe(
-    task: str, parameters: Mapping[str, Any], positions: Mapping[str, Any] | str, ids: str = "arange", seed: int = 0
+    task: str,
+    parameters: Mapping[str, Any],
+    positions: Mapping[str, Any] | str,
+    ids: str = "arange",
+    seed: int = 0,
+    source: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """What theory predicts for a task and positions, and a program for the task where one is known.
+    """What theory predicts for a run's task and positions, and a program for the task where one is known.
 
     Args:
-        task: its name.
+        task: its name, as the run has it; naming a file runs nothing.
         parameters: of the task.
         positions: the encoding, by its name or with its settings, as a run's configuration has it.
         ids: the id law of training.
         seed: draws the string that the program is traced on.
+        source: the file behind the task, where the run's configuration has one.
 
     Returns:
         JSON: the fields of :class:`workbench.theory.predict.Prediction` that are plain, ``programs`` (see
         :func:`program_data`), and ``unknown``, a sentence in their place where nothing is known of the task.
 
     Raises:
+        UntrustedCode: for a task of a file that nobody has trusted here.
         TaskError: for a task that does not exist.
     """
-    made = make_task(task, **parameters)
+    made = task_of({"name": task, "parameters": parameters, "source": source})
     settings = {"name": positions} if isinstance(positions, str) else dict(positions)
     encoding = str(settings.get("name", "none"))
     try:
@@ -64,12 +73,14 @@ def describe_all(subjects: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
 
     Returns:
         for each: ``verdict``, ``theorem`` and ``reason``; empty where nothing is known of the task, or where it is
-        none of this version's.
+        none of this version's. Without a verdict, but with a reason, where its code was not run.
     """
     brief = []
     for one in subjects:
         try:
             said = describe(**one)
+        except UntrustedCode:
+            said = {"reason": NOT_RUN}
         except TaskError:
             said = {}
         brief.append({name: str(said.get(name, "")) for name in ("verdict", "theorem", "reason")})

@@ -14,6 +14,7 @@ from workbench.models.config import Architecture
 from workbench.runs.folder import FORMAT, run_id
 from workbench.runs.ids import check_training_ids
 from workbench.tasks.base import Task
+from workbench.tasks.registry import stored
 from workbench.training.curriculum import Curriculum, Uniform, curriculum
 from workbench.training.early_stop import EarlyStop
 from workbench.training.regularizers import check_regularizers
@@ -101,8 +102,6 @@ class RunConfig(Config):
     """Task, model, training and seeds: everything that makes a run the run it is."""
 
     task: SerializeAsAny[Task]
-    task_source: str = ""
-    """``file.py:Class`` for an unpackaged task; "" for one known by name."""
     model: SerializeAsAny[Architecture]
     training: TrainingConfig
     seeds: Seeds = Seeds()
@@ -126,7 +125,7 @@ class RunConfig(Config):
     def as_json(self) -> dict[str, Any]:
         """The content of ``run.json``; the id covers task, model, training and seeds."""
         parts: dict[str, Any] = {
-            "task": {"name": self.task_source or self.task.name, "parameters": self.task.parameters},
+            "task": stored(self.task),
             "model": self.model.model_dump(mode="json"),
             "training": self.training.model_dump(mode="json"),
             "seeds": self.seeds.model_dump(mode="json"),

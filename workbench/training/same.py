@@ -11,7 +11,8 @@ from pydantic import BaseModel
 from workbench.models.architectures import make_config
 from workbench.models.positions import PositionError
 from workbench.runs.folder import Run, RunError, canonical
-from workbench.tasks import make_task
+from workbench.tasks.code import code_of
+from workbench.tasks.registry import same_task
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
 from workbench.training.fields import TrainingError
 
@@ -29,8 +30,15 @@ def refuse_another(run: Run, config: RunConfig) -> None:
         RunError: naming what differs.
     """
     wanted = config.as_json()
-    if run.id != wanted["id"] and (differing := differences(run.config, wanted)):
-        raise RunError(f"{run.path} holds another run (its {' and '.join(differing)} differ); choose another --out")
+    if run.id == wanted["id"] or not (differing := differences(run.config, wanted)):
+        return
+    held, given = code_of(run.config["task"]), code_of(wanted["task"])
+    if differing == ["task"] and held and given and held.sha256 and held.cls == given.cls:
+        raise RunError(
+            f"{run.path} holds a run of another state of {given.file}: its sha256 was {held.sha256}, now it is "
+            f"{given.sha256}; continue with the file as it was, or choose another --out"
+        )
+    raise RunError(f"{run.path} holds another run (its {' and '.join(differing)} differ); choose another --out")
 
 
 def differences(held: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
@@ -38,15 +46,13 @@ def differences(held: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
 
     A setting that the older file does not name, because it was written before there was one, has its default.
     """
-    return [part for part in ("task", *PARTS) if _whole(part, held) != _whole(part, wanted)]
+    task = [] if same_task(held["task"], wanted["task"]) else ["task"]
+    return [*task, *(part for part in PARTS if _whole(part, held) != _whole(part, wanted))]
 
 
 def _whole(part: str, config: dict[str, Any]) -> str:
     """One part of a run.json with every setting stated; as it is where it can no longer be read."""
     fields = config[part]
     with suppress(ValueError, TypeError, KeyError, TrainingError, PositionError):
-        if part == "task":
-            fields = {**fields, "parameters": make_task(fields["name"], **fields["parameters"]).parameters}
-        else:
-            fields = PARTS[part](fields).model_dump(mode="json")
+        fields = PARTS[part](fields).model_dump(mode="json")
     return canonical(fields)
