@@ -70,12 +70,6 @@ def test_no_pickle_is_ever_loaded() -> None:
             assert not any(word in text for word in forbidden), file
 
 
-def test_files_hold_one_idea() -> None:
-    for package in ("workbench", "probes", "circuits"):
-        for file in (ROOT / package).rglob("*.py"):
-            assert len(file.read_text().splitlines()) <= 420, f"{file} holds two ideas"
-
-
 def test_the_public_names_that_others_rely_on() -> None:
     from circuits import hardmax_statistics
     from probes import probe

@@ -182,7 +182,7 @@ def parse(text: str) -> Expression:
         >>> parse("(ab|*)")
         Traceback (most recent call last):
         ...
-        workbench.tasks.batch.TaskError: regular expression (ab|>>*<<): character 5, '*', has nothing to repeat
+        workbench.tasks.errors.TaskError: regular expression (ab|>>*<<): character 5, '*', has nothing to repeat
 
     Raises:
         TaskError: for an invalid expression; the sentence marks the place.
