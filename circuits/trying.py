@@ -193,7 +193,8 @@ def _check_place(one: OneSequence, layer: int, head: int, query: int | None) -> 
     if not 0 <= layer < cfg.n_layers:
         raise ValueError(f"there is no layer {layer}; this model has layers 0 to {cfg.n_layers - 1}")
     # A model without heads has outputs all the same, and no pattern.
-    if cfg.n_heads and not 0 <= head < cfg.n_heads:
+    heads = int(cfg.n_heads)
+    if heads and not 0 <= head < heads:
         raise ValueError(f"there is no head {head}; each layer has heads 0 to {cfg.n_heads - 1}")
     if query is not None:
         one.batch.index(query)

@@ -98,7 +98,7 @@ def one_sequence(run_path: str, step: int, sequence: Mapping[str, Any], edits: S
     if positions > LONGEST:
         raise TaskError(f"the sequence has {positions:,} positions; shorten it to at most {LONGEST:,}")
     model = run.load(step)
-    check_edits(edits, model.cfg.n_layers, model.cfg.n_heads, batch.length)
+    check_edits(edits, model.cfg.n_layers, int(model.cfg.n_heads), batch.length)
     if positions > EXPLICIT and any(edit.kind == "hardmax" for edit in edits):
         raise EditError(f"hard attention is made for at most {EXPLICIT:,} positions; shorten the sequence")
     text = write_tokens(batch.tokens[0, int(batch.bos) :].tolist(), task.tokens_names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator, model_validator
 
@@ -17,7 +17,6 @@ class Architecture(BaseModel):
         d_vocab_out: number of outputs; 0 = ``d_vocab``.
         n_layers: number of blocks.
         d_model: width of the residual stream.
-        n_heads: attention heads per block.
         n_ctx: number of position ids the model may be given in training; it bounds the readable
             length only where ids index a table (learned positions).
         positions: the encoding, by name or with parameters.
@@ -39,8 +38,12 @@ class Architecture(BaseModel):
     d_vocab_out: int = Field(default=0, ge=0)
     n_layers: int = Field(ge=1)
     d_model: int = Field(ge=1)
-    n_heads: int = Field(ge=0)
     n_ctx: int = Field(ge=1)
+    if TYPE_CHECKING:  # a field of those that have heads
+
+        @property
+        def n_heads(self) -> int: ...
+
     positions: SerializeAsAny[Encoding] = NoPositions()
     ids: SerializeAsAny[IdLaw] = Arange()
     attention: str
@@ -80,6 +83,22 @@ class Architecture(BaseModel):
     @property
     def device(self) -> str | None:
         return None
+
+    @property
+    def dtype(self) -> Any:
+        """Of new tensors; a model that was moved to another type keeps its own."""
+        import torch
+
+        return torch.float32
+
+    @property
+    def n_key_value_heads(self) -> None:
+        """Every head has keys and values of its own."""
+        return None
+
+    @property
+    def gated_mlp(self) -> bool:
+        return False
 
 
 class ModelConfig(Architecture):

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from transformer_lens import ActivationCache, HookedRootModule
 from transformer_lens.hook_points import HookPoint
+from transformer_lens.utilities import lm_cross_entropy_loss
 
 from workbench.models.layers import Embed, Unembed
+from workbench.models.lens import LensUseError, WithLogits
 from workbench.models.schemes import PositionError
 
+ReturnType = Literal["logits", "loss", "both"] | None
+"""What a forward pass gives, in TransformerLens's words."""
 
-class Hooked(HookedRootModule):  # type: ignore[misc]  # the base ships no usable types
+
+class Output(NamedTuple):
+    """What ``return_type="both"`` gives."""
+
+    logits: Tensor
+    loss: Tensor
+
+
+class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base ships no usable types
     """A causal model whose every activation has a hook; see :class:`workbench.models.protocol.HookedModel`.
 
     A subclass sets ``embed``, ``blocks``, ``ln_final`` and ``unembed``, and states :meth:`forward`.
@@ -50,6 +62,24 @@ class Hooked(HookedRootModule):  # type: ignore[misc]  # the base ships no usabl
         outputs: Tensor = self(tokens, position_ids)
         return outputs
 
+    def returned(self, logits: Tensor, tokens: Tensor, return_type: ReturnType) -> Any:
+        """Outputs as asked for; the loss is TransformerLens's: the mean cross-entropy of the next token.
+
+        Raises:
+            LensUseError: for a loss of a model whose outputs are not its tokens, or an unknown return type.
+        """
+        if return_type in ("logits", None):
+            return logits if return_type else None
+        if return_type not in ("loss", "both"):
+            raise LensUseError(f"return_type is logits, loss, both or None, not {return_type!r}")
+        if self.cfg.d_vocab_out != self.cfg.d_vocab:
+            raise LensUseError(
+                "the loss of the next token needs outputs that are its tokens; this model answers a task: "
+                "task.losses(logits, batch) is its loss"
+            )
+        loss = lm_cross_entropy_loss(logits, tokens)
+        return loss if return_type == "loss" else Output(logits, loss)
+
     def run_with_cache(
         self, *args: Any, return_cache_object: bool = True, remove_batch_dim: bool = False, **kwargs: Any
     ) -> tuple[Tensor, Any]:
@@ -58,7 +88,9 @@ class Hooked(HookedRootModule):  # type: ignore[misc]  # the base ships no usabl
         Gradients are kept only with ``incl_bwd=True``.
         """
         with torch.set_grad_enabled(bool(kwargs.get("incl_bwd", False))):
-            out, cache = super().run_with_cache(*args, remove_batch_dim=remove_batch_dim, **kwargs)
+            out, cache = super().run_with_cache(*args, **kwargs)
+        if remove_batch_dim:  # here, not there: upstream takes position ids [batch, pos] for what has a third axis
+            cache = {name: _only_row(name, value) for name, value in cache.items()}
         if return_cache_object:
             cache = ActivationCache(cache, self, has_batch_dim=not remove_batch_dim)
         return out, cache
@@ -75,3 +107,14 @@ class Hooked(HookedRootModule):  # type: ignore[misc]  # the base ships no usabl
     @property
     def W_U(self) -> Float[Tensor, "d_model out"]:
         return self.unembed.W_U
+
+
+def _only_row(name: str, value: Tensor) -> Tensor:
+    """An activation of one sequence without its batch axis.
+
+    Raises:
+        LensUseError: for several sequences.
+    """
+    if len(value) != 1:
+        raise LensUseError(f"remove_batch_dim needs one sequence; {name} has {len(value)}")
+    return value[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformer_lens.hook_points import HookPoint
 
-from workbench.models.hooked import Hooked
+from workbench.models.hooked import Hooked, ReturnType
 from workbench.models.layers import Embed, LayerNorm, Unembed, observed
 from workbench.models.ssm_config import SSMConfig
 from workbench.models.ssm_scan import gates_of, scan, selective_scan, writes_of
@@ -146,20 +147,27 @@ class HookedSSM(Hooked):
                     mixer.initialize(generator)
 
     def forward(
-        self, tokens: Int[Tensor, "batch pos"], position_ids: Int[Tensor, "rows ids"] | None = None
-    ) -> Float[Tensor, "batch pos out"]:
-        """Logits (or real outputs) at every position.
+        self,
+        tokens: Int[Tensor, "batch pos"],
+        position_ids: Int[Tensor, "rows ids"] | None = None,
+        *,
+        return_type: ReturnType = "logits",
+        stop_at_layer: int | None = None,
+    ) -> Any:
+        """Logits (or real outputs) ``[batch, pos, out]`` at every position.
 
         Args:
             tokens: token ids, BOS included where the task has one.
             position_ids: not read; checked for their shape alone.
+            return_type, stop_at_layer: as :meth:`workbench.models.transformer.HookedTransformer.forward` takes them.
 
         Raises:
             PositionError: for ids that do not fit the tokens.
         """
         self.checked_ids(tokens, position_ids)
         x = self.hook_embed(self.embed(tokens))
-        for block in self.blocks:
+        for block in self.blocks[:stop_at_layer]:
             x = block(x)
-        logits: Tensor = self.unembed(self.ln_final(x))
-        return logits
+        if stop_at_layer is not None:
+            return x
+        return self.returned(self.unembed(self.ln_final(x)), tokens, return_type)

@@ -3,18 +3,51 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
+from workbench.core.errors import LensError
 from workbench.models.config import Architecture
 from workbench.models.positions import Arange, Encoding, IdLaw, NoPositions
+
+
+class NoHeadsError(LensError, TypeError):
+    """Heads were to be gone through of a model that has none."""
+
+
+class NoHeads:
+    """The number of heads of a model without any: 0, but no range over it.
+
+    A loop over no heads ends with an empty result, as if it had looked. ``transformer_lens.patching`` does that.
+    """
+
+    def __index__(self) -> int:
+        raise NoHeadsError(
+            "a state-space model has no attention heads to look at or to patch; its layers have hook_mixer_out"
+        )
+
+    def __int__(self) -> int:
+        return 0
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __eq__(self, other: object) -> bool:
+        return other == 0
+
+    def __hash__(self) -> int:
+        return hash(0)
+
+    def __repr__(self) -> str:
+        return "0"
 
 
 class SSMConfig(Architecture):
     """A state-space model of the Mamba kind (Gu, Dao 2023, 2312.00752); see also :class:`Architecture`.
 
-    It reads no positions and has no heads; these fields are fixed.
+    It reads no positions and has no heads; these fields are fixed. ``n_heads`` stands in its JSON as 0; see
+    :class:`NoHeads`.
 
     Attributes:
         d_inner: channels of a layer; 0 = ``2 * d_model``.
@@ -29,11 +62,13 @@ class SSMConfig(Architecture):
         dt_min, dt_max: initial step sizes are spread log-uniformly between these.
     """
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     kind: ClassVar[str] = "ssm"
     title: ClassVar[str] = "state-space model"
 
     architecture: Literal["ssm"] = "ssm"
-    n_heads: Literal[0] = 0
+    no_heads: Literal[0] = Field(default=0, alias="n_heads")
     attention: Literal["none"] = "none"
     positions: Encoding = NoPositions()
     ids: IdLaw = Arange()
@@ -74,3 +109,8 @@ class SSMConfig(Architecture):
         if self.dt_min > self.dt_max:
             raise ValueError(f"dt_min {self.dt_min:g} exceeds dt_max {self.dt_max:g}")
         return self
+
+    @property
+    def n_heads(self) -> int:
+        """No heads: 0, but for what would loop over them (:class:`NoHeads`)."""
+        return cast(int, NoHeads())

@@ -16,8 +16,9 @@ from workbench.models.asked import Asked, asked_places
 from workbench.models.attention import Attention, Places
 from workbench.models.config import ModelConfig
 from workbench.models.encodings import Limit, Rotary, Sinusoidal, sinusoids, turn
-from workbench.models.hooked import Hooked
+from workbench.models.hooked import Hooked, ReturnType
 from workbench.models.layers import Embed, LayerNorm, Unembed, affine, observed
+from workbench.models.lens import WithHeads
 from workbench.models.pairs import pairs
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -104,7 +105,7 @@ class Block(nn.Module):
         return x
 
 
-class HookedTransformer(Hooked):
+class HookedTransformer(WithHeads, Hooked):
     """A causal transformer whose every activation has a hook and a TransformerLens name.
 
     One that predicts ids (id law ``predicted``) has a second read-out, seen through ``hook_id_logits`` and
@@ -147,8 +148,11 @@ class HookedTransformer(Hooked):
         tokens: Int[Tensor, "batch pos"],
         position_ids: Int[Tensor, "rows ids"] | None = None,
         asked: Bool[Tensor, "batch pos"] | None = None,
-    ) -> Float[Tensor, "batch pos out"]:
-        """Logits (or real outputs) at every position.
+        *,
+        return_type: ReturnType = "logits",
+        stop_at_layer: int | None = None,
+    ) -> Any:
+        """Logits (or real outputs) ``[batch, pos, out]`` at every position.
 
         In training (with gradients, not after ``eval()``) and while no hook is attached, nothing is computed twice or
         in vain: what comes before attention once per pair of token and id, what comes after the last attention only
@@ -158,6 +162,9 @@ class HookedTransformer(Hooked):
             tokens: token ids, BOS included where the task has one.
             position_ids: ids per token, ``[batch, pos]`` or ``[1, pos]``; None = 0, 1, 2, ...
             asked: where outputs are wanted, in training; elsewhere they may be left at 0. None = everywhere.
+            return_type: ``logits``; ``loss``, the mean cross-entropy of the next token, or ``both``; None = nothing.
+            stop_at_layer: give the residual stream before that layer (counted from the end where negative) and compute
+                no more; None = the whole model.
 
         Raises:
             PositionError: for an id that the position scheme cannot read, or ids that do not fit the tokens.
@@ -167,13 +174,15 @@ class HookedTransformer(Hooked):
         only = asked_places(asked) if brief and asked is not None else None
         at, last = self.places(ids, self.W_E.dtype), self.cfg.n_layers - 1
         x, projected = self.entrance(tokens, ids, brief)
-        for layer, block in enumerate(self.blocks):
+        for layer, block in enumerate(self.blocks[:stop_at_layer]):
             x = block(x, at, projected if layer == 0 else None, only if layer == last else None)
+        if stop_at_layer is not None:
+            return x
         x = self.ln_final(x)
         if self.cfg.ids.predicted and observed(self.hook_id_logits, self.hook_next_ids):
             self.hook_next_ids(self.hook_id_logits(self.unembed_ids(x)).argmax(-1))
         logits: Tensor = self.unembed(x)
-        return logits if only is None else only.put(logits)
+        return self.returned(logits if only is None else only.put(logits), tokens, return_type)
 
     def entrance(
         self, tokens: Int[Tensor, "batch pos"], ids: Int[Tensor, "#batch pos"], brief: bool
@@ -234,30 +243,3 @@ class HookedTransformer(Hooked):
     @property
     def W_pos(self) -> Float[Tensor, "row d_model"]:
         return self.pos_embed.W_pos
-
-    def _stacked(self, module: str, name: str) -> Tensor:
-        return torch.stack([getattr(getattr(block, module), name) for block in self.blocks])
-
-    @property
-    def W_Q(self) -> Float[Tensor, "layer head d_model d_head"]:
-        return self._stacked("attn", "W_Q")
-
-    @property
-    def W_K(self) -> Float[Tensor, "layer head d_model d_head"]:
-        return self._stacked("attn", "W_K")
-
-    @property
-    def W_V(self) -> Float[Tensor, "layer head d_model d_head"]:
-        return self._stacked("attn", "W_V")
-
-    @property
-    def W_O(self) -> Float[Tensor, "layer head d_head d_model"]:
-        return self._stacked("attn", "W_O")
-
-    @property
-    def W_in(self) -> Float[Tensor, "layer d_model d_mlp"]:
-        return self._stacked("mlp", "W_in")
-
-    @property
-    def W_out(self) -> Float[Tensor, "layer d_mlp d_model"]:
-        return self._stacked("mlp", "W_out")

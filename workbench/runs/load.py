@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,6 +13,8 @@ from safetensors.torch import load_file, save
 from workbench.models.architectures import make_config, make_model
 from workbench.models.positions import PositionError
 from workbench.runs.folder import RunError
+from workbench.tasks.errors import TaskError
+from workbench.tasks.typed import TaskTokenizer
 
 if TYPE_CHECKING:
     from workbench.models.config import Architecture
@@ -30,6 +33,8 @@ def load_model(run: Run, step: int) -> Hooked:
     model = make_model(model_config(run))
     fill(model, weights, str(file))
     model.eval()
+    with suppress(TaskError):  # of a task that is not here, or whose code nobody trusted, tokens stay numbers
+        model.tokenizer = TaskTokenizer.of(run.task)
     return model
 
 

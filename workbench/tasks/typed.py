@@ -4,11 +4,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from workbench.tasks.batch import TaskError
 
+if TYPE_CHECKING:
+    from workbench.tasks.base import Task
+
 _SHOWN = 24
 """Token names listed in a message."""
+
+
+@dataclass(frozen=True)
+class TaskTokenizer:
+    """A task's tokens as a model's tokenizer (:class:`workbench.models.lens.Tokenizer`).
+
+    Attributes:
+        names: every token's text, in the order of their ids.
+        bos: whether the first of them is BOS.
+    """
+
+    names: tuple[str, ...]
+    bos: bool
+
+    @classmethod
+    def of(cls, task: Task) -> TaskTokenizer:
+        """The tokenizer of a task."""
+        return cls(tuple(task.tokens_names), bool(task.bos))
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of a text, BOS excluded; see :func:`parse_tokens`."""
+        return parse_tokens(text, self.names, self.bos)
 
 
 def parse_tokens(text: str, names: Sequence[str], bos: bool) -> list[int]:
