@@ -158,7 +158,7 @@ class FakeStudy(SimpleNamespace):
 
 def rows_of(rule: dict, sequences: int = 32, length: int = 13, **settings) -> tuple[dict, FakeStudy]:
     task, model = Echo(), Scripted(lambda seen: echo(seen, **rule))
-    study = FakeStudy(task=task, model=model, grid=Grid(length, (length,), (length,), ()), passes=0)
+    study = FakeStudy(task=task, model=model, grid=Grid(length, (length,), (length,), ()), passes=0, seed=0, deep=False)
     behaviour = Behaviour(**settings)
     for law in ("matched", "challenge"):
         batch = task.sample(sequences, length, generator(law), law)

@@ -62,7 +62,7 @@ def test_a_shard_of_another_run_with_the_same_weights_does_not_count(make_run) -
     run = make_run(majority(), TASK, trained=9)
     other = make_run(majority(), TASK, trained=9, steps=(100, 200), name="other")
     measured(run, sequences=32)
-    measured(other, sequences=32)
+    measured(other, sequences=32, deepen="all")  # as the last step of a run is
     (own,), (foreign,) = (r.path.glob("measurements/behaviour/00000100-*") for r in (run, other))
     assert own.name == foreign.name
     own.write_bytes(foreign.read_bytes())

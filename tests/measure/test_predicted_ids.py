@@ -12,8 +12,8 @@ from torch.nn import functional as F
 
 from workbench.cli.options import suggestions
 from workbench.cli.train import build
-from workbench.measure.behaviour import reduce_batch
 from workbench.measure.free_running import free_run
+from workbench.measure.observed import reduce_batch
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.coupling import ID_LOGITS, NEXT_IDS, id_loss, ids_right, outputs_and_ids
 from workbench.models.positions import PositionError, Predicted
@@ -133,10 +133,10 @@ def test_free_running_feeds_back_both(slip: int | None) -> None:
 def test_a_wrong_id_makes_a_right_token_wrong() -> None:
     """Fed the right ids, every token is right; but the model would not have had them."""
     batch = batch_of()
-    study = SimpleNamespace(task=TASK, cfg=Scripted.cfg, grid=SimpleNamespace(trained=13))
+    study = SimpleNamespace(task=TASK, cfg=Scripted.cfg)
     for slip, share in ((None, 1.0), (1, 0.0)):
         outputs, next_ids = outputs_and_ids(Scripted(slip), batch.tokens, batch.position_ids)
-        seen = reduce_batch(study, "matched", 13, batch, {"logits": outputs, NEXT_IDS: next_ids})
+        seen = reduce_batch(study, 13, batch, {"logits": outputs, NEXT_IDS: next_ids})
         assert seen.correct.mean() == share
         assert seen.parts["tokens"].mean() == 1.0
         assert seen.parts["ids"].mean() == share

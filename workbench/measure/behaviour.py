@@ -169,14 +169,13 @@ class Behaviour:
 
     def _look(self, study: Study, board: Board, looks: Looks) -> Mapping[Key, int]:
         """Ask the open cells again; of what they answer, counts alone are kept."""
-        names = self.hooks(study.cfg)
 
         def draw(cell: Cell, start: int, stop: int) -> Tally:
-            answers = study.further(*cell.key, start, stop, names)
+            answers = study.further(*cell.key, start, stop, self.hooks(study.cfg))
             return tally(study, cell.length, answers, self.strings[cell.key])
 
         def again(cell: Cell, strings: int) -> Tally:
-            answers = study.further(*cell.key, 0, strings, names, SECOND)
+            answers = study.further(*cell.key, 0, strings, self.hooks(study.cfg), SECOND)
             return tally(study, cell.length, answers, set())
 
         return look(board, looks, draw, again)

@@ -135,8 +135,8 @@ class Board:
     def pair(self, law: str) -> Cell | None:
         """The first judged cell of a law that fails together with the next one, or that fails by complete count."""
         cells = self.judged(law)
-        for cell, after in zip(cells, [*cells[1:], None], strict=True):
-            confirmed = cell.counted or (after is not None and self.state(after) == "fail")
+        for place, cell in enumerate(cells):
+            confirmed = cell.counted or bool(self.having("fail", cells[place + 1 : place + 2]))
             if self.state(cell) == "fail" and confirmed:
                 return cell
         return None
