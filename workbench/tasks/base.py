@@ -174,8 +174,8 @@ class Task(BaseModel):
             batch: number of sequences.
             length: task tokens per sequence, BOS excluded; must be admissible.
             generator: the only source of randomness.
-            law: ``training``, ``matched`` (the law of the summary is the same at every length) or
-                ``challenge`` (shortcuts score near chance).
+            law: ``training``, ``matched`` (the law of the summary is the same at every length; a task for which
+                that holds in the limit only says so) or ``challenge`` (shortcuts score near chance).
             window: the longest training length N, which challenge laws of automata need in order to
                 put the deciding event outside the first N and the last N tokens; None = ``length // 8``.
 

@@ -203,7 +203,8 @@ def same_task(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Whether two runs have one task.
 
     A parameter that the older one does not name, because it was written before there was one, is as in
-    :func:`task_of`. Files are one by their hash, wherever they lie; for a run made before hashes were stored, by their place.
+    :func:`task_of`. Files are one by their hash, wherever they lie; for a run made before hashes were stored, by their
+    place.
     """
     one, other = code_of(held), code_of(wanted)
     if one is None or other is None:
