@@ -155,6 +155,17 @@ def test_ids_outside_the_table_are_refused() -> None:
         build("none")(tokens(1, 4), torch.arange(3)[None])
 
 
+@pytest.mark.parametrize("positions", ["none", "learned", "sinusoidal", "rotary", "alibi", "limit"])
+def test_negative_ids_are_refused(positions: str) -> None:
+    """A table would be read from its end, in silence."""
+    ids = torch.arange(4)[None]
+    build(positions)(tokens(1, 4), ids)
+    with pytest.raises(
+        PositionError, match=r"^position ids count from 0, but one is -2; shift all of them by 2 or more$"
+    ):
+        build(positions)(tokens(1, 4), ids - 2)
+
+
 def test_initial_weights_come_from_their_seed_alone() -> None:
     cfg = build("limit", log_scaling="learned").cfg
     before = torch.get_rng_state()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -18,6 +18,8 @@ from workbench.tasks.regular import RegularTask
 pytestmark = pytest.mark.science  # laws of samplers, tested on many samples
 
 MANY = 12_000
+RARER = Fraction(1, 10**15)
+"""What is left where 64 tries all find nothing."""
 NAMED = [
     ("tomita", {"n": 1}),
     ("tomita", {"n": 2}),
@@ -73,7 +75,7 @@ class Brute:
         return list(product(self.alphabet, repeat=length))
 
 
-def matched_law(brute: Brute, length: int) -> dict[tuple[str, ...], Fraction]:
+def matched_law(brute: Brute, length: int, misses: str) -> dict[tuple[str, ...], Fraction]:
     """Exact probability of every string, for membership: rules 2 to 4 of the law, by enumeration."""
     kinds: dict[bool, dict[int | None, list[tuple[str, ...]]]] = {True: defaultdict(list), False: defaultdict(list)}
     for word in brute.words(length):
@@ -89,9 +91,29 @@ def matched_law(brute: Brute, length: int) -> dict[tuple[str, ...], Fraction]:
                 for word in words:
                     law[word] += share / len(words)
                 continue
+            odds = min(Fraction(1), Fraction(len(kinds[answer]), 2)) if misses == "mixed" else Fraction(0)
             for word in around:
-                miss(brute, law, word, sink, words, share / len(around))
+                left = exchange(brute, law, word, sink, odds * share / len(around))
+                miss(brute, law, word, sink, words, (1 - odds) * share / len(around) + left)
     return law
+
+
+def exchange(brute, law, word, sink, share) -> Fraction:
+    """Spread a share over the strings that ``word`` becomes when two symbols are exchanged; what is left of it."""
+    pairs = [pair for pair in combinations(range(len(word)), 2) if word[pair[0]] != word[pair[1]]]
+    swapped = {}
+    for i, j in pairs:
+        other = list(word)
+        other[i], other[j] = word[j], word[i]
+        if brute.path(tuple(other))[-1] == sink:
+            swapped[i, j] = tuple(other)
+    near = {pair: other for pair, other in swapped.items() if pair[1] == pair[0] + 1}
+    # Neighbours whose exchange ends in the sink, but only later, are no neighbours of the rule.
+    near = {(i, j): other for (i, j), other in near.items() if brute.path(other)[j + 1] == sink}
+    found = 1 if near else 1 - (1 - Fraction(len(swapped), max(1, len(pairs)))) ** 64
+    for other in (near or swapped).values():
+        law[other] += share * found / len(near or swapped)
+    return share * (1 - found)
 
 
 def miss(brute, law, word, sink, words, share) -> None:
@@ -108,10 +130,12 @@ def miss(brute, law, word, sink, words, share) -> None:
             law[other] += share / len(words)
 
 
+def named(task: RegularTask, batch) -> list[tuple[str, ...]]:
+    return [tuple(task.tokens_names[i] for i in row) for row in batch.tokens[:, 1:].tolist()]
+
+
 def drawn(task: RegularTask, length: int, law: str, seeded, window: int | None = None) -> list[tuple[str, ...]]:
-    batch = task.sample(MANY, length, seeded(length), law, window)
-    names = task.tokens_names
-    return [tuple(names[i] for i in row) for row in batch.tokens[:, 1:].tolist()]
+    return named(task, task.sample(MANY, length, seeded(length), law, window))
 
 
 @pytest.mark.parametrize(
@@ -135,16 +159,22 @@ def drawn(task: RegularTask, length: int, law: str, seeded, window: int | None =
         ("regular", {"regex": "a(a|b)*|b*"}, 4),
     ],
 )
-def test_matched_strings_have_the_stated_law(name, parameters, length, seeded, assert_law):
-    """Exact probabilities of all 16 to 81 strings, in fractions."""
-    task = make_task(name, **parameters)
+@pytest.mark.parametrize("misses", ["replaced", "mixed"])
+def test_matched_strings_have_the_stated_law(name, parameters, length, misses, seeded, assert_law):
+    """Exact probabilities of all 16 to 81 strings, in fractions; and the same ones where they are listed."""
+    task = make_task(name, misses=misses, **parameters)
     brute = Brute(task)
     words = brute.words(length)
-    law = matched_law(brute, length)
+    law = matched_law(brute, length, misses)
     assert sum(law.values()) == 1
+    support = task.support("matched", length)
+    assert support is not None
+    listed = dict(zip(named(task, support.batch), support.probabilities.tolist(), strict=True))
+    law = {word: share for word, share in law.items() if share > RARER}
+    assert listed == {word: pytest.approx(float(share), abs=1e-12) for word, share in law.items()}
     index = {word: i for i, word in enumerate(words)}
     codes = torch.tensor([index[word] for word in drawn(task, length, "matched", seeded)])
-    assert_law(codes, [float(law[word]) for word in words])
+    assert_law(codes, [float(law.get(word, 0)) for word in words])
 
 
 def open_windows(brute: Brute, length: int, margin: int) -> dict[tuple[tuple[str, ...], tuple[str, ...]], Fraction]:
@@ -215,7 +245,7 @@ def test_shares_are_those_of_samples_and_answers_are_spread_evenly(name, paramet
 
 def test_near_misses_are_one_symbol_away_from_the_language_and_lie_anywhere(seeded, assert_law):
     """At length 60, blocks with a wrong symbol: each tenth of the string has it about as often."""
-    task = make_task("abab_star")
+    task = make_task("abab_star", misses="replaced")
     batch = task.sample(MANY, 60, seeded(4), "matched")
     wrong = batch.tokens[:, 1:] != torch.tensor([1, 2] * 30)
     assert torch.equal(wrong.sum(1) == 0, batch.targets[:, -1] == 1)

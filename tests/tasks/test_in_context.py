@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import itertools
 import math
 from collections import Counter
 from fractions import Fraction
@@ -231,6 +232,19 @@ def test_training_pulls_towards_the_next_state(seeded):
     task.loss(outputs, batch).backward()
     following = F.one_hot(batch.tokens[:, 2:] - 1, 3)
     assert torch.allclose(outputs.grad[:, 1:-1] * 36, 1 / 3 - following.float(), atol=1e-6)
+
+
+@pytest.mark.science
+def test_the_law_of_shares_is_matched_in_the_limit_only(seeded):
+    """The largest share, counted by hand, at the lengths that the documentation states."""
+    task = make_task("in_context_kgram")
+    for length, stated in ((8, 0.71), (32, 0.60), (64, 0.56), (256, 0.53), (512, 0.53)):
+        found = []
+        for string in task.sample(2_500, length, seeded(length), "matched").tokens[:, 1:].tolist():
+            followers = Counter(b for a, b in itertools.pairwise(string) if a == string[-1])
+            found.append(max(followers.values()) / followers.total() if followers else 1 / 4)
+        assert sum(found) / len(found) == pytest.approx(stated, abs=0.016)
+        assert f"{stated:.2f}" in type(task).__doc__
 
 
 def test_impossible_parameters_are_refused_in_one_sentence():

@@ -158,7 +158,7 @@ def test_summaries_are_the_answer_and_the_state():
 def test_periods_and_admissible_lengths(name, parameters, alphabet, member, length, period):
     """Lengths up to 8 (5 over more than two letters) at which the language has words, by brute force."""
     task = make_task(name, **parameters)
-    assert task.rhythm.period == period
+    assert task.period == task.rhythm.period == period
     for n in range(1, 9 if len(alphabet) <= 2 else 6):
         has_words = any(member("".join(w)) for w in product(alphabet, repeat=n))
         assert task.admissible(n) == (has_words or task.one_string_per_length)
@@ -208,9 +208,9 @@ def test_what_is_refused_and_how(name, parameters, sentence):
 
 def test_parameters_survive_the_way_through_a_config():
     for name, parameters in (
-        ("tomita", {"n": 3, "ask": "state"}),
-        ("regular", {"regex": "a*b", "alphabet": "ba", "dfa": None, "ask": "member"}),
-        ("regular", {"regex": None, "alphabet": None, "dfa": FLIP, "ask": "next"}),
+        ("tomita", {"n": 3, "ask": "state", "misses": "mixed"}),
+        ("regular", {"regex": "a*b", "alphabet": "ba", "dfa": None, "ask": "member", "misses": "replaced"}),
+        ("regular", {"regex": None, "alphabet": None, "dfa": FLIP, "ask": "next", "misses": "mixed"}),
     ):
         task = make_task(name, **parameters)
         assert task.parameters == parameters
@@ -294,7 +294,7 @@ def test_floors_of_membership(name, parameters, alphabet, member, length, period
     assert found["position_only"] == pytest.approx(0.5, abs=0.03)
     if law == "challenge":
         for key, share in found.items():
-            assert share < 0.54, key
+            assert share < 0.54 or key in task.outside_floor, key
 
 
 @pytest.mark.parametrize("module", ["regular", "languages"])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from theory.languages_by_hand import KNOWN
 
+from benchmarks.deciders import random_languages
 from workbench.tasks.base import TaskError
 from workbench.tasks.dfa import Automaton
 from workbench.tasks.registry import make_task, task_names
@@ -271,3 +272,35 @@ def test_star_free_languages_carry_the_note_on_state_space_models() -> None:
     assert texts(predict("zero_two", "none")).startswith("star-free")
     assert "recognised" in texts(predict_regex("(a|b|e)*be*", "learned"))
     assert KNOWN["S*be*"].star_free
+
+
+# Of 1,000 random expressions these are some of those that the two readings part; each ends in what decides it.
+PARTED = ["(a|b)*b", "(a|((b|(c))*c)|(a|b))", "(c|((c)*)*(a)*)((a|a)(c)*)*c"]
+
+
+@pytest.mark.parametrize("expression", PARTED)
+def test_both_readings_are_told_where_they_differ(expression: str) -> None:
+    read, unread = (predict_regex(expression, "none", one) for one in ("last_position", "neutral_symbol"))
+    assert (read.verdict, unread.verdict) == ("guaranteed", "not expressible")
+    assert read.other_reading == (
+        "where acceptance may not read the last symbol, as in the class of arXiv 2608.13433: not expressible; "
+        + unread.reason
+    )
+    assert unread.other_reading == f"where acceptance may read the last symbol: guaranteed; {read.reason}"
+    task = make_task("regular", regex=expression)
+    assert predict(task, "none").other_reading == read.other_reading
+
+
+@pytest.mark.parametrize("subject", ["tomita_4", "D_2", "zero_two", "parity", "majority"])
+def test_one_reading_is_told_where_both_agree(subject: str) -> None:
+    assert predict(subject, "none").other_reading == predict(subject, "learned").other_reading == ""
+
+
+@pytest.mark.science
+def test_the_readings_part_exactly_where_the_deciders_do() -> None:
+    parted = 0
+    for expression, language in random_languages(0, 120):
+        differ = in_crasp(language, "last_position").decision != in_crasp(language, "neutral_symbol").decision
+        parted += differ
+        assert bool(predict_regex(expression, alphabet="".join(language.alphabet)).other_reading) == differ, expression
+    assert parted >= 1

@@ -34,6 +34,13 @@ def test_a_task_by_default_without_and_with_positions(output: Output) -> None:
     assert "100 / 85.4 / 84.4 %" in text
 
 
+def test_another_reading_of_acceptance_is_told_where_it_changes_the_verdict(output: Output) -> None:
+    text = output("--regex", "(a|b)*b", "--positions", "none")
+    assert "(a|b)*b · positions none: guaranteed" in text
+    assert "  otherwise where acceptance may not read the last symbol, as in the class of arXiv 2608.13433: not" in text
+    assert "otherwise" not in output("--regex", "(ab)*", "--positions", "none")
+
+
 def test_a_regular_expression_with_its_algebra_and_program(output: Output) -> None:
     text = output("--regex", "(ab|ba)*", "--positions", "none", "--program")
     assert "(ab|ba)* · positions none: guaranteed" in text

@@ -25,6 +25,13 @@ class Pairs(Majority):
         return ((ids + 1) // 2).expand(len(strings), -1)
 
 
+class Below(Pairs):
+    """The same, counted from -1."""
+
+    def coupled_ids(self, strings: Tensor, meta: dict[str, Tensor]) -> Tensor:
+        return super().coupled_ids(strings, meta) - 1
+
+
 def config(task: Any, high: int = 9, n_ctx: int = 16, steps: int = 30, **model: Any) -> RunConfig:
     sizes = {"d_vocab": task.d_vocab, "d_vocab_out": task.d_vocab_out, "n_layers": 1, "d_model": 8, "n_heads": 2}
     law = TrainingConfig(
@@ -75,6 +82,7 @@ def test_coupled_ids_are_trained_shifted_and_watched_unshifted(tmp_path) -> None
 @pytest.mark.parametrize(("fields", "sentence"), [
     ({"task": Majority(), "ids": "coupled"}, "majority couples no position ids, so ids coupled has nothing to read"),
     ({"task": Pairs(), "ids": "coupled", "high": 31}, "coupled needs n_ctx of at least 17, but it is 16"),
+    ({"task": Below(), "ids": "coupled"}, "position ids count from 0, but one is -1; shift all of them by 1 or more"),
     ({"task": Majority(), "ids": "pose", "high": 15}, "pose needs n_ctx of at least 17, but it is 16"),
     ({"task": Majority(), "ids": "random_subset", "high": 17}, "random_subset needs n_ctx of at least 18"),
     ({"task": Majority(), "positions": "learned", "high": 17}, "learned positions can read ids up to 15"),

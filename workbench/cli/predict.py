@@ -59,6 +59,7 @@ def tell(console: Console, said: Prediction) -> None:
     if said.theorem != "none":
         facts.append(("theorem", said.theorem + ("; the step to this map is derived here" if said.derived else "")))
     facts += [("assuming", text) for text in said.assumptions]
+    facts.append(("otherwise", said.other_reading))
     for r in said.reported:
         bins = " / ".join(f"{value:g}" for value in r.accuracy)
         facts.append(("published", f"{bins} % on trained lengths and two bins beyond ({r.source})"))

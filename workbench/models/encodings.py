@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from workbench.models.schemes import PositionError, Scheme, named
+from workbench.models.schemes import PositionError, Scheme, named, refuse_negative
 
 
 class Encoding(Scheme):
@@ -37,12 +37,14 @@ class Encoding(Scheme):
             ValueError: naming the width.
         """
 
-    def check(self, top: int, n_ctx: int) -> None:
+    def check(self, ids: Tensor, n_ctx: int) -> None:
         """Refuse ids that the scheme cannot read.
 
         Raises:
-            PositionError: if ``top`` (the largest id) lies outside the table.
+            PositionError: if an id is negative, or lies outside the table.
         """
+        refuse_negative(ids)
+        top = int(ids.max()) if ids.numel() else 0
         if self.table and top >= n_ctx:
             raise PositionError(
                 f"{self.name} positions can read ids up to {n_ctx - 1} (n_ctx {n_ctx}), but id {top} was "

@@ -51,8 +51,7 @@ class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base sh
             raise PositionError(
                 f"position ids of shape {tuple(position_ids.shape)} do not fit tokens of shape {tuple(tokens.shape)}"
             )
-        if self.cfg.positions.table:
-            self.cfg.positions.check(int(position_ids.max()), self.cfg.n_ctx)
+        self.cfg.positions.check(position_ids, self.cfg.n_ctx)
         return position_ids.to(tokens.device)
 
     def asked_outputs(

@@ -9,7 +9,7 @@ from jaxtyping import Int
 from pydantic import Field
 from torch import Tensor
 
-from workbench.models.schemes import PositionError, Scheme, named
+from workbench.models.schemes import PositionError, Scheme, named, refuse_negative
 
 Ids = Int[Tensor, "#batch pos"]
 
@@ -192,6 +192,7 @@ class TaskIds(IdLaw):
     def evaluation(self, pos: int, n_ctx: int, coupled: Int[Tensor, "#batch pos"] | None = None) -> Ids:
         if coupled is None:
             raise PositionError(f"ids {self.name} come from the task, and this batch has none; choose another id law")
+        refuse_negative(coupled)  # here, before training shifts them
         return coupled
 
 

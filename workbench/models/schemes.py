@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from torch import Tensor
 
 from workbench.core.errors import LensError
 
@@ -58,3 +59,13 @@ def _problem(scheme: type[Scheme], error: ValidationError) -> str:
     if first["type"] == "value_error":
         return message.removeprefix("Value error, ")
     return f"{where}={first['input']!r}: {message[0].lower()}{message[1:]}"
+
+
+def refuse_negative(ids: Tensor) -> None:
+    """Refuse position ids below 0: a table would be read from its end.
+
+    Raises:
+        PositionError: naming the smallest.
+    """
+    if ids.numel() and (low := int(ids.min())) < 0:
+        raise PositionError(f"position ids count from 0, but one is {low}; shift all of them by {-low} or more")

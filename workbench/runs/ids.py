@@ -24,7 +24,7 @@ def evaluation_ids(task: Task, cfg: Architecture, length: int) -> Int[Tensor, "1
         PositionError: if the id law has none for that length, or the encoding cannot read them.
     """
     ids = cfg.ids.evaluation(length + task.bos, cfg.n_ctx, _coupled(task, cfg, length))
-    cfg.positions.check(int(ids.max()), cfg.n_ctx)
+    cfg.positions.check(ids, cfg.n_ctx)
     return ids
 
 
@@ -37,7 +37,7 @@ def check_training_ids(task: Task, cfg: Architecture, longest: int) -> None:
     coupled, pos = _coupled(task, cfg, longest), longest + task.bos
     cfg.ids.check(pos, cfg.n_ctx)
     ids = cfg.ids.training(1, pos, cfg.n_ctx, torch.Generator().manual_seed(0), coupled)
-    cfg.positions.check(int(ids.max()), cfg.n_ctx)
+    cfg.positions.check(ids, cfg.n_ctx)
 
 
 def _coupled(task: Task, cfg: Architecture, length: int) -> Int[Tensor, "1 pos"] | None:

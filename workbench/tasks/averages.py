@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from workbench.tasks.base import BOS, ROUNDING, Batch, Law, Task, TaskError
+from workbench.tasks.guesses import in_best_reach
 from workbench.tasks.laws import integers, positions, sorted_bits, uniform_count_bits
 
 __all__ = ["ModPMean", "SimpleTask"]
@@ -182,7 +183,7 @@ class SimpleTask(Task):
         """Largest share of the answers to 0, 1, .., L ones (equally likely under every law) near one constant."""
         ones = torch.arange(length + 1, dtype=torch.float64)
         answers = (self.omega * (length - 2 * ones) / length).sin()[:, None]
-        return float(self._in_best_reach(answers).double().mean())
+        return float(in_best_reach(self, answers).double().mean())
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
         return (self.omega * (3 - 2 * tokens).double().mean(1, keepdim=True)).sin()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from workbench.tasks.base import Law, Task
+from workbench.tasks.guesses import in_best_reach
 from workbench.tasks.seeds import generator
 
 __all__ = ["ChanceByDraws"]
@@ -28,4 +29,4 @@ class ChanceByDraws(Task):
 def _share_in_reach(task: Task, law: Law, length: int) -> float:
     draws = generator("chance", task.name, sorted(task.parameters.items()), law, length)
     strings, _ = task._strings(STRINGS, length, draws, law, None)
-    return float(task._in_best_reach(task.answer(strings)).double().mean())
+    return float(in_best_reach(task, task.answer(strings)).double().mean())

@@ -38,11 +38,13 @@ class InContextKGram(ChanceByDraws):
     5.4). Where there was no earlier occurrence every share is 1/S. It is right when every share is within
     ``tolerance``; nothing is asked before the (k + 1)-th token.
 
-    Laws: *training* and *matched* are chains in which the last k tokens decide what follows: for each
-    string, each k tokens have shares of their own, all shares equally likely, so that the answer does not
-    close in on 1/S as strings grow; the first k tokens are uniform. *challenge* draws a symbol that ends
-    the string and occurs nowhere else among the first and the last N tokens (N = the longest training
-    length; up to length 2N, the matched law): all earlier occurrences of the key lie in between.
+    Laws: *training* and *matched* are chains in which the last k tokens decide what follows: for each string,
+    each k tokens have shares of their own, all shares equally likely, so that the answer does not close in on
+    1/S as strings grow; the first k tokens are uniform. The law of the answer is the same at every length in
+    the limit only: of a few followers the shares are coarse (of one, 0 and 1). With the defaults the largest
+    share is 0.71 on average at 8 tokens, 0.60 at 32, 0.56 at 64 and 0.53 from 256 on. *challenge* draws a
+    symbol that ends the string and occurs nowhere else among the first and the last N tokens (N = the longest
+    training length; up to length 2N, the matched law): all earlier occurrences of the key lie in between.
 
     The output summary is the answer. The update summary, stated where S^(k+1) is at most 32, is the number
     of times each k + 1 tokens have occurred in a row, and the last k tokens.

@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from workbench.tasks.batch import Batch, Support, TaskError
+from workbench.tasks.guesses import ROUNDING, best_constant
 from workbench.tasks.strata import by_rejection
 
 __all__ = ["BOS", "EVALUATION_LAWS", "ROUNDING", "Batch", "Law", "Support", "Task", "TaskError"]
@@ -28,10 +29,6 @@ Law = str
 
 EVALUATION_LAWS: tuple[Law, ...] = ("matched", "challenge")
 BOS = "<bos>"
-ROUNDING = 1e-6
-"""Slack on a real task's tolerance, so that answers just on its edge count as right in float32."""
-CONSTANTS_TRIED = 256
-"""Values among which the best constant answer of a vector-valued task is looked for."""
 
 
 SMALL_SSM: Mapping[tuple[str, str], Mapping[str, Any]] = {
@@ -70,7 +67,7 @@ class Task(BaseModel):
     """What suits on top where an option has a value; see :data:`SMALL_SSM`."""
     formerly: ClassVar[Mapping[str, Any]] = {}
     """What parameters were before there were any of that name, where that is not their default: data that does
-    not name them was written then; see :func:`workbench.tasks.registry.stored_task`."""
+    not name them was written then; see :func:`workbench.tasks.registry.task_of`."""
     strata_names: ClassVar[tuple[str, ...]] = ()
     """Named kinds of hard strings, drawn on purpose, reported beside accuracy and outside the verdict."""
     outside_floor: ClassVar[frozenset[str]] = frozenset()
@@ -177,8 +174,8 @@ class Task(BaseModel):
             batch: number of sequences.
             length: task tokens per sequence, BOS excluded; must be admissible.
             generator: the only source of randomness.
-            law: ``training``, ``matched`` (the law of the summary is the same at every length) or
-                ``challenge`` (shortcuts score near chance).
+            law: ``training``, ``matched`` (the law of the summary is the same at every length; a task for which
+                that holds in the limit only says so) or ``challenge`` (shortcuts score near chance).
             window: the longest training length N, which challenge laws of automata need in order to
                 put the deciding event outside the first N and the last N tokens; None = ``length // 8``.
 
@@ -343,41 +340,13 @@ class Task(BaseModel):
         start = 1 if batch.bos else 0
         strings, target = batch.tokens[:, start:], batch.targets[:, -1]
         found = {
-            "position_only": self._best_constant(target, torch.zeros_like(strings[:, -1])),
-            "last_token": self._best_constant(target, strings[:, -1]),
+            "position_only": best_constant(self, target, torch.zeros_like(strings[:, -1])),
+            "last_token": best_constant(self, target, strings[:, -1]),
         }
         if batch.length > window:
             found["last_window"] = self._expected_correct(self.answer(strings[:, -window:]), target)
             found["first_window"] = self._expected_correct(self.answer(strings[:, :window]), target)
         return found
-
-    def _best_constant(self, target: Tensor, group: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:
-        """Correctness of the best constant within each group."""
-        correct = torch.zeros(len(group), dtype=torch.float64, device=group.device)
-        for g in group.unique():
-            rows = group == g
-            if self.real:
-                correct[rows] = self._in_best_reach(target[rows]).double()
-            else:
-                correct[rows] = (target[rows] == target[rows].mode().values).double()
-        return correct
-
-    def _in_best_reach(self, values: Float[Tensor, "batch dim"]) -> Bool[Tensor, " batch"]:
-        """Which values a constant answer is right for, of the constants tried the one right for most.
-
-        Numbers: exactly the best constant, the middle of the interval of width twice the tolerance that
-        holds most values. Vectors: the best of the first :data:`CONSTANTS_TRIED` values and their mean.
-        """
-        if values.shape[1] == 1:
-            single = values[:, 0]
-            low = single.sort().values
-            high = low + 2 * (self.tolerance_ + ROUNDING)
-            count = torch.searchsorted(low, high, right=True) - torch.arange(len(low), device=low.device)
-            best = count.argmax()
-            return (single >= low[best]) & (single <= high[best])
-        tried = torch.cat([values.mean(0, keepdim=True), values[:CONSTANTS_TRIED]])
-        right = self._within(tried[:, None], values[None])
-        return right[right.sum(1).argmax()]
 
     def _expected_correct(self, guess: Float[Tensor, "batch out"], target: Tensor) -> Float[Tensor, " batch"]:
         if self.real:

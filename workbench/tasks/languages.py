@@ -34,14 +34,16 @@ __all__ = [
 class Tomita(RegularTask):
     """Is the string so far in one of Tomita's seven languages over 0 and 1?
 
-    1: only ones. 2: (10)*. 3: no odd run of ones is followed by an odd run of zeros. 4: no 000. 5: evenly
-    many zeros and evenly many ones. 6: the numbers of zeros and of ones agree modulo 3. 7: 0*1*0*1*.
-    From Tomita 1982 ("Dynamic Construction of Finite-State Automata from Examples Using Hill-Climbing").
+    1: only ones. 2: (10)*. 3: no odd run of ones has an odd run of zeros right after it (a later one may be
+    odd: 100110 is in the language, 10 is not, and 100 is again). 4: no 000. 5: evenly many zeros and evenly
+    many ones. 6: the numbers of zeros and of ones agree modulo 3. 7: 0*1*0*1*. From Tomita 1982 ("Dynamic
+    Construction of Finite-State Automata from Examples Using Hill-Climbing").
 
     Laws (those of :class:`RegularTask`): half the strings are in the language, uniform among those of their
-    length. The others end outside of it, or broke its rule at one place. *challenge*: neither the first
-    nor the last N tokens, nor both together, tell. ``ask`` may be *member*, *next* or *state*; with *next*,
-    the first language would always have the same answer, so it is refused.
+    length. The others end outside of it, or broke its rule at one place, where a symbol was replaced or two
+    were exchanged. *challenge*: neither the first nor the last N tokens, nor both together, tell. ``ask`` may
+    be *member*, *next* or *state*; with *next*, the first language would always have the same answer, so it
+    is refused.
 
     Example: the fourth language forbids 000.
 
@@ -85,10 +87,11 @@ class BoundedDyck(RegularTask):
     ``a`` opens and ``b`` closes. Star-free, of dot-depth n; the literature has n = 2, 3, 4 and 12.
 
     Laws (those of :class:`RegularTask`): half the strings are in the language, uniform among those of their
-    length, which is even. The others are still open at the end, or are one of them with a wrong symbol,
-    which closes what is not open or opens what is too deep. *challenge*: neither the first nor the last N
-    tokens, nor both together, tell. Under ``ask`` *next* the last symbols of a string tell much, for n = 2
-    the last one everything.
+    length, which is even. The others are still open at the end, or are one of them with two symbols exchanged
+    (``misses`` *replaced*: with a wrong symbol, so that counts tell them all), so that something closes that
+    is not open or opens too deep. *challenge*: neither the first nor the last N tokens, nor both together,
+    tell. Under ``ask`` *next* the answer is a function of counts: of how many more a than b there are,
+    whatever their order. The last symbols of a string tell much of it, for n = 2 the last one everything.
 
     Example: n = 2; ``a b`` and ``a b a a b b`` are balanced.
 
@@ -160,9 +163,10 @@ class AbabStar(RegularTask):
     """Is the string so far a repetition of abab? (abab)*
 
     Laws (those of :class:`RegularTask`): four divides the length. Half the strings are the one in the
-    language, the others are it with one wrong symbol, which under *challenge* lies outside the first and
-    the last N tokens. The last four queries must all be right: after the string, and after the three
-    prefixes that break off inside a repetition. Not star-free.
+    language, a quarter are it with one wrong symbol, a quarter with two neighbours exchanged (``misses``
+    *replaced*: half with one wrong symbol, so that counts tell them all), which under *challenge* lie outside
+    the first and the last N tokens. The last four queries must all be right: after the string, and after the
+    three prefixes that break off inside a repetition. Not star-free.
 
     Example:
 
@@ -182,8 +186,9 @@ class BlocksAbcde(RegularTask):
     """Is the string so far one block each of a, b, c, d and e, in this order? aa*bb*cc*dd*ee*
 
     Laws (those of :class:`RegularTask`): half the strings are in the language, uniform among those of their
-    length. The others have blocks missing at the end, or are one of them with a wrong symbol.
-    *challenge*: neither the first nor the last N tokens, nor both together, tell.
+    length. The others have blocks missing at the end, or are one of them with two symbols exchanged (where
+    that breaks it; else, or with ``misses`` *replaced*, with a wrong symbol). *challenge*: neither the first
+    nor the last N tokens, nor both together, tell.
 
     Example:
 
@@ -203,8 +208,9 @@ class AbdBc(RegularTask):
     """Is there one d, with a and b only before it, b and c only after it? {a,b}*d{b,c}*
 
     Laws (those of :class:`RegularTask`): half the strings are in the language, uniform among those of their
-    length. The others have no d yet, or are one of them with a wrong symbol. *challenge*: neither the first
-    nor the last N tokens, nor both together, tell.
+    length. The others have no d yet, or are one of them with two symbols exchanged (where that breaks it,
+    which under *challenge* it hardly ever does; else, or with ``misses`` *replaced*, with a wrong symbol).
+    *challenge*: neither the first nor the last N tokens, nor both together, tell.
 
     Example: in ``b d b a`` the last symbol is on the wrong side.
 
@@ -275,8 +281,9 @@ class AlternatingBlocks(RegularTask):
     of the language the answer is no up to the last block, and yes from there on.
 
     Laws (those of :class:`RegularTask`): half the strings are in the language, uniform among those of their
-    length. The others have fewer blocks, or are one of them with another symbol in its last block, or a b
-    in front. *challenge*: neither the first nor the last N tokens, nor both together, tell.
+    length. The others have fewer blocks, or are one of them with two symbols exchanged (``misses``
+    *replaced*: with another symbol in its last block, or a b in front). *challenge*: neither the first nor
+    the last N tokens, nor both together, tell.
 
     Example: k = 3.
 

@@ -167,8 +167,18 @@ def load_task(place: str, **parameters: Any) -> Task:
 def task_of(spec: Mapping[str, Any]) -> Task:
     """The task of a run, which is data: of a file, only code that somebody has trusted is run.
 
+    A parameter that the run does not name, because it was written before there was one, is what it was then
+    (:attr:`workbench.tasks.base.Task.formerly`), else its default.
+
     Args:
         spec: the part ``task`` of a ``run.json``.
+
+    Example:
+
+        >>> make_task("bounded_dyck", n=3).parameters
+        {'ask': 'member', 'misses': 'mixed', 'n': 3}
+        >>> task_of({"name": "bounded_dyck", "parameters": {"n": 3}}).parameters
+        {'ask': 'member', 'misses': 'replaced', 'n': 3}
 
     Raises:
         UntrustedCode: if its code is a file that was not trusted here, or has changed; says the way out.
@@ -176,10 +186,10 @@ def task_of(spec: Mapping[str, Any]) -> Task:
     """
     code, parameters = code_of(spec), spec["parameters"]
     if code is None:
-        return _make(find_task(spec["name"]), parameters)
+        return _make(find_task(spec["name"]), parameters, stored=True)
     # What runs here already needs no file: it may have been edited since a training began.
     run = _RUN.get(code.sha256)
-    return _made_of(run or _run(*find_code(code)), code.cls, parameters)
+    return _made_of(run or _run(*find_code(code)), code.cls, parameters, stored=True)
 
 
 def stored(task: Task) -> dict[str, Any]:
@@ -192,8 +202,9 @@ def stored(task: Task) -> dict[str, Any]:
 def same_task(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Whether two runs have one task.
 
-    A parameter that the older one does not name, because it was written before there was one, has its default. Files
-    are one by their hash, wherever they lie; for a run made before hashes were stored, by their place.
+    A parameter that the older one does not name, because it was written before there was one, is as in
+    :func:`task_of`. Files are one by their hash, wherever they lie; for a run made before hashes were stored, by their
+    place.
     """
     one, other = code_of(held), code_of(wanted)
     if one is None or other is None:
@@ -312,7 +323,7 @@ def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _made_of(run: _Run, class_name: str, parameters: Mapping[str, Any]) -> Task:
+def _made_of(run: _Run, class_name: str, parameters: Mapping[str, Any], stored: bool = False) -> Task:
     """A task of a class in a file that has run; whatever its code raises is an error of the file."""
     found = getattr(run.module, class_name, None)
     if not _is_task(found):
@@ -323,7 +334,7 @@ def _made_of(run: _Run, class_name: str, parameters: Mapping[str, Any]) -> Task:
     if not _installed(found):
         _CODE[found] = TaskCode(str(run.path), class_name, run.sha256)
     try:
-        return _make(found, parameters)
+        return _make(found, parameters, stored)
     except (LensError, KeyboardInterrupt):
         raise
     except BaseException as error:
@@ -349,9 +360,9 @@ def _unknown(what: str, name: str, known: list[str]) -> str:
 
 
 # ---- making --------------------------------------------------------------------------------------
-def _make(cls: type[Task], parameters: Mapping[str, Any]) -> Task:
+def _make(cls: type[Task], parameters: Mapping[str, Any], stored: bool = False) -> Task:
     try:
-        return cls(**parameters)
+        return cls(**{**(cls.formerly if stored else {}), **parameters})
     except ValidationError as error:
         raise TaskError(_sentence(cls, error)) from None
 

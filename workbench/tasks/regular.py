@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import compress
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -16,38 +16,22 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from workbench.tasks.automaton_law import AutomatonLaw
-from workbench.tasks.base import BOS, Batch, Law, Task, TaskError
+from workbench.tasks.automaton_support import Listing
+from workbench.tasks.base import BOS, Batch, Law, Support, Task, TaskError
+from workbench.tasks.batch import MOST_LISTED
+from workbench.tasks.counts import counts_hits, counts_of_words
 from workbench.tasks.dfa import Automaton, Bools, Ints
 from workbench.tasks.laws import outer_margin
 from workbench.tasks.regular_oracle import ByDerivatives, ByTransitions, Oracle
+from workbench.tasks.rhythm import Rhythm, rhythm_of
 
 __all__ = ["Regular", "RegularTask"]
 
 END = "<eos>"
+COUNTS = "counts"
+"""The oracle that knows how often each symbol occurs."""
 MOST_STATES = 64
 """States of an automaton between any two of which words are counted."""
-LONGEST_RHYTHM = 4096
-"""Lengths within which the states that can be reached must have come around."""
-
-
-class Rhythm(NamedTuple):
-    """Which answers occur at which length.
-
-    Attributes:
-        answers: by length from 0 on.
-        repeats: the length from which on the answers come around, with the period of what follows it.
-        period: after how many lengths the answers that occur are the same again.
-    """
-
-    answers: tuple[frozenset[int], ...]
-    repeats: int
-    period: int
-
-    def at(self, length: int) -> frozenset[int]:
-        """The answers that occur at this length."""
-        if length < len(self.answers):
-            return self.answers[length]
-        return self.answers[self.repeats + (length - self.repeats) % (len(self.answers) - self.repeats)]
 
 
 class RegularTask(Task):
@@ -61,12 +45,21 @@ class RegularTask(Task):
     Laws: *training* and *matched* draw the answer evenly among those that occur at this length, and then
     a string that has it: so the law of the answer is the same at every length at which the same answers
     occur. Strings are uniform among those with the answer; but where an answer comes from a state that
-    is never left (something forbidden has occurred), they are near misses: a string that stays out of
-    that state, with one symbol replaced, at a place that may be anywhere. *challenge* draws the first and
+    that is never left (something forbidden has occurred), they are near misses: a string that stays out of
+    that state, with one symbol replaced, or (``misses`` *mixed*) two exchanged, at places that may be anywhere. An
+    exchange leaves the counts as they are; of all strings with the answer half have it by one, where the
+    language allows that. Asked for *next*, symbols are only ever replaced. *challenge* draws the first and
     the last N tokens (N = the longest training length) such that all of them together leave the answer
     open, then the answer evenly among those left open; what decides it lies in between. Where no string
     allows that (up to length 2N, and where the last tokens always decide), it is the matched law.
     :mod:`workbench.tasks.automaton_law` has the details.
+
+    With ``misses`` *replaced*, as before there was the choice, the numbers of each symbol tell all misses of some
+    languages (D_n, (abab)*, (10)*) from their words. What they tell is the oracle ``counts``, which is
+    stated for *member* and *state* beside the shortcuts and is outside the floor, for it is as right at one
+    length as at any other: whether the language has a word with these numbers (for *member* over two
+    symbols; exact), else the best answer to each set of numbers among the given strings (an upper bound, for it
+    is fitted to them).
 
     Where an answer occurs at some lengths only, such as membership in (abab)*, the lengths that have it
     come around with a period, and a sequence counts as answered if its last ``period`` queries are right.
@@ -80,9 +73,13 @@ class RegularTask(Task):
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
     family: ClassVar[str] = "automata"
     vocabulary: ClassVar[tuple[str, ...]] = (BOS,)
+    formerly: ClassVar[Mapping[str, Any]] = {"misses": "replaced"}
+    outside_floor: ClassVar[frozenset[str]] = frozenset({COUNTS})
 
     ask: Literal["member", "next", "state"] = "member"
     """What is asked after every symbol."""
+    misses: Literal["replaced", "mixed"] = "mixed"
+    """How strings enter a state that is never left: by one replaced symbol, or half of them by two exchanged ones."""
 
     # ---- what a subclass states ------------------------------------------------------------------
     @property
@@ -129,25 +126,12 @@ class RegularTask(Task):
     @cached_property
     def string_law(self) -> AutomatonLaw:
         """What strings are drawn from."""
-        return AutomatonLaw(self.automaton, self.answers)
+        return AutomatonLaw(self.automaton, self.answers, exchanging=self.misses == "mixed" and self.ask != "next")
 
     @cached_property
     def rhythm(self) -> Rhythm:
         """Which answers occur at which length."""
-        table, asked = self.automaton.table, self.answers >= 0
-        met: dict[bytes, int] = {}
-        reached = np.arange(len(table)) == self.automaton.start
-        found: list[frozenset[int]] = []
-        while reached.tobytes() not in met:
-            met[reached.tobytes()] = len(found)
-            found.append(frozenset(self.answers[reached & asked].tolist()))
-            reached = np.isin(np.arange(len(table)), table[reached])
-            if len(found) > LONGEST_RHYTHM:
-                raise TaskError(f"the states of {self.language} do not come around within {LONGEST_RHYTHM} symbols")
-        repeats = met[reached.tobytes()]
-        turn = found[repeats:]
-        period = next(p for p in range(1, len(turn) + 1) if turn == turn[p:] + turn[:p])
-        return Rhythm(tuple(found), repeats, period)
+        return rhythm_of(self.automaton, self.answers, self.language)
 
     @property
     def period(self) -> int:
@@ -224,6 +208,14 @@ class RegularTask(Task):
         symbols = self.string_law.draw(batch, length, self._margin(law, length, window), generator)
         return torch.from_numpy(1 + symbols).to(generator.device), {}
 
+    def support(self, law: Law, length: int, window: int | None = None) -> Support | None:
+        self._refuse(length, law)
+        found = Listing(self.string_law, MOST_LISTED).strings(length, self._margin(law, length, window))
+        if found is None:
+            return None
+        batch = self._batch(1 + torch.tensor(list(found)), law, {})
+        return Support.of(batch, torch.tensor(list(found.values()), dtype=torch.float64))
+
     def _label(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
@@ -270,11 +262,22 @@ class RegularTask(Task):
         found = super().shortcuts(batch, window)
         if self.one_string_per_length:
             return {name: torch.full_like(hits, self._odds(name, batch)) for name, hits in found.items()}
+        if self.ask != "next":
+            found[COUNTS] = counts_hits(batch, self._words_by_count(batch.length) if self._binary else None)
         if "first_window" in found:
             start = np.arange(len(self.automaton)) == self.automaton.start
             guess = self._answers_from(batch.tokens[:, 1 : 1 + window], start)
             found["first_window"] = self._expected_correct(guess, batch.targets[:, -1])
         return found
+
+    @property
+    def _binary(self) -> bool:
+        """Whether the oracle ``counts`` knows exactly which counts words have."""
+        return self.ask == "member" and len(self.automaton.alphabet) == 2
+
+    def _words_by_count(self, length: int) -> Bool[Tensor, " count"]:
+        """Whether the language has a word of this length with so many of the second symbol, from 0 on."""
+        return torch.from_numpy(counts_of_words(self.automaton, length))
 
     def _odds(self, shortcut: str, batch: Batch) -> float:
         period = self.period

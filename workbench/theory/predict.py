@@ -12,7 +12,7 @@ covers the case; *not decided* that a decision procedure ended without an answer
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -21,7 +21,7 @@ from workbench.tasks.base import Task, TaskError
 from workbench.tasks.dfa import Automaton
 from workbench.theory.claims import COMMUNICATION, Claim, Entry, Verdict
 from workbench.theory.crasp_program import Program
-from workbench.theory.deciders import Certificate, Convention
+from workbench.theory.deciders import CONVENTIONS, Certificate, Convention
 from workbench.theory.errors import TheoryError
 from workbench.theory.maps import RegularMap, regular_map
 from workbench.theory.monoid import is_aperiodic, syntactic_monoid
@@ -35,6 +35,12 @@ from workbench.theory.zoo import ZOO
 __all__ = ["Positions", "Prediction", "one_line", "predict", "predict_regex"]
 
 LEARNER = "the theorem's learner takes the simplest transformer that fits lengths up to n/2; it is not gradient descent"
+
+READINGS: dict[Convention, str] = {
+    "last_position": "where acceptance may read the last symbol",
+    "neutral_symbol": "where acceptance may not read the last symbol, as in the class of arXiv 2608.13433",
+}
+"""The two conventions, in words."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,8 @@ class Prediction:
         derived: whether the step from the theorem to this map was made here, not in the paper.
         assumptions: under which this holds, and caveats.
         reported: published accuracies for the same task and positions.
+        other_reading: the verdict of the other convention of acceptance and why, in a sentence, for a map without
+            positions on which the two differ; "" elsewhere.
         notes: remarks of other theories.
         languages: of a guaranteed regular map, the language of each answer.
     """
@@ -69,6 +77,7 @@ class Prediction:
     reason: str
     derived: bool
     assumptions: tuple[str, ...]
+    other_reading: str = ""
     reported: tuple[Reported, ...] = ()
     notes: tuple[Note, ...] = ()
     languages: tuple[Automaton, ...] = field(default=(), repr=False, compare=False)
@@ -120,7 +129,8 @@ def predict(
     said = stated(_entry(key, task, found, at, convention), at)
     languages = tuple(found.languages()) if found is not None and said.verdict == "guaranteed" else ()
     notes = (*NOTES.get(base_of(key), ()), *(() if found is None else _star_free_note(found.languages())))
-    return _prediction(key, at, said, languages, reported(key, at.name), notes)
+    other = "" if found is None else _other_reading(said, found.languages, at, convention)
+    return _prediction(key, at, said, languages, reported(key, at.name), notes, other)
 
 
 def predict_regex(
@@ -135,6 +145,8 @@ def predict_regex(
 
         >>> predict_regex("(a|b)*bb(a|b)*", "none").verdict, predict_regex("(a|b)*bb(a|b)*", "learned").verdict
         ('not expressible', 'guaranteed')
+        >>> predict_regex("(a|b)*b").verdict, predict_regex("(a|b)*b", convention="neutral_symbol").verdict
+        ('guaranteed', 'not expressible')
 
     Raises:
         TaskError: for an invalid expression.
@@ -143,7 +155,8 @@ def predict_regex(
     at = Positions.named(positions) if isinstance(positions, str) else positions
     languages = (Automaton.from_regex(expression, alphabet),)
     said = stated(of_languages(lambda: languages, at, convention), at)
-    return _prediction(expression, at, said, languages, (), _star_free_note(languages))
+    other = _other_reading(said, lambda: languages, at, convention)
+    return _prediction(expression, at, said, languages, (), _star_free_note(languages), other)
 
 
 def one_line(task_name: str, positions: Positions | str = "none") -> str:
@@ -169,6 +182,17 @@ def _entry(key: str, task: Task | None, found: RegularMap | None, at: Positions,
     return Entry(unknown, unknown)
 
 
+def _other_reading(
+    said: Claim, languages: Callable[[], Iterable[Automaton]], at: Positions, convention: Convention
+) -> str:
+    """What the other convention of acceptance comes to, where that is another verdict."""
+    if at.name != "none":
+        return ""
+    other = next(one for one in CONVENTIONS if one != convention)
+    claim = of_languages(languages, at, other).without
+    return "" if claim.verdict == said.verdict else f"{READINGS[other]}: {claim.verdict}; {claim.reason}"
+
+
 def _star_free_note(languages: Iterable[Automaton]) -> tuple[Note, ...]:
     """What it means that a language is star-free or not; nothing is said of maps of several answers."""
     first = list(islice(languages, 2))
@@ -185,6 +209,7 @@ def _prediction(
     languages: tuple[Automaton, ...],
     published: tuple[Reported, ...],
     notes: tuple[Note, ...],
+    other_reading: str,
 ) -> Prediction:
     held_against = "" if at.name in SILENT else EMPTY if at.name == "none" else POSITIONAL
     assumptions = [said.note] if said.note else []
@@ -207,6 +232,7 @@ def _prediction(
         reason=said.reason,
         derived=said.derived,
         assumptions=tuple(assumptions),
+        other_reading=other_reading,
         reported=published,
         notes=notes,
         languages=languages,

@@ -29,7 +29,7 @@ def refuse_another(run: Run, config: RunConfig) -> None:
     Raises:
         RunError: naming what differs.
     """
-    wanted = config.as_json()
+    wanted = as_begun(run, config).as_json()
     if run.id == wanted["id"] or not (differing := differences(run.config, wanted)):
         return
     held, given = code_of(run.config["task"]), code_of(wanted["task"])
@@ -41,10 +41,22 @@ def refuse_another(run: Run, config: RunConfig) -> None:
     raise RunError(f"{run.path} holds another run (its {' and '.join(differing)} differ); choose another --out")
 
 
+def as_begun(run: Run, config: RunConfig) -> RunConfig:
+    """The config of a run that is to go on: what its task leaves open is as it was when the run was begun.
+
+    That matters for parameters that there were none of then, and whose default is another by now
+    (:attr:`workbench.tasks.base.Task.formerly`).
+    """
+    task = config.task
+    stated = task.model_fields_set | set(run.config["task"]["parameters"])
+    then = {name: value for name, value in type(task).formerly.items() if name not in stated}
+    return config.model_copy(update={"task": task.model_copy(update=then)}) if then else config
+
+
 def differences(held: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
     """Which of task, model, training and seeds differ between two run.json.
 
-    A setting that the older file does not name, because it was written before there was one, has its default.
+    A setting that the older file does not name, because it was written before there was one, is what it was then.
     """
     task = [] if same_task(held["task"], wanted["task"]) else ["task"]
     return [*task, *(part for part in PARTS if _whole(part, held) != _whole(part, wanted))]

@@ -29,7 +29,7 @@ from workbench.training.config import RunConfig, versions
 from workbench.training.live import Live
 from workbench.training.optimizer import learning_rate, make_optimizer
 from workbench.training.regularizers import outputs_and_penalty
-from workbench.training.same import refuse_another
+from workbench.training.same import as_begun, refuse_another
 from workbench.training.schedule import checkpoint_steps
 from workbench.training.state import NAME, State, load_state, save_state
 from workbench.training.task_schedule import scheduled
@@ -121,6 +121,8 @@ class Trainer:
             write_config(self.folder, self.config.as_json())
         run = Run.open(self.folder)
         refuse_another(run, self.config)
+        self.config = as_begun(run, self.config)
+        self.task = self.config.task
         return run
 
     def _loop(self, run: Run) -> None:

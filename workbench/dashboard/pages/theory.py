@@ -119,6 +119,7 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
         derived = "; the step to this map is derived here" if said["derived"] else ""
         facts.append(("Theorem", said["theorem"] + derived))
     facts += [("Assuming", text) for text in said["assumptions"]]
+    facts += [("Otherwise", said["other_reading"])] if said["other_reading"] else []
     for one in said["reported"]:
         shares = " / ".join(f"{value / 100:.2f}" for value in one["accuracy"])
         facts.append(("Published", f"accuracy {shares} on trained lengths and two bins beyond ({one['source']})"))
