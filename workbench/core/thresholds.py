@@ -26,3 +26,6 @@ LOOKS = (512, 2048, 4096)
 
 ERROR = 0.025
 """One-sided error of a claim, over all looks together."""
+
+CLAIM = 0.05
+"""Largest two-sided p of the exact sign test at which a paired difference of 0/1 values is called a change."""

@@ -41,6 +41,11 @@ class Quantity:
     high: int | float | None = None
     about: str = ""
 
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Between which all its values lie; None where an end is open."""
+        return None if self.low is None or self.high is None else (float(self.low), float(self.high))
+
 
 @dataclass(frozen=True)
 class Spec:
