@@ -11,7 +11,7 @@ from transformer_lens import ActivationCache, HookedRootModule
 from transformer_lens.hook_points import HookPoint
 
 from workbench.models.layers import Embed, Unembed
-from workbench.models.schemes import PositionError
+from workbench.models.schemes import PositionError, require_natural
 
 
 class Hooked(HookedRootModule):  # type: ignore[misc]  # the base ships no usable types
@@ -31,7 +31,7 @@ class Hooked(HookedRootModule):  # type: ignore[misc]  # the base ships no usabl
         """The given position ids, or 0, 1, 2, ...
 
         Raises:
-            PositionError: for ids that do not fit the tokens, or that the position scheme cannot read.
+            PositionError: for ids that do not fit the tokens, are negative, or cannot be read by the position scheme.
         """
         if position_ids is None:
             position_ids = torch.arange(tokens.shape[1], device=tokens.device)[None]
@@ -39,6 +39,8 @@ class Hooked(HookedRootModule):  # type: ignore[misc]  # the base ships no usabl
             raise PositionError(
                 f"position ids of shape {tuple(position_ids.shape)} do not fit tokens of shape {tuple(tokens.shape)}"
             )
+        else:
+            require_natural(position_ids)
         if self.cfg.positions.table:
             self.cfg.positions.check(int(position_ids.max()), self.cfg.n_ctx)
         return position_ids.to(tokens.device)

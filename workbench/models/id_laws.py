@@ -9,7 +9,7 @@ from jaxtyping import Int
 from pydantic import Field
 from torch import Tensor
 
-from workbench.models.schemes import PositionError, Scheme, named
+from workbench.models.schemes import PositionError, Scheme, named, require_natural
 
 Ids = Int[Tensor, "#batch pos"]
 
@@ -45,6 +45,10 @@ class IdLaw(Scheme):
     def evaluation(self, pos: int, n_ctx: int, coupled: Int[Tensor, "#batch pos"] | None = None) -> Ids:
         """The stated evaluation rule: offset 0, consecutive, unless the law says otherwise."""
         return torch.arange(pos)[None]
+
+    def shifted(self, ids: Ids, offset: int) -> Ids:
+        """Ids moved by ``offset`` as training might have: all of them, but those that mark special tokens."""
+        return ids + offset
 
     def check(self, pos: int, n_ctx: int) -> None:
         """Refuse to train on ``pos`` tokens where the law has no ids for that many.
@@ -192,7 +196,11 @@ class TaskIds(IdLaw):
     def evaluation(self, pos: int, n_ctx: int, coupled: Int[Tensor, "#batch pos"] | None = None) -> Ids:
         if coupled is None:
             raise PositionError(f"ids {self.name} come from the task, and this batch has none; choose another id law")
+        require_natural(coupled)
         return coupled
+
+    def shifted(self, ids: Ids, offset: int) -> Ids:
+        return torch.where(ids == 0, 0, ids + offset)
 
 
 class Coupled(TaskIds):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench.core.errors import LensError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 S = TypeVar("S", bound="Scheme")
 
@@ -18,6 +21,17 @@ class PositionError(LensError):
 
     Not a ValueError: pydantic would wrap it, and the sentence would drown in a validation report.
     """
+
+
+def require_natural(ids: Tensor) -> None:
+    """Refuse ids below 0: a table would be read from its end, and everything else was never meant for them.
+
+    Raises:
+        PositionError: naming the smallest id.
+    """
+    smallest = int(ids.min()) if ids.numel() else 0
+    if smallest < 0:
+        raise PositionError(f"position ids count from 0, but {smallest} was given; add at least {-smallest} to all")
 
 
 class Scheme(BaseModel):
