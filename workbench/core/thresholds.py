@@ -29,3 +29,6 @@ ERROR = 0.025
 
 CLAIM = 0.05
 """Largest two-sided p of the exact sign test at which a paired difference of 0/1 values is called a change."""
+
+WIDEST = 1.0
+"""Widest interval with which an R^2, or another share of squared error that has no lower bound, says anything."""

@@ -271,6 +271,14 @@ PROBES = {
 
 FORMULAS: dict[str, dict[str, Formula]] = {
     "behaviour": BEHAVIOUR,
+    "behaviour.invariance": {
+        "shift_agreement": Formula(
+            "⟨1[f(x, i + o) = f(x, i)]⟩", "f: answer to the string x with position ids i, o: the offset"
+        ),
+        "filler_agreement": Formula(
+            "⟨1[f(x + e) = f(x)]⟩", "f: answer, x + e: the string x of N tokens with n − N neutral tokens inserted"
+        ),
+    },
     "bound": {"training_length_bound_log10": Formula("log_{10} B", "B: training_length_bound")},
     "circuits.ablation": ABLATION,
     "circuits.contributions": CONTRIBUTIONS,

@@ -52,7 +52,7 @@ class Spec:
     """What a measurement is, as plain data: no model and no torch is needed to read it.
 
     Attributes:
-        name: e.g. ``circuits.hardmax``; the module it lives in, without ``workbench.measure.``.
+        name: e.g. ``circuits.hardmax``; its last part is the name of the module it lives in.
         version: raised whenever its numbers may change, so that old shards become stale.
         title: a short human name.
         settings: every setting with its value, JSON-able; part of the shard's key.
