@@ -17,10 +17,10 @@ from circuits.edges import without_circuit
 from circuits.edits import canary
 from circuits.heads import head_scores
 from circuits.knockout import MODES, Ablator, Answers, Head, Mode, roles
-from circuits.rows import mean_row, missing_row, share_row
 from circuits.scores import score_inputs
 from circuits.study import Result, study_model
 from workbench.measure.measurement import Quantity, Spec
+from workbench.measure.rows import difference_rows, mean_row, missing_row, p_quantity, share_row
 from workbench.table.schema import Row
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ QUANTITIES = (
         "share", 0, 1,
     ),
     Quantity("accuracy_drop", "accuracy of the whole model minus that without the part", "share", -1, 1),
+    p_quantity("accuracy_drop", "right only with the part against right only without it"),
     Quantity("loss_rise", "loss without the part minus loss of the whole model", "nats"),
 )  # fmt: skip
 
@@ -75,7 +76,7 @@ class Ablation:
         self.matching, self.previous = matching, previous
         self.spec = Spec(
             name=NAME,
-            version=1,
+            version=2,
             title="Ablation",
             settings={
                 "modes": list(modes),
@@ -122,7 +123,7 @@ class Ablation:
         rng = study.rng(NAME, *place.values())
         return [
             share_row(without.right > 0.5, none, quantity="ablated_accuracy", **place),
-            mean_row(whole.right - without.right, rng, self.resamples, none, quantity="accuracy_drop", **place),
+            *difference_rows(whole.right, without.right, none, quantity="accuracy_drop", **place),
             mean_row(without.loss - whole.loss, rng, self.resamples, none, quantity="loss_rise", **place),
         ]
 

@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from circuits.lengths import PROPORTIONAL, growth_exponent
-from circuits.rows import head_rows, missing_row
+from circuits.rows import head_rows
 from circuits.scores import cached_inputs, score_hooks, scores_at
 from circuits.study import Result, study_model
 from circuits.tie_sets import in_tie_set
 from workbench.measure.measurement import Quantity, Spec
+from workbench.measure.rows import missing_row
 from workbench.table.schema import Row
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Contributions:
         self.resamples = resamples
         self.spec = Spec(
             name=NAME,
-            version=1,
+            version=2,
             title="What heads say of the answer",
             settings={"resamples": resamples},
             quantities=QUANTITIES,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from circuits.reduction import window_queries
-from workbench.measure.intervals import bootstrap_mean
+from circuits.rows import head_rows
 from workbench.measure.measurement import Quantity, Spec, Study
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 Rng = Callable[..., np.random.Generator]
 VALUES = ("scan_support", "scan_peak_support", "scan_locality")
 DISPERSION = "scan_dispersion_exponent"
+NO_WEIGHT = "all weights of this channel are 0"
 
 QUANTITIES = (
     Quantity(
@@ -71,7 +72,7 @@ class EffectiveAttention:
     def spec(self) -> Spec:
         return Spec(
             name=NAME,
-            version=1,
+            version=2,
             title="Effective attention",
             settings={"window": self.window, "epsilon": self.epsilon, "resamples": self.resamples},
             quantities=QUANTITIES,
@@ -122,8 +123,11 @@ class EffectiveAttention:
         return {name: np.stack([layer[name] for layer in layers], 1) for name in VALUES}
 
     def _rows(self, rng: Rng, length: int, name: str, values: Floats) -> list[Row]:
-        low, high = bootstrap_mean(values, rng(NAME, name, length), self.resamples)
-        return _per_channel(length, name, values, low, high)
+        drawn, made = rng(NAME, name, length), list[Row]()
+        for layer in range(values.shape[1]):
+            place: dict[str, Any] = {"law": "matched", "length": length, "layer": layer}
+            made += head_rows({name: values[:, layer]}, drawn, self.resamples, NO_WEIGHT, **place)
+        return made
 
     def _dispersion(
         self, rng: Rng, length: int, keys: int, peak: Floats, before: tuple[int, Floats] | None
@@ -163,23 +167,6 @@ def _mean(values: Floats) -> Floats:
     total = np.where(defined, values, 0.0).sum(-1)
     mean: Floats = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
     return mean
-
-
-def _per_channel(length: int, name: str, values: Floats, low: Floats, high: Floats) -> list[Row]:
-    made = []
-    for layer in range(values.shape[1]):
-        for channel in range(values.shape[2]):
-            own = values[:, layer, channel]
-            own = own[~np.isnan(own)]
-            shared: dict[str, Any] = {
-                "quantity": name, "law": "matched", "length": length, "layer": layer, "head": channel, "n": len(own),
-            }  # fmt: skip
-            if not len(own):
-                made.append(row(**shared, status="undefined", note="all weights of this channel are 0"))
-                continue
-            at = layer, channel
-            made.append(row(**shared, value=float(own.mean()), low=float(low[at]), high=float(high[at])))
-    return made
 
 
 MEASUREMENT = EffectiveAttention

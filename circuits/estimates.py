@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from circuits.reduction import LengthRecord
 from circuits.statistics import Floats
-from workbench.measure.intervals import interval, resampled_means
+from workbench.measure.intervals import Bounds, equal_ends, interval, resampled_means
 
 At = tuple[int, int]
 
@@ -19,17 +20,24 @@ class Estimate:
 
     Attributes:
         mean: mean over the sequences on which it is defined.
-        low: lower end of the 95 % bootstrap interval.
+        low: lower end of the 95 % interval: a bootstrap's, or by the bounds of the value where all are equal; None
+            where it has no bounds either.
         high: upper end.
         n: number of those sequences.
-        equal: whether all of them have the same value, so that the interval has no width.
+        equal: whether all of them have the same value.
     """
 
     mean: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     n: int
     equal: bool
+
+
+SHARES = frozenset({"distance", "mass", "tie_uniformity"})
+"""Values that lie between 0 and 1."""
+LOGS_OF_KEYS = frozenset({"log_size", "entropy", "log_support"})
+"""Values that lie between 0 and log K."""
 
 
 class Estimates:
@@ -70,7 +78,13 @@ class Estimates:
         if values.min() == values.max():
             # The exact value: a mean of equal numbers would only add rounding.
             same = float(values[0])
-            return Estimate(same, same, same, len(values), len(values) > 1)
+            ends = equal_ends(same, len(values), self._bounds(name))
+            return Estimate(same, ends.low, ends.high, len(values), True)
         place = (self._place[name], *at)
         low, high = float(self._low[place]), float(self._high[place])
         return Estimate(float(values.mean()), low, high, len(values), False)
+
+    def _bounds(self, name: str) -> Bounds | None:
+        if name in LOGS_OF_KEYS:
+            return 0.0, math.log(self.record.keys)
+        return (0.0, 1.0) if name in SHARES else None

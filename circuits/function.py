@@ -19,9 +19,9 @@ from torch import Tensor
 
 from circuits.edits import evaluation_ids, pieces
 from circuits.knockout import answers
-from circuits.rows import mean_row, missing_row
 from circuits.study import Result, study_model
 from workbench.measure.measurement import Quantity, Spec
+from workbench.measure.rows import mean_row, missing_row
 from workbench.table.schema import Row
 from workbench.tasks.batch import TaskError
 
@@ -76,7 +76,7 @@ class Function:
         self.factors, self.resamples = tuple(factors), resamples
         self.spec = Spec(
             name=NAME,
-            version=1,
+            version=2,
             title="Sensitivity and sharpness",
             settings={
                 "strings": strings,
@@ -116,10 +116,11 @@ class Function:
         note = f"{len(chosen)} of {length} positions"
         study.passes += 1 + len(chosen)
         of_model = sensitivity(lambda x: model_answers(study.model, study.task, x), strings, chosen, alphabet, rng)
-        rows = [mean_row(of_model, rng, self.resamples, "", **place, **sampled, note=note)]
+        between = (0.0, float(length))
+        rows = [mean_row(of_model, rng, self.resamples, "", between, **place, **sampled, note=note)]
         own = sensitivity(lambda x: task_answers(study.task, x), strings, chosen, alphabet, rng)
         none = "the task answers none of these strings with and without a change"
-        return [*rows, mean_row(own, rng, self.resamples, none, control="task", note=note, **place)]
+        return [*rows, mean_row(own, rng, self.resamples, none, between, control="task", note=note, **place)]
 
     def _sharpness(self, study: Study, length: int) -> Row:
         batch = study.batch(LAW, length)

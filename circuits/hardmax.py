@@ -127,7 +127,7 @@ class Hardmax:
     def spec(self) -> Spec:
         return Spec(
             name=NAME,
-            version=2,
+            version=3,
             title="Hardmax attention",
             settings={
                 "window": self.window,

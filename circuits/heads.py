@@ -22,11 +22,12 @@ from torch import Tensor
 
 from circuits.edits import clean_pass
 from circuits.observing import ScoreObserver
-from circuits.rows import head_rows, missing_row
+from circuits.rows import head_rows
 from circuits.scores import cached_inputs, score_hooks, scores_at
 from circuits.study import Result, study_model
 from circuits.targets import ANSWER_META, KEY_META, KINDS, Definition, Targets, anti_induction, named_positions
 from workbench.measure.measurement import Quantity, Spec
+from workbench.measure.rows import missing_row
 from workbench.table.schema import Row
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ QUANTITIES = (
     ),
 )  # fmt: skip
 
+BOUNDS = {q.name: q.bounds for q in QUANTITIES}
+
 
 class Heads(ScoreObserver["Scores"]):
     """The measurement.
@@ -92,7 +95,7 @@ class Heads(ScoreObserver["Scores"]):
         self.window, self.definition, self.resamples = window, definition, resamples
         self.spec = Spec(
             name=NAME,
-            version=1,
+            version=2,
             title="Heads",
             settings={"window": window, "definition": definition, "resamples": resamples},
             quantities=QUANTITIES,
@@ -117,7 +120,7 @@ class Heads(ScoreObserver["Scores"]):
         for layer, found in enumerate(layers):
             rng = study.rng(NAME, length, mode, layer)
             place = {"law": LAW, "length": length, "layer": layer, "mode": mode}
-            rows += head_rows(found, rng, self.resamples, "no query of the window has such a key", **place)
+            rows += head_rows(found, rng, self.resamples, "no query of the window has such a key", BOUNDS, **place)
         for r in rows:
             if r["quantity"].startswith("anti_induction"):
                 r["target"] = self.definition

@@ -17,10 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from circuits.exchange import NONE, Chosen, agreement, choose_donors, exchange, random_donors, take
 from circuits.lastrow import SITES, sites
 from circuits.rowpatch import Patched, QueryRows, query_rows, residual_interchange, tautological
-from circuits.rows import mean_row, missing_row, ratio_row, share_row
+from circuits.rows import ratio_row
 from circuits.study import Result, study_model
 from circuits.subspace import MOST_CLASSES, random_subspace, summary_subspace
+from workbench.measure.intervals import newcombe
 from workbench.measure.measurement import Quantity, Spec
+from workbench.measure.rows import mean_row, missing_row, share_row
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
 
@@ -87,6 +89,8 @@ QUANTITIES = (
     ),
 )  # fmt: skip
 
+AGREEMENT = (0.0, 1.0)
+"""Between which a share of positions lies."""
 SUBSPACE, RANDOM = "subspace_interchange_accuracy", "random subspace"
 NO_UPDATE = "the task states no update summary, which donors would have to share"
 NO_DONOR = "no recipient has a donor of that summary"
@@ -111,7 +115,7 @@ class Interchange:
         self.suffix, self.factors, self.resamples = suffix, tuple(factors), resamples
         self.spec = Spec(
             name=NAME,
-            version=2,
+            version=3,
             title="Interchange across lengths",
             settings={"suffix": suffix, "factors": list(factors), "resamples": resamples},
             quantities=QUANTITIES,
@@ -214,7 +218,9 @@ class _Rows:
         def agree(quantity: str, other: Tensor, **fields: Any) -> Row:
             share = agreement(self.task, found.own, other, found.asked, of)
             why = "the task asks nothing on the suffix"
-            return mean_row(share, rng, self.resamples, why, quantity=quantity, note=note, **shared, **fields)
+            return mean_row(
+                share, rng, self.resamples, why, AGREEMENT, quantity=quantity, note=note, **shared, **fields
+            )
 
         rows = [agree("prefix_exchange_agreement", found.exchanged), agree("kv_splice_agreement", found.spliced)]
         return rows + [agree("kv_splice_agreement", made, layer=at) for at, made in enumerate(found.by_layer)]
@@ -307,14 +313,12 @@ class _Rows:
         quantity = "across_length_deficit"
         if any(at is None or not at.donor_right.any() for at in pair):
             return missing_row("undefined", "no donor that the clean model answers right", quantity=quantity, **place)
-        flags = [at.follows_donor[at.donor_right].astype(float) for at in pair]
-        rng = self.study.rng(NAME, "deficit", *place.values())
-        # Not the same sequences: some have a donor within their length only. Resampled independently.
-        draws = [x[rng.integers(0, len(x), (self.resamples, len(x)))].mean(1) for x in flags]
-        low, high = np.quantile(draws[0] - draws[1], [0.025, 0.975])
-        value = float(flags[0].mean() - flags[1].mean())
-        fields = {"low": float(low), "high": float(high), "n": len(flags[1]), **place}
-        return row(quantity=quantity, value=value, **fields)
+        flags = [at.follows_donor[at.donor_right] for at in pair]
+        # Not the same sequences: some have a donor within their length only.
+        (k, n), (across_k, across_n) = ((int(x.sum()), len(x)) for x in flags)
+        low, high = newcombe(k, n, across_k, across_n)
+        fields = {"low": low, "high": high, "n": across_n, **place}
+        return row(quantity=quantity, value=k / n - across_k / across_n, **fields)
 
     def _ratio(self, name: str, rescues: bool, across: Any, place: dict[str, Any]) -> Row:
         quantity, at = ("rescue" if rescues else "harm"), across.get(("same", name))

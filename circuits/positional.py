@@ -16,10 +16,11 @@ import torch
 from circuits.gauge import Floats, Gauge, gauge, locality, translation_variances
 from circuits.observing import ScoreObserver
 from circuits.position_tables import PositionTables, position_tables
-from circuits.rows import head_rows, missing_row
+from circuits.rows import head_rows
 from circuits.study import Result, study_model
 from workbench.measure.intervals import jackknife
 from workbench.measure.measurement import Quantity, Spec
+from workbench.measure.rows import missing_row
 from workbench.models.encodings import alibi_slopes
 from workbench.table.schema import Row, row
 from workbench.training.regularizers import positional_penalty
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch, Task
 
 NAME = "circuits.positional"
+ROUNDING = 1e-12
+"""Half a width below this is rounding."""
 LAW = "matched"
 
 QUANTITIES = (
@@ -88,7 +91,7 @@ class Positional(ScoreObserver[PositionTables]):
         self.span, self.eps, self.resamples = span, eps, resamples
         self.spec = Spec(
             name=NAME,
-            version=2,
+            version=3,
             title="Positions in attention",
             settings={"span": span, "eps": eps, "resamples": resamples},
             quantities=QUANTITIES,
@@ -230,4 +233,5 @@ def _ends(value: float, without: Sequence[float]) -> dict[str, float]:
     if len(without) < 2:
         return {}
     half = float(jackknife(without))
-    return {"low": value - half, "high": value + half}
+    # Where all groups say the same, as of a bias that no string moves, leaving one out shows nothing.
+    return {"low": value - half, "high": value + half} if half > ROUNDING * max(1.0, abs(value)) else {}

@@ -117,8 +117,7 @@ class Report:
             return _undefined(quantity, f"its set is carried from prefix length {home.length} to longer ones")
         size, origin = home.tie_set.size[at], f"as at prefix length {home.length}"
         if np.isnan(size):
-            exact = {"value": 0.0, "low": 0.0, "high": 0.0}
-            return {"quantity": quantity, **exact, "note": f"set: all keys, {origin}"}
+            return {"quantity": quantity, "value": 0.0, "note": f"0 by definition; set: all keys, {origin}"}
         growth = self._growth(home, at)
         scaled = growth is not None and growth > PROPORTIONAL
         carried = f"{'leak_share' if scaled else 'leak_fixed'}@{home.length}"
@@ -146,11 +145,11 @@ class Report:
             return _undefined(quantity, f"undefined at prefix length {before.length} or {record.length}")
         run = record.log_keys - before.log_keys
         value = (second.mean - first.mean) / run
-        low, high = value, value
-        if first.low < first.high or second.low < second.high:
+        estimate = Estimate(value, None, None, second.n, first.equal and second.equal)
+        if not estimate.equal:
             rise = ends[1].resampled(names[1], at) - ends[0].resampled(names[0], at)
             low, high = (float(end) for end in interval(rise / run))
-        estimate = Estimate(value, low, high, second.n, first.equal and second.equal)
+            estimate = Estimate(value, low, high, second.n, False)
         return _measured(quantity, estimate, False, _joined(f"from prefix length {before.length}", note))
 
     # ---- critical length -----------------------------------------------------------------------
@@ -211,14 +210,17 @@ class Report:
         if estimate is None:
             return _undefined(quantity, MEANS["margin_min"][2])
         keys = math.exp(record.log_keys)
-        value, *ends = (
-            min(max(length(scaling_exponent(gap, keys)), 1.0), LARGEST)
-            for gap in (estimate.mean, estimate.low, estimate.high)
-        )
+
+        def reached(gap: float) -> float:
+            return min(max(length(scaling_exponent(gap, keys)), 1.0), LARGEST)
+
+        value = reached(estimate.mean)
         note = f"gamma = {scaling_exponent(estimate.mean, keys):.3g}; {note}"
         if value >= LARGEST:
             return self._infinite(quantity, f"beyond {LARGEST:g} keys; {note}")
-        return _measured(quantity, Estimate(value, min(ends), max(ends), estimate.n, estimate.equal), False, note)
+        ends = sorted(reached(gap) for gap in (estimate.low, estimate.high) if gap is not None)
+        low, high = ends or (None, None)
+        return _measured(quantity, Estimate(value, low, high, estimate.n, estimate.equal), False, note)
 
     # ---- verdict and kind ----------------------------------------------------------------------
     def _verdict(self, record: LengthRecord, at: At) -> list[Row]:
@@ -299,10 +301,10 @@ def not_applicable(law: str, layers: int, heads: int, names: Sequence[str], why:
 
 def _measured(quantity: str, estimate: Estimate, logs: bool, note: str) -> Row:
     value, low, high = (
-        math.exp(x) if logs else x for x in (estimate.mean, estimate.low, estimate.high)
+        math.exp(x) if logs and x is not None else x for x in (estimate.mean, estimate.low, estimate.high)
     )  # exp is monotone, so it may act on the ends
     if estimate.equal:
-        note = _joined(note, f"all {estimate.n} sequences equal: the interval has no width")
+        note = _joined(note, f"all {estimate.n} equal")
     return {"quantity": quantity, "value": value, "low": low, "high": high, "n": estimate.n, "note": note}
 
 

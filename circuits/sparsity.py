@@ -13,10 +13,10 @@ from torch import Tensor
 
 from circuits.influence import Influence, influential_tokens, recall
 from circuits.observing import ScoreObserver
-from circuits.rows import mean_row, missing_row
 from circuits.scores import scores_at
 from circuits.study import Result, study_model
 from workbench.measure.measurement import Quantity, Spec
+from workbench.measure.rows import mean_row, missing_row
 from workbench.table.schema import Row, row
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Sparsity(ScoreObserver["NDArray[np.int64] | None"]):
         self.eps, self.k, self.longest, self.searched, self.resamples = eps, k, longest, searched, resamples
         self.spec = Spec(
             name=NAME,
-            version=1,
+            version=2,
             title="Sparsity",
             settings={"eps": eps, "k": k, "longest": longest, "searched": searched, "resamples": resamples},
             quantities=QUANTITIES,
@@ -148,7 +148,7 @@ class Sparsity(ScoreObserver["NDArray[np.int64] | None"]):
             return [missing_row("undefined", "the task asks nothing at this length", **place)]
         rng = study.rng(NAME, "planted", length)
         shares = recall(found.chosen, planted)
-        return [mean_row(shares, rng, self.resamples, "nothing is planted", note=REDUNDANT, **place)]
+        return [mean_row(shares, rng, self.resamples, "nothing is planted", (0.0, 1.0), note=REDUNDANT, **place)]
 
     def _search(self, study: Study, length: int, window: int, k: int | None = None) -> Influence | None:
         batch = study.batch(LAW, length).rows(0, self.searched)

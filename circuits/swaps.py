@@ -15,9 +15,9 @@ import numpy as np
 from circuits.attend import Pattern, log_scaled, replaced_attention, tie_set, within
 from circuits.edits import TOKENS, canary, clean_pass, evaluation_ids, pieces
 from circuits.knockout import Answers, Head, answers
-from circuits.rows import mean_row, missing_row, share_row
 from circuits.study import Result, study_model
 from workbench.measure.measurement import Quantity, Spec
+from workbench.measure.rows import difference_rows, missing_row, p_quantity, share_row
 from workbench.table.schema import Row
 
 if TYPE_CHECKING:
@@ -39,12 +39,14 @@ QUANTITIES = (
         "share", 0, 1,
     ),
     Quantity("hardmax_swap_drop", "accuracy of the model as it is minus hardmax_swap", "share", -1, 1),
+    p_quantity("hardmax_swap_drop", "right only as it is against right only with the swap"),
     Quantity(
         "logn_swap",
         "accuracy at n when scores are multiplied by max(1, log K / log K_train), of one head or of all",
         "share", 0, 1,
     ),
     Quantity("logn_swap_gain", "logn_swap minus accuracy of the model as it is", "share", -1, 1),
+    p_quantity("logn_swap_gain", "right only with the swap against right only as it is"),
 )  # fmt: skip
 
 
@@ -54,18 +56,17 @@ class Swaps:
     Args:
         factors: lengths, as multiples of the longest trained one.
         delta: None = the tie set k*; else the keys within ``delta`` of the top score.
-        resamples: bootstrap resamples.
     """
 
-    def __init__(self, factors: Sequence[float] = (1, 4), delta: float | None = None, resamples: int = 400) -> None:
+    def __init__(self, factors: Sequence[float] = (1, 4), delta: float | None = None) -> None:
         if delta is not None and delta < 0:
             raise ValueError(f"delta must not be negative; got {delta}")
-        self.factors, self.delta, self.resamples = tuple(factors), delta, resamples
+        self.factors, self.delta = tuple(factors), delta
         self.spec = Spec(
             name=NAME,
-            version=1,
+            version=2,
             title="Attention swaps",
-            settings={"factors": list(factors), "delta": delta, "resamples": resamples},
+            settings={"factors": list(factors), "delta": delta},
             quantities=QUANTITIES,
             laws=(),
             sequences=32,
@@ -100,7 +101,7 @@ class Swaps:
             rows += self._swap(study, batch, hard, chosen, "hardmax_swap", place)
             if length <= study.grid.trained:
                 note = "within the trained length the factor is 1"
-                for q in ("logn_swap", "logn_swap_gain"):
+                for q in ("logn_swap", "logn_swap_gain", "logn_swap_gain_p"):
                     rows.append(missing_row("not_applicable", note, quantity=q, law=LAW, length=length, **place))
             else:
                 rows += self._swap(study, batch, log_scaled(trained_keys), chosen, "logn_swap", place)
@@ -112,15 +113,12 @@ class Swaps:
         before, after = swapped(study.model, study.task, batch, pattern, heads)
         study.passes += 2
         none = "the task asks nothing at this length"
-        gain = quantity == "logn_swap"
-        change = (after.right - before.right) * (1 if gain else -1)
         shared = {"law": LAW, "length": batch.length, **place}
-        rng = study.rng(NAME, quantity, *shared.values())
-        named = f"{quantity}_{'gain' if gain else 'drop'}"
-        return [
-            share_row(after.right > 0.5, none, quantity=quantity, **shared),
-            mean_row(change, rng, self.resamples, none, quantity=named, **shared),
-        ]
+        if quantity == "logn_swap":
+            change = difference_rows(after.right, before.right, none, quantity="logn_swap_gain", **shared)
+        else:
+            change = difference_rows(before.right, after.right, none, quantity="hardmax_swap_drop", **shared)
+        return [share_row(after.right > 0.5, none, quantity=quantity, **shared), *change]
 
 
 MEASUREMENT = Swaps

@@ -29,7 +29,7 @@ from torch import Tensor
 from probes import controls
 from probes.decode import Rng
 from probes.linear import ridge
-from probes.metrics import Estimate, Resamples, estimates
+from probes.metrics import Estimate, Resamples, estimates, fields_of, says_nothing
 from probes.rows import ProbeError, Rows, folds, gather, halves, layer_of
 from probes.stream import POSITION, TARGET, StreamMeasurement, summary_labels
 from workbench.measure.measurement import Quantity, Study
@@ -41,6 +41,7 @@ KINDS = {
     "position_given_summary": ("", controls.SHUFFLED),
     "summary_given_position": ("", controls.SHUFFLED, controls.HASHED),
 }
+STILL = "the labels do not vary beyond what they are conditioned on"
 FEWEST = 8
 """Fewest sequences in a half, and rows of a position in a half."""
 
@@ -120,7 +121,7 @@ class Conditional(StreamMeasurement):
     """
 
     name = "probes.conditional"
-    version = 2
+    version = 3
     title = "Position and summary, each given the other"
     about = ("summary", "position")
     quantities = (
@@ -219,7 +220,7 @@ class Conditional(StreamMeasurement):
         fit: Bool[Tensor, "sequence"],
         rng: Rng,
         kinds: Sequence[str],
-    ) -> dict[str, list[Estimate]]:
+    ) -> dict[str, list[Estimate | str]]:
         """Estimates per site of the quantity ("") and of the label controls among ``kinds``."""
         place, summary = rows.labels[POSITION], rows.labels[TARGET]
         if quantity == "position_given_summary":
@@ -234,14 +235,23 @@ class Conditional(StreamMeasurement):
         targets = [labels[kind]() for kind in kinds]
         resamples = Resamples.of(rows.sequence, rng("bootstrap", quantity), self.resamples)
         found = crossed(x, targets, given, rows, fit)
-        return {kind: estimates(errors.shares(resamples)) for kind, errors in zip(kinds, found, strict=True)}
+        return {kind: self._judged(errors, resamples) for kind, errors in zip(kinds, found, strict=True)}
+
+    @staticmethod
+    def _judged(errors: Errors, resamples: Resamples) -> list[Estimate | str]:
+        """Per site the share, or why it is none."""
+        found = estimates(errors.shares(resamples))
+        return [
+            says_nothing(at, full, resamples) or at if math.isfinite(at.value) else STILL
+            for at, full in zip(found, errors.full, strict=True)
+        ]
 
     def _fixed(
         self, study: Study, fit: Bool[Tensor, "sequence"], rng: Rng
-    ) -> dict[tuple[int, str], dict[str, list[Estimate]]]:
+    ) -> dict[tuple[int, str], dict[str, list[Estimate | str]]]:
         """What does not depend on the checkpoint: the query's token alone, and the untrained model."""
         untrained = self.untrained_rows(study)
-        made: dict[tuple[int, str], dict[str, list[Estimate]]] = {}
+        made: dict[tuple[int, str], dict[str, list[Estimate | str]]] = {}
         for length, rows in self.rows.items():
             features = {controls.TOKEN: controls.inputs(rows.tokens, controls.TOKEN)}
             if untrained is not None:
@@ -265,9 +275,7 @@ class Conditional(StreamMeasurement):
         fields |= {"target": target, "mode": "refit", "control": control}
         if isinstance(at, str):
             return row(**fields, status="undefined", note=at)
-        if not math.isfinite(at.value):
-            return row(**fields, status="undefined", note="the labels do not vary beyond what they are conditioned on")
-        return row(**fields, value=at.value, low=at.low, high=at.high, n=n)
+        return row(**fields, **fields_of(at, n))
 
 
 MEASUREMENT = Conditional

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from probes import controls
 from probes.decode import Target
-from probes.metrics import Estimate, Resamples, balanced_accuracy, estimates
+from probes.metrics import Estimate, Resamples, balanced_accuracy, estimates, exact_where_uniform, fields_of
 from probes.online_code import Code, class_code, number_codes
 from probes.rows import ProbeError, Rows, layer_of
 from probes.stream import TARGET, StreamMeasurement
@@ -39,7 +39,7 @@ class DescriptionLength(StreamMeasurement):
     """
 
     name = "probes.description_length"
-    version = 2
+    version = 3
     title = "Description length of the summary"
     quantities = (
         Quantity(
@@ -161,7 +161,9 @@ class DescriptionLength(StreamMeasurement):
         if classes:
             held = y[n - len(code.predicted) :]
             resamples = Resamples.of(torch.arange(len(held)), rng, self.resamples)
-            (right,) = estimates(balanced_accuracy(torch.from_numpy(code.predicted)[None], held, classes, resamples))
+            predicted = torch.from_numpy(code.predicted)[None]
+            found = estimates(balanced_accuracy(predicted, held, classes, resamples))
+            (right,) = exact_where_uniform(found, predicted, held, classes)
             yield self._row("logistic_accuracy", length, site, control, right, len(held))
 
     def _fields(self, length: int, site: str, control: str) -> Row:
@@ -170,7 +172,7 @@ class DescriptionLength(StreamMeasurement):
 
     def _row(self, quantity: str, length: int, site: str, control: str, at: Estimate, n: int) -> Row:
         fields = self._fields(length, site, control)
-        return row(**fields, quantity=quantity, value=at.value, low=at.low, high=at.high, n=n)
+        return row(**fields, quantity=quantity, **fields_of(at, n))
 
     def _lost(self, length: int, site: str, control: str, problem: str) -> Row:
         fields = self._fields(length, site, control)

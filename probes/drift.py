@@ -30,6 +30,7 @@ from torch import Tensor
 from probes import controls
 from probes.codes import Draws, Labelling, NoCode, centred, codes, inner
 from probes.coupling import NOISE, STILL, Codes, codes_of
+from probes.metrics import Estimate, fields_of
 from probes.rows import layer_of
 from probes.stream import TARGET, StreamMeasurement
 from workbench.measure.intervals import interval
@@ -110,7 +111,7 @@ class Drift(StreamMeasurement):
     """
 
     name = "probes.drift"
-    version = 3
+    version = 4
     mids = False
     title = "Drift of the code"
     quantities = (
@@ -264,7 +265,7 @@ class Drift(StreamMeasurement):
         fields = self._place(site, length) | {"quantity": "drift", "mode": mode, "target": target, "control": control}
         if found.problem:
             return row(**fields, status="undefined", note=found.problem)
-        return row(**fields, value=found.value, low=found.low, high=found.high, n=n, note=note)
+        return row(**fields, **fields_of(Estimate(found.value, found.low, found.high), n, note))
 
     def _lost(self, mode: str, length: int, target: str, problem: str, control: str = "") -> Row:
         fields = {"law": self.law, "length": length, "quantity": "drift", "mode": mode, "target": target}

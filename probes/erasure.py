@@ -30,8 +30,9 @@ from probes.decode import REFIT, TRANSFER
 from probes.leace import Eraser, Whitened, residual
 from probes.rows import ProbeError, Rows, gather, halves, join, layer_of
 from probes.stream import POSITION, TARGET, StreamMeasurement, summary_labels
-from workbench.measure.intervals import bootstrap_mean, clopper_pearson
+from workbench.measure.intervals import clopper_pearson
 from workbench.measure.measurement import Quantity, Study
+from workbench.measure.rows import difference_rows, p_quantity
 from workbench.measure.study import forward
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
@@ -60,7 +61,6 @@ class Erasure(StreamMeasurement):
 
     Args:
         law: the evaluation law.
-        resamples: bootstrap resamples of sequences behind the intervals of differences.
         layers: layers to edit; None = all.
         factors: prefix lengths, as multiples of N.
         positions: tokens per sequence that erasers of position are fitted on.
@@ -70,7 +70,7 @@ class Erasure(StreamMeasurement):
     """
 
     name = "probes.erasure"
-    version = 2
+    version = 3
     title = "Erasure of summary and position"
     about = ("summary", "position")
     sequences = 256
@@ -93,6 +93,7 @@ class Erasure(StreamMeasurement):
             low=-1.0,
             high=1.0,
         ),
+        p_quantity("erasure_effect", "right only as the model is against right only with the target erased"),
         Quantity(
             "erasure_selectivity",
             "erased_accuracy of the control minus that of the target, on the same sequences",
@@ -100,6 +101,7 @@ class Erasure(StreamMeasurement):
             low=-1.0,
             high=1.0,
         ),
+        p_quantity("erasure_selectivity", "right only with the control erased against right only with the target"),
         Quantity(
             "kept_accuracy",
             "accuracy at the query while its residual stream is the mean plus its projection onto the summary's "
@@ -114,12 +116,11 @@ class Erasure(StreamMeasurement):
     def __init__(
         self,
         law: str = "matched",
-        resamples: int = 400,
         layers: Sequence[int] | None = None,
         factors: Sequence[float] = (1, 2, 4),
         positions: int = 16,
     ) -> None:
-        super().__init__(law, resamples, layers)
+        super().__init__(law, layers=layers)
         if not factors or positions < 1:
             raise ProbeError("erasure needs at least one factor of N, and at least one position per sequence")
         self.factors, self.positions = [float(f) for f in factors], positions
@@ -127,7 +128,8 @@ class Erasure(StreamMeasurement):
 
     @property
     def settings(self) -> dict[str, Any]:
-        return super().settings | {"factors": self.factors, "positions": self.positions}
+        own = {name: value for name, value in super().settings.items() if name != "resamples"}
+        return own | {"factors": self.factors, "positions": self.positions}
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         super().observe(law, length, batch, cache)
@@ -163,7 +165,7 @@ class Erasure(StreamMeasurement):
                 arms, lost = self._every_arm(study, i, target, length, fit)
                 yield from (self._undefined(length, place | fields, problem) for fields, problem in lost)
                 right = [self._right(study, tested, length, [(site, _edit(arm, tested, length))]) for arm in arms]
-                yield from self._report(study, length, place, arms, right, intact)
+                yield from self._report(length, place, arms, right, intact)
 
     def _every_arm(
         self, study: Study, site: int, target: str, length: int, fit: Bool[Tensor, "sequence"]
@@ -232,7 +234,6 @@ class Erasure(StreamMeasurement):
 
     def _report(
         self,
-        study: Study,
         length: int,
         place: Row,
         arms: Sequence[Arm],
@@ -244,7 +245,7 @@ class Erasure(StreamMeasurement):
             fields |= {
                 "control": arm.control,
                 "n": len(hit),
-                "note": f"rank {arm.eraser.rank}, variance {arm.eraser.variance:.3g}",
+                "note": f"rank {arm.eraser.rank}, variance {arm.eraser.variance:.3g}; {arm.eraser.left_out}",
             }
             low, high = clopper_pearson(int(hit.sum()), len(hit))
             share = float(hit.double().mean())
@@ -252,25 +253,13 @@ class Erasure(StreamMeasurement):
                 **fields, quantity="kept_accuracy" if arm.kept else "erased_accuracy", value=share, low=low, high=high
             )
             if not arm.kept and arm.control not in CONCEPTS:
-                yield row(**fields, quantity="erasure_effect", **self._difference(study, length, intact, hit))
+                yield from difference_rows(intact, hit, "", quantity="erasure_effect", **fields)
         erased = {(a.mode, a.control): hit for a, hit in zip(arms, right, strict=True) if not a.kept}
         if (REFIT, CONTROL) not in erased:
             return
         fields = {**place, "law": self.law, "length": length, "target": arms[0].target, "mode": REFIT}
-        gap = self._difference(study, length, erased[REFIT, CONTROL], erased[REFIT, ""])
-        yield row(**fields, quantity="erasure_selectivity", n=len(intact), **gap)
-
-    def _difference(
-        self, study: Study, length: int, a: Bool[Tensor, " sequence"], b: Bool[Tensor, " sequence"]
-    ) -> dict[str, float]:
-        """Mean paired difference with its interval; where all are equal, that of a share of 0 or 1."""
-        gap = (a.double() - b.double()).numpy()
-        value = float(gap.mean())
-        low, high = bootstrap_mean(gap, study.rng(self.name, "bootstrap", length), self.resamples)
-        if np.ptp(gap) == 0:
-            slack = clopper_pearson(0, len(gap))[1]
-            return {"value": value, "low": max(-1.0, value - slack), "high": min(1.0, value + slack)}
-        return {"value": value, "low": float(low), "high": float(high)}
+        control, own = erased[REFIT, CONTROL], erased[REFIT, ""]
+        yield from difference_rows(control, own, "", quantity="erasure_selectivity", **fields)
 
     def _undefined(self, length: int, place: Row, problem: str) -> Row:
         return row(

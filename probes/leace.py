@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -23,6 +24,25 @@ _NO_CORRELATION = 1e-7  # canonical correlation; below it, what correlates is ro
 SHUFFLES = 49
 
 
+class LeftOut(NamedTuple):
+    """Directions of the activations in which next to nothing varies: whitening them would blow up rounding.
+
+    Attributes:
+        directions: how many.
+        of: the dimension of the activations.
+        share: their share of all variance; 0 where they do not vary at all.
+    """
+
+    directions: int
+    of: int
+    share: float
+
+    def __str__(self) -> str:
+        if not self.directions:
+            return "no direction left out"
+        return f"{self.directions} of {self.of} directions left out, with {self.share:.1g} of the variance"
+
+
 @dataclass(frozen=True)
 class Eraser:
     """An oblique projection away from a subspace, about a mean.
@@ -31,11 +51,13 @@ class Eraser:
         mean: of the fitted rows; what is left where something is erased.
         reads: functionals that are erased, of the centred activation.
         writes: the directions they are taken out of.
+        left_out: what of the activations was not looked at; see :attr:`Whitened.left_out`.
     """
 
     mean: Float[Tensor, "d"]
     reads: Float[Tensor, "rank d"]
     writes: Float[Tensor, "d rank"]
+    left_out: LeftOut
 
     @property
     def rank(self) -> int:
@@ -69,12 +91,15 @@ class Whitened:
         mean: their mean.
         basis: directions that vary at all.
         scale: standard deviation along each.
+        x: the activations.
+        left_out: the other directions. What is coded there alone is not erased.
     """
 
     mean: Float[Tensor, "d"]
     basis: Float[Tensor, "d k"]
     scale: Float[Tensor, "k"]
     x: Float[Tensor, "row d"]
+    left_out: LeftOut
 
     @staticmethod
     def of(x: Float[Tensor, "row d"]) -> Whitened:
@@ -91,7 +116,9 @@ class Whitened:
         kept = variance > _NO_VARIANCE * variance[-1].clamp(min=torch.finfo(torch.float64).tiny)
         if not bool(kept.any()) or float(variance[-1]) <= 0:
             raise ValueError("activations do not vary")
-        return Whitened(mean, basis[:, kept], variance[kept].sqrt(), x)
+        share = float(variance[~kept].clamp(min=0).sum() / variance.clamp(min=0).sum())
+        left_out = LeftOut(int((~kept).sum()), len(kept), share)
+        return Whitened(mean, basis[:, kept], variance[kept].sqrt(), x, left_out)
 
     def leace(self, z: Float[Tensor, "row concept"], rng: np.random.Generator | None = None) -> Eraser:
         """The eraser of a concept.
@@ -130,7 +157,7 @@ class Whitened:
     def _eraser(self, directions: Float[Tensor, "k rank"]) -> Eraser:
         reads = (self.basis / self.scale) @ directions
         writes = (self.basis * self.scale) @ directions
-        return Eraser(self.mean, reads.T, writes)
+        return Eraser(self.mean, reads.T, writes, self.left_out)
 
 
 def _whitened(z: Float[Tensor, "row concept"]) -> Float[Tensor, "row k"]:

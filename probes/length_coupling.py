@@ -30,6 +30,7 @@ from probes import controls
 from probes.codes import NoCode
 from probes.coupling import STILL, Change, Codes, codes_of, mean_change
 from probes.jacobian import mean_jacobian
+from probes.metrics import Estimate, fields_of
 from probes.rows import MID, ProbeError, layer_of
 from probes.stream import TARGET, StreamMeasurement
 from workbench.measure.intervals import interval
@@ -58,7 +59,7 @@ class LengthCoupling(StreamMeasurement):
     """
 
     name = "probes.length_coupling"
-    version = 2
+    version = 3
     title = "Length coupling of the code"
     quantities = (
         Quantity(
@@ -241,15 +242,12 @@ class Report:
         if change.problem:
             return row(**fields, status="undefined", note=change.problem)
         low, high = interval(change.draws[1:])
+        at = Estimate(float(change.draws[0]), float(low), float(high))
         unseen = place.positions and any(self.study.reads_unseen(n) for n in over)
         return row(
             **fields,
-            value=float(change.draws[0]),
-            low=float(low),
-            high=float(high),
-            n=min(self.sizes[n] for n in over),
+            **fields_of(at, min(self.sizes[n] for n in over), note),
             status="unseen_position" if unseen else "ok",
-            note=note,
         )
 
 

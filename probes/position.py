@@ -41,7 +41,7 @@ class Position(ProbeMeasurement):
     """
 
     name = "probes.position"
-    version = 3
+    version = 4
     about = ("position",)
     title = "Position probes"
     names = Names("position_decodability")

@@ -28,7 +28,7 @@ class Summary(ProbeMeasurement):
     """
 
     name = "probes.summary"
-    version = 2
+    version = 3
     title = "Summary probes"
     names = Names("summary_decodability", rmse="summary_rmse", selectivity="selectivity")
     label_controls = (controls.SHUFFLED, controls.HASHED)

@@ -47,11 +47,18 @@ def test_every_built_in_measurement_is_found_and_describes_itself() -> None:
     found = measurements()
     own = {"summary", "position", "length_coupling", "drift", "erasure", "conditional", "description_length"}
     assert {name for name in found if name.startswith("probes.")} == {f"probes.{name}" for name in own}
-    assert {"behaviour", "bound", "dynamics", "circuits.hardmax", "circuits.effective_attention"} <= set(found)
+    assert {
+        "behaviour",
+        "behaviour.invariance",
+        "bound",
+        "dynamics",
+        "circuits.hardmax",
+        "circuits.effective_attention",
+    } <= set(found)
     for name, cls in found.items():
         made = cls()
         assert isinstance(made, Measurement)
-        assert cls.__module__.endswith(name)
+        assert cls.__module__.rsplit(".", 1)[-1] == name.rsplit(".", 1)[-1]
         spec = json.loads(spec_json(made.spec))
         assert spec["quantities"]
         assert all(q["definition"] and q["unit"] for q in spec["quantities"])

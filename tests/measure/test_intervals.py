@@ -10,11 +10,17 @@ import scipy.stats
 from scipy.stats import binom
 
 from workbench.measure.intervals import (
+    all_equal,
     bootstrap_mean,
     clopper_pearson,
+    discordant,
     interval,
     jackknife,
+    mean_ends,
+    newcombe,
     resampled_means,
+    sign_test,
+    tango,
     wilson,
 )
 
@@ -117,3 +123,108 @@ def test_of_a_mean_the_jackknife_is_the_t_interval() -> None:
     assert jackknife(without) == pytest.approx((expected[1] - expected[0]) / 2)
     with pytest.raises(ValueError, match="at least 2 groups, not 1"):
         jackknife([1.0])
+
+
+# ---- paired 0/1 values, and values that are all equal ---------------------------------------------
+@pytest.mark.parametrize(
+    ("counts", "ends"),
+    [
+        ((0, 0, 512), (-0.0074, 0.0074)),
+        ((0, 0, 128), (-0.0291, 0.0291)),
+        ((0, 1, 128), (-0.0429, 0.0216)),
+        ((5, 0, 512), (0.0022, 0.0227)),
+        ((12, 4, 512), (0.0004, 0.0337)),
+        ((30, 10, 512), (0.0156, 0.0652)),
+    ],
+)
+def test_tangos_interval_of_a_paired_difference(counts: tuple[int, int, int], ends: tuple[float, float]) -> None:
+    assert tango(*counts) == pytest.approx(ends, abs=5.1e-5)
+
+
+@pytest.mark.parametrize("counts", [(1, 0, 512), (3, 7, 40), (20, 1, 30), (0, 9, 9)])
+def test_tangos_ends_solve_its_score_equation(counts: tuple[int, int, int]) -> None:
+    """The share of the second kind, given the difference, is where the likelihood is highest: found here by search."""
+    b, c, n = counts
+    for end in tango(b, c, n):
+        if abs(end) == 1:
+            continue
+        # Cells: b with q + D, c with q, the rest with 1 - 2 q - D.
+        shares = np.linspace(max(0.0, -end), (1 - end) / 2, 400_001)[1:-1]
+        terms = [(b, shares + end), (c, shares), (n - b - c, 1 - 2 * shares - end)]
+        q = shares[np.argmax(sum(k * np.log(np.maximum(p, 1e-300)) for k, p in terms))]
+        score = (b - c - n * end) / math.sqrt(n * (2 * q + end * (1 - end)))
+        assert abs(score) == pytest.approx(Z, abs=1e-3)
+
+
+def test_tangos_interval_turns_with_the_sign_and_never_has_no_width() -> None:
+    for b, c, n in [(0, 0, 1), (1, 0, 1), (7, 2, 30), (30, 0, 30), (1, 0, 512)]:
+        low, high = tango(b, c, n)
+        assert -1 <= low <= (b - c) / n <= high <= 1
+        assert high - low > 0.01
+        assert tango(c, b, n) == pytest.approx((-high, -low), abs=1e-12)
+    assert tango(0, 0, 50)[1] == pytest.approx(Z**2 / (50 + Z**2))
+
+
+@pytest.mark.parametrize("difference", [0.0, 0.01, -0.05])
+def test_tango_covers_paired_differences_exactly_summed(difference: float) -> None:
+    """Coverage over all outcomes of 60 pairs, of which a tenth differ: never far below what it says."""
+    n, q = 60, 0.05
+    more, less = q + max(difference, 0), q + max(-difference, 0)
+    covered = 0.0
+    for b in range(n + 1):
+        for c in range(n + 1 - b):
+            chance = math.exp(scipy.stats.multinomial.logpmf([b, c, n - b - c], n, [more, less, 1 - more - less]))
+            if chance > 1e-9:
+                low, high = tango(b, c, n)
+                covered += chance * (low <= difference <= high)
+    assert 0.94 <= covered <= 1.0
+
+
+@pytest.mark.parametrize("counts", [(-1, 0, 4), (3, 2, 4), (0, 0, 0)])
+def test_impossible_pairs_are_refused(counts: tuple[int, int, int]) -> None:
+    with pytest.raises(ValueError, match=r"b \+ c <= n"):
+        tango(*counts)
+
+
+def test_the_sign_test_is_exact() -> None:
+    assert sign_test(5, 0) == pytest.approx(0.0625)  # Tango's interval alone already leaves 0 out
+    assert tango(5, 0, 512)[0] > 0
+    assert sign_test(0, 6) == pytest.approx(0.03125)
+    assert sign_test(0, 0) == sign_test(3, 3) == 1.0
+    assert sign_test(12, 4) == pytest.approx(2 * binom.cdf(4, 16, 0.5))
+    with pytest.raises(ValueError, match="counts of at least 0"):
+        sign_test(-1, 3)
+
+
+def test_differences_of_0_and_1_are_counted_and_others_refused() -> None:
+    assert discordant([1.0, -1.0, 0.0, 1.0]) == (2, 1)
+    with pytest.raises(ValueError, match="are -1, 0 or 1"):
+        discordant([0.5])
+
+
+def test_newcombes_interval_of_two_independent_shares() -> None:
+    """His own example: 56 of 70 against 48 of 80."""
+    assert newcombe(56, 70, 48, 80) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    low, high = newcombe(10, 10, 12, 12)
+    assert low < -0.2 < 0 < high
+
+
+@pytest.mark.parametrize(("n", "u"), [(32, 0.109), (128, 0.0284), (512, 0.00718), (4096, 0.0009)])
+def test_equal_values_have_the_interval_of_their_bounds(n: int, u: float) -> None:
+    assert all_equal(0.0, n, (0.0, 1.0)) == pytest.approx((0.0, u), abs=5e-4 * 10 ** math.floor(math.log10(u) + 1))
+    share = 1 - 0.025 ** (1 / n)
+    assert all_equal(0.25, n, (-1.0, 1.0)) == pytest.approx((0.25 - 1.25 * share, 0.25 + 0.75 * share))
+    assert all_equal(1.0, n, (0.0, 1.0)) == pytest.approx(clopper_pearson(n, n, 0.95), abs=1e-12)
+
+
+def test_a_mean_of_equal_values_without_bounds_has_no_interval() -> None:
+    rng = np.random.default_rng(0)
+    assert mean_ends(np.full(64, 0.3), rng) == (None, None, "all 64 equal")
+    low, high, note = mean_ends(np.full(64, 0.3), rng, bounds=(0.0, 1.0))
+    assert (low, high) == all_equal(0.3, 64, (0.0, 1.0))
+    assert note == "all 64 equal"
+    values = np.arange(8.0)
+    assert mean_ends(values, np.random.default_rng(1)) == (
+        *map(float, bootstrap_mean(values, np.random.default_rng(1))),
+        "",
+    )

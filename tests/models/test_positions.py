@@ -194,9 +194,26 @@ def test_lengths_without_ids_are_refused(name: str, least: int) -> None:
             refused()
 
 
+BELOW = torch.tensor([[2, 0, -1]])
+
+
+def test_ids_are_shifted_as_training_shifts_them() -> None:
+    """Special tokens keep the id 0 that the task gives them; where ids just count, the first has it by its place."""
+    ids = torch.tensor([[0, 3, 1, 2]])
+    assert id_law("arange").shifted(ids, 5).tolist() == [[5, 8, 6, 7]]
+    assert Coupled().shifted(ids, 5).tolist() == [[0, 8, 6, 7]]
+
+
 def test_coupled_ids_that_do_not_exist_or_fit_are_refused() -> None:
     with pytest.raises(PositionError, match="come from the task, and this batch has none"):
         Coupled().evaluation(4, 16)
+    for law in (Coupled(), id_law("predicted")):
+        for use in (
+            lambda law=law: law.evaluation(3, 16, BELOW),
+            lambda law=law: law.training(1, 3, 16, seeded(), BELOW),
+        ):
+            with pytest.raises(PositionError, match="count from 0, but one is -1; shift all of them by 1 or more"):
+                use()
     with pytest.raises(PositionError, match="coupled needs n_ctx of at least 5, but it is 4"):
         Coupled().training(2, 10, 4, seeded(), torch.tensor([PARITY]))
 

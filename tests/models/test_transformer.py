@@ -151,6 +151,11 @@ def test_ids_outside_the_table_are_refused() -> None:
         build("learned")(tokens(1, 25))
     for positions in ("none", "sinusoidal", "rotary", "alibi", "limit"):
         assert build(positions)(tokens(1, 40)).shape == (1, 40, 3), "no table, hence no limit"
+    ids = torch.arange(4)[None] - 2
+    for positions in ("none", "learned", "sinusoidal", "rotary", "alibi", "limit"):
+        with pytest.raises(PositionError, match="count from 0, but one is -2; shift all of them by 2 or more"):
+            build(positions)(tokens(1, 4), ids)
+        assert build(positions)(tokens(1, 4), ids + 2).shape == (1, 4, 3)
     with pytest.raises(PositionError, match=r"shape \(1, 3\) do not fit tokens of shape \(1, 4\)"):
         build("none")(tokens(1, 4), torch.arange(3)[None])
 

@@ -92,7 +92,9 @@ def test_rows_of_a_run(make_run: Callable[..., Any], measured: Callable[..., lis
     # Step 0 holds the same weights here.
     for quantity in ("position_given_summary", "summary_given_position"):
         assert at[quantity, "untrained"]["value"] == at[quantity, ""]["value"]
-    assert all(r["low"] <= r["value"] <= r["high"] for r in at.values())
+    for r in at.values():  # what is there exactly has an interval of no width, which says nothing
+        exact = r["low"] is None and "no resample differs" in r["note"]
+        assert exact or r["low"] <= r["value"] <= r["high"]
 
 
 def test_the_same_supervised_positions_in_every_sequence() -> None:

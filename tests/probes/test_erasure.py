@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,9 +12,11 @@ import torch
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from torch import Tensor
 
-from probes.erasure import CONTROL
+import probes.erasure
+from probes.erasure import CONTROL, Erasure
 from probes.leace import Whitened, residual
 from probes.rows import ProbeError
+from workbench.measure.intervals import sign_test, tango
 from workbench.measure.study import forward
 from workbench.models.handmade import majority
 from workbench.tasks.counting import Majority
@@ -117,7 +120,7 @@ def at(rows: list[dict[str, Any]], quantity: str, **fields: Any) -> dict[int, fl
 def test_a_counter_needs_its_count_and_no_position(make_run: Callable[..., Any], measured: Measured) -> None:
     """The counter holds 1/K, hence position, and the clean bit in one dimension after the last block."""
     run = make_run(majority(gain_length=400), Majority(), 13)
-    rows = measured(run, 100, "probes.erasure", lengths=[27, 53], resamples=20, sequences=128)
+    rows = measured(run, 100, "probes.erasure", lengths=[27, 53], sequences=128)
     for n in (13, 27, 53):
         here = [r for r in rows if r["length"] == n]
         bit = at(here, "erased_accuracy", target="output_summary", mode="refit", control="")
@@ -135,7 +138,7 @@ def test_a_counter_needs_its_count_and_no_position(make_run: Callable[..., Any],
 def test_erasing_something_else_in_its_place(make_run: Callable[..., Any], measured: Measured) -> None:
     """The counter reads its count off one dimension: neither the query's token nor a hash of the last ones is that."""
     run = make_run(majority(gain_length=400), Majority(), 13)
-    rows = measured(run, 100, "probes.erasure", lengths=[27, 53], resamples=20, sequences=256)
+    rows = measured(run, 100, "probes.erasure", lengths=[27, 53], sequences=256)
     summary = [r for r in rows if r["target"] == "output_summary" and r["mode"] == "refit"]
     own = at([r for r in summary if r["length"] == 53], "erased_accuracy", control="")
     for control in ("token_only", "hashed_labels"):
@@ -149,10 +152,90 @@ def test_erasing_something_else_in_its_place(make_run: Callable[..., Any], measu
     assert not flipped
 
 
+def test_differences_are_paired_and_their_rows_follow_from_the_accuracies(
+    make_run: Callable[..., Any], measured: Measured
+) -> None:
+    """The intact counter is always right: what an erasure loses is 1 less what is left, on the same sequences."""
+    run = make_run(majority(gain_length=400), Majority(), 13)
+    rows = [r for r in measured(run, 100, "probes.erasure", lengths=[53], sequences=256) if r["status"] == "ok"]
+    rows = [r for r in rows if (r["length"], r["target"], r["mode"]) == (53, "output_summary", "refit")]
+    left = {c: at(rows, "erased_accuracy", control=c) for c in ("", CONTROL)}
+    assert left[""][1] < 0.75
+    assert left[CONTROL][1] > 0.8
+    for control, kept in left.items():
+        effect = at(rows, "erasure_effect", control=control)
+        assert effect == pytest.approx({layer: 1 - share for layer, share in kept.items()})
+    selectivity = at(rows, "erasure_selectivity")
+    assert selectivity[1] == pytest.approx(left[CONTROL][1] - left[""][1])
+    gaps = [r for r in rows if r["quantity"] in ("erasure_effect", "erasure_selectivity")]
+    tests = {(r["quantity"], r["layer"], r["control"]): r for r in rows if r["quantity"].endswith("_p")}
+    assert len(gaps) == len(tests) > 0
+    for r in gaps:
+        p = tests[f"{r['quantity']}_p", r["layer"], r["control"]]
+        b, c = map(int, re.findall(r"(\d+) against (\d+) sequences", p["note"])[0])
+        assert r["value"] == pytest.approx((b - c) / r["n"])
+        assert (r["low"], r["high"]) == tango(b, c, r["n"])
+        assert p["value"] == sign_test(b, c)
+        assert (p["value"] < 0.001) == (r["value"] > 0.2)
+
+
+def test_accuracies_are_taken_on_sequences_that_no_eraser_saw(
+    make_run: Callable[..., Any], measured: Measured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted: set[int] = set()
+    tested: set[tuple[int, ...]] = set()
+    strings: list[Tensor] = []
+    own_fit, own_right = probes.erasure._fitted, Erasure._right
+
+    def fit(*args: Any) -> Any:
+        rows = own_fit(*args)
+        fitted.update(rows.sequence.tolist())
+        return rows
+
+    def right(self: Any, study: Any, batch: Any, length: int, edits: Any) -> Any:
+        tested.update(map(tuple, batch.tokens.tolist()))
+        strings.append(study.batch("matched", length).tokens)
+        return own_right(self, study, batch, length, edits)
+
+    monkeypatch.setattr(probes.erasure, "_fitted", fit)
+    monkeypatch.setattr(Erasure, "_right", right)
+    measured(make_run(majority(gain_length=400), Majority(), 13), 100, "probes.erasure", lengths=[53], factors=[4])
+    assert len(fitted) == len(strings[0]) / 2
+    every = [tuple(string) for string in strings[0].tolist()]
+    once = {string for string in every if every.count(string) == 1}
+    assert len(tested & once) > 50
+    assert not tested & once & {every[i] for i in fitted}
+
+
+def test_directions_of_no_variance_are_left_out_and_counted() -> None:
+    x, z = classes(4)
+    flat = torch.cat([x, torch.ones(len(x), 3), 1e-8 * x[:, :2] ** 2], 1)
+    white = Whitened.of(flat)
+    assert white.left_out[:2] == (5, 17)
+    assert 0 < white.left_out.share < 1e-14
+    assert "5 of 17 directions left out, with" in str(white.leace(z).left_out)
+    assert white.random(2, np.random.default_rng(0)).left_out == white.left_out
+    assert str(Whitened.of(x).left_out) == "no direction left out"
+
+
+def test_rows_say_how_many_directions_were_left_out(make_run: Callable[..., Any], measured: Measured) -> None:
+    """At the embedding of a counter three tokens make two directions of its ten, and behind BOS one."""
+    run = make_run(majority(gain_length=400), Majority(), 13)
+    rows = measured(run, 100, "probes.erasure", lengths=[27], sequences=128, layers=[-1])
+    (row,) = [
+        r
+        for r in rows
+        if (r["quantity"], r["length"], r["target"], r["mode"], r["control"])
+        == ("erased_accuracy", 27, "output_summary", "refit", "token_only")
+    ]
+    assert row["note"].startswith("rank 1, variance")
+    assert "9 of 10 directions left out, with" in row["note"]
+
+
 def test_a_model_that_reads_position_loses_it(make_run: Callable[..., Any], measured: Measured) -> None:
     """The twin hides keys after position 7 by what learned positions say: without them it sees only BOS."""
     run = make_run(majority(gain_length=400, window=7, n_ctx=80), Majority(), 7, top_id=80)
-    rows = measured(run, 100, "probes.erasure", lengths=[15, 29], resamples=20, sequences=128)
+    rows = measured(run, 100, "probes.erasure", lengths=[15, 29], sequences=128)
     here = [r for r in rows if r["length"] == 15 and r["target"] == "log_i" and r["mode"] == "refit"]
     assert at(here, "erasure_effect", control="")[-1] > 0.2
     # Inside training no key is late, so that nothing of position is there to be erased.
@@ -168,7 +251,5 @@ def test_too_little_to_fit_on_is_said(make_run: Callable[..., Any], measured: Me
 
 
 def test_bad_settings_are_named() -> None:
-    from probes.erasure import Erasure
-
     with pytest.raises(ProbeError, match="at least one factor"):
         Erasure(factors=())

@@ -240,8 +240,10 @@ def test_rows_of_a_run(make_run: Callable[..., Any], measured: Callable[..., lis
     rows = measured(run, 100, "probes.length_coupling", lengths=[51, 101, 201], resamples=50)
     head, *_ = rows
     assert (head["quantity"], head["mode"], head["length"], head["status"]) == ("length_coupling", "used", None, "ok")
-    assert (head["value"], head["low"], head["high"], head["n"]) == (0, 0, 0, 128)
-    assert "all equal" in head["note"]  # logits are exact here, and a bootstrap of equal values has no width
+    # Logits are exact here, and a bootstrap of equal values has no width.
+    assert (head["value"], head["low"], head["high"], head["n"]) == (0, None, None, 128)
+    assert "all equal" in head["note"]
+    assert "no resample differs" in head["note"]
     stored = [r for r in rows if r["quantity"] == "length_coupling" and r["mode"] == "stored"]
     assert [r["layer"] for r in stored] == [-1, 0, 0, 1, 1]
     assert stored[-1]["value"] < 0.1

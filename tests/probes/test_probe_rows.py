@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
 from typing import Any
 
@@ -11,8 +13,23 @@ import torch
 
 from probes import controls
 from probes.decode import Decoder
-from probes.metrics import Resamples, balanced_accuracy, estimates, exact_where_perfect, r2, rmse
+from probes.metrics import (
+    NO_SPREAD,
+    Estimate,
+    Resamples,
+    balanced_accuracy,
+    estimates,
+    exact_where_uniform,
+    fields_of,
+    paired_balanced,
+    r2,
+    rmse,
+    says_nothing,
+)
+from probes.position import Position
 from probes.rows import FOLDS, Rows, folds, halves, pooled
+from workbench.measure.intervals import tango
+from workbench.tasks.automata import Parity
 
 
 def rows_at(length: int, sequences: int = 40, per_sequence: int = 3) -> Rows:
@@ -134,8 +151,71 @@ def test_a_perfect_score_has_an_exact_interval() -> None:
     truth = torch.arange(100) % 2
     resamples = Resamples.of(torch.arange(100), np.random.default_rng(0), 50)
     guess = torch.stack([truth, 1 - truth, torch.zeros_like(truth)])
-    found = exact_where_perfect(estimates(balanced_accuracy(guess, truth, 2, resamples)), guess, truth, 2)
+    found = exact_where_uniform(estimates(balanced_accuracy(guess, truth, 2, resamples)), guess, truth, 2)
     limit = 0.025 ** (1 / 50)  # 50 right out of 50 in each class
     assert (found[0].low, found[0].high) == (pytest.approx(limit), 1)
     assert (found[1].low, found[1].high) == (0, pytest.approx(1 - limit))
-    assert (found[2].low, found[2].high) == (0.5, 0.5)
+    # Always the same answer: one class all right, the other all wrong.
+    assert (found[2].low, found[2].high) == pytest.approx((limit / 2, 1 - limit / 2))
+    mixed = truth.clone()
+    mixed[0] = 1
+    own = estimates(balanced_accuracy(mixed[None], truth, 2, resamples))
+    assert exact_where_uniform(own, mixed[None], truth, 2) == own
+
+
+def test_the_difference_of_balanced_accuracies_is_paired_class_by_class() -> None:
+    """Two classes of 60 and 20 rows. Of the first the one probe is right 6 times where the other is wrong, and the other
+    never; of the second once against three times."""
+    truth = torch.tensor([0] * 60 + [1] * 20)
+    hit, other = torch.ones(80, dtype=torch.bool), torch.ones(80, dtype=torch.bool)
+    other[:6], other[60], hit[61:64] = False, False, False
+    found = paired_balanced(hit, other, truth, 2)
+    ends = tango(6, 0, 60), tango(1, 3, 20)
+    middle = (6 / 60, -2 / 20)
+    assert found.value == pytest.approx(0.0)
+    assert found.low == pytest.approx(-math.hypot(middle[0] - ends[0][0], middle[1] - ends[1][0]) / 2)
+    assert found.high == pytest.approx(math.hypot(ends[0][1] - middle[0], ends[1][1] - middle[1]) / 2)
+    assert paired_balanced(other, hit, truth, 2).low == pytest.approx(-found.high)
+    same = paired_balanced(hit, hit, truth, 2)
+    assert same.low < -0.02 < 0.02 < same.high  # as wide as two classes without a discordant row are
+
+
+def position_rows(outlier: float) -> list[dict[str, Any]]:
+    """Position is written exactly along one direction and its double along another, but for one held-out sequence."""
+    generator = torch.Generator().manual_seed(0)
+    batch = Parity().sample(64, 32, generator, "matched")
+    place = torch.arange(33).double()[None, :, None].expand(64, 33, 1)
+    x = torch.cat([place, 2 * place, torch.randn(64, 33, 1, generator=generator)], 2)
+    held = int((~halves(64, np.random.default_rng(3))).nonzero()[0])
+    x[held, :, 1] += outlier
+    measurement = Position(resamples=100)
+    measurement.observe("matched", 32, batch, {"blocks.0.hook_resid_pre": x.float()})
+    rows = measurement.decode((32,), lambda *parts: np.random.default_rng(3), lambda: None)
+    return [r for r in rows if r["control"] == "" and r["mode"] == "refit"]
+
+
+def test_a_fit_that_one_sequence_decides_says_nothing() -> None:
+    """Far outside what it was fitted on, a probe that is exact elsewhere is off by any amount."""
+    for r in position_rows(0.0):
+        assert (r["status"], r["value"]) == ("ok", pytest.approx(1.0, abs=0.05))
+    for r in position_rows(1000.0):
+        assert (r["status"], r["value"], r["low"], r["high"]) == ("undefined", None, None, None)
+        assert r["n"] == 32
+        assert re.match(
+            r"-\d.* \[-\d.*, (1|0\.\d+)\]: an interval wider than 1 says nothing; one of 32 held-out", r["note"]
+        )
+        assert r["note"].endswith("makes up 100% of the squared error")
+
+
+@pytest.mark.parametrize(("wide", "expected"), [(1.0, ""), (1.001, "-0.25 [-0.7, 0.301]: an interval wider than 1")])
+def test_an_interval_of_width_1_still_says_something(wide: float, expected: str) -> None:
+    errors, resamples = torch.tensor([3.0, 1.0]), Resamples.of(torch.arange(2), np.random.default_rng(0), 5)
+    found = says_nothing(Estimate(-0.25, -0.7, -0.7 + wide), errors, resamples)
+    assert found.startswith(expected)
+    assert bool(found) == bool(expected)
+    assert not found or found.endswith("one of 2 held-out sequences makes up 75% of the squared error")
+
+
+def test_an_interval_of_no_width_is_left_out() -> None:
+    assert fields_of(Estimate(0.5, 0.5, 0.5), 9, "note") == {"value": 0.5, "n": 9, "note": f"note; {NO_SPREAD}"}
+    assert fields_of(Estimate(0.5, 0.4, 0.5), 9) == {"value": 0.5, "low": 0.4, "high": 0.5, "n": 9, "note": ""}

@@ -26,3 +26,9 @@ LOOKS = (512, 2048, 4096)
 
 ERROR = 0.025
 """One-sided error of a claim, over all looks together."""
+
+CLAIM = 0.05
+"""Largest two-sided p of the exact sign test at which a paired difference of 0/1 values is called a change."""
+
+WIDEST = 1.0
+"""Widest interval with which an R^2, or another share of squared error that has no lower bound, says anything."""

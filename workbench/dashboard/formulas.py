@@ -40,6 +40,11 @@ _LEFT = "SSE: squares left on held-out strings, x: residual row"
 _CODE = "C(n) = |b(n) − a|^{2} / (|b(n)|^{2} + |a|^{2})"
 _CLASS_MEANS = "a, b(n): class means of the summary inside training and at n, centred at the grand mean inside training"
 
+_SIGN_TEST = Formula(
+    "min(1, 2 Σ_{k ≥ max(b, c)} Pr[X = k])",
+    "b, c: sequences right only on the one side, and only on the other, X: heads of b + c fair coins",
+)
+
 BEHAVIOUR = {
     "accuracy": Formula("a(n) = ⟨1[ŷ_{n} = y_{n}]⟩", "real answers: within the tolerance of the task"),
     "exact_match": Formula("⟨∏_{i ≤ n} 1[ŷ_{i} = y_{i}]⟩", "i: supervised queries"),
@@ -140,6 +145,7 @@ SPARSITY = {
 ABLATION = {
     "ablated_accuracy": Formula("a_{−h}(n)", "accuracy with the output of the part h replaced"),
     "accuracy_drop": Formula("a(n) − a_{−h}(n)", _MEASURED),
+    "accuracy_drop_p": _SIGN_TEST,
     "loss_rise": Formula("l_{−h}(n) − l(n)", "l: loss"),
 }
 
@@ -192,10 +198,12 @@ INTERCHANGE = {
 SWAPS = {
     "hardmax_swap": Formula("a(n), with 1[j ≤ k*] / k* for p_{(j)}", "k*: tie_size"),
     "hardmax_swap_drop": Formula("a(n) − a′(n)", f"{_MEASURED}, a′: hardmax_swap"),
+    "hardmax_swap_drop_p": _SIGN_TEST,
     "logn_swap": Formula(
         "a(n), with s_{j} max(1, log K / log K_{train}) for s_{j}", "K_{train}: keys seen in training"
     ),
     "logn_swap_gain": Formula("a′(n) − a(n)", f"{_MEASURED}, a′: logn_swap"),
+    "logn_swap_gain_p": _SIGN_TEST,
 }
 
 SCAN = {
@@ -254,6 +262,8 @@ PROBES = {
             "x: residual row of mean μ, W: whitens it, U: basis of W Σ_{x,z}, z: the concept",
         ),
         "erasure_effect": Formula("a(n) − a′(n)", f"{_MEASURED}, a′: erased_accuracy"),
+        "erasure_effect_p": _SIGN_TEST,
+        "erasure_selectivity_p": _SIGN_TEST,
         "erasure_selectivity": Formula("a_{control}(n) − a′(n)", "a′: erased_accuracy, a_{control}: of its control"),
         "kept_accuracy": Formula("a(n), with μ + W^{+} U U^{T} W (x − μ) for x", "letters as in erased_accuracy"),
     },
@@ -261,6 +271,14 @@ PROBES = {
 
 FORMULAS: dict[str, dict[str, Formula]] = {
     "behaviour": BEHAVIOUR,
+    "behaviour.invariance": {
+        "shift_agreement": Formula(
+            "⟨1[f(x, i + o) = f(x, i)]⟩", "f: answer to the string x with position ids i, o: the offset"
+        ),
+        "filler_agreement": Formula(
+            "⟨1[f(x + e) = f(x)]⟩", "f: answer, x + e: the string x of N tokens with n − N neutral tokens inserted"
+        ),
+    },
     "bound": {"training_length_bound_log10": Formula("log_{10} B", "B: training_length_bound")},
     "circuits.ablation": ABLATION,
     "circuits.contributions": CONTRIBUTIONS,

@@ -1,20 +1,36 @@
 """Intervals at 95 %, with the sequence as the unit of replication.
 
-Wilson and Clopper-Pearson are for exactly one 0/1 value per sequence. Whatever has several positions
-per sequence is averaged within the sequence first and then bootstrapped over sequences.
+Wilson and Clopper-Pearson are for exactly one 0/1 value per sequence, Tango for the difference of two such values
+of the same sequences, Newcombe for that of different ones. Whatever has several positions per sequence is averaged
+within the sequence first and then bootstrapped over sequences, unless all are equal: then a bootstrap shows nothing,
+and the interval follows from the bounds of the values, or there is none.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import beta, norm, t
+from scipy.stats import beta, binom, norm, t
 
 LEVEL = 0.95
+HALVINGS = 60
+"""Of a bisection: from a width of 1 down to the last bits."""
 Array = NDArray[np.float64]
+Bounds = tuple[float, float]
+"""Smallest and largest possible value."""
+
+
+class Ends(NamedTuple):
+    """An interval, and what is to be said beside it; no ends where none can be had."""
+
+    low: float | None
+    high: float | None
+    note: str = ""
 
 
 def wilson(k: int, n: int, level: float = LEVEL) -> tuple[float, float]:
@@ -62,6 +78,104 @@ def upper_limit(k: int, n: int, error: float) -> float:
     """
     _check_counts(k, n)
     return 1.0 if k == n else float(beta.ppf(1 - error, k + 1, n - k))
+
+
+def tango(b: int, c: int, n: int, level: float = LEVEL) -> tuple[float, float]:
+    """Score interval of (b - c) / n, the mean difference of paired 0/1 values (Tango 1998).
+
+    All D with abs(T(D)) at most the normal quantile, T(D) = (b - c - n D) / sqrt(n (2 q + D (1 - D))), where q is the
+    most likely share of the second kind of discordant pair if the difference is D. For b = c = 0 it is
+    +-z^2 / (n + z^2).
+
+    Args:
+        b: pairs that are 1 and 0.
+        c: pairs that are 0 and 1.
+        n: all pairs.
+        level: coverage.
+
+    Raises:
+        ValueError: unless b, c >= 0, b + c <= n and n >= 1.
+    """
+    if n < 1 or min(b, c) < 0 or b + c > n:
+        raise ValueError(f"a paired difference needs b, c >= 0 and b + c <= n; got b = {b}, c = {c}, n = {n}")
+    z = float(norm.ppf(0.5 + level / 2))
+
+    def score(difference: float) -> float:
+        linear = -b - c + (2 * n - b + c) * difference
+        constant = -c * difference * (1 - difference)
+        q = (math.sqrt(max(linear**2 - 8 * n * constant, 0.0)) - linear) / (4 * n)
+        variance = n * (2 * q + difference * (1 - difference))
+        distance = b - c - n * difference
+        return distance / math.sqrt(variance) if variance > 0 else math.copysign(math.inf, distance)
+
+    d = (b - c) / n
+    low = -1.0 if d == -1 else _boundary(lambda x: score(x) <= z, -1.0, d)
+    high = 1.0 if d == 1 else _boundary(lambda x: score(x) < -z, d, 1.0)
+    return low, high
+
+
+def sign_test(b: int, c: int) -> float:
+    """Two-sided p of the exact sign test on the pairs that differ: min(1, 2 P(Bin(b + c, 1/2) >= max(b, c)))."""
+    if min(b, c) < 0:
+        raise ValueError(f"a sign test needs counts of at least 0; got {b} and {c}")
+    return min(1.0, 2.0 * float(binom.sf(max(b, c) - 1, b + c, 0.5)))
+
+
+def discordant(differences: ArrayLike) -> tuple[int, int]:
+    """How many differences of 0/1 values are 1, and how many -1.
+
+    Raises:
+        ValueError: for any other value than -1, 0 and 1.
+    """
+    x = np.asarray(differences, dtype=np.float64)
+    if not np.isin(x, (-1.0, 0.0, 1.0)).all():
+        raise ValueError("differences of 0/1 values are -1, 0 or 1")
+    return int((x == 1).sum()), int((x == -1).sum())
+
+
+def newcombe(k: int, n: int, other_k: int, other_n: int, level: float = LEVEL) -> tuple[float, float]:
+    """Interval of k/n - other_k/other_n, two shares of different sequences, from their Wilson limits.
+
+    Newcombe 1998, "Interval estimation for the difference between independent proportions", method 10.
+    """
+    (low, high), (other_low, other_high) = wilson(k, n, level), wilson(other_k, other_n, level)
+    p, other = k / n, other_k / other_n
+    return (
+        p - other - math.hypot(p - low, other_high - other),
+        p - other + math.hypot(high - p, other - other_low),
+    )
+
+
+def all_equal(value: float, n: int, bounds: Bounds, level: float = LEVEL) -> tuple[float, float]:
+    """Interval of the mean of values in [lo, hi] of which n draws are all ``value``.
+
+    With u = 1 - tail^(1/n), the largest share of other values that is still likely to show none:
+    [v - (v - lo) u, v + (hi - v) u].
+    """
+    u = 1.0 - ((1.0 - level) / 2) ** (1.0 / n)
+    return value - (value - bounds[0]) * u, value + (bounds[1] - value) * u
+
+
+def mean_ends(values: ArrayLike, rng: np.random.Generator, resamples: int = 400, bounds: Bounds | None = None) -> Ends:
+    """Interval of the mean over sequences of one number each: bootstrap, or by the bounds where all are equal.
+
+    Args:
+        values: ``[sequences]``, at least one, none NaN.
+        rng: the only source of randomness.
+        resamples: number of resamples.
+        bounds: between which every value lies; None = nothing is known.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    if x.min() == x.max():
+        return equal_ends(float(x[0]), len(x), bounds)
+    low, high = interval(resampled_means(x, rng, resamples))
+    return Ends(float(low), float(high))
+
+
+def equal_ends(value: float, n: int, bounds: Bounds | None) -> Ends:
+    """What can be said of a mean where all n values are equal; no interval without bounds."""
+    note = f"all {n} equal"
+    return Ends(None, None, note) if bounds is None else Ends(*all_equal(value, n, bounds), note)
 
 
 def resampled_means(values: ArrayLike, rng: np.random.Generator, resamples: int = 400) -> Array:
@@ -155,6 +269,14 @@ def jackknife(without: ArrayLike, level: float = LEVEL) -> Array:
     spread = ((estimates - estimates.mean(0)) ** 2).sum(0) * (groups - 1) / groups
     half: Array = np.asarray(t.ppf(0.5 + level / 2, groups - 1) * np.sqrt(spread))
     return half
+
+
+def _boundary(beyond: Callable[[float], bool], low: float, high: float) -> float:
+    """Where a condition that holds from some place on begins to hold."""
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if beyond(middle) else (middle, high)
+    return (low + high) / 2
 
 
 def _check_counts(k: int, n: int) -> None:

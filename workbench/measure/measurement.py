@@ -41,13 +41,18 @@ class Quantity:
     high: int | float | None = None
     about: str = ""
 
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Between which all its values lie; None where an end is open."""
+        return None if self.low is None or self.high is None else (float(self.low), float(self.high))
+
 
 @dataclass(frozen=True)
 class Spec:
     """What a measurement is, as plain data: no model and no torch is needed to read it.
 
     Attributes:
-        name: e.g. ``circuits.hardmax``; the module it lives in, without ``workbench.measure.``.
+        name: e.g. ``circuits.hardmax``; its last part is the name of the module it lives in.
         version: raised whenever its numbers may change, so that old shards become stale.
         title: a short human name.
         settings: every setting with its value, JSON-able; part of the shard's key.

@@ -41,7 +41,11 @@ _MEMO_SIZE = 64
 
 
 def forward(
-    model: HookedModel, batch: Batch, names: Sequence[str], hooks: Sequence[tuple[str, Callable[..., Any]]] = ()
+    model: HookedModel,
+    batch: Batch,
+    names: Sequence[str],
+    hooks: Sequence[tuple[str, Callable[..., Any]]] = (),
+    ids: Tensor | None = None,
 ) -> dict[str, Tensor]:
     """Named activations and ``logits`` of a batch, in chunks of sequences, with evaluation ids.
 
@@ -51,6 +55,7 @@ def forward(
         names: activations to return, as they are after the edits.
         hooks: edits: per hook name, a function of the activation and its hook that returns what to go on with. It
             sees a chunk of the sequences at a time.
+        ids: position ids ``[batch or 1, pos]`` instead of those of evaluation.
 
     Raises:
         KeyError: for a name the model does not have; an edit there would silently do nothing.
@@ -60,16 +65,17 @@ def forward(
         raise KeyError(f"the model has no hook {unknown[0]!r}")
     parts: list[dict[str, Tensor]] = []
     with torch.no_grad(), model.hooks(fwd_hooks=list(hooks)):
-        for tokens, ids in chunks(model, batch):
-            logits, cache = model.run_with_cache(tokens, ids, names_filter=list(names), return_cache_object=False)
+        for tokens, of_tokens in chunks(model, batch, ids):
+            logits, cache = model.run_with_cache(tokens, of_tokens, names_filter=list(names), return_cache_object=False)
             parts.append({**cache, "logits": logits})
     return {name: torch.cat([part[name] for part in parts]) for name in [*names, "logits"]}
 
 
-def chunks(model: HookedModel, batch: Batch) -> Iterator[tuple[Tensor, Tensor]]:
-    """Tokens and evaluation ids of a batch, as many sequences at a time as one forward pass takes."""
+def chunks(model: HookedModel, batch: Batch, ids: Tensor | None = None) -> Iterator[tuple[Tensor, Tensor]]:
+    """Tokens and ids (None = those of evaluation) of a batch, as many sequences at a time as one pass takes."""
     positions = batch.tokens.shape[1]
-    ids = model.cfg.ids.evaluation(positions, model.cfg.n_ctx, batch.position_ids)
+    if ids is None:
+        ids = model.cfg.ids.evaluation(positions, model.cfg.n_ctx, batch.position_ids)
     size = _chunk(positions)
     for start in range(0, len(batch), size):
         rows = slice(start, start + size)

@@ -43,7 +43,7 @@ class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base sh
         """The given position ids, or 0, 1, 2, ...
 
         Raises:
-            PositionError: for ids that do not fit the tokens, or that the position scheme cannot read.
+            PositionError: for ids that do not fit the tokens, are negative, or cannot be read by the position scheme.
         """
         if position_ids is None:
             position_ids = torch.arange(tokens.shape[1], device=tokens.device)[None]

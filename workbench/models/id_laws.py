@@ -46,6 +46,10 @@ class IdLaw(Scheme):
         """The stated evaluation rule: offset 0, consecutive, unless the law says otherwise."""
         return torch.arange(pos)[None]
 
+    def shifted(self, ids: Ids, offset: int) -> Ids:
+        """Ids moved by ``offset`` as training might have: all of them, but those that mark special tokens."""
+        return ids + offset
+
     def check(self, pos: int, n_ctx: int) -> None:
         """Refuse to train on ``pos`` tokens where the law has no ids for that many.
 
@@ -194,6 +198,9 @@ class TaskIds(IdLaw):
             raise PositionError(f"ids {self.name} come from the task, and this batch has none; choose another id law")
         refuse_negative(coupled)  # here, before training shifts them
         return coupled
+
+    def shifted(self, ids: Ids, offset: int) -> Ids:
+        return torch.where(ids == 0, 0, ids + offset)
 
 
 class Coupled(TaskIds):

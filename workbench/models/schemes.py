@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 
 from workbench.core.errors import LensError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 S = TypeVar("S", bound="Scheme")
 
