@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from flask.testing import FlaskClient
 
@@ -23,6 +26,8 @@ from workbench.dashboard.pages import theory
 from workbench.dashboard.registry import pages
 from workbench.dashboard.worker import Job, Worker
 from workbench.runs import Run, find_runs
+from workbench.runs.integrity import run_problems
+from workbench.runs.log import read_log
 from workbench.table import Table
 from workbench.tasks.code import NOT_RUN, trust
 from workbench.theory.described import describe_all
@@ -67,6 +72,37 @@ def test_nothing_of_a_run_runs_its_code(custom, form) -> None:
     assert len(table.joined()) > 0
     assert list(table.runs()["task"]) == [made.run.config["task"]["name"]]
     assert made.times == 0
+
+
+class Payload:
+    """What unpickling it runs."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open, (str(self.marker), "w")
+
+
+def test_what_parquet_says_of_its_columns_is_not_unpickled(custom, tmp_path) -> None:
+    """Extension types may carry a pickle, which pyarrow once loaded."""
+    made = custom(measured=True)
+    payload = pickle.dumps(Payload(tmp_path / "was-unpickled"))
+    said = {"ARROW:extension:name": "arrow.py_extension_type", "ARROW:extension:metadata": payload}
+    files = [*made.run.path.rglob("*-*.parquet"), made.run.path / "table.parquet"]
+    assert len(files) == 2
+    for file in files:
+        table = pq.read_table(file)
+        fields = [table.schema.field(0).with_metadata(said), *list(table.schema)[1:]]
+        pq.write_table(table.cast(pa.schema(fields, metadata=table.schema.metadata)), file)
+        assert payload in pq.read_schema(file).serialize().to_pybytes()
+    pq.write_table(pq.read_table(files[0]), made.run.step_path(100) / "log.parquet")
+    Table.load(made.run.path)
+    run_problems(made.run)
+    read_log(made.run.path)
+    assert not (tmp_path / "was-unpickled").exists()
+    pickle.loads(payload).close()
+    assert (tmp_path / "was-unpickled").exists(), "or the test shows nothing"
 
 
 def test_theory_is_told_the_file_and_runs_it_only_where_it_is_trusted(custom) -> None:

@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import py_compile
+import re
 import shutil
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -182,9 +183,10 @@ def test_the_bytes_that_were_hashed_are_those_that_run(custom) -> None:
         str(evil), cfile=cached, dfile=str(made.file), doraise=True,
         invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
     )  # fmt: skip
+    spec = importlib.util.spec_from_file_location("mine", made.file)
+    module = importlib.util.module_from_spec(spec)
     with pytest.raises(RuntimeError, match="the compiled file was run"):
-        spec = importlib.util.spec_from_file_location("mine", made.file)
-        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+        spec.loader.exec_module(module)
     assert made.run.trust(made.file).task.name == "mine"
 
 
@@ -310,12 +312,10 @@ def test_no_room_that_reads_data_makes_tasks_by_name() -> None:
 
 def test_the_worker_is_asked_for_functions_that_stand_in_the_code_alone() -> None:
     """No address of a function comes from a link, a request or a run."""
-    submitted = []
-    for file in (ROOT / "workbench" / "dashboard").rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "submit":
-                if "worker" in ast.unparse(node.func) or "measurer" in ast.unparse(node.func):
-                    submitted.append(ast.unparse(node.args[0]))
+    files = (ROOT / "workbench" / "dashboard").rglob("*.py")
+    calls = [node for file in files for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)]
+    asked = re.compile(r".*(worker|measurer)\.submit")
+    submitted = [ast.unparse(call.args[0]) for call in calls if asked.fullmatch(ast.unparse(call.func))]
     assert len(submitted) >= 4
     assert all(name.isupper() for name in submitted), submitted
 
