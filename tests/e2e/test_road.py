@@ -207,7 +207,12 @@ def test_a_task_from_a_file_trains_and_is_measured(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MY_TASK)
     done = lengthlens("train", "mine.py:MyTask", "--out", "run", "--steps", 3, *SMALL, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    done = lengthlens("measure", "run", "--only", "behaviour", "--sequences", 16, "--steps", "3", cwd=tmp_path)
+    assert f"Next: lengthlens measure run --trust-code {tmp_path / 'mine.py'}" in done.stdout
+    words = ("measure", "run", "--only", "behaviour", "--sequences", 16, "--steps", "3")
+    done = lengthlens(*words, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "custom task: its code was not run" in done.stderr
+    done = lengthlens(*words, "--trust-code", "mine.py", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import doctest
+import os
 import random
 
 import pytest
 import torch
 
 import workbench.tasks.text
-from workbench.tasks import TaskError, make_task
+from workbench.tasks import TaskError, make_task, text_corpus
 from workbench.tasks.text_corpus import Corpus, _fraction, corpus, split_files
 
 
@@ -220,6 +221,19 @@ def test_folders_without_text_are_refused_in_one_sentence(tmp_path):
     assert "has 1 files with text, none of which is a" in refused(one)
     with pytest.raises(TaskError, match="text: share must be a number above 0 and below 1, not 1"):
         make_task("text", share=1)
+
+
+def test_a_folder_is_looked_at_within_bounds(tmp_path, monkeypatch):
+    """A run names the folder, and a run is data: neither a whole disk nor a pipe keeps anybody waiting."""
+    for number in range(40):
+        (tmp_path / f"{number}.txt").write_text("some text")
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "device.txt").symlink_to("/dev/zero")
+    training, held_out = split_files(str(tmp_path), 0.5)
+    assert {path.name for path in training + held_out} == {f"{number}.txt" for number in range(40)}
+    monkeypatch.setattr(text_corpus, "ENTRIES", 41)
+    with pytest.raises(TaskError, match="holds more than 41 files and folders; give a smaller folder of text"):
+        make_task("text", folder=str(tmp_path), share=0.6)
 
 
 def test_worked_examples_of_text():

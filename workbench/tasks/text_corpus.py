@@ -6,6 +6,7 @@ import hashlib
 import sysconfig
 from collections.abc import Iterable
 from functools import cached_property, lru_cache
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,8 @@ STANDARD_LIBRARY = "stdlib"
 TRAINING_CAP = 8 << 20
 HELD_OUT_CAP = 2 << 20
 """Bytes that are read at most; the held-out ones are sorted, which takes some forty times their size."""
+ENTRIES = 1_000_000
+"""Files and folders that are looked at at most: a run may name any folder, the whole disk too."""
 REPEATED = 8
 """Bytes of context that a far repeat shares with its copy; eight of them are one int64."""
 ENOUGH = 256
@@ -85,15 +88,19 @@ class Corpus:
 def split_files(folder: str, share: float) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """The training and the held-out files of a folder, in the order of a fixed hash of their names.
 
+    Only regular files count; a pipe or a device is passed over.
+
     Raises:
-        TaskError: if the folder cannot be read, or one side has no text.
+        TaskError: if the folder cannot be read or holds more than :data:`ENTRIES`, or one side has no text.
     """
     root = Path(sysconfig.get_path("stdlib") if folder == STANDARD_LIBRARY else folder)
     try:
         next(root.iterdir(), None)
     except OSError as error:
         raise TaskError(f"folder {root} cannot be read: {error.strerror}; give a folder of text files") from error
-    found = root.glob("*.py") if folder == STANDARD_LIBRARY else root.rglob("*")
+    found = list(islice(root.glob("*.py") if folder == STANDARD_LIBRARY else root.rglob("*"), ENTRIES + 1))
+    if len(found) > ENTRIES:
+        raise TaskError(f"folder {root} holds more than {ENTRIES:,} files and folders; give a smaller folder of text")
     drawn = sorted((_fraction(path.relative_to(root).as_posix()), path) for path in found if _has_text(path))
     training = tuple(path for place, path in drawn if place < share)
     held_out = tuple(path for place, path in drawn if place >= share)

@@ -59,7 +59,7 @@
   cells.ModelCell = ({ data }) => box("cell-two", h("span", { className: "num" }, data.model, data.seeds ? h("span", { className: "soft" }, " · " + data.seeds + " seeds") : data.seed === null || data.seed === undefined ? null : h("span", { className: "soft" }, " · seed " + data.seed)), h("span", { className: "soft" }, data.order));
   cells.Expects = function ({ data }) {
     if (!data.expects) return none();
-    return box("cell-two", h("span", { className: data.expects.startsWith("≠") ? "strong" : "" }, data.expects), h("span", { className: "soft" }, data.theory));
+    return box("cell-two", h("span", { className: data.expects.startsWith("≠") ? "strong" : "" }, data.expects), h("span", { className: "soft", title: data.theory }, data.theory));
   };
   cells.Count = function ({ data, colDef }) {
     const v = data[colDef.field];
