@@ -63,7 +63,7 @@ def page(browser: Any) -> Iterator[Any]:
 
 def drawn(page: Any, panels: int = 10) -> None:
     """Wait until so many panels show their data."""
-    page.wait_for_function(f"document.querySelectorAll('.matrix .body.ready').length >= {panels}", timeout=TIMEOUT)
+    settled(page, lambda: page.locator(".matrix .body.ready").count() >= panels)
 
 
 def settled(page: Any, condition: Callable[[], bool]) -> None:
