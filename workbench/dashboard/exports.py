@@ -6,6 +6,7 @@ view is also a link to its data. Which panels there are, the pages say.
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import re
@@ -202,7 +203,10 @@ def to_csv(rows: pd.DataFrame) -> str:
         for name in rows
         if not pd.api.types.is_numeric_dtype(rows[name].dtype)
     }
-    text: str = rows.assign(**texts).rename(columns=_harmless).to_csv(index=False)
+    # A lone carriage return, which many take for the end of a line, is not quoted by itself.
+    broken = any("\r" in value for one in texts.values() for value in one if isinstance(value, str))
+    quoting = csv.QUOTE_NONNUMERIC if broken else csv.QUOTE_MINIMAL
+    text: str = rows.assign(**texts).rename(columns=_harmless).to_csv(index=False, quoting=quoting)
     return text
 
 
