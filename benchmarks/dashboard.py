@@ -28,6 +28,7 @@ import pyarrow.compute as pc
 
 from benchmarks.painted import painted
 from benchmarks.table import Line
+from workbench.dashboard.bodies import outputs_of
 from workbench.runs.folder import Run, find_runs
 from workbench.table.files import read_file, write_file
 from workbench.table.layout import table_path
@@ -200,7 +201,7 @@ class Reader:
 
     def _known(self, output: str) -> bool:
         """Whether all that a callback reads and writes is on this page."""
-        wired, made = self._server.wired[output], _outputs(output)
+        wired, made = self._server.wired[output], outputs_of(output)
         written = {one["id"] for one in (made if isinstance(made, list) else [made])}
         return written <= self.ids and all(one in self.values for one in wired["inputs"])
 
@@ -211,7 +212,7 @@ class Reader:
         def listed(kind: str) -> list[dict[str, Any]]:
             return [{"id": i, "property": p, "value": values.get((i, p))} for i, p in wired[kind]]
 
-        body = {"output": output, "outputs": _outputs(output), "inputs": listed("inputs"), "state": listed("state")}
+        body = {"output": output, "outputs": outputs_of(output), "inputs": listed("inputs"), "state": listed("state")}
         text = json.dumps(body | {"changedPropIds": [changed]})
         connection = getattr(self._own, "connection", None)
         if connection is None:
@@ -225,13 +226,6 @@ class Reader:
             told = orjson.loads(data)["response"]
             self.values |= {(name, "data"): told[name]["data"] for name in told if name.endswith("-shown")}
         return data
-
-
-def _outputs(output: str) -> Any:
-    """The outputs of a callback in the form a browser sends them."""
-    names = output.strip(".").split("...") if output.startswith("..") else [output]
-    made = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in names]
-    return made if output.startswith("..") else made[0]
 
 
 def together(readers: Sequence[Reader], seconds: float) -> list[float]:
@@ -308,7 +302,7 @@ def _first_page(server: Server) -> int:
     output = "..page.children...nav.children...here.data.."
     body = {
         "output": output,
-        "outputs": _outputs(output),
+        "outputs": outputs_of(output),
         "inputs": [
             {"id": "place", "property": "data", "value": {"path": "/", "search": "", "last": ""}},
             {"id": "version", "property": "data", "value": None},

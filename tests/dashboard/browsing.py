@@ -63,10 +63,10 @@ def page(browser: Any) -> Iterator[Any]:
 
 def drawn(page: Any, panels: int = 10) -> None:
     """Wait until so many panels show their data."""
-    page.wait_for_function(f"document.querySelectorAll('.matrix .body.ready').length >= {panels}", timeout=TIMEOUT)
+    settled(page, lambda: page.locator(".matrix .body.ready").count() >= panels)
 
 
-def settled(page: Any, condition: Callable[[], bool]) -> None:
+def settled(page: Any, condition: Callable[[], object]) -> None:
     """Wait until something is so."""
     end = time.monotonic() + TIMEOUT / 1000
     while not condition():
@@ -74,9 +74,46 @@ def settled(page: Any, condition: Callable[[], bool]) -> None:
         page.wait_for_timeout(50)
 
 
+def says(page: Any, selector: str, text: str) -> None:
+    """Wait until a part of the page says exactly this."""
+    said: list[str] = []
+
+    def so() -> bool:
+        said.append(page.inner_text(selector))
+        return said[-1] == text
+
+    try:
+        settled(page, so)
+    except AssertionError:
+        raise AssertionError(f"{selector} says {said[-1]!r}, not {text!r}") from None
+
+
+def has(page: Any, selector: str, name: str, value: str) -> None:
+    """Wait until an attribute has exactly this value."""
+    settled(page, lambda: page.get_attribute(selector, name) == value)
+
+
+LINES = """(id) => {
+  const graph = document.getElementById(id + "-graph"), plot = graph && graph.querySelector(".main-svg");
+  if (!plot || Math.abs(plot.getBoundingClientRect().width - graph.getBoundingClientRect().width) > 2) return null;
+  const lines = [...graph.querySelectorAll("path.js-line")].map((line) => line.getAttribute("d"));
+  return lines.length ? JSON.stringify(lines) : null;
+}"""
+"""The lines of a plot that fills its place; null until it does. A panel is ready before Plotly has drawn it."""
+
+
 def points(page: Any, panel: str) -> str:
-    """The numbers that a panel's plot shows, as text."""
-    drawn_values = page.evaluate(
-        f"JSON.stringify([...document.querySelectorAll('#{panel}-graph path.js-line')].map(p => p.getAttribute('d')))"
-    )
-    return str(drawn_values)
+    """The numbers that a panel's plot shows, as text, once they are drawn and stay."""
+    return str(resting(page, LINES, panel))
+
+
+def resting(page: Any, script: str, given: Any = None) -> Any:
+    """What a script gives once it is something, and the same at two looks in a row."""
+    reads: list[Any] = [None]
+
+    def stays() -> bool:
+        reads.append(page.evaluate(script, given))
+        return reads[-1] is not None and reads[-1] == reads[-2]
+
+    settled(page, stays)
+    return reads[-1]

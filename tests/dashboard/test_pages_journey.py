@@ -9,7 +9,7 @@ from typing import Any
 import fakes
 import pandas as pd
 import pytest
-from browsing import SIZE, drawn, needs_browser, points, settled
+from browsing import SIZE, drawn, has, needs_browser, points, resting, says, settled
 
 from workbench.dashboard.cursor import link
 from workbench.dashboard.pictures import served
@@ -32,11 +32,11 @@ def test_two_runs_and_their_difference_at_one_cursor(page: Any, address: str) ->
     page.goto(f"{address}{COMPARE}&step=1000&len=100")
     drawn(page, 9)
     settled(page, lambda: page.inner_text("#cmp-chip-b") == "Not fitted" or "Length" in page.inner_text("#cmp-chip-b"))
-    assert page.input_value("#run2-select") == "flip_flop-rotary-s0"
+    settled(page, lambda: page.input_value("#run2-select") == "flip_flop-rotary-s0")
     settled(page, lambda: "A is higher" in page.inner_text("#cmp-said-d"))
     # one colour range for both
     bars = "[...document.querySelectorAll('#cmp-accuracy-%s-graph .cbaxis text')].map(t => t.textContent).join()"
-    assert page.evaluate(bars % "a") == page.evaluate(bars % "b") != ""
+    assert resting(page, f"{bars % 'a'} || null") == resting(page, f"{bars % 'b'} || null")
 
     before = points(page, "cmp-decodability-d")
     page.get_by_role("slider", name="Training step").focus()
@@ -60,25 +60,25 @@ def test_seeds_are_a_view_of_their_own(page: Any, address: str) -> None:
     settled(page, lambda: "seeds=1" in page.url)
     page.wait_for_selector("#cmp-seeds-accuracy-d-body.ready")
     settled(page, lambda: "1 seed" in page.inner_text("#cmp-seeds-accuracy-a-slice"))
-    assert page.get_attribute("[data-seeds]", "aria-pressed") == "true"
+    has(page, "[data-seeds]", "aria-pressed", "true")
 
 
 def test_a_phase_diagram_of_any_quantity_over_any_two_axes(page: Any, address: str) -> None:
     page.goto(f"{address}/sweep")
     page.wait_for_selector("#phase-body.ready")
-    assert page.inner_text("#phase-title") == "Accuracy"
-    first = page.inner_text("#phase-slice")
+    says(page, "#phase-title", "Accuracy")
+    first = resting(page, "document.querySelector('#phase-slice').innerText || null")
     page.click("#sweep-quantity")
     page.get_by_role("option", name="hardmax distance").click()
     settled(page, lambda: page.inner_text("#phase-title") == "Hardmax distance")
     step, length = (page.get_by_role("slider", name=name) for name in ("Training step", "Prefix length"))
-    assert step.get_attribute("aria-valuetext") == "each run\u2019s last, step 3,000"
+    settled(page, lambda: step.get_attribute("aria-valuetext") == "each run\u2019s last, step 3,000")
     step.focus()
     for _ in range(3):  # from the end over 3,000 and 1,500
         page.keyboard.press("ArrowLeft")
     settled(page, lambda: page.inner_text("#phase-slice") not in (first, "") and "step=1000" in page.url)
-    assert page.inner_text("#sweep-step-value") == "1,000"
-    assert step.get_attribute("aria-valuetext") == "1,000, measured step 3 of 5"
+    says(page, "#sweep-step-value", "1,000")
+    settled(page, lambda: step.get_attribute("aria-valuetext") == "1,000, measured step 3 of 5")
     length.focus()
     page.keyboard.press("Home")
     settled(page, lambda: "1/8 \u00d7 N" in page.inner_text("#phase-slice") and page.url.endswith("len=0.125x"))
@@ -87,12 +87,12 @@ def test_a_phase_diagram_of_any_quantity_over_any_two_axes(page: Any, address: s
     length.focus()
     page.keyboard.press("Home")
     settled(page, lambda: "length 5 " in page.inner_text("#phase-slice") and page.url.endswith("len=5"))
-    assert page.inner_text("#sweep-length-where") == "inside training"
+    says(page, "#sweep-length-where", "inside training")
     shown = page.inner_text("#phase-slice")
     page.reload()
     page.wait_for_selector("#phase-body.ready")
-    assert page.inner_text("#phase-slice") == shown
-    settled(page, lambda: page.inner_text("#sweep-step-value") == "1,000")
+    says(page, "#phase-slice", shown)
+    says(page, "#sweep-step-value", "1,000")
     with page.expect_download() as taken:
         page.click("#phase-panel .menu-button")
         page.get_by_role("menuitem", name="Parquet").click()
@@ -124,8 +124,7 @@ def test_the_glossary_leads_to_a_quantity(page: Any, address: str) -> None:
     page.goto(f"{address}/glossary")
     page.click("text=hardmax distance")
     settled(page, lambda: page.url.endswith("/glossary?quantity=hardmax_distance"))
-    page.wait_for_selector(".asked")
-    assert "Total variation" in page.inner_text(".asked")
+    settled(page, lambda: "Total variation" in page.inner_text(".asked"))
 
 
 def test_the_navigation_carries_the_cursor_along(page: Any, address: str) -> None:

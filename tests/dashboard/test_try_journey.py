@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from browsing import needs_browser, points, settled
+from browsing import has, needs_browser, points, settled
 
 from workbench.dashboard.pictures import served
 
@@ -32,24 +32,25 @@ def test_a_link_restores_a_checkpoint_and_keys_move_its_query(page: Any, address
     page.wait_for_selector("#seq-body.ready")
     strip = page.locator("#seq-board-strip")
     settled(page, lambda: strip.get_attribute("aria-valuenow") == "44")
-    assert page.locator("#seq-board-strip span").count() == 64
-    assert page.locator("#seq-marks .outline").count() == 1
-    assert "L0 H1" in page.inner_text("#head-line")
-    assert page.locator(".head-grid-table tr.on").inner_text().startswith("L0 H1")
+    settled(page, lambda: page.locator("#seq-board-strip span").count() == 64)
+    settled(page, lambda: page.locator("#seq-marks .outline").count() == 1)
+    settled(page, lambda: "L0 H1" in page.inner_text("#head-line"))
+    settled(page, lambda: page.locator(".head-grid-table tr.on").inner_text().startswith("L0 H1"))
 
+    page.wait_for_selector("#seq-graph .nsewdrag")
     box = page.locator("#seq-graph .nsewdrag").nth(0).bounding_box()
     page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 0.5 * box["height"])
     page.wait_for_selector("#seq-graph .hovertext text")
     label = page.locator("#seq-graph .hovertext text")
-    assert re.match(r"query 3\d “[01]” · key 1\d “[01]”", label.text_content())
-    assert label.bounding_box()["width"] > 60  # a label that nobody can read would be as wide as nothing
-    assert strip.get_attribute("aria-valuenow").startswith("3")
+    settled(page, lambda: re.match(r"query 3\d “[01]” · key 1\d “[01]”", label.text_content()))
+    settled(page, lambda: label.bounding_box()["width"] > 60)  # one that nobody can read is as wide as nothing
+    settled(page, lambda: strip.get_attribute("aria-valuenow").startswith("3"))
     page.mouse.move(5, 5)
 
     strip.focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Shift+ArrowLeft")
-    assert strip.get_attribute("aria-valuenow") == "33"
+    has(page, "#seq-board-strip", "aria-valuenow", "33")
     settled(page, lambda: "pos=33" in page.url)
     settled(page, lambda: "Query at prefix 33" in page.inner_text("#seq-board-note"))
     assert "step=" not in page.url  # the cursor's own keys are left alone here
@@ -62,13 +63,13 @@ def test_a_link_restores_a_checkpoint_and_keys_move_its_query(page: Any, address
     page.focus("#seq-panel")
     page.keyboard.press("t")
     page.wait_for_selector("#seq-body.tabled table")
-    assert page.locator("#seq-table tbody tr").count() == 64
+    settled(page, lambda: page.locator("#seq-table tbody tr").count() == 64)
 
 
 def test_a_sequence_is_typed_edited_and_told_apart_from_a_wrong_one(page: Any, address: str) -> None:
     page.goto(f"{address}/try?run={RUN}")
     page.wait_for_selector("#try-clean-body.ready")
-    assert page.locator("#try-edited-panel").is_hidden()
+    settled(page, page.locator("#try-edited-panel").is_hidden)
     settled(page, lambda: page.input_value("#try-text") != "")  # the sample is written there once it is drawn
     page.fill("#try-text", "0110")
     settled(page, lambda: page.input_value("#try-text") == "0110")
@@ -80,7 +81,7 @@ def test_a_sequence_is_typed_edited_and_told_apart_from_a_wrong_one(page: Any, a
     settled(page, lambda: "edits=zero.0.0" in page.url)
     page.wait_for_selector("#try-change-body.ready")
     settled(page, lambda: ", edited " in page.inner_text("#try-board-note h1"))
-    assert page.inner_text("#try-chips").startswith("ablate L0 H0 (zero)")
+    settled(page, lambda: page.inner_text("#try-chips").startswith("ablate L0 H0 (zero)"))
 
     query = page.url.partition("?")[2]
     rows = pd.read_csv(io.BytesIO(page.request.get(f"{address}/data/try-edited.csv?{query}").body()))
@@ -106,7 +107,8 @@ def test_a_dragged_part_of_the_pattern_is_pooled_anew(page: Any, address: str) -
     page.wait_for_selector("#try-edited-body.ready")
     settled(page, lambda: "highest of 2 × 2 positions" in page.inner_text("#try-clean-slice"))
     everything = page.locator("#try-board-zoom-all")
-    assert everything.is_disabled()
+    settled(page, everything.is_disabled)
+    page.wait_for_selector("#try-edited-graph .nsewdrag >> nth=1")
     plot = page.locator("#try-edited-graph .nsewdrag").nth(1).bounding_box()  # the pattern, below the answers
     left, top = (lambda x: plot["x"] + x * plot["width"]), (lambda y: plot["y"] + y * plot["height"])
     page.mouse.move(left(0.2), top(0.4))
@@ -121,7 +123,7 @@ def test_a_dragged_part_of_the_pattern_is_pooled_anew(page: Any, address: str) -
     first, last, start, end = map(int, re.findall(r"\d+", page.url.partition("zoom=")[2]))
     assert (first - 103) in range(-4, 5)
     assert (end - 154) in range(-4, 5)
-    assert not everything.is_disabled()
+    settled(page, everything.is_enabled)
 
     query = page.url.partition("?")[2]
     rows = pd.read_csv(io.BytesIO(page.request.get(f"{address}/data/try-edited.csv?{query}").body()))
@@ -133,7 +135,7 @@ def test_a_dragged_part_of_the_pattern_is_pooled_anew(page: Any, address: str) -
     page.reload()
     page.wait_for_selector("#try-edited-body.ready")
     settled(page, lambda: f"queries {first} to {last} · keys {start} to {end}" in page.inner_text("#try-clean-slice"))
-    assert page.url.endswith(query)
+    settled(page, lambda: page.url.endswith(query))
     everything.click()
     settled(page, lambda: "zoom=" not in page.url)
     settled(page, lambda: "2 × 2" in page.inner_text("#try-clean-slice"))
@@ -162,8 +164,8 @@ def test_a_part_is_reached_and_left_by_keys(page: Any, address: str) -> None:
 def test_a_hostile_link_is_answered_in_words(page: Any, address: str) -> None:
     page.goto(f"{address}/try?run={RUN}&seq=<img src=x onerror=alert(1)>&edits=__import__&pos=..%2F..&site=9")
     page.wait_for_selector("#try-clean-body.stated")
-    banner = page.inner_text("#banner")
-    assert all(part in banner for part in ("edits cannot be read", "is no prefix length", "names layer “9”"))
+    parts = ("edits cannot be read", "is no prefix length", "names layer “9”")
+    settled(page, lambda: all(part in page.inner_text("#banner") for part in parts))
     settled(page, lambda: "Unknown token “<img”" in page.inner_text("#try-board-note"))
     assert page.locator("#try-board-note img").count() == 0
 
@@ -176,4 +178,4 @@ def test_the_code_and_its_use_have_rows_of_their_own(page: Any, address: str) ->
     page.get_by_role("slider", name="Training step").focus()
     page.keyboard.press("Home")
     settled(page, lambda: points(page, "coupling-length") != first)
-    assert "not fitted" in page.inner_text("#coupling-length-graph")
+    settled(page, lambda: "not fitted" in page.inner_text("#coupling-length-graph"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from workbench.core.errors import LensError
 from workbench.dashboard.cursor import Cursor, Notice
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.turns import aside
@@ -25,6 +27,20 @@ IN_LINK = 1500
 """Characters of a typed sequence that a link still carries."""
 PATIENCE = 120.0
 """Seconds an export waits for the worker."""
+
+
+WAITING = 2
+"""Exports that wait for the worker at once: each holds one of the server's few threads, which pages need too."""
+SOON = 5
+"""Seconds after which an export that was turned away may ask again."""
+
+_waiting = threading.BoundedSemaphore(WAITING)
+
+
+class Busy(LensError):
+    """Too many wait for the worker; the message says so, and ``seconds`` when to ask again."""
+
+    seconds = SOON
 
 
 class NotComputed(LookupError):
@@ -107,15 +123,21 @@ class Asked:
 
         Raises:
             NotComputed: in one sentence, why there is none.
+            Busy: while others wait, or if it takes too long.
         """
-        keys = self.submit(answers, f"export/{id(self)}")
-        with aside():
-            found = [_done(answers.worker.wait(keys[name], PATIENCE)) for name in ("look", "read")]
+        if not _waiting.acquire(blocking=False):
+            raise Busy(f"{WAITING} exports are being computed already; try again in {SOON} seconds.")
+        try:
+            keys = self.submit(answers, f"export/{id(self)}")
+            with aside():
+                found = [_done(answers.worker.wait(keys[name], PATIENCE)) for name in ("look", "read")]
+        finally:
+            _waiting.release()
         return found[0], found[1]
 
     def snippet(self, extra: str, rows: tuple[str, ...]) -> str:
         """Python that computes and draws the same in a notebook."""
-        where = f'run_path="{self.run.shown_path}", step={self.cursor.step}, sequence={self.sequence!r}'
+        where = f"run_path={self.run.shown_path!r}, step={self.cursor.step}, sequence={self.sequence!r}"
         edits = f", edits={self.edits!r}" if self.edits else ""
         place = f", layer={self.cursor.layer}, head={self.cursor.head}"
         query = f", query={self.prefix}" if self.prefix is not None else ""
@@ -134,8 +156,10 @@ class Asked:
 
 
 def _done(job: Job | None) -> dict[str, Any]:
-    if job is None or job.state != "done":
-        raise NotComputed(job.error if job is not None and job.error else "it is not computed yet; ask again")
+    if job is None or job.pending:
+        raise Busy("It is not computed yet; try again in a while.")
+    if job.state != "done":
+        raise NotComputed(job.error or "this was stopped; ask again")
     result: dict[str, Any] = job.result
     return result
 

@@ -15,8 +15,9 @@ from typing import Any
 from dash import Dash
 from waitress.server import create_server
 
-from workbench.dashboard import cursorpage, exports, measuring, shell, theme, wiring
+from workbench.dashboard import bodies, cursorpage, exports, measuring, shell, theme, wiring
 from workbench.dashboard.answers import Answers
+from workbench.dashboard.guard import LOCAL, MOST_BYTES, Hosts, guarded, policy
 from workbench.dashboard.registry import pages
 from workbench.dashboard.store import Store
 from workbench.dashboard.turns import taking_turns
@@ -25,14 +26,14 @@ from workbench.tasks.code import trust
 
 THREADS = 8
 """Requests that are taken at once; few of them compute at a time."""
-LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
-def create_app(root: Path | Sequence[Path]) -> Dash:
+def create_app(root: Path | Sequence[Path], host: str = LOCAL[0]) -> Dash:
     """The dashboard over one or several folders of runs. Reads only; imports no torch.
 
     Args:
         root: folder, or folders, below which runs are found; a folder that is still missing is empty.
+        host: what it will be served on: it answers to that name and to those of this machine (:class:`.guard.Hosts`).
     """
     roots = [Path(root)] if isinstance(root, str | Path) else [Path(one) for one in root]
     # The model context protocol serves every callback to local agents: nothing a reader's tool should open.
@@ -58,7 +59,11 @@ def create_app(root: Path | Sequence[Path]) -> Dash:
     for page in pages():
         page.connect(app, answers)
     exports.connect(app.server, answers)
+    bodies.connect(app)
     app.server.extensions["lengthlens"] = answers
+    scripts = [*app.csp_hashes(), theme.early_hash()]
+    # What is refused takes no turn.
+    app.server.wsgi_app = guarded(taking_turns(app.server.wsgi_app), Hosts(host), policy(scripts))
     return app
 
 
@@ -87,8 +92,8 @@ def serve(
         trust(file)
     if not _free(host, port):
         raise SystemExit(f"port {port} on {host} is taken; choose another: python app.py --port {port + 1}")
-    app = create_app(roots)
-    address = f"http://{host}:{port}/"
+    app = create_app(roots, host)
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
     print(
         f"LengthLens reads {', '.join(shell.folder_text(r) for r in _listed(roots))} and serves {address} "
         "(Ctrl-C ends it)",
@@ -117,9 +122,15 @@ def quiet_server(app: Dash, host: str, port: int) -> Any:
     and a thread for each would cost more than most answers. A page that waits for a worker holds a thread as long.
     """
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-    served = taking_turns(app.server.wsgi_app)
     return create_server(
-        served, host=host, port=port, threads=THREADS, connection_limit=1000, asyncore_use_poll=True, ident=None
+        app.server,
+        host=host,
+        port=port,
+        threads=THREADS,
+        connection_limit=1000,
+        max_request_body_size=MOST_BYTES + 1,  # the first size that is refused
+        asyncore_use_poll=True,
+        ident=None,
     )
 
 
@@ -128,7 +139,8 @@ def _listed(roots: Path | Sequence[Path]) -> list[Path]:
 
 
 def _free(host: str, port: int) -> bool:
-    with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with contextlib.closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))

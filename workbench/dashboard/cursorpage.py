@@ -174,14 +174,20 @@ def connect(app: Dash, answers: Answers) -> None:
         extras = extras or {}
         shown = (extras.get("view", VIEWS[0]), extras.get("sample", 0))
         view, cursor = place(answers, run, step, length, head, *shown)
-        page = page_at(known["path"])
-        assert isinstance(page, CursorPage)
+        page = _under_bar(known["path"])
         made = link(answers, page, view, cursor, extras) | {"kept": keep}
         if made["href"] == known["href"] and not keep:  # nothing moved: a stale link keeps its banner
             raise PreventUpdate
         other = answers.store.run(extras.get("run2", ""))
         drawn = [draw(view, getattr(cursor, along), other) for along, draw in SCENTS.values()]
         return made, [], unless(mark, glyph(verdict_at(view, step))), *map(unless, scents, drawn)
+
+
+def _under_bar(path: str) -> CursorPage:
+    page = page_at(path)
+    if not isinstance(page, CursorPage):
+        raise PreventUpdate  # the reader has left for another page
+    return page
 
 
 def unless(shown: Any, made: Any) -> Any:
@@ -222,8 +228,7 @@ def _follow(app: Dash, answers: Answers) -> None:
     ) -> Any:
         view, cursor = place(answers, run, step, length, head)
         cursor = followed(cursor, view, scale)
-        page = page_at(known["path"])
-        assert isinstance(page, CursorPage)
+        page = _under_bar(known["path"])
         beside = answers.store.run(extras.get("run2", ""))
         made = bar(view, cursor, list(answers.store.runs()), page.pick(extras) if page.pick else None, beside)
         return made, unless(step, cursor.step), unless(length, cursor.length)

@@ -29,8 +29,8 @@ BASE_SIZE = 11
 SIZE = (640, 360)
 """Width and height of an exported picture."""
 
-TABLE_CODE = 'Table.load("{path}").frame()'
-LOG_CODE = 'read_log("{path}")'
+TABLE_CODE = "Table.load({path}).frame()"
+LOG_CODE = "read_log({path})"
 IMPORTS = {"Table": "from workbench.table import Table", "read_log": "from workbench.runs.log import read_log"}
 
 
@@ -112,12 +112,12 @@ class Source(NamedTuple):
 
 def rows_of(run: RunView, name: str = "frame") -> Source:
     """All rows of a run."""
-    return Source(run.light, run.signature, name, TABLE_CODE.format(path=run.shown_path))
+    return Source(run.light, run.signature, name, TABLE_CODE.format(path=repr(run.shown_path)))
 
 
 def log_of(run: RunView) -> Source:
     """A run's training log."""
-    return Source(run.log, run.log_signature, "log", LOG_CODE.format(path=run.shown_path))
+    return Source(run.log, run.log_signature, "log", LOG_CODE.format(path=repr(run.shown_path)))
 
 
 SOURCES: dict[str, Callable[[At], tuple[Source, ...]]] = {

@@ -6,6 +6,7 @@ view is also a link to its data. Which panels there are, the pages say.
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import re
@@ -17,6 +18,8 @@ import plotly.graph_objects as go
 from flask import Flask, Response, request
 
 from workbench.dashboard.answers import Answers
+from workbench.dashboard.asking import Busy
+from workbench.dashboard.bodies import said
 from workbench.dashboard.cursor import Cursor, parse, resolve
 from workbench.dashboard.drawing import SIZE, Panel
 from workbench.dashboard.registry import pages
@@ -30,6 +33,10 @@ KINDS = {
     "json": "application/json",
     "py": "text/x-python",
 }
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What a cell that a spreadsheet computes begins with; the last four are the wide forms that some read alike."""
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 class Unknown(LookupError):
@@ -82,8 +89,10 @@ def connect(server: Flask, answers: Answers) -> None:
     def data(name: str, kind: str) -> Response:
         try:
             return answer(answers, name, kind, request.query_string.decode(), request.args.get("theme", "light"))
+        except Busy as busy:
+            return said(503, str(busy), {"Retry-After": str(busy.seconds)})
         except (NotMeasured, LookupError) as error:
-            return Response(f"{error.args[0] if error.args else error}\n", status=404, mimetype="text/plain")
+            return said(404, str(error.args[0] if error.args else error))
 
 
 def panels() -> dict[str, Any]:
@@ -185,9 +194,27 @@ class Export:
 
 
 def to_csv(rows: pd.DataFrame) -> str:
-    """Rows as CSV; columns of lists as JSON."""
-    text: str = rows.to_csv(index=False)
+    """Rows as CSV. Text that a spreadsheet would compute, and that is no number, begins with an apostrophe.
+
+    Names of runs and tokens come from whoever made the run: ``=HYPERLINK(...)`` is no less a name than another.
+    """
+    texts = {
+        name: rows[name].astype(object).map(_harmless)
+        for name in rows
+        if not pd.api.types.is_numeric_dtype(rows[name].dtype)
+    }
+    # A lone carriage return, which many take for the end of a line, is not quoted by itself.
+    broken = any("\r" in value for one in texts.values() for value in one if isinstance(value, str))
+    quoting = csv.QUOTE_NONNUMERIC if broken else csv.QUOTE_MINIMAL
+    text: str = rows.assign(**texts).rename(columns=_harmless).to_csv(index=False, quoting=quoting)
     return text
+
+
+def _harmless(value: Any) -> Any:
+    """A cell as it is, or with an apostrophe before what a spreadsheet would read as a formula."""
+    if not isinstance(value, str) or not value.startswith(FORMULA) or _NUMBER.fullmatch(value):
+        return value
+    return f"'{value}"
 
 
 def to_parquet(rows: pd.DataFrame) -> bytes:

@@ -45,4 +45,4 @@ def broken(job: Job, run: RunView) -> list[Any]:
         ]
     damaged = "damaged" in job.error
     title = "Damaged checkpoint" if damaged else "This could not be computed"
-    return failed(title, job.error, command(f"lengthlens check {run.shown_path}") if damaged else None)
+    return failed(title, job.error, command(f"lengthlens check {run.typed_path}") if damaged else None)

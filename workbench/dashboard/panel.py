@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -177,7 +178,7 @@ def menu(ident: str, title: str) -> html.Button:
 def not_measured(measurement: str, message: str, run: RunView) -> list[Any]:
     """What is missing, in which folder, the command that makes it, and a button that does it now."""
     family = "probes." if measurement.startswith("probes.") else measurement  # the panels show both probes
-    asks = command(f"lengthlens measure {run.shown_path} --only {family}")
+    asks = command(f"lengthlens measure {run.typed_path} --only {shlex.quote(family)}")
     return [
         html.P([icon("rows"), html.Strong("Not measured yet")], className="head"),
         html.P([message, " Folder: ", html.Code(f"{run.shown_path}/measurements/"), "."]),

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from workbench.dashboard.create import create_app, quiet_server
 from workbench.dashboard.cursor import link
@@ -71,6 +72,22 @@ def served(root: Path) -> Iterator[str]:
         answers.close()
 
 
+def settled(page: Any, condition: str = SETTLED, patience: float = 120.0) -> None:
+    """Wait until something is so on a page.
+
+    Playwright's own ``wait_for_function`` evaluates text inside of the page, which our pages forbid; what is asked from
+    outside they answer.
+
+    Raises:
+        TimeoutError: naming the condition, if it is not so after ``patience`` seconds.
+    """
+    end = time.monotonic() + patience
+    while not page.evaluate(condition):
+        if time.monotonic() > end:
+            raise TimeoutError(f"on {page.url} it is still not so that {condition}")
+        page.wait_for_timeout(50)
+
+
 def take(
     root: Path,
     out: Path,
@@ -114,7 +131,7 @@ def take(
                 if only and name not in only:
                     continue
                 page.goto(f"{address}{path}")
-                page.wait_for_function(SETTLED, timeout=120_000)
+                settled(page)
                 page.wait_for_timeout(800)
                 file = out / f"{name}-{theme}.png"
                 page.screenshot(path=file)

@@ -101,7 +101,9 @@ def redrawn(
     for one, mode in zip(group, modes, strict=True):
         count = len(values(one))
         mark = _mark(one, at, look, mode)
-        before = list(shown.get(one.id) or [0] * (1 + count))
+        before = list(shown.get(one.id, ()))
+        if len(before) != 1 + count:  # nothing yet, or a page of another version
+            before = [0] * (1 + count)
         if before[0] == mark:
             made += [no_update] * count
             now[one.id] = before

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -221,16 +223,38 @@ class RunView:
 
     @cached_property
     def shown_path(self) -> str:
-        """The run folder as the reader would type it."""
+        """The run folder, as short as it can be written."""
         return shown(self.path)
+
+    @property
+    def typed_path(self) -> str:
+        """The run folder as the reader would type it into a command."""
+        return typed(self.shown_path)
 
 
 def shown(path: Path) -> str:
-    """A path as short as it can be typed from where the dashboard was started."""
+    """A path as short as it can be written from where the dashboard was started."""
     try:
         return path.resolve().relative_to(Path.cwd()).as_posix()
     except ValueError:
         return str(path)
+
+
+def typed(path: str | Path) -> str:
+    """A path as a shell takes it for one word and a command for no option.
+
+    What a terminal would act upon when it is pasted (control characters, text that runs backwards, bytes that are no
+    text) is written out.
+    """
+    text = f"./{path}" if str(path).startswith("-") else str(path)
+    if text.isprintable():
+        return shlex.quote(text)
+    plain = (char if char.isprintable() and char not in "\\'" else _escaped(char) for char in text)
+    return f"$'{''.join(plain)}'"
+
+
+def _escaped(char: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))
 
 
 def _name(part: Any) -> str:

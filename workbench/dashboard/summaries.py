@@ -34,7 +34,7 @@ def summarise(run: RunView) -> dict[str, Any]:
         "live": run.live,
         "verdict": "not measured",
         "slug": slug("not measured"),
-        "command": f"lengthlens measure {run.shown_path}",
+        "command": f"lengthlens measure {run.typed_path}",
     }
     if brief.last is None:
         return row

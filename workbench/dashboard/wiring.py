@@ -28,11 +28,14 @@ def browser(app: Dash, name: str, *deps: Any, **options: Any) -> None:
 
 
 def place(answers: Answers, run: str, step: int, length: int, head: str, *rest: Any) -> tuple[RunView, Cursor]:
-    """The run and the cursor that a page's stores say; no update where the run is gone or a store is empty."""
+    """The run and the cursor that a page's stores say; no update where run or head are gone or a store is empty."""
     view = answers.store.run(run)
     if view is None or step is None or length is None or head is None:
         raise PreventUpdate
-    return view, cursor_of(run, step, length, head, *rest)
+    cursor = cursor_of(run, step, length, head, *rest)
+    if cursor.layer >= max(view.n_layers, 1) or cursor.head >= max(view.n_heads, 1):
+        raise PreventUpdate
+    return view, cursor
 
 
 def cursor_of(run: str, step: int, length: int, head: str, view: str = "attention", sample: int = 0) -> Cursor:

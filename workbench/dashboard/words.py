@@ -65,7 +65,7 @@ def why(run: RunView, cursor: Cursor) -> list[Any]:
         lambda: why_sentence(run.light, step=cursor.step, trained=run.trained, layer=cursor.layer, head=cursor.head),
     )
     if not parts and run.brief.rows:
-        return [command(f"lengthlens measure {run.shown_path}")]
+        return [command(f"lengthlens measure {run.typed_path}")]
     return pieces(parts)
 
 

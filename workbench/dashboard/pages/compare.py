@@ -55,7 +55,7 @@ def _seeds(run: RunView, at: At, shown: str, name: str) -> Source:
     frame = at.store.across(**where)
     frame = frame[frame["run"].isin(names)]
     given = "".join(f", {key}={value!r}" for key, value in where.items())
-    code = f'Table.load("{run.root.as_posix()}").frame(run={names!r}{given})'
+    code = f"Table.load({run.root.as_posix()!r}).frame(run={names!r}{given})"
     return Source(frame, " ".join(one.signature for one in seeds_of(run, at)), name, code)
 
 

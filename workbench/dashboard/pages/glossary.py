@@ -13,7 +13,7 @@ from workbench.dashboard.cursor import Notice
 from workbench.dashboard.formulas import FORMULAS, LETTERS, Formula, typeset
 from workbench.dashboard.panel import span_of
 from workbench.dashboard.registry import Drawn, FreePage, Visit
-from workbench.dashboard.runview import RunView
+from workbench.dashboard.runview import RunView, typed
 from workbench.dashboard.shell import MEANINGS, banner, chip, command
 from workbench.figures.labels import whole
 from workbench.figures.rows import pick
@@ -205,7 +205,7 @@ def _named(name: str) -> dict[str, str]:
 def _nothing(answers: Answers) -> html.Div:
     folder = answers.store.roots[0] if answers.store.roots else "checkpoints"
     said = html.P("Nothing is measured in these folders yet.")
-    return html.Div([said, command(f"lengthlens measure {folder}")], className="empty")
+    return html.Div([said, command(f"lengthlens measure {typed(folder)}")], className="empty")
 
 
 def slug(name: str) -> str:

@@ -71,7 +71,7 @@ def unmeasured(run: RunView) -> html.Div:
                 className="prose",
             ),
             html.Div(
-                [command(f"lengthlens measure {run.shown_path}"), measuring.button(run.name, "")], className="ways"
+                [command(f"lengthlens measure {run.typed_path}"), measuring.button(run.name, "")], className="ways"
             ),
             html.P("This page looks again every two seconds.", className="soft"),
             *[html.P(id=rail, hidden=True) for rail in RAILS.values()],  # filled with the words above, here with none

@@ -14,7 +14,7 @@ from workbench.dashboard.cursor import VERDICTS, Filters, check_filters, read_fi
 from workbench.dashboard.expectations import POLL_MS
 from workbench.dashboard.registry import Drawn, FreePage, Visit
 from workbench.dashboard.runsgrid import grid
-from workbench.dashboard.runview import RunView, shown
+from workbench.dashboard.runview import RunView, shown, typed
 from workbench.dashboard.shell import banner, chevron, command, glyph, icon, problems, slug
 from workbench.dashboard.wiring import browser
 from workbench.figures.labels import whole
@@ -202,6 +202,7 @@ def _select(ident: str, name: str, values: Sequence[str], chosen: str) -> dmc.Se
 def empty(roots: Sequence[Path]) -> html.Div:
     """No runs yet: the three commands that change that."""
     folder = shown(roots[0]) if roots else "checkpoints"
+    own = typed(f"{folder}/majority-s0")
     return html.Div(
         [
             html.P(
@@ -219,7 +220,7 @@ def empty(roots: Sequence[Path]) -> html.Div:
                     html.Div(
                         [
                             html.Dt("Train one of your own"),
-                            html.Dd(command(f"lengthlens train majority --out {folder}/majority-s0")),
+                            html.Dd(command(f"lengthlens train majority --out {own}")),
                         ]
                     ),
                     html.Div([html.Dt("Open another folder"), html.Dd(command("python app.py FOLDER"))]),
