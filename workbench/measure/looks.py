@@ -135,7 +135,7 @@ class Board:
     def pair(self, law: str) -> Cell | None:
         """The first judged cell of a law that fails together with the next one, or that fails by complete count."""
         cells = self.judged(law)
-        for cell, after in zip(cells, [*cells[1:], None], strict=True):
+        for cell, after in zip(cells, [*cells[1:], None], strict=False):  # there may be none at all
             confirmed = cell.counted or (after is not None and self.state(after) == "fail")
             if self.state(cell) == "fail" and confirmed:
                 return cell
