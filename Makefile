@@ -14,7 +14,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app test test-unit test-all check bench campaign gallery browser upstream pictures probe-figures other-machines clean
+.PHONY: help setup demo app test test-unit test-all hostile check bench campaign gallery browser upstream pictures probe-figures other-machines clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -51,6 +51,9 @@ test-unit: setup ## the unit tier alone
 
 test-all: test ## everything, with every task x every position scheme
 	@sh tests/run.sh product
+
+hostile: setup ## everything that nobody should give: settings, command lines, requests, folders
+	@$(BIN)/python -m pytest -q -s -m hostile
 
 check: setup ## lint, types, import rules
 	$(BIN)/ruff check .

@@ -26,11 +26,11 @@ for name in "$@"; do
 	case $name in
 	# The same functions once more, with every annotated shape and type checked at run time.
 	shapes)
-		tier shapes -n 2 -m "not science and not e2e and not browser and not product and not conformance" \
+		tier shapes -n 2 -m "not science and not e2e and not browser and not product and not conformance and not hostile" \
 			--jaxtyping-packages=workbench.tasks,workbench.models,probes,circuits,typecheck.checked \
 			tests/models tests/tasks tests/probes tests/circuits
 		;;
-	unit) tier unit -n 2 -m "not science and not e2e and not browser and not product and not conformance" ;;
+	unit) tier unit -n 2 -m "not science and not e2e and not browser and not product and not conformance and not hostile" ;;
 	browser)
 		if ! has_browser && [ -n "${CI:-}" ]; then make -s browser; fi
 		if has_browser; then tier browser -m browser; else missing="$missing browser"; fi

@@ -6,12 +6,20 @@ import json
 import shutil
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import fakes
 import pytest
 
+from workbench.dashboard import answers as answers_module
+from workbench.dashboard import store as store_module
+from workbench.dashboard.answers import Answers
+from workbench.dashboard.cursor import Filters
 from workbench.dashboard.store import Store
+from workbench.dashboard.turns import taking_turns
+from workbench.dashboard.worker import Worker
 from workbench.table.seal import sealed_json
 
 
@@ -132,3 +140,101 @@ def test_many_threads_see_one_state(root: Path) -> None:
         thread.join()
     assert len(set(seen)) == 1
     assert len(seen) == 8
+
+
+def test_a_slow_disk_stops_nobody(root: Path, monkeypatch) -> None:
+    """One request has the disk looked at, which does not answer; the other computes meanwhile, in the one turn."""
+    store = Store([root])
+    before = store.runs()
+    seen, ended, blocked, answered = [], threading.Event(), threading.Event(), threading.Event()
+    plain = store_module.walk
+
+    def stuck(folder: Path) -> Any:
+        seen.append(folder)
+        blocked.set()
+        assert ended.wait(60)
+        return plain(folder)
+
+    monkeypatch.setattr(store_module, "walk", stuck)
+    monkeypatch.setattr(store_module, "LATER", 60.0)
+    monkeypatch.setattr(store, "_looked", -1e9)
+
+    def application(environ: dict[str, Any], _: Any) -> list[bytes]:
+        return [store.refresh().encode()] if environ["asks"] == "poll" else [b"drawn"]
+
+    served = taking_turns(application)
+    polls = threading.Thread(target=lambda: (served({"asks": "poll"}, None), answered.set()))
+    polls.start()
+    assert blocked.wait(60)
+    assert served({"asks": "page"}, None) == [b"drawn"], "the turn is free while the disk is waited for"
+    assert store.runs() == before
+    assert not answered.is_set()
+    fakes.write_run(root, replace(fakes.UNMEASURED, name="new"), (0,))
+    ended.set()
+    polls.join(60)
+    assert answered.is_set()
+    assert seen == [root]
+    assert "new" in store.runs(), "a poll that waited knows what was seen"
+
+
+def test_until_a_slow_disk_has_answered_that_is_said(root: Path, monkeypatch) -> None:
+    answer = threading.Event()
+    plain = store_module.walk
+    monkeypatch.setattr(store_module, "walk", lambda folder: answer.wait(60) and plain(folder))
+    monkeypatch.setattr(store_module, "FIRST", 0.05)
+    store = Store([root])
+    assert store.runs() == {}
+    assert "is still being looked at" in store.problems[0]
+    answer.set()
+    monkeypatch.setattr(store_module, "FIRST", 60.0)
+    store._looked_now.wait(60)
+    assert "majority-nope-s0" in store.runs()
+    assert store.problems == []
+
+
+def test_whatever_one_run_raises_the_others_are_shown(root: Path, monkeypatch) -> None:
+    plain = store_module.make_brief
+
+    def odd(reading: Any) -> Any:
+        if reading.rows["run"].unique().to_pylist() == ["flip_flop-rotary-s0"]:
+            raise AssertionError("of no kind that anybody expects")
+        return plain(reading)
+
+    monkeypatch.setattr(store_module, "READ", (*store_module.READ, "run"))
+    monkeypatch.setattr(store_module, "make_brief", odd)
+    store = Store([root])
+    assert set(store.runs()) == {"majority-nope-s0", "majority-learned-s0"}
+    (said,) = store.problems
+    assert "flip_flop-rotary-s0 cannot be shown (AssertionError: of no kind that anybody expects)" in said
+
+
+def test_a_run_whose_rows_make_no_line_keeps_its_line_and_says_so(root: Path, monkeypatch) -> None:
+    answers = Answers(Store([root]), Worker())
+    plain = answers_module.summarise
+
+    def odd(run: Any) -> Any:
+        if run.name == "flip_flop-rotary-s0" and run.brief.rows:
+            raise KeyError("nothing")
+        return plain(run)
+
+    monkeypatch.setattr(answers_module, "summarise", odd)
+    rows = {row["name"]: row for row in answers.rows(Filters())["rows"]}
+    assert rows["majority-nope-s0"]["verdict"] == "scale-robust"
+    assert rows["flip_flop-rotary-s0"]["verdict"] == "not measured"
+    assert rows["flip_flop-rotary-s0"]["question"] == "its rows cannot be put into a line (KeyError: 'nothing')"
+    answers.close()
+
+
+@pytest.mark.parametrize(("place", "value"), [("n_heads", "2x"), ("n_heads", 10**18), ("ids", {"name": "no_such"})])
+def test_a_run_that_no_model_can_be_of_leaves_the_runs_page_to_the_others(root: Path, place: str, value: Any) -> None:
+    file = root / "flip_flop-rotary-s0" / "run.json"
+    config = json.loads(file.read_text())
+    file.write_bytes(sealed_json({**config, "model": {**config["model"], place: value}}))
+    answers = Answers(Store([root]), Worker())
+    content, _, here = answers.page("/", "", "")
+    assert here["title"].startswith("Runs")
+    assert "majority-nope-s0" in json.dumps(content, default=lambda part: part.to_plotly_json())
+    assert len(answers.rows(Filters())["rows"]) == (3 if place == "ids" else 2), (
+        "an unknown law of ids is shown as such"
+    )
+    answers.close()

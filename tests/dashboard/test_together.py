@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from workbench.dashboard.answers import Answers
 from workbench.dashboard.cursor import Filters, read_filters, write_filters
 from workbench.dashboard.cursorbar import scent_over_lengths, scent_over_steps
-from workbench.dashboard.expectations import Expectations, held
+from workbench.dashboard.expectations import Expectations, held, subject
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.summaries import summarise
 from workbench.dashboard.together import line, shared_name
@@ -70,7 +71,8 @@ class Asked:
 
     def __init__(self) -> None:
         self.asked: list[dict[str, Any]] = []
-        self.answer: Job = Job()
+        self.answer: Job | None = None
+        self.cancelled: list[str] = []
 
     def submit(self, function: str, arguments: dict[str, Any]) -> str:
         assert function == "workbench.theory.described:describe_all"
@@ -78,19 +80,22 @@ class Asked:
         return str(len(self.asked))
 
     def job(self, key: str) -> Job:
-        return self.answer
+        """As told, or what theory would say of the one subject that the job is about."""
+        (subject,) = self.asked[int(key) - 1]["subjects"]
+        return self.answer or Job(state="done", result=[{"verdict": subject["task"], "theorem": "", "reason": ""}])
+
+    def cancel(self, key: str) -> None:
+        self.cancelled.append(key)
 
 
 def test_theory_is_asked_once_for_all_runs(answers: Answers) -> None:
     runs, worker = list(answers.store.runs().values()), Asked()
     expectations = Expectations(worker)  # type: ignore[arg-type]
+    worker.answer = Job()
     for _ in range(3):
         assert set(expectations.of(runs).values()) == {None}
-    assert len(worker.asked) == 1
-    subjects = worker.asked[0]["subjects"]
-    worker.answer = Job(
-        state="done", result=[{"verdict": one["task"], "theorem": "", "reason": ""} for one in subjects]
-    )
+    assert len(worker.asked) == 3, "each subject once, by itself"
+    worker.answer = None
     said = expectations.of(runs)
     assert all(said[run.name] == {"verdict": run.task, "theorem": "", "reason": ""} for run in runs)
     assert expectations.known(runs[0]) == said[runs[0].name]
@@ -99,9 +104,24 @@ def test_theory_is_asked_once_for_all_runs(answers: Answers) -> None:
 def test_a_worker_that_fails_leaves_no_claim_and_nobody_waiting(answers: Answers) -> None:
     runs, worker = list(answers.store.runs().values()), Asked()
     expectations = Expectations(worker)  # type: ignore[arg-type]
+    worker.answer = Job()
     expectations.of(runs)
     worker.answer = Job(state="failed", error="it died")
     assert all(said == {"verdict": ""} for said in expectations.of(runs).values())
+
+
+def test_a_subject_that_takes_too_long_is_given_up_alone(answers: Answers, monkeypatch) -> None:
+    runs, worker = list(answers.store.runs().values()), Asked()
+    expectations = Expectations(worker)  # type: ignore[arg-type]
+    slow = json.dumps(subject(runs[0]), sort_keys=True)
+    jobs = {True: Job(state="running", started=-1e9), False: Job(state="done", result=[{"verdict": "guaranteed"}])}
+    monkeypatch.setattr(worker, "job", lambda key: jobs[worker.asked[int(key) - 1]["subjects"] == [json.loads(slow)]])
+    expectations.of(runs)
+    said = expectations.of(runs)
+    assert len(worker.cancelled) == 1
+    assert {name for name, one in said.items() if one is None} == {runs[0].name}
+    jobs[True] = Job(state="cancelled")
+    assert expectations.of(runs)[runs[0].name] == {"verdict": ""}
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,20 @@ import numpy as np
 import pytest
 from safetensors.numpy import load, save
 
+from workbench.cli.check import check_command
+from workbench.models.architectures import make_config, make_model
 from workbench.models.handmade import majority
-from workbench.runs import Run
-from workbench.runs.integrity import headless, run_problems
-from workbench.runs.load import weights_bytes
+from workbench.runs import Run, RunError
+from workbench.runs.folder import run_id
+from workbench.runs.integrity import run_problems
+from workbench.runs.load import least_numbers, weights_bytes
 from workbench.runs.write import sha256, write_checkpoint
 from workbench.table.schema import row
 from workbench.table.seal import BLANK, seal, sealed_json
 from workbench.table.shards import compact, shard_path, write_shard
+from workbench.table.walk import walk
 from workbench.tasks import make_task
+from workbench.training.same import settings_problems
 
 
 @pytest.fixture
@@ -138,7 +143,121 @@ def test_what_continues_a_run_is_looked_at(run) -> None:
 
 
 def test_a_folder_that_lost_its_run_json_is_found(run, tmp_path) -> None:
-    assert list(headless(tmp_path)) == []
+    assert walk(tmp_path).headless == []
     (run.path / "run.json").unlink()
-    assert list(headless(tmp_path)) == [run.path]
-    assert list(headless(run.path)) == [run.path]
+    assert walk(tmp_path).headless == [run.path]
+    assert walk(run.path).headless == [run.path]
+
+
+def restate(run: Run, change) -> None:
+    """Change run.json and seal it again, as who meddles with it can."""
+    config = json.loads((run.path / "run.json").read_bytes())
+    change(config)
+    (run.path / "run.json").write_bytes(sealed_json({k: v for k, v in config.items() if k != "seal"}))
+
+
+def test_a_run_json_that_was_changed_and_sealed_again_shows_by_its_id(run) -> None:
+    restate(run, lambda config: config["training"].update(batch_size=63))
+    (said,) = run_problems(Run.open(run.path))
+    assert f"has the id {run.id}, but task, model, training and seeds as it states them have" in said
+
+
+def test_what_a_run_json_does_not_name_is_no_part_of_its_id(run) -> None:
+    """As a version before these settings existed wrote it: nothing is filled in before it is hashed."""
+
+    def older(config) -> None:
+        for name in ("early_stop", "task_schedule", "optimizer", "momentum"):
+            del config["training"][name]
+        config["id"] = run_id(config)
+
+    shutil.rmtree(run.path / "measurements")
+    (run.path / "table.parquet").unlink()
+    restate(run, older)
+    again = Run.open(run.path)
+    assert again.id != run.id
+    assert not any("has the id" in said for said in run_problems(again))
+    assert settings_problems(again) == []
+
+
+@pytest.mark.parametrize(("part", "name", "value", "said"), [
+    ("training", "batch_size", -1, "training.batch_size"),
+    ("training", "optimizer", "adam", "training: optimizer: input should be 'adamw' or 'sgd', not 'adam'"),
+    ("training", "curriculum", {"law": "no_such", "low": 1, "high": 9}, "training: unknown curriculum 'no_such'"),
+    ("model", "positions", {"name": "no_such"}, "model: unknown position scheme 'no_such'"),
+    ("model", "ids", {"name": "no_such"}, "model: unknown id law 'no_such'"),
+    ("seeds", "no_such", 1, "seeds: no_such: extra inputs are not permitted"),
+])  # fmt: skip
+def test_settings_that_cannot_be_are_named_whatever_their_seal_and_id(run, capsys, part, name, value, said) -> None:
+    def change(config) -> None:
+        config[part][name] = value
+        config["id"] = run_id(config)
+
+    restate(run, change)
+    with pytest.raises(SystemExit):
+        check_command([run.path.parent])
+    printed = capsys.readouterr().out
+    assert f"problem: {run.path / 'run.json'}" in printed
+    assert said in printed
+
+
+def test_odd_files_are_named_each_and_the_rest_is_checked(run, make_run, tmp_path, capsys) -> None:
+    """A dangling link among the shards, pipes, devices, circles, folders where files should be."""
+    other = make_run(majority(), make_task("majority"), trained=7, steps=(0, 10), name="other")
+    shards = run.path / "measurements" / "behaviour"
+    (shards / "00000050-dangling.parquet").symlink_to("none")
+    (shards / "00000050-zero.parquet").symlink_to("/dev/zero")
+    (shards / "00000050-circle.parquet").symlink_to("00000050-circle.parquet")
+    (shards / "00000050-folder.parquet").mkdir()
+    os.mkfifo(shards / "00000050-pipe.parquet")
+    odd = [path.name for path in shards.iterdir() if "-k50" not in path.name]
+    assert len(odd) == 5
+    (run.step_path(0) / "meta.json").unlink()
+    os.mkfifo(run.step_path(0) / "meta.json")
+    (run.step_path(100) / "model.safetensors").unlink()
+    (run.step_path(100) / "model.safetensors").symlink_to("/dev/zero")
+    os.mkfifo(run.path / "live.jsonl")
+    (run.path / "resume.safetensors").symlink_to("/dev/zero")
+    (other.step_path(10) / "model.safetensors").write_bytes(b"")
+    with pytest.raises(SystemExit):
+        check_command([tmp_path])
+    printed = capsys.readouterr().out
+    for name in [*odd, "00000000", "00000100", "live.jsonl", "resume.safetensors"]:
+        assert name in printed, name
+    assert f"{other.step_path(10) / 'model.safetensors'} is damaged" in printed
+    assert "Traceback" not in printed
+
+
+def test_headers_that_lie_are_named(run) -> None:
+    file = run.step_path(0) / "model.safetensors"
+    head = json.dumps({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
+
+    def said(data: bytes) -> str:
+        file.write_bytes(data)
+        meta = json.loads((run.step_path(0) / "meta.json").read_bytes())
+        (run.step_path(0) / "meta.json").write_bytes(sealed_json({**meta, "sha256": sha256(data)}))
+        return next(one for one in run_problems(run) if str(file) in one)
+
+    size = len(head).to_bytes(8, "little")
+    assert "tensor a lies outside of the file" in said(size + head + bytes(7))
+    assert "tensor a has not the bytes of its shape" in said(size + head.replace(b"[2]", b"[3]") + bytes(8))
+    assert "its header: a.shape: input should be a valid list" in said(size + head.replace(b"[2]", b'"2"') + bytes(8))
+    assert "does not begin like a safetensors file" in said((1 << 60).to_bytes(8, "little") + head)
+
+
+def test_a_model_larger_than_its_weights_is_refused_before_it_is_made(run) -> None:
+    """A width of 4 million would ask for terabytes."""
+    restate(run, lambda config: config["model"].update(d_model=1 << 22, d_head=1 << 22))
+    with pytest.raises(RunError, match=r"holds [\d,]+ numbers, and the model that .* describes has [\d,]+ or more"):
+        Run.open(run.path).load(0)
+
+
+@pytest.mark.parametrize("settings", [
+    {"positions": "none"}, {"positions": "learned"}, {"attn_only": True}, {"positions": {"name": "limit", "period": 3}},
+    {"architecture": "ssm", "n_heads": 0}, {"architecture": "ssm", "n_heads": 0, "time_invariant": True},
+], ids=str)  # fmt: skip
+def test_the_bound_of_a_models_size_is_below_its_size(settings) -> None:
+    cfg = make_config(
+        {"d_vocab": 7, "d_vocab_out": 3, "n_layers": 2, "d_model": 8, "n_heads": 2, "n_ctx": 11, **settings}
+    )
+    held = sum(tensor.numel() for tensor in make_model(cfg).state_dict().values())
+    assert held / 2 < least_numbers(cfg) <= held

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.table.making import CONFIG
 from workbench.runs.folder import sha256_of
 from workbench.runs.log import COLUMNS, log_state, read_log
 from workbench.table.seal import sealed_json
@@ -28,7 +29,7 @@ def checkpoint(run: Path, step: int, *lines: dict[str, object]) -> None:
 
 @pytest.fixture(autouse=True)
 def run_json(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_bytes(sealed_json({"format": 1, "id": "r"}))
+    (tmp_path / "run.json").write_bytes(sealed_json({**CONFIG, "id": "r"}))
 
 
 def test_checkpoints_and_tail_make_one_log_in_order(tmp_path: Path) -> None:
@@ -57,7 +58,7 @@ def test_a_log_whose_bytes_changed_or_of_another_run_is_left_out(tmp_path: Path)
     file = tmp_path / "steps" / "00000010" / "log.parquet"
     pq.write_table(pq.read_table(file).set_column(1, "loss", pa.array([0.25])), file)
     assert read_log(tmp_path)["step"].tolist() == [0]
-    (tmp_path / "run.json").write_bytes(sealed_json({"format": 1, "id": "another"}))
+    (tmp_path / "run.json").write_bytes(sealed_json({**CONFIG, "id": "another"}))
     assert read_log(tmp_path).empty
 
 

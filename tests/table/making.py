@@ -26,6 +26,7 @@ CONFIG: dict[str, Any] = {
         "steps": 3000,
         "batch_size": 64,
         "learning_rate": 1e-3,
+        "trained_length": 50,
         "curriculum": {"law": "uniform", "low": 1, "high": 50},
     },
     "seeds": {"init": 1, "data": 2, "evaluation": 3, "probe": 4},

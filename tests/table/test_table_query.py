@@ -232,11 +232,17 @@ def test_a_run_that_ended_early_says_why(make_run):
 
 
 def test_runs_of_other_shapes_have_nulls_and_names(make_run):
-    model = {"positions": {"name": "alibi", "slope": 1.0}, "ids": {"name": "random_offset"}}
-    make_run(model=model, training={"curriculum": {"law": "staged"}, "trained_length": 40}, seeds={})
+    model = {
+        "positions": {"name": "alibi", "slope": 1.0},
+        "ids": {"name": "random_offset"},
+        "n_layers": 1,
+        "n_heads": 1,
+    }
+    training = {"curriculum": {"law": "staged"}, "trained_length": 40, "steps": 7}
+    make_run(model=model, training=training, seeds={"evaluation": 0, "probe": 0})
     (only,) = Table.load(make_run("two").path.parent).runs().query("run == 'one'").to_dict("records")
     assert (only["positions"], only["ids"], only["high"]) == ("alibi", "random_offset", 40)
-    for name in ("n_layers", "low", "steps", "last_step", "learning_rate", "init_seed"):
+    for name in ("d_model", "low", "last_step", "learning_rate", "init_seed"):
         assert pd.isna(only[name]), name
     assert only["n_checkpoints"] == 0
 

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table as Grid
 
+from workbench.core.apart import apart
 from workbench.runs.folder import Run, RunError
 from workbench.table import Table
 
@@ -20,7 +22,7 @@ def show_command(path: Path, step: int | None) -> None:
     head(console, run)
     table = Table.load(run.path)
     for problem in table.problems:
-        console.print(f"problem: {problem}", style="red", highlight=False)
+        console.print(f"problem: {problem}", style="red", highlight=False, markup=False)
     rows = table.frame(measurement="behaviour", mode=["teacher_forced", ""])
     if rows.empty:
         console.print(f"Not measured yet: lengthlens measure {path}")
@@ -30,9 +32,15 @@ def show_command(path: Path, step: int | None) -> None:
     if chosen not in measured:
         have = ", ".join(f"{s:,}" for s in measured)
         raise RunError(f"{run.name} has no behaviour measured at step {step}; measured: {have}")
-    verdict(console, rows[rows["step"] == chosen], int(chosen))
-    console.print(behaviour(rows[rows["step"] == chosen], run.trained_length))
-    console.print(steps(rows, run))
+    said: list[str] = []
+    with apart(said.append, f"the rows of {run.path} are not what behaviour measures"):
+        verdict(console, rows[rows["step"] == chosen], int(chosen))
+        console.print(behaviour(rows[rows["step"] == chosen], run.trained_length))
+        console.print(steps(rows, run))
+    for problem in said:
+        console.print(
+            f"problem: {problem}; `lengthlens measure {run.path}`", style="red", highlight=False, markup=False
+        )
 
 
 def verdict_lines(root: Path) -> list[str]:
@@ -45,30 +53,38 @@ def verdict_lines(root: Path) -> list[str]:
 def head(console: Console, run: Run) -> None:
     """Name, task, model and training in two lines."""
     task, model, training = (run.config[k] for k in ("task", "model", "training"))
-    given = ", ".join(f"{k} {v}" for k, v in task["parameters"].items())
-    console.print(f"[bold]{run.name}[/]  {run.config.get('facts', {}).get('question', task['name'])}", highlight=False)
+    given = ", ".join(f"{k} {v}" for k, v in task.get("parameters", {}).items())
+    question = run.config.get("facts", {}).get("question", task["name"])
+    console.print(f"[bold]{escape(run.name)}[/]  {escape(question)}", highlight=False)
     ssm = model.get("architecture") == "ssm"
     machine = f"state-space model, {model['gates']} gates" if ssm else f"{model['n_heads']} heads"
+    positions, ids = (_name(model.get(part, default)) for part, default in (("positions", "none"), ("ids", "arange")))
     console.print(
         f"{task['name']}{f' ({given})' if given else ''} · {model['n_layers']} layers, {machine}, "
-        f"d_model {model['d_model']} · positions {model['positions']['name']}, ids {model['ids']['name']} · "
+        f"d_model {model.get('d_model', 'unknown')} · positions {positions}, ids {ids} · "
         f"{trained(run)} · {len(run.steps)} checkpoints",
         style="dim",
         highlight=False,
+        markup=False,
     )
     # A law that gives not simply every length alike changes what "trained" means.
     law = run.config.get("facts", {}).get("lengths", "")
-    notes = [law] if law and training["curriculum"].get("law") != "uniform" else []
-    if run.ended:
-        notes.append(f"ended early: {run.ended}")
+    notes = [law] if law and (training.get("curriculum") or {}).get("law") != "uniform" else []
+    with apart(notes.append, "why training ended cannot be read"):
+        notes += [f"ended early: {run.ended}"] if run.ended else []
     for note in notes:
-        console.print(note, style="dim", highlight=False)
+        console.print(note, style="dim", highlight=False, markup=False)
+
+
+def _name(part: Any) -> str:
+    """The name of a component that is given by name alone, or as an object with settings."""
+    return str(part["name"]) if isinstance(part, dict) else str(part)
 
 
 def trained(run: Run) -> str:
     """On which lengths and how far, or for which lengths the weights were made."""
     training = run.config["training"]
-    lengths = f"lengths {training['curriculum']['low']} to {training['trained_length']}"
+    lengths = f"lengths {(training.get('curriculum') or {}).get('low', 1)} to {training['trained_length']}"
     if "compiled" in training:
         return f"compiled, its {lengths} taken as trained"
     return f"trained on {lengths}, {run.steps[-1] if run.steps else 0:,} of {training['steps']:,} steps"
@@ -79,8 +95,8 @@ def verdict(console: Console, rows: Any, step: int) -> None:
     found = rows[rows["quantity"] == "verdict"].iloc[0]
     colour = COLOURS.get(found["label"], "default")
     console.print(
-        f"\n[bold {colour}]{found['label'].capitalize()}[/] at step {step:,} (measured to length "
-        f"{int(found['length']):,}, n {int(found['n'])}): {found['note']}.",
+        f"\n[bold {colour}]{escape(found['label'].capitalize())}[/] at step {step:,} (measured to length "
+        f"{int(found['length']):,}, n {int(found['n'])}): {escape(found['note'])}.",
         highlight=False,
     )
     if found["label"] == "not fitted":

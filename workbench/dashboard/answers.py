@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from dash import no_update
 
+from workbench.core.apart import apart, clause
 from workbench.dashboard import headgrid, panel
 from workbench.dashboard.ahead import Ahead
+from workbench.dashboard.brief import Brief
 from workbench.dashboard.cursor import Cursor, Filters, Notice
 from workbench.dashboard.drawing import At, Panel
 from workbench.dashboard.expectations import Expectations, held
@@ -19,7 +21,7 @@ from workbench.dashboard.pages import runs as runs_page
 from workbench.dashboard.redrawing import drawing
 from workbench.dashboard.registry import Astray, Visit, page_at, pages
 from workbench.dashboard.runview import RunView
-from workbench.dashboard.shell import nav, problems
+from workbench.dashboard.shell import command, nav, problems
 from workbench.dashboard.store import Store
 from workbench.dashboard.summaries import matches, summarise
 from workbench.dashboard.together import by_configuration
@@ -78,6 +80,10 @@ class Answers:
         except Astray as astray:
             page = pages()[0]
             drawn = page.draw(self, Visit(path, search, last, [astray.notice]))
+        except Exception as error:  # noqa: BLE001 - what one run's rows hold must not take the pages of the others
+            said = f"The page {path} could not be drawn from what is stored ({clause(error)})."
+            page = pages()[0]
+            drawn = page.draw(self, Visit(path, search, last, [Notice(said, "Shown: all runs.", "Keep")]))
         back = drawn.run or (last if last in runs else self._first(runs))
         here = {"run": drawn.run, "title": f"{drawn.title} \u00b7 LengthLens", "waits": drawn.waits}
         return drawn.content, nav(pages(), page, back), here
@@ -97,7 +103,7 @@ class Answers:
 
     def summary(self, run: RunView) -> dict[str, Any]:
         """The run's line on the Runs page, made once per state of the run."""
-        row = dict(run.memo("summary", lambda: summarise(run)))
+        row = dict(run.memo("summary", lambda: _summary(run)))
         said = self.expectations.known(run)
         if said is not None and said["verdict"]:
             row |= {"theory": said["verdict"], "expects": held(said["verdict"], row["verdict"])}
@@ -136,14 +142,16 @@ class Answers:
         counted = [row for row in rows if matches(row, filters, verdict=False)]
         shown = [row for row in counted if matches(row, filters)]
         text = "" if len(shown) == len(rows) else f"{whole(len(shown))} of {whole(len(rows))} runs"
+        troubles = self.store.problems
         if filters.seeds:
-            shown = by_configuration(self.store.runs(), shown)
+            with apart(troubles.append, "Seeds could not be put together"):
+                shown = by_configuration(self.store.runs(), shown)
         return {
             "rows": shown,
             "cards": runs_page.cards(counted, filters),
             "chips": runs_page.chips(counted, filters),
             "shown": text,
-            "problems": problems(self.store.problems),
+            "problems": problems(troubles),
             "link": runs_page.runs_link(filters),
         }
 
@@ -163,6 +171,8 @@ class Answers:
         except NotMeasured as missing:
             state = panel.without_rows(missing, run)
             return no_update, [], state, "", missing.message, STATE
+        except Exception as error:  # noqa: BLE001 - whatever the rows of one panel hold, the others are drawn
+            return no_update, [], _undrawn(error, run), "", "not drawn", STATE
         said = figure["layout"]["meta"]
         return figure, [], [], said["slice"], said["alt"], READY
 
@@ -176,4 +186,23 @@ class Answers:
         except NotMeasured as missing:
             state = panel.without_rows(missing, run)
             return [], {}, [], state, "", STATE
+        except Exception as error:  # noqa: BLE001 - as above
+            return [], {}, [], _undrawn(error, run), "", STATE
         return cells, style, [], [], said, READY
+
+
+def _summary(run: RunView) -> dict[str, Any]:
+    """The run's line; without its rows where these hold what no line can say."""
+    said: list[str] = []
+    with apart(said.append, "its rows cannot be put into a line"):
+        return summarise(run)
+    return summarise(replace(run, brief=Brief(specs={}))) | {"question": said[0]}
+
+
+def _undrawn(error: Exception, run: RunView) -> list[Any]:
+    """What stands in a panel whose rows cannot be drawn."""
+    return panel.failed(
+        "This cannot be drawn",
+        f"The rows stored for it are not what it shows ({clause(error)}).",
+        command(f"lengthlens check {run.shown_path}"),
+    )

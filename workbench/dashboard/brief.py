@@ -6,6 +6,7 @@ only when the run is opened.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from workbench.dashboard.cursor import VERDICTS
 from workbench.table.reading import Reading, merged_specs
 
 PROBES = {
@@ -87,7 +89,7 @@ def make_brief(reading: Reading) -> Brief:
         steps=tuple(sorted(verdicts)) or rows.distinct("step"),
         lengths=rows.distinct("length", accuracy if accuracy.any() else None),
         chance=float(chance.min()) if len(chance) else 0.0,
-        accuracy=tuple(sorted((row for row in found if row["value"] is not None), key=lambda row: row["length"])),
+        accuracy=tuple(sorted((row for row in found if _is_point(row)), key=lambda row: row["length"])),
         failure=tuple(rows.listed(rows.where(quantity="failure_length", step=last), "value", "low", "status")),
         carries=_carries(rows, last),
         specs=specs,
@@ -149,9 +151,14 @@ class Rows:
         return frozenset((names[pair // len(others)], others[pair % len(others)]) for pair in here.tolist())
 
 
+def _is_point(row: Mapping[str, Any]) -> bool:
+    """Whether a row is a point of a curve over prefix length."""
+    return row["value"] is not None and math.isfinite(row["value"]) and (row["length"] or 0) >= 1
+
+
 def _verdicts(rows: Rows) -> dict[int, str]:
     found = rows.listed(rows.where(measurement="behaviour", quantity="verdict"), "step", "label")
-    return {row["step"]: row["label"] for row in found}
+    return {row["step"]: row["label"] for row in found if row["label"] in VERDICTS}
 
 
 def _carries(rows: Rows, step: int) -> dict[str, float]:

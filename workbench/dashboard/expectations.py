@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,6 +16,10 @@ from workbench.dashboard.worker import Worker
 
 FUNCTION = "workbench.theory.described:describe_all"
 POLL_MS = 700
+WAITING = 16
+"""Subjects asked for at a time, a job for each: one that cannot be answered takes no other along."""
+LONGEST = 60.0
+"""Seconds after which a subject is given up; the longest of the tasks here takes one, and starting the worker ten."""
 EXPECTED = {"guaranteed": "scale-robust", "not expressible": "length-coupled"}
 """What a prediction would have one observe, at best; anything else is a finding, not an error."""
 
@@ -55,7 +60,7 @@ class Expectations:
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
         self._known: dict[str, Mapping[str, Any]] = {}
-        self._asked: dict[str, list[str]] = {}
+        self._asked: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def of(self, runs: Iterable[RunView]) -> dict[str, Mapping[str, Any] | None]:
@@ -63,11 +68,9 @@ class Expectations:
         subjects = {run.name: json.dumps(subject(run), sort_keys=True) for run in runs}
         with self._lock:
             self._collect()
-            under_way = {text for texts in self._asked.values() for text in texts}
-            missing = sorted(set(subjects.values()) - set(self._known) - under_way)
-            if missing:
-                arguments = {"subjects": [json.loads(text) for text in missing]}
-                self._asked[self._worker.submit(FUNCTION, arguments)] = missing
+            missing = sorted(set(subjects.values()) - set(self._known) - set(self._asked.values()))
+            for text in missing[: WAITING - len(self._asked)]:
+                self._asked[self._worker.submit(FUNCTION, {"subjects": [json.loads(text)]})] = text
             return {name: self._known.get(text) for name, text in subjects.items()}
 
     def known(self, run: RunView) -> Mapping[str, Any] | None:
@@ -75,10 +78,11 @@ class Expectations:
         return self._known.get(json.dumps(subject(run), sort_keys=True))
 
     def _collect(self) -> None:
-        for key, texts in list(self._asked.items()):
+        for key, text in list(self._asked.items()):
             job = self._worker.job(key)
             if job is not None and job.pending:
+                if job.started is not None and time.monotonic() - job.started > LONGEST:
+                    self._worker.cancel(key)
                 continue
-            answered = job.result if job is not None and job.state == "done" else [{"verdict": ""}] * len(texts)
-            self._known.update(zip(texts, answered, strict=True))
+            (self._known[text],) = job.result if job is not None and job.state == "done" else [{"verdict": ""}]
             del self._asked[key]

@@ -14,11 +14,12 @@ from typing import Any, Generic, TypeVar, cast
 
 import pandas as pd
 
+from workbench.core.apart import apart
 from workbench.dashboard.brief import Brief
+from workbench.dashboard.turns import aside
 from workbench.figures.light import Frame
-from workbench.runs.folder import Run, RunError, canonical
+from workbench.runs.folder import Run, canonical
 from workbench.runs.log import COLUMNS, read_log
-from workbench.table.errors import TableError
 from workbench.table.files import ENCODED
 from workbench.table.query import to_pandas
 from workbench.table.reading import read_run
@@ -71,10 +72,9 @@ def read_frame(path: Path, name: str) -> pd.DataFrame:
 
     Text columns are categories: they repeat few values, and a figure asks for rows by them many times.
     """
-    try:
+    rows = ENCODED.empty_table()
+    with aside(), apart(lambda _: None, name):  # whoever reads the folder next says what is wrong with it
         rows = read_run(path).rows
-    except (TableError, OSError):
-        rows = ENCODED.empty_table()
     frame = to_pandas(rows.unify_dictionaries())
     frame["run"] = pd.Categorical([name] * len(frame), categories=[name])
     return frame
@@ -82,10 +82,9 @@ def read_frame(path: Path, name: str) -> pd.DataFrame:
 
 def log_of(path: Path) -> pd.DataFrame:
     """The training log, see :func:`workbench.runs.log.read_log`; empty where the run has gone or is damaged."""
-    try:
+    with aside(), apart(lambda _: None, str(path)):  # whoever reads the folder next names it
         return read_log(path)
-    except RunError:  # whoever reads the folder next names it
-        return pd.DataFrame(columns=list(COLUMNS), dtype=float)
+    return pd.DataFrame(columns=list(COLUMNS), dtype=float)
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,7 @@ class RunView:
     @property
     def shortest(self) -> int:
         """The shortest prefix length seen in training."""
-        return int(self.config["training"].get("curriculum", {}).get("low", 1))
+        return int((self.config["training"].get("curriculum") or {}).get("low", 1))
 
     @property
     def n_layers(self) -> int:

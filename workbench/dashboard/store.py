@@ -1,17 +1,16 @@
 """What the dashboard knows: run folders and their tables, read as data and re-read when they change.
 
 Nothing here writes. A run's signature (names, sizes and times of its files) decides whether its rows
-are read again. All methods may be called from several threads; none but :meth:`Store.refresh` touches the
-disk for longer than one run takes.
+are read again. All methods may be called from several threads. The disk is looked at by a thread of its own, and
+whoever waits for it gives the turn to compute away meanwhile: a slow disk stops nobody.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -20,18 +19,23 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from workbench.core.apart import apart
 from workbench.dashboard.brief import READ, Rows, make_brief
 from workbench.dashboard.runview import Cache, Kept, RunView
 from workbench.dashboard.runview import shown as shown
-from workbench.runs.folder import Run, RunError
+from workbench.dashboard.turns import aside
+from workbench.runs.folder import Run
 from workbench.runs.log import log_state
-from workbench.table import Table, TableError
+from workbench.table import Table
 from workbench.table.query import to_pandas
 from workbench.table.reading import read_run
 from workbench.table.schema import SCHEMA
+from workbench.table.walk import walk
 
 LIVE_SECONDS = 15.0
 """A run whose ``live.jsonl`` is younger than this is shown as training."""
+FIRST, LATER = 20.0, 0.3
+"""Seconds for which the first look at the disk is waited for, and any later one."""
 READERS = 4
 """Threads that read runs; more than cores, for half of their time is waiting for one another."""
 EASE = 10.0
@@ -52,6 +56,7 @@ class Store:
         self.roots = [Path(root) for root in roots]
         self._patience = patience
         self._looking = threading.Lock()
+        self._looked_now = threading.Event()
         self._views: dict[str, RunView] = {}
         self._problems: list[str] = []
         self._looked = -1e9
@@ -62,24 +67,33 @@ class Store:
         self._across: Cache[pd.DataFrame] = Cache(ACROSS)
 
     def refresh(self, force: bool = False) -> str:
-        """Look at the disk (at most once per ``patience``); returns the version of all that is known.
+        """Have the disk looked at (at most once per ``patience``); returns the version of all that is known.
 
-        While one thread looks, the others go on with what is known.
+        A look is waited for as long as a disk that is well takes, the first one longer. What is seen later is known
+        when it is asked for next; until the first look has ended, nothing is.
+
+        Args:
+            force: look now, and wait until that is done.
         """
-        if not self._version:
-            with self._looking:  # the first look is waited for by all
-                if not self._version:
-                    self._look()
-            return self._version
-        ease = max(self._patience, EASE * self._took if self._patience else 0.0)
-        if not force and time.monotonic() - self._looked < ease:
-            return self._version
-        if self._looking.acquire(blocking=force or not self._patience):
-            try:
+        if force or not self._patience:
+            with aside(), self._looking:
                 self._look()
-            finally:
-                self._looking.release()
+            return self._version
+        ease = max(self._patience, EASE * self._took)
+        if time.monotonic() - self._looked >= ease:
+            if self._looking.acquire(blocking=False):
+                self._looked_now.clear()
+                threading.Thread(target=self._look_and_release, name="looking", daemon=True).start()
+            with aside():
+                self._looked_now.wait(LATER if self._version else FIRST)
         return self._version
+
+    def _look_and_release(self) -> None:
+        try:
+            self._look()
+        finally:
+            self._looking.release()
+            self._looked_now.set()
 
     def runs(self) -> dict[str, RunView]:
         """Runs by name, as last seen."""
@@ -93,7 +107,10 @@ class Store:
 
     @property
     def problems(self) -> list[str]:
-        """Folders that could not be read, one sentence each."""
+        """What could not be read, one sentence each."""
+        if not self._version:
+            folders = ", ".join(shown(root) for root in self.roots)
+            return [f"{folders} is still being looked at: its runs are shown when that is done"]
         return list(self._problems)
 
     @property
@@ -119,67 +136,65 @@ class Store:
 
     def _look(self) -> None:
         start = time.monotonic()
-        folders = [(folder, root) for root in self.roots for folder in run_folders(root)]
-        views: dict[str, RunView] = {}
         problems: list[str] = []
+        folders: list[tuple[str, Path, Path]] = []
+        for root in self.roots:
+            with apart(problems.append, f"{root} could not be looked at"):
+                found = walk(root)
+                folders += [(name, path, root) for name, path in found.runs]
+                problems += found.problems
+        views: dict[str, RunView] = {}
         with ThreadPoolExecutor(READERS) as pool:  # decoding Parquet leaves the interpreter free
-            for found in pool.map(lambda pair: self._try(*pair), folders):
-                if isinstance(found, str):
-                    problems.append(found)
+            for view in pool.map(lambda one: self._try(*one), folders):
+                if isinstance(view, str):
+                    problems.append(view)
                     continue
-                first = views.setdefault(found.name, found)
-                if first.path != found.path:
-                    problems.append(f"{first.path} and {found.path} are both the run {found.name}; shown: the first")
+                first = views.setdefault(view.name, view)
+                if first.path != view.path and not _same_folder(first.path, view.path):
+                    problems.append(f"{first.path} and {view.path} are both the run {view.name}; shown: the first")
         text = "\n".join([*(v.name + v.signature + v.log_signature for v in views.values()), *problems])
         self._views, self._problems = dict(sorted(views.items())), problems
         self._version = hashlib.sha256(text.encode()).hexdigest()[:12]
         self._looked, self.read_at = time.monotonic(), time.time()
         self._took = self._looked - start
 
-    def _try(self, folder: Path, root: Path) -> RunView | str:
-        """The run in a folder, or what is wrong with it."""
-        try:
-            return self._view(folder, root)
-        except (RunError, TableError, OSError) as error:
-            return str(error)
+    def _try(self, name: str, folder: Path, root: Path) -> RunView | str:
+        """The run in a folder, or what is wrong with it, whatever that is."""
+        said: list[str] = []
+        with apart(said.append, f"{folder} cannot be shown"):
+            return self._view(name, folder, root)
+        return said[0]
 
-    def _view(self, folder: Path, root: Path) -> RunView:
+    def _view(self, name: str, folder: Path, root: Path) -> RunView:
         live = is_live(folder)
         sign = signature(folder, live)
         log = hashlib.sha256(f"{sign}\n{log_state(folder)}".encode()).hexdigest()[:12]
-        known = self._views.get(folder.name if folder == root else folder.relative_to(root).as_posix())
+        known = self._views.get(name)
         if known is not None and known.path == folder.absolute() and known.signature == sign:
             return known if known.log_signature == log else replace(known, log_signature=log)
-        run = Run.open(folder, root)
-        view = RunView(run, root, sign, tuple(run.steps), make_brief(read_run(folder, READ)), live, log, self._kept)
-        try:
-            _ = (view.trained, view.n_layers, view.n_heads, view.task, view.encoding)
-        except (KeyError, TypeError) as error:
-            raise RunError(f"{folder / 'run.json'} is not complete: {error} is missing") from None
-        return view
+        run = replace(Run.open(folder), name=name)
+        return RunView(run, root, sign, tuple(run.steps), make_brief(read_run(folder, READ)), live, log, self._kept)
 
 
 def _read_across(runs: Sequence[RunView], measurement: str, quantity: str, equals: Mapping[str, Any]) -> pd.DataFrame:
     def chosen(run: RunView) -> pa.Table:
-        try:
+        # Whoever reads the folder next says what is wrong with it.
+        with apart(lambda _: None, run.name):
             rows = Rows(read_run(run.path).rows).chosen(measurement=measurement, quantity=quantity, **equals)
-        except (TableError, OSError):
-            return SCHEMA.empty_table()
-        names = pa.array([run.name] * rows.num_rows, pa.string())
-        return rows.cast(SCHEMA).set_column(0, SCHEMA.field("run"), names)
+            names = pa.array([run.name] * rows.num_rows, pa.string())
+            return rows.cast(SCHEMA).set_column(0, SCHEMA.field("run"), names)
+        return SCHEMA.empty_table()
 
-    with ThreadPoolExecutor(READERS) as pool:
+    with aside(), ThreadPoolExecutor(READERS) as pool:
         return to_pandas(pa.concat_tables([SCHEMA.empty_table(), *pool.map(chosen, runs)]))
 
 
-def run_folders(root: Path) -> Iterator[Path]:
-    """Run folders at or below ``root``, without looking inside runs."""
-    for folder, below, files in os.walk(root):
-        if "run.json" in files:
-            below.clear()
-            yield Path(folder)
-        else:
-            below[:] = sorted(name for name in below if not name.startswith("."))
+def _same_folder(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one folder: one run, however often it was found."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
 
 
 def signature(folder: Path, live: bool) -> str:

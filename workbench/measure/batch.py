@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import pyarrow.compute as pc
 
+from workbench.core.apart import apart
 from workbench.figures.verdicts import UNDECIDED, since
 from workbench.jobs.executors import Failure, make_executor
 from workbench.measure.applicable import unmet
@@ -19,6 +20,7 @@ from workbench.measure.measurement import Grid, Measurement
 from workbench.measure.registry import choose, make_measurement
 from workbench.runs.folder import Run, RunError, find_runs
 from workbench.runs.load import model_config
+from workbench.table.assembly import state_of
 from workbench.table.errors import StorageError, TableError
 from workbench.table.files import require_room
 from workbench.table.reading import read_run
@@ -33,7 +35,6 @@ from workbench.table.shards import (
     verify_shard,
 )
 from workbench.tasks.code import code_of, on_trust, trusted
-from workbench.tasks.errors import TaskError
 from workbench.tasks.registry import contained
 
 MEMORY_PER_WORKER = 2 << 30
@@ -104,36 +105,44 @@ def plan(
             raise RunError(f"{root} holds no run; lengthlens train TASK --out {root}/NAME makes one")
         found.runs += runs
     for run in found.runs:
-        found.problems += [f"{run.name}: steps {a} and {b} hold equal weights" for a, b in run.equal_steps()]
-        try:
+        problems: list[str] = []
+        with apart(problems.append, "its task or its model cannot be made"):
             task, model, code = run.task, model_config(run), code_of(run.config["task"])
-        except (RunError, TaskError) as error:
-            found.problems.append(f"{run.name} is not measured: {error}")
+            with contained(task):
+                usual = make_grid(task, run.trained_length)
+            grid, notice = readable(usual, task, model, strict=False)
+        if problems:
+            found.problems.append(f"{run.name} is not measured: {problems[0]}")
             continue
         found.notices += [f"{run.name}: {said}"] if code and (said := on_trust(code)) else []
-        with contained(task):
-            every = make_grid(task, run.trained_length, lengths)
-        grid, notice = readable(every, task, model, strict=lengths is not None)
+        # What does not fit from here on is a mistake of whoever asks, not of the run.
+        if lengths is not None:
+            with contained(task):
+                every = make_grid(task, run.trained_length, lengths)
+            grid, notice = readable(every, task, model, strict=True)
+        for step in {*chosen_steps(run, steps)} - {*run.steps}:
+            run.meta(step)
         found.notices += [f"{run.name}: {notice}"] if notice else []
         if only is not None:  # asked for by name, it should not be met with silence
             specs = [m.spec for m in made.values()]
             found.notices += [f"{run.name}: {s.name} does not apply: {why}" for s in specs if (why := unmet(s, model))]
-        there, chosen = Present(run), chosen_steps(run, steps)
-        orders = Orders(run, made, grid, counts, there)
-        planned = len(found.items)
-        for step in chosen:
-            try:
-                _add(found, orders, step, deep=deepen == "all" or step == run.steps[-1])
-            except RunError as error:
-                if steps is not None and step not in run.steps:
-                    raise
-                found.problems.append(str(error))
-        if deepen == "bracket" and len(found.items) == planned:
-            for step in doubtful(run):
-                if step in chosen and _add(found, orders, step, deep=True):
-                    break
-        found.problems += there.problems
+        with apart(found.problems.append, f"{run.path} is not measured"):
+            _plan_run(found, run, chosen_steps(run, steps), Orders(run, made, grid, counts, Present(run)), deepen)
     return found
+
+
+def _plan_run(found: Plan, run: Run, chosen: Sequence[int], orders: Orders, deepen: str) -> None:
+    """Add what one run lacks to the plan, each of its checkpoints apart."""
+    found.problems += [f"{run.name}: steps {a} and {b} hold equal weights" for a, b in run.equal_steps()]
+    planned = len(found.items)
+    for step in chosen:
+        with apart(found.problems.append, f"{run.step_path(step)} is not measured"):
+            _add(found, orders, step, deep=deepen == "all" or step == run.steps[-1])
+    if deepen == "bracket" and len(found.items) == planned:
+        for step in doubtful(run):
+            if step in chosen and _add(found, orders, step, deep=True):
+                break
+    found.problems += orders.there.problems
 
 
 @dataclass(frozen=True)
@@ -207,12 +216,13 @@ class Present:
             return not keys and (name, step, key) in self.compacted
         path = shard_path(self.run.path, name, step, key)
         # What the table holds has been read since the file was written: a large folder need not be read again.
-        if self.compacted.get((name, step, key)) != path.stat().st_ctime_ns:
-            try:
+        again: list[str] = []
+        with apart(again.append, f"{path} cannot be read"):
+            if self.compacted.get((name, step, key)) != state_of(path).st_ctime_ns:
                 verify_shard(path, self.run.id)
-            except TableError as error:
-                self.problems.append(f"{error} (made again now)")
-                return False
+        if again:
+            self.problems.append(f"{again[0]} (made again now)")
+            return False
         others = [shard_path(self.run.path, name, step, other) for other in keys if other != key]
         if others and _written(path) < max(map(_written, others)):
             renew(path)
@@ -223,7 +233,7 @@ def _written(path: Path) -> str:
     """When a shard was written, or "" where it is damaged."""
     try:
         return read_metadata(path).get("written", "")
-    except TableError:
+    except (TableError, OSError):
         return ""
 
 
@@ -254,14 +264,22 @@ def execute(
 
     problems = list(todo.problems)
     for run in todo.runs:
-        remove_shard_leftovers(run.path)
+        with apart(problems.append, f"{run.path} could not be tidied"):
+            remove_shard_leftovers(run.path)
     _require_room(todo.items)
     if todo.items:
         engine = make_executor(executor, workers=workers)
         # Longest runs first would be better balanced, but steps in order let a watcher see training unfold.
         engine.map(measure_item, todo.items, on_done=told, memory_per_worker=MEMORY_PER_WORKER)
+    full: list[StorageError] = []
     for run in todo.runs:
-        problems += compact(run.path)
+        with apart(problems.append, f"the rows of {run.path} could not be brought together"):
+            try:
+                problems += compact(run.path)
+            except StorageError as error:
+                full.append(error)
+    if full:
+        raise full[0]
     return problems
 
 

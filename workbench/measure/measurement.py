@@ -108,7 +108,7 @@ class Study(Protocol):
     deep: bool
     """Whether further strings may be drawn where the first ones leave a question open."""
     trained_ids: Any
-    """Position ids seen in training (sorted 1-d int array), or None where not recorded."""
+    """Position ids seen in training, as intervals [first, last], or None where not recorded."""
     earlier: Sequence[int]
     """Steps of the run's checkpoints before this one, ascending."""
     passes: int

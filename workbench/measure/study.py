@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.measure.measurement import Grid
@@ -152,10 +153,7 @@ class CheckpointStudy:
         self.passes = 0
         self.earlier: Sequence[int] = tuple(s for s in run.steps if s < step)
         self._run, self._evaluation, self._sequences = run, evaluation, sequences
-        intervals = run.meta(step).get("trained_ids")
-        self.trained_ids = (
-            None if intervals is None else np.array([i for a, b in intervals for i in range(a, b + 1)], dtype=np.int64)
-        )
+        self.trained_ids = run.meta(step).get("trained_ids")
 
     def reads_unseen(self, length: int) -> bool:
         """Whether a query at ``length`` reads position ids that training never showed, absolutely."""
@@ -164,7 +162,7 @@ class CheckpointStudy:
         # Ids that the task couples may depend on the string: those of all evaluation strings count.
         coupled = [self.batch(law, length).position_ids for law in EVALUATION_LAWS] if self.cfg.ids.coupled else [None]
         used = [self.cfg.ids.evaluation(length + self.task.bos, self.cfg.n_ctx, ids).flatten() for ids in coupled]
-        return not bool(np.isin(torch.cat(used).numpy(), self.trained_ids).all())
+        return not within(torch.cat(used).numpy(), self.trained_ids)
 
     def rng(self, *parts: object) -> np.random.Generator:
         seed = self._run.config["seeds"]["probe"]
@@ -199,3 +197,11 @@ class CheckpointStudy:
             _MEMO[whole] = make()
         found: T = _MEMO[whole]
         return found
+
+
+def within(ids: NDArray[np.int64], intervals: Sequence[Sequence[int]]) -> bool:
+    """Whether all ids lie in some of the intervals [first, last], which may be wide: they are not written out."""
+    firsts, lasts = np.array(sorted(map(tuple, intervals)), dtype=np.int64).reshape(-1, 2).T
+    before = np.searchsorted(firsts, ids, side="right")  # so many intervals begin at an id or before it
+    reached = np.concatenate([[-1], np.maximum.accumulate(lasts)])
+    return bool((ids <= reached[before]).all())

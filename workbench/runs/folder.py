@@ -10,19 +10,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.core.apart import apart
 from workbench.core.errors import LensError
+from workbench.table.bounded import is_folder, sha256_of_file
 from workbench.table.errors import TableError
 from workbench.table.files import replacing
-from workbench.table.layout import checkpoint_steps, is_run, read_config, run_folders
-from workbench.table.seal import SealError, open_json
+from workbench.table.layout import checkpoint_steps, read_config, read_meta, run_folders
+from workbench.table.seal import SealError
+from workbench.table.stored import FORMAT as FORMAT
+from workbench.table.stored import StoredError
+from workbench.table.walk import is_run
 from workbench.tasks.code import code_of, identity, on_trust, trust
 from workbench.tasks.errors import TaskError
 
 if TYPE_CHECKING:
     from workbench.models.hooked import Hooked
     from workbench.tasks.base import Task
-
-FORMAT = 1
 
 
 class RunError(LensError, ValueError):
@@ -43,8 +46,7 @@ def run_id(config: dict[str, Any]) -> str:
 
 def sha256_of(path: Path) -> str:
     """SHA-256 of a file's bytes, in hex."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return sha256_of_file(path)
 
 
 def write_atomic(path: Path, data: bytes) -> None:
@@ -76,10 +78,11 @@ class Run:
             root: the data root that its name is relative to; None = its name is the folder's.
 
         Raises:
-            RunError: if the folder is missing, is no run, or was written by a newer format.
+            RunError: if the folder is missing, is no run, was written by a newer format, or its ``run.json`` says
+                what no run can be.
         """
         folder = Path(path)
-        if not folder.is_dir():
+        if not is_folder(folder):
             raise RunError(f"there is no folder {path}")
         if not is_run(folder):
             raise RunError(f"{path} is not a run: it has no run.json (lengthlens train TASK --out {path} makes one)")
@@ -130,14 +133,13 @@ class Run:
                 step or run.
         """
         folder = self.step_path(step)
-        if not folder.is_dir():
+        if not is_folder(folder):
             steps = self.steps
             have = f"it has {len(steps)}: {_few(steps)}" if steps else "it has none yet"
             raise RunError(f"run {self.name} has no checkpoint at step {step}; {have}")
         try:
-            meta = open_json((folder / "meta.json").read_bytes())
-            meta["sha256"], meta["step"]
-        except (OSError, SealError, KeyError) as error:
+            meta = read_meta(self.path, step)
+        except (OSError, SealError, StoredError) as error:
             raise RunError(f"checkpoint {folder} is damaged: meta.json: {error}") from None
         if meta["step"] != step:
             raise RunError(f"checkpoint {folder} is damaged: meta.json says step {meta['step']}")
@@ -152,9 +154,13 @@ class Run:
             RunError: if the weights are missing or differ from ``meta.json``; see also :meth:`meta`.
         """
         meta, file = self.meta(step), self.step_path(step) / "model.safetensors"
-        if not file.is_file():
-            raise RunError(f"checkpoint {file.parent} is damaged: model.safetensors is missing")
-        if sha256_of(file) != meta["sha256"]:
+        try:
+            found = sha256_of(file)
+        except FileNotFoundError:
+            raise RunError(f"checkpoint {file.parent} is damaged: model.safetensors is missing") from None
+        except OSError as error:
+            raise RunError(f"checkpoint {file} is damaged: {error}") from None
+        if found != meta["sha256"]:
             raise RunError(f"checkpoint {file} is damaged: its sha256 differs from meta.json")
         return str(meta["sha256"])
 
@@ -223,19 +229,20 @@ def find_runs(root: str | os.PathLike[str], problems: list[str] | None = None) -
     Raises:
         RunError: if the folder does not exist, or holds files but no run.
     """
+    said: list[str] = []
     try:
-        found = run_folders(Path(root))
+        found = run_folders(Path(root), said)
     except TableError as error:
         raise RunError(str(error)) from None
     runs = []
     for name, path in found:
-        try:
+        with apart(said.append, f"{path} cannot be opened"):
             runs.append(replace(Run.open(path), name=name))
-        except RunError as error:
-            if problems is None:
-                warnings.warn(str(error), stacklevel=2)
-            else:
-                problems.append(str(error))
+    if problems is None:
+        for sentence in said:
+            warnings.warn(sentence, stacklevel=2)
+    else:
+        problems += said
     return runs
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from workbench.runs.folder import Run, RunError
+from workbench.runs.folder import Run
 from workbench.runs.write import sha256
+from workbench.table import bounded
+from workbench.table.bounded import read_bytes
+from workbench.table.files import open_parquet
 from workbench.table.seal import SealError, open_json
 
 COLUMNS = ("step", "loss", "lr", "accuracy_in", "accuracy_out")
+MOST_LINES = 1_000_000
+_LOG = pa.schema([("step", pa.int64()), *((name, pa.float64()) for name in COLUMNS[1:])])
 
 
 def read_log(run_path: Path) -> pd.DataFrame:
@@ -44,18 +49,19 @@ def log_state(run_path: Path) -> str:
 
 def _checkpoint_log(run: Run, step: int) -> list[dict[str, object]]:
     try:
-        data = (run.step_path(step) / "log.parquet").read_bytes()
+        data = read_bytes(run.step_path(step) / "log.parquet", bounded.LOG)
         if run.meta(step).get("log_sha256", sha256(data)) != sha256(data):
             return []  # a changed byte may still read as a log, of losses that never were
-        found: list[dict[str, object]] = pq.read_table(pa.BufferReader(data), columns=list(COLUMNS)).to_pylist()
-    except (OSError, RunError, pa.ArrowException, KeyError):
+        with open_parquet(data, MOST_LINES) as file:
+            found: list[dict[str, object]] = file.read(list(COLUMNS)).cast(_LOG).to_pylist()
+    except (OSError, ValueError, pa.ArrowException, KeyError):
         return []
-    return found
+    return [line for line in found if line["step"] is not None]
 
 
 def _live(file: Path) -> list[dict[str, object]]:
     try:
-        lines = file.read_bytes().splitlines()
+        lines = read_bytes(file, bounded.LIVE).splitlines()
     except OSError:
         return []
     found = []
@@ -64,5 +70,6 @@ def _live(file: Path) -> list[dict[str, object]]:
             content = open_json(line + b"\n")
         except SealError:  # most often the line that is being written now
             continue
-        found.append({name: content.get(name) for name in COLUMNS})
+        with suppress(pa.ArrowException, OverflowError, TypeError):  # numbers that no training logs
+            found += pa.Table.from_pylist([{name: content.get(name) for name in COLUMNS}], _LOG).to_pylist()
     return found

@@ -1,22 +1,61 @@
-"""What a safetensors file says about itself, read without torch."""
+"""What a safetensors file says about itself, read without torch and without its tensors."""
 
 from __future__ import annotations
 
-import json
-from typing import Any
+import math
+from typing import Any, BinaryIO
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from workbench.table.seal import json_object
+from workbench.table.stored import first_problem
+
+METADATA = "__metadata__"
+LONGEST = 16 << 20
+"""Bytes of a header: some hundred thousand tensors."""
 
 
-def header(data: bytes) -> dict[str, Any]:
-    """Tensor name -> dtype, shape and place; under ``__metadata__`` the file's metadata, where it has any.
+class Tensor(BaseModel):
+    """One tensor of a file: its type, its shape, and where its bytes lie behind the header."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+    dtype: str
+    shape: list[int] = Field(max_length=16)
+    data_offsets: list[int] = Field(min_length=2, max_length=2)
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers it holds."""
+        return math.prod(self.shape)
+
+
+_Tensors: TypeAdapter[dict[str, Tensor]] = TypeAdapter(dict[str, Tensor])
+
+
+def read_header(file: BinaryIO) -> tuple[dict[str, Tensor], dict[str, Any], int]:
+    """The tensors by name, the metadata, and where the tensors' bytes begin, of an open safetensors file.
 
     The layout is that of the safetensors format: the length of the header in 8 bytes, little-endian, the
     header as JSON, the tensors.
 
     Raises:
-        ValueError: if the bytes do not begin like a safetensors file.
+        ValueError: if the file does not begin like a safetensors file, or a tensor lies outside of it.
     """
-    size = int.from_bytes(data[:8], "little")
-    found = json.loads(data[8 : 8 + size])
-    if not isinstance(found, dict):
-        raise ValueError("its header is no JSON object")
-    return found
+    size = int.from_bytes(file.read(8), "little")
+    if size > LONGEST:
+        raise ValueError("it does not begin like a safetensors file")
+    content = json_object(file.read(size))
+    metadata = content.pop(METADATA, {})
+    if not isinstance(metadata, dict):
+        raise ValueError("its metadata are no JSON object")
+    try:
+        tensors = _Tensors.validate_python(content)
+    except ValidationError as error:
+        raise ValueError(f"its header: {first_problem(error)}") from None
+    room = file.seek(0, 2) - 8 - size
+    for name, tensor in tensors.items():
+        first, last = tensor.data_offsets
+        if min(tensor.shape, default=0) < 0 or not 0 <= first <= last <= room:
+            raise ValueError(f"tensor {name:.100} lies outside of the file")
+    return tensors, metadata, 8 + size

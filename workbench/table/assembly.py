@@ -8,6 +8,7 @@ when it was made, so that a shard known there and not touched since need not be 
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from workbench.core.apart import apart
+from workbench.table.bounded import unzip
 from workbench.table.errors import TableError
 from workbench.table.files import ENCODED, read_file, read_header
 from workbench.table.layout import (
@@ -29,6 +33,8 @@ from workbench.table.layout import (
     shards_of,
     table_path,
 )
+from workbench.table.seal import SealError, json_object
+from workbench.table.stored import StoredError, check_spec
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,23 @@ class Part:
     def age(self) -> tuple[str, str]:
         """Sorts parts of one (measurement, step) from oldest to newest."""
         return self.metadata["written"], self.key
+
+
+class Entry(BaseModel):
+    """A part as a compacted table's manifest has it; ``spec`` in the metadata is the place of its text in a list."""
+
+    model_config = ConfigDict(strict=True)
+
+    measurement: str
+    step: int = Field(ge=0, lt=10**16)
+    key: str
+    held: bool
+    modified: int | None
+    metadata: dict[str, str | int]
+
+
+_Entries: TypeAdapter[list[Entry]] = TypeAdapter(list[Entry])
+_Texts: TypeAdapter[list[str]] = TypeAdapter(list[str])
 
 
 @dataclass(frozen=True)
@@ -109,19 +132,24 @@ def _known(run_path: Path, problems: list[str]) -> dict[tuple[str, int, str], Pa
     for shard in shards_of(run_path):
         identity = shard[:3]
         old = recorded.get(identity)
-        modified = shard.path.stat().st_ctime_ns
-        if old is not None and old.modified == modified:
-            parts[identity] = old
-            continue
-        try:
+        with apart(problems.append, f"{shard.path} cannot be read"):
+            modified = state_of(shard.path).st_ctime_ns
+            if old is not None and old.modified == modified:
+                parts[identity] = old
+                continue
             metadata = shard_header(shard.path)
-        except TableError as error:
-            problems.append(str(error))
-            continue
-        # A copied or cloned folder has new times and the same shards: their rows need no second reading.
-        rows = old.rows if old is not None and old.metadata == metadata else None
-        parts[identity] = Part(*identity, metadata, modified, rows)
+            # A copied or cloned folder has new times and the same shards: their rows need no second reading.
+            rows = old.rows if old is not None and old.metadata == metadata else None
+            parts[identity] = Part(*identity, metadata, modified, rows)
     return parts
+
+
+def state_of(path: Path) -> os.stat_result:
+    """What the system says of a shard's file. Raises TableError where it leads nowhere, as a link may."""
+    try:
+        return path.stat()
+    except OSError as error:
+        raise TableError(f"{path} cannot be read ({error.strerror or error}): delete it and measure again") from None
 
 
 def shard_header(path: Path) -> dict[str, str]:
@@ -132,8 +160,10 @@ def shard_header(path: Path) -> dict[str, str]:
         raise TableError(f"{path} has no {', '.join(lacking)} in its metadata: measure again")
     if metadata["key"] != parse_shard(path).key:
         raise TableError(f"{path} was made under another key, {metadata['key']}: rename it back or delete it")
-    if not is_json_object(metadata["spec"]):
-        raise TableError(f"{path} is damaged (its spec is not a JSON object): measure again")
+    try:
+        check_spec(json_object(metadata["spec"].encode()))
+    except (SealError, StoredError) as error:
+        raise TableError(f"{path} is damaged (its spec is not a measurement's: {error}): measure again") from None
     return metadata
 
 
@@ -155,23 +185,14 @@ def strange_rows(shard: Shard, rows: pa.Table) -> str:
     return ""
 
 
-def is_json_object(text: str) -> bool:
-    """Whether a text is JSON for an object."""
-    try:
-        return isinstance(json.loads(text), dict)
-    except ValueError:
-        return False
-
-
 def _newest_sound(run_path: Path, candidates: list[Part], problems: list[str]) -> Part | None:
     """The newest candidate (they come oldest first) whose rows can be read, with its rows."""
     for part in reversed(candidates):
         if part.rows is not None:
             return part
-        try:
-            return replace(part, rows=shard_rows(Shard(*part.identity, shard_path(run_path, *part.identity))))
-        except TableError as error:
-            problems.append(str(error))
+        path = shard_path(run_path, *part.identity)
+        with apart(problems.append, f"{path} cannot be read"):
+            return replace(part, rows=shard_rows(Shard(*part.identity, path)))
     return None
 
 
@@ -255,18 +276,15 @@ def _mixed_versions(run_path: Path, chosen: list[Part]) -> list[str]:
 def _compacted(run_path: Path, problems: list[str]) -> list[Part]:
     """The parts that the compacted table knows of; those it holds come with their rows."""
     path = table_path(run_path)
-    if not path.is_file():
+    if not os.path.lexists(path):
         return []
-    try:
+    with apart(lambda said: problems.append(f"{said}; only the shards of {run_path} are used"), f"{path} is damaged"):
         rows, metadata = read_file(path)
         own = _run_id(run_path)
         if metadata.get("run", own) != own:
             raise TableError(f"{path} is of another run (id {metadata['run']}, here {own}): measure again")
         return from_manifest(metadata, rows)
-    except (TableError, ValueError, KeyError, TypeError) as error:
-        reason = str(error) if isinstance(error, TableError) else f"{path} is damaged ({error!r})"
-        problems.append(f"{reason}; only the shards of {run_path} are used")
-        return []
+    return []
 
 
 def to_manifest(assembly: Assembly) -> dict[str, str]:
@@ -304,25 +322,35 @@ def pack(text: str) -> str:
 
 
 def unpack(packed: str) -> str:
-    """What :func:`pack` made short. Raises ValueError for anything else."""
-    try:
-        return zlib.decompress(b64decode(packed, validate=True)).decode()
-    except zlib.error as error:
-        raise ValueError(str(error)) from None
+    """What :func:`pack` made short. Raises ValueError for anything else, and for what would be too long."""
+    return unzip(b64decode(packed, validate=True)).decode()
+
+
+def manifest_entries(metadata: Mapping[str, str]) -> list[Entry]:
+    """What a compacted table's metadata say of each shard. Raises ValueError or KeyError where they do not."""
+    return _Entries.validate_json(unpack(metadata["shards"]))
 
 
 def from_manifest(metadata: Mapping[str, str], rows: pa.Table) -> list[Part]:
     """The parts that :func:`to_manifest` wrote down, each held one with its slice of ``rows``."""
-    texts = json.loads(metadata["spec_texts"])
+    texts = _Texts.validate_json(metadata["spec_texts"])
+    for text in texts:
+        check_spec(json_object(text.encode()))
     parts = []
     start = 0
-    for entry in json.loads(unpack(metadata["shards"])):
-        own = {**entry["metadata"], "spec": texts[entry["metadata"]["spec"]]}
+    for entry in manifest_entries(metadata):
+        spec = entry.metadata["spec"]
+        if not isinstance(spec, int) or not 0 <= spec < len(texts):
+            raise ValueError(f"its manifest refers to a spec {spec!r:.40} that it does not have")
+        own = {**{name: str(text) for name, text in entry.metadata.items()}, "spec": texts[spec]}
+        lacking = [name for name in ("key", "sha256", "written", "rows") if name not in own]
+        if lacking:
+            raise ValueError(f"its manifest lacks {', '.join(lacking)}")
         held = None
-        if entry["held"]:
+        if entry.held:
             held = rows.slice(start, int(own["rows"]))
             start += held.num_rows
-        parts.append(Part(entry["measurement"], entry["step"], entry["key"], own, entry["modified"], held))
+        parts.append(Part(entry.measurement, entry.step, entry.key, own, entry.modified, held))
     if start != rows.num_rows:
         raise ValueError("its manifest does not account for its rows")
     return parts

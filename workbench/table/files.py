@@ -16,10 +16,13 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from workbench.table import bounded
+from workbench.table.bounded import read_bytes
 from workbench.table.errors import StorageError, TableError, storing
+from workbench.table.layout import TABLE_NAME
 from workbench.table.locks import hold, is_linked
 from workbench.table.schema import FIELDS, SCHEMA, SCHEMA_VERSION, SINCE
-from workbench.table.seal import BLANK, KEY, SealError, check_seal, seal
+from workbench.table.seal import BLANK, KEY, check_seal, seal
 
 _TEXTS = [field.name for field in SCHEMA if field.type == pa.string()]
 
@@ -140,6 +143,11 @@ def _size(count: int) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e8 else f"{count / 1e6:.1f} MB"
 
 
+MOST_ROWS = 5_000_000
+"""Rows of one file: some hundred times as many as the fullest run has."""
+MOST_GROUPS = 10_000
+MOST_UNPACKED = 1 << 30
+"""Bytes of one file, unpacked."""
 NUMBERS = [field.name for field in SCHEMA if pa.types.is_floating(field.type)]
 PACKED: dict[str, Any] = {
     "compression": "zstd",
@@ -208,13 +216,15 @@ def read_header(path: Path) -> dict[str, str]:
 @contextmanager
 def _opened(path: Path) -> Iterator[pq.ParquetFile]:
     try:
-        data = Path(path).read_bytes()
+        data = read_bytes(path, bounded.TABLE if Path(path).name == TABLE_NAME else bounded.SHARD)
         check_seal(data)
         with _parquet(data) as file:
             yield file
     except FileNotFoundError:
         raise TableError(f"there is no file {path}") from None
-    except (SealError, pa.ArrowException, OSError) as error:
+    except TableError:
+        raise
+    except (ValueError, pa.ArrowException, OSError) as error:  # a broken seal among them, and text that is no UTF-8
         reason = str(error).splitlines()[0].rstrip(".")
         raise TableError(f"{path} is damaged ({reason}): measure again") from error
     except KeyError as error:  # a text column that is not there
@@ -226,8 +236,32 @@ def _parquet(data: bytes) -> pq.ParquetFile:
     for schema in reversed(_FORMATS.values()):
         texts = [name for name in schema.names if name in _TEXTS]
         with suppress(KeyError):
-            return pq.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
+            return open_parquet(data, read_dictionary=texts)
     raise KeyError(texts[0])
+
+
+def open_parquet(data: bytes, most_rows: int = MOST_ROWS, **options: Any) -> pq.ParquetFile:
+    """A Parquet file in memory that says that it can be decoded: its rows, and its bytes once unpacked, are bounded.
+
+    Raises:
+        ValueError: if it says more.
+        pa.ArrowException: if it is no Parquet file.
+    """
+    file = pq.ParquetFile(pa.BufferReader(data), **options)
+    metadata = file.metadata
+    if metadata.num_row_groups > MOST_GROUPS:
+        raise ValueError(f"it has {metadata.num_row_groups:,} row groups, and {MOST_GROUPS:,} are the most")
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    rows = max(metadata.num_rows, sum(group.num_rows for group in groups))
+    if rows > most_rows or any(group.num_rows < 0 for group in groups):
+        raise ValueError(f"it declares {rows:,} rows, and {most_rows:,} are the most that is read of such a file")
+    columns = (group.column(number) for group in groups for number in range(group.num_columns))
+    size = sum(max(0, column.total_uncompressed_size) for column in columns)
+    if size > MOST_UNPACKED:
+        raise ValueError(
+            f"it unpacks to {size:,} bytes, and {MOST_UNPACKED:,} are the most that is read of such a file"
+        )
+    return file
 
 
 def _foreign(path: Path) -> TableError:

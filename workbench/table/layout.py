@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from workbench.table import bounded
+from workbench.table.bounded import is_folder, is_regular, names_in, read_bytes
 from workbench.table.errors import TableError
 from workbench.table.seal import SealError, json_object, open_json
+from workbench.table.stored import FORMAT, StoredError, check_meta, check_run
+from workbench.table.walk import walk
 
-_STEP = re.compile(r"\d{8,}", re.ASCII)
-_SHARD = re.compile(r"(?P<step>\d{8,})-(?P<key>\w+)\.parquet", re.ASCII)
+# A step has one name: eight digits, or as many more as it needs (and no more than integers are stored with).
+_STEP = re.compile(r"\d{8}|[1-9]\d{8,15}", re.ASCII)
+_SHARD = re.compile(rf"(?P<step>{_STEP.pattern})-(?P<key>\w+)\.parquet", re.ASCII)
 _MEASUREMENT = re.compile(r"\w[\w.:-]*", re.ASCII)
 _KEY = re.compile(r"\w+", re.ASCII)
+
+
+TABLE_NAME = "table.parquet"
 
 
 class Shard(NamedTuple):
@@ -28,7 +35,7 @@ class Shard(NamedTuple):
 
 def table_path(run_path: Path) -> Path:
     """The compacted table of a run."""
-    return Path(run_path) / "table.parquet"
+    return Path(run_path) / TABLE_NAME
 
 
 def shard_path(run_path: Path, measurement: str, step: int, key: str) -> Path:
@@ -58,19 +65,25 @@ def parse_shard(path: Path) -> Shard:
 def shards_of(run_path: Path) -> list[Shard]:
     """All shard files of a run, sorted by measurement, step and key; other files are passed over."""
     root = Path(run_path) / "measurements"
-    if not root.is_dir():
-        return []
-    folders = [folder for folder in root.iterdir() if folder.is_dir()]
-    files = (path for folder in folders for path in folder.iterdir())
-    return sorted(parse_shard(path) for path in files if _SHARD.fullmatch(path.name))
+    folders = [root / name for name in names_in(root)]
+    return sorted(parse_shard(path / name) for path in folders for name in names_in(path) if _SHARD.fullmatch(name))
 
 
 def checkpoint_steps(run_path: Path) -> list[int]:
     """Steps of the checkpoints a run has, ascending."""
-    root = Path(run_path) / "steps"
-    if not root.is_dir():
-        return []
-    return sorted(int(entry.name) for entry in root.iterdir() if _STEP.fullmatch(entry.name))
+    return sorted(int(name) for name in names_in(Path(run_path) / "steps") if _STEP.fullmatch(name))
+
+
+def read_meta(run_path: Path, step: int) -> dict[str, Any]:
+    """The ``meta.json`` of a checkpoint.
+
+    Raises:
+        FileNotFoundError: if it is not there.
+        SealError, OSError: if it cannot be read or its seal is broken.
+        StoredError: if it is not what a ``meta.json`` is.
+    """
+    path = Path(run_path) / "steps" / f"{step:08d}" / "meta.json"
+    return check_meta(open_json(read_bytes(path, bounded.META_JSON)))
 
 
 def checkpoint_sha256(run_path: Path, step: int) -> str | None:
@@ -81,69 +94,62 @@ def checkpoint_sha256(run_path: Path, step: int) -> str | None:
     """
     path = Path(run_path) / "steps" / f"{step:08d}" / "meta.json"
     try:
-        return str(open_json(path.read_bytes())["sha256"])
-    except FileNotFoundError:
+        return str(read_meta(run_path, step)["sha256"])
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    except (SealError, OSError, KeyError) as error:
-        reason = "it tells no sha256" if isinstance(error, KeyError) else error
-        raise TableError(f"{path} is damaged ({reason}): restore the checkpoint or remove its folder") from None
+    except (SealError, StoredError, OSError) as error:
+        raise TableError(f"{path} is damaged ({error}): restore the checkpoint or remove its folder") from None
 
 
 def read_config(run_path: Path) -> dict[str, Any]:
-    """A run's ``run.json``. Raises TableError if it is damaged or of another format."""
+    """A run's ``run.json``, checked: types and ranges are as :mod:`workbench.table.stored` has them.
+
+    What the file does not name is not filled in: the run's id is of what it says.
+
+    Raises:
+        TableError: if it is damaged, of another format, or says what no run can be.
+    """
     path = Path(run_path) / "run.json"
     try:
-        data = path.read_bytes()
+        data = read_bytes(path, bounded.RUN_JSON)
         version = json_object(data).get("format")
-        if version != 1:
-            raise TableError(f"{path} has run format {version}, this version reads 1: restore it or remove it")
-        return open_json(data)
+        if version != FORMAT:
+            raise TableError(
+                f"{path} has run format {version!r:.40}, this version reads {FORMAT}: restore it or remove it"
+            )
+        content = open_json(data)
     except (SealError, OSError) as error:
         raise TableError(f"{path} is damaged ({error}): restore it, or delete it and train as before") from error
+    try:
+        return check_run(content)
+    except StoredError as error:
+        raise TableError(f"{path} does not describe a run: {error}") from None
 
 
-def is_run(path: Path) -> bool:
-    """A run folder is a folder with a ``run.json``."""
-    return (Path(path) / "run.json").is_file()
+def run_folders(root: Path, problems: list[str] | None = None) -> list[tuple[str, Path]]:
+    """(name, path) of every run at or below a folder, sorted by name; see :func:`workbench.table.walk.walk`.
 
-
-def run_folders(root: Path) -> list[tuple[str, Path]]:
-    """(name, path) of every run at or below a folder, sorted by name.
-
-    A run's name is its path below ``root``; where ``root`` is itself a run, the folder's name. Hidden
-    folders are passed over, and nothing is looked for inside a run.
+    Args:
+        root: the folder.
+        problems: is given one sentence for each folder that cannot be looked at.
 
     Raises:
         TableError: if ``root`` is missing, is no folder, or holds files but no run.
     """
     root = Path(root)
-    if root.is_file():
-        raise TableError(f"{root} is a file: name a folder, as `lengthlens train ... --out DIR` makes it")
-    if not root.is_dir():
+    if not is_folder(root):
+        if os.path.lexists(root):
+            kind = "a file" if is_regular(root) else "no folder"
+            raise TableError(f"{root} is {kind}: name a folder, as `lengthlens train ... --out DIR` makes it")
         raise TableError(f"there is no folder {root}: `lengthlens train ... --out {root}` makes a run there")
-    if is_run(root):
-        return [(root.resolve().name, root)]
-    found = sorted((path.relative_to(root).as_posix(), path) for path in _runs_below(root))
-    if not found and any(_is_foreign(entry) for entry in root.iterdir()):
+    found = walk(root)
+    if problems is not None:
+        problems += found.problems
+    if not found.runs and not found.problems and any(map(_is_foreign, root.iterdir())):
         raise TableError(f"{root} holds no run: `lengthlens train ... --out {root}` makes one there")
-    return found
-
-
-def _runs_below(root: Path) -> Iterator[Path]:
-    seen: set[str] = set()
-    # Runs are often linked in from another disk, so links are followed, each folder once.
-    for here, folders, _ in os.walk(root, followlinks=True):
-        real = os.path.realpath(here)
-        if real in seen:
-            folders.clear()
-            continue
-        seen.add(real)
-        if is_run(Path(here)):
-            yield Path(here)
-            folders.clear()
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+    return found.runs
 
 
 def _is_foreign(entry: Path) -> bool:
     """A file that a folder still waiting for its first run would not have."""
-    return entry.is_file() and not entry.name.startswith(".") and not entry.name.upper().startswith("README")
+    return is_regular(entry) and not entry.name.startswith(".") and not entry.name.upper().startswith("README")

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pyarrow as pa
 
+from workbench.core.apart import apart
+from workbench.table.bounded import is_folder, names_in
 from workbench.table.errors import TableError, nearest
 from workbench.table.files import ENCODED
 from workbench.table.layout import read_config, run_folders, table_path
@@ -90,24 +92,32 @@ class Table:
                 runs of one name. A folder that is still empty gives an empty table.
         """
         stamp = cls.signature(*dirs)
-        described: list[dict[str, Any]] = []
+        views: list[pa.Table] = [to_runs([])]
         tables: list[pa.Table] = [ENCODED.empty_table()]
         problems: list[str] = []
-        named: list[tuple[str, Path]] = []
-        for name, path in _named_runs(dirs):
-            try:
-                described.append(describe(name, path, read_config(path)))
-                named.append((name, path))
-            except TableError as error:
-                problems.append(str(error))
+        named = _named_runs(dirs, problems)
+
+        def read(name: str, path: Path) -> tuple[pa.Table, Reading, pa.Table] | list[str]:
+            """What there is of one run, or what is wrong with it."""
+            said: list[str] = []
+            with apart(said.append, f"{path} cannot be read and is left out"):
+                view, reading = to_runs([describe(name, path, read_config(path))]), read_run(path)
+                return view, reading, _renamed(reading, name)
+            return said
+
+        readings = []
         with ThreadPoolExecutor(READERS) as pool:  # decoding Parquet leaves the interpreter free
-            readings = list(pool.map(lambda pair: read_run(pair[1]), named))
-        for (name, _), reading in zip(named, readings, strict=True):
-            tables.append(_renamed(reading, name))
-            problems += reading.problems
+            for one in pool.map(lambda pair: read(*pair), named):
+                if isinstance(one, list):
+                    problems += one
+                    continue
+                views.append(one[0])
+                readings.append(one[1])
+                tables.append(one[2])
+                problems += one[1].problems
         return cls(
             pa.concat_tables(tables),
-            to_runs(described),
+            pa.concat_tables(views),
             specs=merged_specs(readings),
             problems=problems,
             stamp=stamp,
@@ -122,7 +132,8 @@ class Table:
         """
         parts: list[str] = []
         for name, path in _named_runs(dirs):
-            folders = [path / "steps", *sorted((path / "measurements").glob("*"))]
+            measured = path / "measurements"
+            folders = [path / "steps", *(measured / one for one in names_in(measured))]
             parts += [name, *(_state(entry) for entry in (path / "run.json", table_path(path), *folders))]
         return "\n".join(parts)
 
@@ -209,14 +220,14 @@ class Table:
             raise TableError(f"no rows can be selected by {_shown(equals)}: {reason}") from error
 
 
-def _named_runs(dirs: Sequence[str | Path]) -> list[tuple[str, Path]]:
+def _named_runs(dirs: Sequence[str | Path], problems: list[str] | None = None) -> list[tuple[str, Path]]:
     """(name, path) of the runs below all folders; a run found twice counts once."""
     if not dirs:
         raise TableError("name at least one folder of runs to load")
     found: dict[str, Path] = {}
     seen: set[Path] = set()
     for root in dirs:
-        for name, path in run_folders(Path(root)):
+        for name, path in run_folders(Path(root), problems):
             if path.resolve() in seen:
                 continue
             seen.add(path.resolve())
@@ -238,10 +249,10 @@ def _state(path: Path) -> str:
     """Size and time of a file or folder; a folder's time moves when something in it is replaced."""
     try:
         stat = path.stat()
-    except FileNotFoundError:
+    except OSError:
         return f"{path.name} -"
     # Times tick in milliseconds; the number of entries tells two changes within one tick apart.
-    size = sum(1 for _ in path.iterdir()) if path.is_dir() else stat.st_size
+    size = len(names_in(path)) if is_folder(path) else stat.st_size
     return f"{path.name} {size} {stat.st_mtime_ns}"
 
 

@@ -15,14 +15,20 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pydantic import TypeAdapter
 
 from workbench.table.assembly import Assembly, Part, assemble
-from workbench.table.errors import TableError
+from workbench.table.bounded import names_in
 from workbench.table.files import read_file
 from workbench.table.layout import table_path
+from workbench.table.seal import json_object
+from workbench.table.stored import check_spec
 
 STATE, NEWEST = "state", "newest"
 """Metadata of a compacted table: the folder's state, and the newest spec of each measurement with its age."""
+
+
+_Newest: TypeAdapter[dict[str, tuple[str, str]]] = TypeAdapter(dict[str, tuple[str, str]])
 
 
 @dataclass(frozen=True)
@@ -79,9 +85,9 @@ def merged_specs(readings: Iterable[Reading]) -> dict[str, Any]:
 def folder_state(run_path: Path) -> str:
     """A hash of names, sizes and times of a run's configuration, checkpoints' ``meta.json`` and shards."""
     lines = [*_states(run_path, ("run.json",))]
-    for step in _names(run_path / "steps"):
+    for step in names_in(run_path / "steps"):
         lines += _states(run_path / "steps" / step, ("meta.json",))
-    for measurement in _names(run_path / "measurements"):
+    for measurement in names_in(run_path / "measurements"):
         lines += _states(run_path / "measurements" / measurement, None)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
@@ -92,25 +98,20 @@ def _settled(run_path: Path, columns: Sequence[str] | None) -> Reading | None:
         rows, metadata = read_file(table_path(run_path), columns)
         if metadata.get(STATE) != folder_state(run_path):
             return None
-        specs = {measurement: (age, spec) for measurement, (age, spec) in json.loads(metadata[NEWEST]).items()}
-    except (TableError, OSError, ValueError, KeyError):
+        specs = _Newest.validate_json(metadata[NEWEST])
+        for _, spec in specs.values():
+            check_spec(json_object(spec.encode()))
+    except (OSError, ValueError, KeyError):
         return None  # what is wrong with it, assembling says
     return Reading(rows, specs, [])
-
-
-def _names(folder: Path) -> list[str]:
-    try:
-        return sorted(name for name in os.listdir(folder) if not name.startswith("."))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
 
 
 def _states(folder: Path, names: tuple[str, ...] | None) -> Iterator[str]:
     """``path size time`` of the named files of a folder, or of all. There are thousands: no Path for each."""
     path, own = str(folder), folder.name
-    for name in _names(folder) if names is None else names:
+    for name in names_in(folder) if names is None else names:
         try:
             state = os.stat(f"{path}/{name}")
-        except (FileNotFoundError, NotADirectoryError):
+        except OSError:
             continue
         yield f"{own}/{name} {state.st_size} {state.st_ctime_ns}"

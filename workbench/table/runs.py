@@ -9,8 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from workbench.table.layout import checkpoint_steps
-from workbench.table.seal import SealError, open_json
+from workbench.table.layout import checkpoint_steps, read_meta
+from workbench.table.seal import SealError
+from workbench.table.stored import StoredError
 
 #: columns of the view ``runs``; what a run's configuration does not give as a single value is null
 RUNS = pa.schema(
@@ -85,8 +86,8 @@ def to_runs(described: Iterable[Mapping[str, Any]]) -> pa.Table:
 def _ended(path: Path, step: int) -> str:
     """Why training ended at a step; "" where it did not, or where the checkpoint is damaged and cannot tell."""
     try:
-        return str(open_json((path / "steps" / f"{step:08d}" / "meta.json").read_bytes()).get("ended", ""))
-    except (SealError, OSError):
+        return str(read_meta(path, step).get("ended", ""))
+    except (SealError, StoredError, OSError):
         return ""
 
 

@@ -11,9 +11,10 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, BinaryIO
 
 from workbench.core.errors import LensError
+from workbench.table.bounded import pieces
 
 MARK = "sealed:"
 BLANK = MARK + 64 * "0"
@@ -58,6 +59,37 @@ def check_seal(data: bytes) -> None:
         raise SealError("its bytes differ from its seal")
 
 
+def check_file_seal(file: BinaryIO, limit: int) -> None:
+    """As :func:`check_seal`, for a file too large to be held in memory; it is read twice, from its beginning.
+
+    Raises:
+        SealError: as :func:`check_seal`.
+        UnreadableError: if the file has more than ``limit`` bytes.
+    """
+    places: list[int] = []
+    found, tail, at = b"", b"", 0
+    for piece in pieces(file, limit):
+        data = tail + piece  # a seal may lie across two pieces
+        for match in _SEAL.finditer(data):
+            places.append(at - len(tail) + match.start())
+            found = match[0]
+        tail, at = data[-(len(BLANK) - 1) :], at + len(piece)
+    if len(places) != 1:
+        raise SealError("it carries no seal")
+    start, end = places[0], places[0] + len(BLANK)
+    file.seek(0)
+    actual, at = hashlib.sha256(), 0
+    for piece in pieces(file, limit):
+        # What of this piece lies before the seal, in it and behind it.
+        before, behind = max(0, min(len(piece), start - at)), max(0, min(len(piece), end - at))
+        actual.update(piece[:before])
+        actual.update(BLANK.encode()[max(0, at - start) : max(0, at - start) + behind - before])
+        actual.update(piece[behind:])
+        at += len(piece)
+    if found != (MARK + actual.hexdigest()).encode():
+        raise SealError("its bytes differ from its seal")
+
+
 def sealed_json(content: Mapping[str, Any], indent: int | None = None) -> bytes:
     """A JSON object that carries its seal under ``seal``, as UTF-8 with a line end."""
     return seal((json.dumps({**content, KEY: BLANK}, indent=indent) + "\n").encode())
@@ -78,6 +110,8 @@ def json_object(data: bytes) -> dict[str, Any]:
     """A JSON object, sealed or not. Raises SealError if the bytes are none."""
     try:
         content = json.loads(data)
+    except RecursionError:
+        raise SealError("it is no JSON that can be read: it is nested too deep") from None
     except ValueError as error:
         raise SealError(f"it is no JSON: {error}") from None
     if not isinstance(content, dict):

@@ -8,7 +8,6 @@ and step the newest counts.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,21 +16,24 @@ from typing import Any
 
 import pyarrow as pa
 
+from workbench.core.apart import apart
 from workbench.table.assembly import (
     Part,
     assemble,
-    is_json_object,
+    manifest_entries,
     shard_header,
     shard_rows,
     strange_rows,
     to_manifest,
-    unpack,
 )
 from workbench.table.errors import TableError
 from workbench.table.files import read_file, read_header, remove_leftovers, write_file
-from workbench.table.layout import Shard, checkpoint_sha256, is_run, parse_shard, shard_path, shards_of, table_path
+from workbench.table.layout import Shard, checkpoint_sha256, parse_shard, shard_path, shards_of, table_path
 from workbench.table.reading import folder_state, note
 from workbench.table.schema import SCHEMA, to_arrow
+from workbench.table.seal import SealError, json_object
+from workbench.table.stored import StoredError, check_spec
+from workbench.table.walk import is_run
 
 __all__ = [
     "Shard",
@@ -82,8 +84,10 @@ def _check_metadata(shard: Shard, metadata: Mapping[str, str]) -> None:
         raise TableError(f"write_shard makes {', '.join(made)} itself: leave it out of the metadata")
     if metadata["key"] != shard.key:
         raise TableError(f"shard {shard.path} is named for another key than its metadata, {metadata['key']}")
-    if not is_json_object(metadata["spec"]):
-        raise TableError(f"the spec of shard {shard.path} is not a JSON object")
+    try:
+        check_spec(json_object(metadata["spec"].encode()))
+    except (SealError, StoredError) as error:
+        raise TableError(f"the spec of shard {shard.path} is not a measurement's: {error}") from None
 
 
 def _check_rows(shard: Shard, table: pa.Table) -> None:
@@ -126,9 +130,9 @@ def verify_shard(path: Path, run: str) -> None:
 def compacted(run_path: Path) -> dict[tuple[str, int, str], int]:
     """(measurement, step, key) -> file time in ns of the shards whose rows a sound ``table.parquet`` holds."""
     try:
-        entries = json.loads(unpack(read_header(table_path(run_path))["shards"]))
-        return {(e["measurement"], e["step"], e["key"]): e["modified"] for e in entries if e["held"]}
-    except (TableError, KeyError, ValueError, TypeError):
+        entries = manifest_entries(read_header(table_path(run_path)))
+        return {(e.measurement, e.step, e.key): e.modified or 0 for e in entries if e.held}
+    except (KeyError, ValueError):  # what is wrong with it, assembling says
         return {}
 
 
@@ -141,13 +145,11 @@ def audit(run_path: Path) -> list[str]:
     assembly = assemble(run_path)
     problems = list(assembly.problems)
     for shard in shards_of(run_path):
-        try:
+        with apart(problems.append, f"{shard.path} cannot be read"):
             verify_shard(shard.path, assembly.run)
             sha256 = checkpoint_sha256(run_path, shard.step)
             if sha256 not in (None, shard_header(shard.path)["sha256"]):
                 problems.append(f"{shard.path} is of other weights than the checkpoint there now: delete it")
-        except TableError as error:
-            problems.append(str(error))
     return list(dict.fromkeys(problems))
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.apart import apart
 from workbench.tasks.code import NOT_RUN
-from workbench.tasks.errors import TaskError, UntrustedCode
+from workbench.tasks.errors import UntrustedCode
 from workbench.tasks.registry import task_of
 from workbench.theory.crasp_evaluator import trace
 from workbench.theory.crasp_printer import expression_text
@@ -77,12 +78,13 @@ def describe_all(subjects: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     """
     brief = []
     for one in subjects:
-        try:
-            said = describe(**one)
-        except UntrustedCode:
-            said = {"reason": NOT_RUN}
-        except TaskError:
-            said = {}
+        said: dict[str, Any] = {}
+        # A task, its parameters or its positions may be none of this version's: then nothing is known of them.
+        with apart(lambda _: None, "a run's task"):
+            try:
+                said = describe(**one)
+            except UntrustedCode:
+                said = {"reason": NOT_RUN}
         brief.append({name: str(said.get(name, "")) for name in ("verdict", "theorem", "reason")})
     return brief
 

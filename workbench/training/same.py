@@ -6,11 +6,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
+from workbench.core.apart import clause
 from workbench.models.architectures import make_config
 from workbench.models.positions import PositionError
 from workbench.runs.folder import Run, RunError, canonical
+from workbench.table.stored import first_problem
 from workbench.tasks.code import code_of
 from workbench.tasks.registry import same_task
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
@@ -21,6 +23,25 @@ PARTS: dict[str, Callable[[dict[str, Any]], BaseModel]] = {
     "training": lambda fields: TrainingConfig(**fields),
     "seeds": lambda fields: Seeds(**fields),
 }
+
+
+def settings_problems(run: Run) -> list[str]:
+    """What a run's ``run.json`` states that this version's models and training do not take, a sentence each.
+
+    Its task is left alone, whose code may be anybody's, and so is the training of weights that come from elsewhere.
+    """
+    training = run.config["training"]
+    elsewhere = "adopted" in training or "compiled" in training
+    problems: list[str] = []
+    for part in ("model",) if elsewhere else PARTS:
+        place = f"{run.path / 'run.json'}: {part}"
+        try:
+            PARTS[part](run.config[part])
+        except ValidationError as error:
+            problems.append(f"{place}: {first_problem(error)}")
+        except Exception as error:  # noqa: BLE001 - anything that they do not take is said
+            problems.append(f"{place}: {clause(error)}")
+    return problems
 
 
 def refuse_another(run: Run, config: RunConfig) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from torch import nn
 
 from workbench.runs.folder import RunError, write_atomic
 from workbench.runs.load import fill
-from workbench.runs.tensors import header
+from workbench.runs.tensors import read_header
+from workbench.table import bounded
+from workbench.table.bounded import read_bytes
 from workbench.table.seal import BLANK, KEY, check_seal, seal
 
 NAME = "resume.safetensors"
@@ -84,13 +87,13 @@ def load_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.
         RunError: if the file is damaged or belongs to another run.
     """
     file = folder / NAME
-    if not file.is_file():
-        return None
     try:
-        data = file.read_bytes()
+        data = read_bytes(file, bounded.WEIGHTS)
         check_seal(data)
-        metadata, tensors = header(data)["__metadata__"], load(data)
+        metadata, tensors = read_header(BytesIO(data))[1], load(data)
         state, owner = State(**json.loads(metadata["state"])), metadata["run"]
+    except FileNotFoundError:
+        return None
     except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
         raise RunError(f"{file} is damaged ({error}); delete it to train again from step 0") from None
     if owner != run:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dash import Dash, html
 
+from workbench.core.apart import apart
 from workbench.dashboard.cursor import Notice
 from workbench.dashboard.formulas import FORMULAS, LETTERS, Formula, typeset
 from workbench.dashboard.panel import span_of
@@ -36,7 +37,12 @@ def layout(answers: Answers, visit: Visit) -> Drawn:
         said = f"This link names the quantity {asked}, which no run here has."
         notices.append(Notice(said, "Shown: all quantities.", "Keep all"))
     drawn = curves(max(runs, key=_telling, default=None))
-    sections = [_section(name, spec, held, asked, drawn) for name, spec in specs.items()]
+    sections: list[Any] = []
+    for name, spec in specs.items():
+        unshown: list[str] = []
+        with apart(unshown.append, f"{name} cannot be shown"):
+            sections.append(_section(name, spec, held, asked, drawn))
+        sections += [html.P(one, id=slug(name)) for one in unshown]
     content = html.Div(
         [
             html.Div(banner(notices, "/glossary"), id="banner"),

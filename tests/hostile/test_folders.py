@@ -1,0 +1,246 @@
+"""Odd folders, seen by the command line and by the dashboard: no traceback, no hang, and the sound run beside is whole.
+
+``make hostile`` sees them all; a few are seen with the end-to-end tests.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import io
+import os
+import resource
+import shutil
+import signal
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from plotly.io.json import to_json_plotly
+
+from benchmarks.faults import FULL, Fault
+from benchmarks.forked import lengthlens, start
+from benchmarks.kills import MEASURE, small_disk
+from tests.hostile.damaged import Case, cases, make_template
+from workbench.cli.errors import guarded
+from workbench.cli.main import app
+from workbench.dashboard.answers import Answers
+from workbench.dashboard.cursor import Filters, resolve
+from workbench.dashboard.drawing import Panel
+from workbench.dashboard.expectations import subject
+from workbench.dashboard.exports import answer, panels
+from workbench.dashboard.registry import pages
+from workbench.dashboard.store import Store
+from workbench.dashboard.worker import Worker
+from workbench.table import Table
+from workbench.theory.described import describe_all
+
+SEED = 15
+LIMIT_S = 300
+MEMORY = 4 << 30
+"""Bytes that the process may have at its peak, all cases together."""
+LOOK = {"theme": "light", "size": 11}
+SAMPLE = (
+    "run.json 1", "run.json 2", "meta.json 1", "a pipe for odd/run.json", "a link to none for shard",
+    "a link to /dev/zero for odd/table.parquet", "rows value 0", "rows label 0", "manifest, nested",
+    "two links to the folder above",
+)  # fmt: skip
+"""What the end-to-end tests see of it."""
+
+
+class Hang(BaseException):
+    """Not an Exception: nothing that handles things apart may take it for one of them."""
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("template")
+    make_template(root)
+    return root
+
+
+@contextlib.contextmanager
+def limited(seconds: int = LIMIT_S) -> Iterator[None]:
+    """Raises Hang after so many seconds; what not even that ends, ends with the whole process and says where it was."""
+
+    def late(*_: object) -> None:
+        raise Hang
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+    faulthandler.dump_traceback_later(seconds + 60, exit=True, file=sys.__stderr__)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        faulthandler.cancel_dump_traceback_later()
+        signal.signal(signal.SIGALRM, before)
+
+
+def command(words: Sequence[object]) -> tuple[int | str, str]:
+    """The status and the output of a command, in this process."""
+    said = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            status: int | str = guarded(lambda: app([str(word) for word in words]))
+        except Exception:  # noqa: BLE001 - a traceback is what is looked for
+            traceback.print_exc()
+            status = "traceback"
+    return status, said.buffer.getvalue().decode(errors="replace")  # type: ignore[attr-defined]
+
+
+def seen(root: Path, sound: int, measured: bool, drawn: bool) -> Iterator[str]:
+    """What is wrong with how a folder is seen, a sentence each.
+
+    Args:
+        root: the folder.
+        sound: rows of the sound run.
+        measured: whether to measure what is missing, too.
+        drawn: whether to draw every panel.
+    """
+    todo: list[list[object]] = [["check", root], ["show", root / "odd"], ["show", root / "sound"]]
+    if measured:
+        todo.append(
+            ["measure", root, "--only", "behaviour", "--steps", "last", "--sequences", 4, "--executor", "serial"]
+        )
+    for words in todo:
+        status, said = command(words)
+        if status not in (0, 1, 2) or "Traceback" in said:
+            yield f"traceback of {words[0]}: {said[-2000:]}"
+        if words[-1] == root / "sound" and status != 0:
+            yield f"lost in show: {said[-500:]}"
+    rows = Table.load(root).frame(run="sound")
+    if len(rows) < sound:
+        yield f"lost in the table: {len(rows)} rows of the sound run"
+    yield from dashboard(root, drawn)
+
+
+def dashboard(root: Path, drawn: bool) -> Iterator[str]:
+    """The same of the dashboard: every page about the odd run and every panel of it, the sound run's own page."""
+    answers = Answers(Store([root]), Worker())
+    runs = answers.store.runs()
+    if "sound" not in runs or not runs["sound"].brief.verdicts:
+        yield f"lost in the dashboard: {sorted(runs)[:5]}, {answers.store.problems[:3]}"
+    odd = [run for run in runs.values() if run.name != "sound"][:1]
+    try:
+        for page in pages():
+            search = f"?run={odd[0].name}&run2=sound" if odd and page.path != "/" else ""
+            to_json_plotly(answers.page(page.path, search)[:2])
+        content, _, here = answers.page("/run", "?run=sound")
+        assert here["run"] == "sound"
+        to_json_plotly(content)
+        for filters in (Filters(), Filters(seeds="1")):
+            to_json_plotly(answers.rows(filters))
+        for run in odd if drawn else []:
+            cursor, _ = resolve(f"?run={run.name}", run)
+            for one in (one for one in panels().values() if isinstance(one, Panel)):
+                with contextlib.suppress(LookupError):  # said with status 404
+                    answer(answers, one.id, "csv", f"run={run.name}&run2=sound")
+                at = answers.at(run, cursor, {"run2": "sound"})
+                for mode in ("figure", "table"):
+                    to_json_plotly((answers.heads if one.form == "heads" else answers.panel)(one, at, LOOK, mode))
+        to_json_plotly(describe_all([subject(run) for run in odd]))
+    except Exception:  # noqa: BLE001 - a traceback is what is looked for
+        yield f"traceback of the dashboard: {traceback.format_exc()[-2000:]}"
+    finally:
+        answers.close()
+
+
+def tried(template: Path, folder: Path, case: Case, measured: bool = False) -> list[str]:
+    """What is wrong with how one case is seen."""
+    root = folder / "root"
+    shutil.copytree(template, root)
+    sound = len(Table.load(root).frame(run="sound"))
+    here = os.getcwd()
+    try:
+        case.apply(root)
+        with limited():
+            return [f"{case.label}: {one}" for one in seen(root, sound, measured, case.rows)]
+    except Hang:
+        return [f"{case.label}: hang"]
+    finally:
+        os.chdir(here)
+        # Not Python's own: deep folders are deeper than its stack.
+        os.system(f"rm -rf '{root}'")
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("label", SAMPLE)
+def test_a_few_odd_folders(template: Path, tmp_path: Path, label: str) -> None:
+    (case,) = (case for case in cases(SEED) if case.label == label)
+    assert tried(template, tmp_path, case) == []
+
+
+@pytest.mark.hostile
+def test_all_odd_folders(template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One after another in one process, whose memory counts too."""
+    every = cases(SEED)
+    assert len(every) >= 500
+    assert len({case.label for case in every}) == len(every)
+    wrong: list[str] = []
+    kinds: Counter[str] = Counter()
+    for number, case in enumerate(every):
+        wrong += tried(template, tmp_path, case, measured=number % 8 == 0)
+        if number % 25 == 0:
+            with capsys.disabled():
+                print(f"{number} of {len(every)}, {len(wrong)} wrong", flush=True)
+    for one in wrong:
+        kinds[one.partition(": ")[2].split()[0].rstrip(":")] += 1
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    with capsys.disabled():
+        print(
+            f"\nfolders: {len(every)} damaged or re-sealed, seed {SEED}: {kinds['traceback']} tracebacks, "
+            f"{kinds['hang']} hangs, {kinds['lost']} times the sound run was lost; at most {peak / 2**30:.1f} GiB"
+        )
+    assert wrong == []
+    assert peak < MEMORY
+
+
+@pytest.mark.hostile
+def test_a_disk_that_fills_up_at_any_operation_of_measuring(template: Path, tmp_path: Path, capsys) -> None:
+    """Said in one sentence, with what was measured kept; afterwards the same command makes what is missing."""
+    words = ["measure", tmp_path / "run", "--only", "behaviour", *MEASURE]
+
+    def begun() -> Path:
+        shutil.rmtree(tmp_path / "run", ignore_errors=True)
+        shutil.copytree(template / "sound", tmp_path / "run")
+        shutil.rmtree(tmp_path / "run" / "measurements")
+        (tmp_path / "run" / "table.parquet").unlink()
+        return tmp_path / "run"
+
+    operations = lengthlens(words, begun()).operations
+    whole = Table.load(tmp_path).frame()
+    assert len(operations) > 20
+    for at in range(len(operations)):
+        ended = lengthlens(words, begun(), Fault(FULL, at))
+        assert "Traceback" not in ended.said, f"operation {at}: {ended.said}"
+        assert ended.status in (0, 2), f"operation {at}: {ended.said}"
+        assert "No space left on device" in ended.said or ended.status == 0, f"operation {at}: {ended.said}"
+        again = lengthlens(words, tmp_path / "run")
+        assert again.status == 0, f"operation {at}: {again.said}"
+        assert len(Table.load(tmp_path).frame()) == len(whole)
+    with capsys.disabled():
+        print(f"\nfull disk: at each of {len(operations)} operations of measuring, said and gone on from: 0 tracebacks")
+
+
+@pytest.mark.hostile
+def test_a_disk_that_is_really_full(template: Path, capsys) -> None:
+    with small_disk("600k") as disk:
+        if disk is None:
+            pytest.skip("no small disk may be mounted here")
+        shutil.copytree(template / "sound", disk / "run")
+        shutil.rmtree(disk / "run" / "measurements")
+        (disk / "filler").write_bytes(b"")
+        with contextlib.suppress(OSError), open(disk / "filler", "wb", buffering=0) as file:
+            while True:
+                file.write(bytes(1024))
+        child = start(["measure", disk / "run", *MEASURE], disk / "run")
+        ended = child.end()
+        assert ended.status == 2, ended.said
+        assert "Traceback" not in ended.said
+        (disk / "filler").unlink()
+        again = lengthlens(["measure", disk / "run", "--only", "behaviour", *MEASURE], disk / "run")
+        assert "Traceback" not in again.said

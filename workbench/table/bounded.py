@@ -1,0 +1,143 @@
+"""Reading files that others may have put there: regular ones only, and never more than a limit.
+
+A named pipe would be waited for without end, a device read without end, and a compressed or sparse file may be far
+larger than it looks. What is read here is looked at first, and by its open descriptor once more.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from workbench.core.errors import LensError
+
+MIB = 1 << 20
+RUN_JSON = 4 * MIB
+META_JSON = 16 * MIB
+"""Position ids seen in training may be many intervals."""
+LIVE = 64 * MIB
+LOG = 64 * MIB
+SHARD = 256 * MIB
+TABLE = 512 * MIB
+WEIGHTS = 16 << 30
+"""Of one checkpoint, and of what continues a run; these are read in pieces."""
+UNPACKED = 256 * MIB
+"""Compressed metadata of a table, unpacked."""
+PIECE = 8 * MIB
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+class UnreadableError(LensError, OSError):
+    """A file that is not read: no regular one, or larger than its kind may be; the message is a clause about it."""
+
+    def __init__(self, path: str | os.PathLike[str], clause: str) -> None:
+        super().__init__(errno.EINVAL, clause, os.fspath(path))
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+@contextmanager
+def open_regular(path: str | os.PathLike[str], limit: int) -> Iterator[BinaryIO]:
+    """A regular file, open for reading; links are followed.
+
+    Raises:
+        UnreadableError: if it is anything else, or larger than ``limit`` bytes.
+        OSError: if it cannot be opened.
+    """
+    _require_regular(path, os.stat(path), limit)  # before it is opened: opening a device may do something
+    # Should it have become a pipe meanwhile, opening it does not wait.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        _require_regular(path, os.fstat(descriptor), limit)
+        yield file
+
+
+def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
+    """All bytes of a regular file. Raises as :func:`open_regular`."""
+    with open_regular(path, limit) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:  # files of the system say that they have no size
+        raise UnreadableError(path, _too_large(len(data), limit))
+    return data
+
+
+def sha256_of_file(path: str | os.PathLike[str], limit: int = WEIGHTS) -> str:
+    """SHA-256 of a regular file's bytes, in hex, in constant memory. Raises as :func:`open_regular`."""
+    digest = hashlib.sha256()
+    with open_regular(path, limit) as file:
+        for piece in pieces(file, limit):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def pieces(file: BinaryIO, limit: int) -> Iterator[bytes]:
+    """The bytes of an open file, piece by piece, from where it stands. Raises UnreadableError beyond ``limit``."""
+    count = 0
+    while piece := file.read(PIECE):
+        count += len(piece)
+        if count > limit:
+            raise UnreadableError(file.name, _too_large(count, limit))
+        yield piece
+
+
+def unzip(packed: bytes, limit: int = UNPACKED) -> bytes:
+    """What zlib compressed, if it is no longer than ``limit``. Raises ValueError for anything else."""
+    unpacking = zlib.decompressobj()
+    try:
+        data = unpacking.decompress(packed, limit)
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
+    if not unpacking.eof:
+        raise ValueError(f"it is cut off, or unpacks to more than {limit:,} bytes")
+    return data
+
+
+def is_regular(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a regular file at a path, or a link to one."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a folder at a path, or a link to one; not where one may not look, or links go in circles."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def names_in(folder: str | os.PathLike[str]) -> list[str]:
+    """Names in a folder, hidden ones left out, sorted; none where there is no folder to be read."""
+    try:
+        return sorted(name for name in os.listdir(folder) if not name.startswith("."))
+    except OSError:
+        return []
+
+
+def _require_regular(path: str | os.PathLike[str], state: os.stat_result, limit: int) -> None:
+    if not stat.S_ISREG(state.st_mode):
+        kind = next((name for is_kind, name in _KINDS if is_kind(state.st_mode)), "something else")
+        raise UnreadableError(Path(path), f"it is {kind}, not a regular file")
+    if state.st_size > limit:
+        raise UnreadableError(Path(path), _too_large(state.st_size, limit))
+
+
+def _too_large(size: int, limit: int) -> str:
+    return f"it has {size:,} bytes or more, and {limit:,} are the most that is read of such a file"

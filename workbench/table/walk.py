@@ -1,0 +1,117 @@
+"""Finding runs: the one walk over folders, for the command line and the dashboard.
+
+Links are followed, for runs are often linked in from another disk, but each folder is looked at once, so that links
+in circles end. What lies in a folder itself is looked at before what is linked into it: a run has the name of the
+place where it lies, and a link to it from beside adds no second one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MOST_FOLDERS = 200_000
+"""Folders looked at below one; there may be a link to the whole disk."""
+DATA = {"steps", "measurements"}
+"""Folders that a run has."""
+
+
+@dataclass
+class Found:
+    """What there is at or below a folder.
+
+    Attributes:
+        runs: (name, path) of every folder with a ``run.json``, by name: its path below the root, or, where the root is
+            a run itself, that folder's name.
+        headless: folders that hold checkpoints or measurements and no ``run.json``.
+        problems: folders that could not be looked at, a sentence each.
+    """
+
+    runs: list[tuple[str, Path]] = field(default_factory=list)
+    headless: list[Path] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def is_run(path: str | os.PathLike[str]) -> bool:
+    """A run folder is a folder with a ``run.json``, whatever that is: reading it says what is wrong with it."""
+    return os.path.lexists(os.path.join(path, "run.json"))
+
+
+def walk(root: Path) -> Found:
+    """Everything at or below a folder; nothing where there is none.
+
+    Nothing is looked for inside a run, and hidden folders are passed over.
+    """
+    found = Found()
+    if is_run(root):
+        found.runs.append((root.resolve().name, root))
+        return found
+    seen: set[tuple[int, int]] = set()
+    linked = deque([str(root)])
+    while linked:
+        below = deque([linked.popleft()])
+        while below:
+            here = below.popleft()
+            if len(seen) >= MOST_FOLDERS:
+                found.problems.append(
+                    f"{root} holds more than {MOST_FOLDERS:,} folders, and the others were not looked at: "
+                    "name a folder nearer to the runs"
+                )
+                below.clear()
+                linked.clear()
+                break
+            _look(Path(root), here, seen, found, below, linked)
+    found.runs.sort()
+    found.headless.sort()
+    return found
+
+
+def _look(
+    root: Path, here: str, seen: set[tuple[int, int]], found: Found, below: deque[str], linked: deque[str]
+) -> None:
+    """Look at one folder; the folders in it are put with those to be looked at, at once or when links are."""
+    try:
+        state = os.stat(here)
+        if (state.st_dev, state.st_ino) in seen:
+            return
+        seen.add((state.st_dev, state.st_ino))
+        if is_run(here):
+            found.runs.append((Path(here).relative_to(root).as_posix(), Path(here)))
+            return
+        with os.scandir(here) as entries:
+            folders = sorted((entry.name, entry.is_symlink()) for entry in entries if _is_way(entry))
+    except OSError as error:
+        if Path(here) != root or not isinstance(error, FileNotFoundError):
+            found.problems.append(f"{_short(here)} cannot be looked at: {error.strerror or error}")
+        return
+    if DATA & {name for name, _ in folders}:
+        found.headless.append(Path(here))
+    for name, is_link in folders:
+        if not _is_text(name):
+            found.problems.append(f"{_short(here)} holds a folder whose name is no UTF-8, {name!a}: rename it")
+            continue
+        (linked if is_link else below).append(f"{here}/{name}")
+
+
+def _is_way(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a folder to be looked at, or a link to one."""
+    try:
+        return not entry.name.startswith(".") and entry.is_dir()
+    except OSError:  # a link in a circle, or into what may not be looked at
+        return False
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name can be printed and stored; the bytes of one that is no UTF-8 come as lone surrogates."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _short(path: str) -> str:
+    """A path that may be thousands of characters long, as a sentence can hold it."""
+    return path if len(path) <= 200 else f"{path[:150]}...{path[-40:]}"
