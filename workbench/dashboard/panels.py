@@ -224,7 +224,7 @@ BY_ID = {panel.id: panel for panel in (*PANELS, *DEEPER)}
 ROWS: dict[str, tuple[str, str]] = {
     "behaviour": ("Behaviour", "Does it keep working?"),
     "representation": ("Representation", "What does it carry?"),
-    "mechanism": ("Mechanism", "Does its attention keep its shape?"),
+    "mechanism": ("Mechanism", "Is its attention hard or soft?"),
 }
 DEEPER_ROWS: dict[str, tuple[str, str]] = {
     "code": ("Code", "Is it the same code past training?"),

@@ -54,8 +54,8 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "headerName": "Summary, position",
             "cellRenderer": "DotPair",
             "width": 142,
-            "headerTooltip": "Decodability at the longest length in the last layer, 0 to 1: "
-            "summary (circle), position (diamond)",
+            "headerTooltip": "Decodability at the longest length, after the last block: summary (circle), position "
+            "(diamond). Drawn from 0 to 1; the text on hover has intervals and controls",
         },
         {"field": "model", "headerName": "Model, seed", "cellRenderer": "ModelCell", "width": 138},
         {
@@ -68,10 +68,11 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
         {
             "field": "since",
             "headerName": "Since step",
-            "cellRenderer": "Count",
+            "cellRenderer": "Since",
             "width": 108,
             "type": "rightAligned",
-            "headerTooltip": "The verdict has held from this checkpoint on",
+            "headerTooltip": "The verdict began at this checkpoint at the latest; below, the last one that was decided "
+            "otherwise. Undecided checkpoints in between are neither",
         },
         {
             "field": "steps",

@@ -59,11 +59,8 @@ def verdict(run: RunView, cursor: Cursor) -> list[Any]:
 
 def why(run: RunView, cursor: Cursor) -> list[Any]:
     """One line: since when, what it carries, what the chosen head does; or the command to find out."""
-    at = (cursor.step, cursor.layer, cursor.head)
-    parts = run.memo(
-        ("why", *at),
-        lambda: why_sentence(run.light, step=cursor.step, trained=run.trained, layer=cursor.layer, head=cursor.head),
-    )
+    at = {"step": cursor.step, "layer": cursor.layer, "head": cursor.head, "length": cursor.length}
+    parts = run.memo(("why", *at.values()), lambda: why_sentence(run.light, trained=run.trained, **at))
     if not parts and run.brief.rows:
         return [command(f"lengthlens measure {run.shown_path}")]
     return pieces(parts)

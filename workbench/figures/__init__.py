@@ -84,7 +84,7 @@ _HOMES = {
     "training": ("loss_over_training", "loss_over_training_data"),
     "spark": ("spark_path", "spark_svg"),
     "tokens": ("palette_css",),
-    "verdicts": ("glyph_svg", "since_step", "verdict_ribbon"),
+    "verdicts": ("Since", "glyph_svg", "since", "verdict_ribbon"),
     "sentences": ("rail_text", "verdict_sentence", "why_sentence"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

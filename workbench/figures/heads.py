@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from workbench.figures.claims import Claim, cite, count, estimate, missing, plain
+from workbench.figures.claims import head as named
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import (
     MISSING,
@@ -26,12 +28,14 @@ from workbench.figures.labels import (
     sample_size,
     whole,
 )
+from workbench.figures.leading import has_effect
 from workbench.figures.marks import Cursor, add_training, drawn_points, said
 from workbench.figures.mechanism import COUNTS, add_head_cursor, add_heads, in_front, title_of
 from workbench.figures.rows import DRAWN, as_pandas, distinct, edges, known, pick, run_name, series_of, smallest_n
 from workbench.figures.scale import Scale
 from workbench.figures.sequence_marks import round_ticks
 from workbench.figures.series import line_plot
+from workbench.figures.shape import shape_clause
 from workbench.figures.template import UNIT, length_axis
 from workbench.figures.tokens import Theme
 
@@ -59,6 +63,15 @@ _KINDS = {
     "class": "spreads its attention evenly over a class of keys and nothing else",
     "growing": "attends evenly to a set of keys that grows with length",
 }
+
+
+_DOES = {
+    "hardmax": " attends as a hardmax",
+    "soft": " weighs keys softly: its attention is no hardmax",
+    "mixed": " is a hardmax on some sequences and not on others",
+    "undecided": " may or may not be a hardmax: that is undecided",
+}
+"""Label of ``hardmax_verdict`` -> what the head does, where it is of no kind that has words of its own."""
 
 
 def head_rows(frame: pd.DataFrame, *, step: int, length: int | None = None) -> pd.DataFrame:
@@ -139,10 +152,7 @@ def head_facts(frame: pd.DataFrame, *, step: int, length: int, layer: int, head:
     Raises:
         NotMeasured: without any row about that head there.
     """
-    rows = _here(frame, step, length)
-    mine = rows[(rows["layer"] == layer) & (rows["head"] == head)]
-    if mine.empty:
-        raise NotMeasured("circuits.hardmax", f"No rows about {head_name(layer, head)} at this step and length.")
+    mine = _of_head(frame, step, length, layer, head)
     made = []
     for row in as_pandas(mine).sort_values(["measurement", "series"], kind="stable").to_dict("records"):
         shown = row["status"] in DRAWN or row["status"] == "censored"
@@ -160,50 +170,76 @@ def head_facts(frame: pd.DataFrame, *, step: int, length: int, layer: int, head:
 
 
 def head_sentence(
-    frame: pd.DataFrame, *, step: int, length: int, layer: int, head: int
+    frame: pd.DataFrame, *, step: int, length: int, layer: int, head: int, trained: float | None = None
 ) -> tuple[list[Piece], list[Piece]]:
-    """What a head does, in one sentence; and the numbers behind it, in another.
+    """What a head does, in one sentence; and the numbers behind it, in others.
+
+    Args:
+        frame: rows of one run.
+        step: the checkpoint.
+        length: the prefix length.
+        layer: of the head.
+        head: within the layer.
+        trained: N, from which on its shape is told; None = from the shortest measured length on.
 
     Raises:
         NotMeasured: without any row about that head there.
     """
-    facts = head_facts(frame, step=step, length=length, layer=layer, head=head)
+    mine = _of_head(frame, step, length, layer, head)
     # Of several variants of a quantity the one that the table shows.
     place = {name: i for i, name in enumerate(series_names(frame, step=step))}
-    ordered = sorted(facts.to_dict("records"), key=lambda row: -place.get(str(row["series"]), -1))
-    by_quantity = {str(row["quantity"]): row for row in ordered}
-    name = head_name(layer, head)
-    verdict, kind = (str(by_quantity.get(q, {}).get("label", "")) for q in ("hardmax_verdict", "hardmax_kind"))
+    ordered = sorted(mine.to_dict("records"), key=lambda row: -place.get(str(row["series"]), -1))
+    rows = {str(row["quantity"]): row for row in ordered}
+    verdict, kind = (str(rows.get(q, {}).get("label", "")) for q in ("hardmax_verdict", "hardmax_kind"))
     if verdict == "hardmax" and kind in _KINDS:
-        first = f"{name} {_KINDS[kind]}."
-    elif verdict == "soft":
-        first = f"{name} weighs keys softly: its attention is no hardmax at length {whole(length)}."
-    elif verdict == "mixed":
-        first = f"{name} is a hardmax on some sequences and not on others."
+        does = f" {_KINDS[kind]}"
     else:
-        first = f"{name} at length {whole(length)}: whether its attention is a hardmax is undecided."
-    return [(first, "plain")], _numbers(by_quantity, length)
+        does = _DOES.get(verdict, ": whether its attention is a hardmax is not measured")
+    at = next((row for row in ordered if not missing(row["length"])), None)
+    where = [count(at, "length", " at length ")] if at is not None else []
+    shape = shape_clause(frame, step, trained, layer, head)
+    return [named(ordered[0]), plain(does), *where, plain(".")], _numbers(rows, shape)
 
 
-def _numbers(facts: Mapping[str, Mapping[str, Any]], length: int) -> list[Piece]:
-    """Attention on the tie set, distance, and what ablating it costs, where measured."""
+def _numbers(rows: Mapping[str, Mapping[str, Any]], shape: list[Piece]) -> list[Piece]:
+    """Attention on the tie set, what ablating it costs, and its shape over length, where measured."""
     parts: list[list[Piece]] = []
-
-    def add(quantity: str, before: str, after: str = "") -> None:
-        row = facts.get(quantity)
+    for quantity, before, after in (
+        ("argmax_mass", "", " of its mass lies on its tie set"),
+        ("tie_size", "", " keys are in the set"),
+    ):
+        row = rows.get(quantity)
         if row is not None and known(row):
-            number = _number(quantity, float(row["value"]))
-            limits = f" {row['interval']}" if row["interval"] else ""
-            parts.append([(f"{before}{number}", "plain"), (limits, "muted"), (after, "plain")])
-
-    add("argmax_mass", "", " of its mass lies on its tie set")
-    add("tie_size", "", f" keys are in the set at length {whole(length)}")
-    add("hardmax_distance", "", " away from the nearest hardmax")
-    add("accuracy_drop", "without it accuracy drops by ")
+            parts.append([*_counted(row, quantity, before), plain(after)])
+    cost = rows.get("accuracy_drop")
+    if cost is not None and known(cost):
+        if has_effect(cost):
+            parts.append([plain("without it accuracy drops by "), *estimate(cost)])
+        else:
+            parts.append([plain("without it accuracy is not shown to drop ("), *estimate(cost), plain(")")])
     joined: list[Piece] = []
     for i, part in enumerate(parts):
-        joined += [("; ", "plain"), *part] if i else part
-    return [*joined, (".", "plain")] if joined else []
+        joined += [plain("; "), *part] if i else part
+    sentences = [[*one, plain(".")] for one in (joined, shape) if one]
+    return [piece for i, one in enumerate(sentences) for piece in ([plain(" "), *one] if i else one)]
+
+
+def _counted(row: Mapping[str, Any], quantity: str, before: str) -> list[Piece]:
+    """A value with its interval, as its quantity is written."""
+    text = _number(quantity, float(row["value"]))
+    ends = [cite(row, end, proportion(float(row[end]))) for end in ("low", "high") if not missing(row[end])]
+    shown = interval(_or_none(row["low"]), _or_none(row["high"]))
+    value = Claim(before + text, "plain", [cite(row, "value", text)])
+    return [value, Claim(f" {shown}", "muted", ends)] if shown else [value]
+
+
+def _of_head(frame: pd.DataFrame, step: int, length: int, layer: int, head: int) -> pd.DataFrame:
+    """Every row about one head at one step and length; raises NotMeasured without any."""
+    rows = _here(frame, step, length)
+    mine = rows[(rows["layer"] == layer) & (rows["head"] == head)]
+    if mine.empty:
+        raise NotMeasured("circuits.hardmax", f"No rows about {head_name(layer, head)} at this step and length.")
+    return mine
 
 
 def heads_over_length(

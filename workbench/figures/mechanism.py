@@ -1,4 +1,4 @@
-"""Does its attention keep its shape? A quantity of one head, in front of all others."""
+"""Is its attention hard or soft, and at which lengths? A quantity of one head, in front of all others."""
 
 from __future__ import annotations
 
