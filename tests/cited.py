@@ -35,14 +35,15 @@ class Rows:
 
     def __init__(self, frame: pd.DataFrame) -> None:
         self.frame = frame
+        self._columns = {str(name): frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame}
         self._at: dict[tuple[Any, ...], list[int]] = {}
-        columns = [[plain(value) for value in frame[name].tolist()] for name in PLACE]
-        for number, key in enumerate(zip(*columns, strict=True)):
+        for number, key in enumerate(zip(*(self._columns[name] for name in PLACE), strict=True)):
             self._at.setdefault(key, []).append(number)
 
-    def at(self, place: Mapping[str, Any]) -> pd.DataFrame:
-        """The rows that stand at a place; missing equals missing."""
-        return self.frame.iloc[self._at.get(tuple(plain(place[name]) for name in PLACE), [])]
+    def at(self, place: Mapping[str, Any], column: str) -> list[Any]:
+        """What a column holds in each row that stands at a place; missing equals missing."""
+        found = self._at.get(tuple(plain(place[name]) for name in PLACE), [])
+        return [self._columns[column][number] for number in found]
 
 
 def plain(value: Any) -> Any:
@@ -79,10 +80,10 @@ def _borne_out(one: Cite, rows: Rows, trained: float) -> list[str]:
         return [] if one.column == "trained_length" and same(one.text, trained) else [f"{one} is not of the run"]
     if one.source == THRESHOLD:
         return [] if same(one.text, getattr(thresholds, one.column)) else [f"{one} is no threshold"]
-    found = rows.at(one.row)
+    found = rows.at(one.row, one.column)
     if len(found) != 1:
         return [f"{one}: {len(found)} rows stand there"]
-    held = found[one.column].iloc[0]
+    held = found[0]
     if isinstance(held, str):
         return [] if held.rstrip(".").endswith(one.text) else [f"{one}: the row says {held!r}"]
-    return [] if same(one.text, held) else [f"{one}: the row says {held}"]
+    return [] if held is not None and same(one.text, held) else [f"{one}: the row says {held}"]

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from workbench.figures.claims import missing
@@ -89,6 +90,6 @@ def at_longest(frame: pd.DataFrame, step: int) -> dict[str, Reading]:
 
 def by_layer(frame: pd.DataFrame, concept: str, *, step: int, length: int) -> list[Reading]:
     """What is read of a concept at one step and length, from the embedding to the last block."""
-    layers = sorted({int(layer) for layer in probe_layers(frame)})
+    layers = np.unique(probe_layers(frame)).astype(int).tolist()
     found = (readings(frame, concept, step=step, layer=layer) for layer in layers)
     return [one for rows in found for one in rows if int(one.row["length"]) == length]
