@@ -35,7 +35,9 @@ class Rows:
 
     def __init__(self, frame: pd.DataFrame) -> None:
         self.frame = frame
-        self._columns = {str(name): frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame}
+        self._columns = {
+            str(name): frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame
+        }
         self._at: dict[tuple[Any, ...], list[int]] = {}
         for number, key in enumerate(zip(*(self._columns[name] for name in PLACE), strict=True)):
             self._at.setdefault(key, []).append(number)

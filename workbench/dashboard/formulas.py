@@ -14,6 +14,8 @@ from typing import Any
 
 from dash import html
 
+from workbench.core.thresholds import ROBUST
+
 
 @dataclass(frozen=True)
 class Formula:
@@ -40,6 +42,8 @@ _LEFT = "SSE: squares left on held-out strings, x: residual row"
 _CODE = "C(n) = |b(n) − a|^{2} / (|b(n)|^{2} + |a|^{2})"
 _CLASS_MEANS = "a, b(n): class means of the summary inside training and at n, centred at the grand mean inside training"
 
+_BAR = f"min({ROBUST:g}, {ROBUST:g} s)"
+
 BEHAVIOUR = {
     "accuracy": Formula("a(n) = ⟨1[ŷ_{n} = y_{n}]⟩", "real answers: within the tolerance of the task"),
     "exact_match": Formula("⟨∏_{i ≤ n} 1[ŷ_{i} = y_{i}]⟩", "i: supervised queries"),
@@ -52,8 +56,9 @@ BEHAVIOUR = {
         "(a(n) − f) / (1 − f)", f"{_MEASURED}, f: chance, under the challenge law the best of chance and shortcuts"
     ),
     "failure_length": Formula(
-        "min { n > N : u(n) < 0.9 s and u(n′) < 0.9 s }",
-        "u: upper limit of skill, s: mean skill inside training, n′: the grid length after n",
+        f"min {{ n > N : u(n) < {_BAR} and u(n′) < {_BAR} }}",
+        "u: upper limit of skill, s: mean skill inside training, n′: the judged length after n; the last one is judged "
+        "twice",
     ),
 }
 

@@ -18,11 +18,12 @@ PANELS: tuple[Panel, ...] = (
         "training",
         "Accuracy",
         "accuracy_heatmap",
-        ("trained",),
+        ("trained", "checkpoints"),
         (),
         "behaviour",
         ("accuracy",),
-        "Every checkpoint and prefix length, from chance to 1. Below the dashed line: trained lengths.",
+        "Every checkpoint and prefix length, from chance to 1; grey: not measured. Below the dashed line: trained "
+        "lengths.",
     ),
     Panel(
         "accuracy-length",

@@ -8,6 +8,7 @@ from typing import Any
 import dash_ag_grid as dag
 from dash import html
 
+from workbench.core.thresholds import ROBUST
 from workbench.figures.labels import whole
 
 MOST_DRAWN = 60
@@ -47,7 +48,8 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "cellRenderer": "FailsAt",
             "width": 88,
             "type": "rightAligned",
-            "headerTooltip": "First length at which skill is below 0.9 of its trained value, on either law",
+            "headerTooltip": f"First judged length at which skill is shown to be below {ROBUST:g} of its trained "
+            "value, on either law; it must fail at the next one too, or in a second batch at the last",
         },
         {
             "field": "summary",

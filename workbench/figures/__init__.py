@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "errors": ("NotApplicable", "NotMeasured", "NotShared"),
+    "errors": ("NotApplicable", "NotMeasured", "NotShared", "Undefined"),
     "behaviour": (
         "accuracy_heatmap",
         "accuracy_heatmap_data",

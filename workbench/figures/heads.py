@@ -31,7 +31,19 @@ from workbench.figures.labels import (
 from workbench.figures.leading import has_effect
 from workbench.figures.marks import Cursor, add_training, drawn_points, said
 from workbench.figures.mechanism import COUNTS, add_head_cursor, add_heads, in_front, title_of
-from workbench.figures.rows import DRAWN, as_pandas, distinct, edges, known, pick, run_name, series_of, smallest_n
+from workbench.figures.rows import (
+    DRAWN,
+    as_pandas,
+    cells,
+    distinct,
+    edges,
+    known,
+    pick,
+    refuse_empty,
+    run_name,
+    series_of,
+    smallest_n,
+)
 from workbench.figures.scale import Scale
 from workbench.figures.sequence_marks import round_ticks
 from workbench.figures.series import line_plot
@@ -238,7 +250,8 @@ def _of_head(frame: pd.DataFrame, step: int, length: int, layer: int, head: int)
     rows = _here(frame, step, length)
     mine = rows[(rows["layer"] == layer) & (rows["head"] == head)]
     if mine.empty:
-        raise NotMeasured("circuits.hardmax", f"No rows about {head_name(layer, head)} at this step and length.")
+        said = f"No rows about {head_name(layer, head)} at step {whole(step)} and length {whole(length)}."
+        raise NotMeasured("circuits.", said, helps=False)
     return mine
 
 
@@ -271,6 +284,7 @@ def heads_over_length(
     """
     data = heads_over_length_data(frame, quantity=quantity, step=step, layer=layer, head=head)
     name = quantity or series_names(frame, step=step)[0]
+    refuse_empty(data, title_of(name))
     scale = _scale(str(data["quantity"].iloc[0]), data)
     *others, (_, mine) = series_of(data)
     n = smallest_n(mine)
@@ -305,15 +319,20 @@ def heads_over_length_data(
         said = (
             f"No rows of {(quantity or 'any quantity').replace('_', ' ')} about {head_name(layer, head)} at this step."
         )
-        raise NotMeasured("circuits.", said)
+        raise NotMeasured("circuits.", said, helps=head_rows(frame, step=step).empty)
     return in_front(rows[here], rows[~here], "length")
 
 
 def _here(frame: pd.DataFrame, step: int, length: int) -> pd.DataFrame:
     rows = head_rows(frame, step=step, length=length)
     if rows.empty:
-        said = f"No rows about heads at step {whole(step)} and length {whole(length)}."
-        raise NotMeasured("circuits.", said)
+        there = head_rows(frame, step=step)
+        have = np.unique(cells(there, "length"))
+        said = f"No rows about heads at step {whole(step)}"
+        if not len(there):
+            raise NotMeasured("circuits.", f"{said}.")
+        looked = ", ".join(whole(n) for n in have)
+        raise NotMeasured("circuits.", f"{said} and length {whole(length)}; they look at {looked}.", helps=False)
     return rows
 
 

@@ -27,6 +27,7 @@ from workbench.figures.rows import (
     cells,
     distinct,
     head_names,
+    refuse_empty,
     run_name,
     select,
     series_of,
@@ -147,6 +148,7 @@ def _lines(
     size: int,
     cursor: Cursor | None,
 ) -> go.Figure:
+    refuse_empty(data, title_of(quantity))
     t = TOKENS[theme]
     scale = scale_of(frame, quantity)
     y_axis = scale.axis()

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from workbench.core.thresholds import FITTED
+from workbench.core.thresholds import FITTED, ROBUST
 from workbench.figures.behaviour import LAWS, MEASUREMENT
 from workbench.figures.carries import carried_clause, rail_carried
 from workbench.figures.claims import count, estimate, missing, note, plain, threshold
@@ -317,7 +317,7 @@ def _rail_behaviour(frame: pd.DataFrame, step: int, trained: float | None) -> Pi
         under = "" if failed["law"] == "matched" else f" under the {failed['law']} law"
         return [plain("No. "), count(failed, "value", "Failure length ", under), *kept, *ties]
     if verdict["label"] == "scale-robust":
-        bar = threshold("ROBUST", _setting(verdict, "robust", 0.9))
+        bar = threshold("ROBUST", _setting(verdict, "robust", ROBUST))
         made: Pieces = [plain("Yes. Skill is shown to be at least "), bar, plain(" at every judged length")]
         return [*made, count(verdict, "length", " up to "), *ties] if not missing(verdict["length"]) else [*made, *ties]
     return [plain(verdict_style(str(verdict["label"])).word), *_reason(verdict), *_more(verdict), *ties]

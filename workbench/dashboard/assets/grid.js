@@ -59,6 +59,7 @@
   cells.ModelCell = ({ data }) => box("cell-two", h("span", { className: "num" }, data.model, data.seeds ? h("span", { className: "soft" }, " · " + data.seeds + " seeds") : data.seed === null || data.seed === undefined ? null : h("span", { className: "soft" }, " · seed " + data.seed)), h("span", { className: "soft" }, data.order));
   cells.Expects = function ({ data }) {
     if (!data.expects) return none();
+    if (!data.theory) return box("cell-one soft", data.expects);
     return box("cell-two", h("span", { className: data.expects.startsWith("≠") ? "strong" : "" }, data.expects), h("span", { className: "soft" }, data.theory));
   };
   cells.Since = function ({ data }) {

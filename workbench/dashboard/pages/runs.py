@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html, no_update
 
+from workbench.core.thresholds import FITTED, HORIZON, ROBUST
 from workbench.dashboard.cursor import TIES, VERDICTS, Filters, check_filters, read_filters, write_filters
 from workbench.dashboard.expectations import POLL_MS
 from workbench.dashboard.registry import Drawn, FreePage, Visit
@@ -236,9 +237,9 @@ def empty(roots: Sequence[Path]) -> html.Div:
 def footer() -> html.P:
     """The thresholds behind the verdicts."""
     return html.P(
-        "Verdicts come from behaviour alone. Fitted: lower limit of skill at trained lengths at least 0.95. "
-        "Scale-robust: lower limit of skill at least 0.9 at every length up to eight times the trained one "
-        "or more, on both laws. All intervals are 95\u00a0%.",
+        f"Verdicts come from behaviour alone. Fitted: lower limit of skill at least {FITTED:g} at every trained "
+        f"length. Scale-robust: lower limit of skill at least {ROBUST:g} at every judged length, on both laws, up to "
+        f"{HORIZON} times the trained one or more. All intervals are 95\u00a0%.",
         className="legend",
     )
 

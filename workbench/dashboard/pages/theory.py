@@ -120,8 +120,7 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
         facts.append(("Theorem", said["theorem"] + derived))
     facts += [("Assuming", text) for text in said["assumptions"]]
     for one in said["reported"]:
-        shares = " / ".join(f"{value / 100:.2f}" for value in one["accuracy"])
-        facts.append(("Published", f"accuracy {shares} on trained lengths and two bins beyond ({one['source']})"))
+        facts.append(("Published", published(run, one)))
     for note in said["notes"]:
         recalled = "; recalled, not checked" if note["recalled"] else ""
         facts.append(("Beside", f"{note['text']} ({note['source']}{recalled})"))
@@ -132,6 +131,15 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
         html.P(observed(run, said["verdict"])),
         html.Dl([html.Div([html.Dt(name), html.Dd(text)]) for name, text in facts], className="facts"),
     ]
+
+
+def published(run: RunView, one: Mapping[str, Any]) -> str:
+    """A published accuracy, with what it was asked for; and what this run asks for, where that is something else."""
+    shares = " / ".join(f"{value / 100:.2f}" for value in one["accuracy"])
+    ask = str(run.config["task"].get("parameters", {}).get("ask", ""))
+    other = f"; this run asks for {ask}" if ask and one["ask"] and ask != one["ask"] else ""
+    said = f"{shares} of strings right in all answers, on trained lengths and two bins beyond; asked for {one['asked']}"
+    return f"{said}{other} ({one['source']})"
 
 
 def programs(said: Mapping[str, Any]) -> list[Any]:
