@@ -19,7 +19,7 @@ from workbench.theory.errors import TheoryError
 from workbench.theory.exclusion import exclude
 from workbench.theory.maps import regular_map
 from workbench.theory.predict import Positions, Prediction, one_line, predict, predict_regex
-from workbench.theory.published import labelled
+from workbench.theory.published import labelled, reported
 from workbench.theory.zoo import ZOO
 
 SEP = "<sep>"
@@ -271,3 +271,15 @@ def test_star_free_languages_carry_the_note_on_state_space_models() -> None:
     assert texts(predict("zero_two", "none")).startswith("star-free")
     assert "recognised" in texts(predict_regex("(a|b|e)*be*", "learned"))
     assert KNOWN["S*be*"].star_free
+
+
+def test_published_numbers_name_what_was_asked() -> None:
+    for key, positions, _, _ in labelled():
+        assert all(one.asked for one in reported(key, positions)), key
+    (four,) = reported("tomita_4", "none")
+    assert (four.ask, four.asked) == ("next", "the symbols that may come next, at every position")
+    (three,) = reported("tomita_3", "none")
+    assert three.ask == "member"
+    (parity,) = reported("parity", "none")
+    assert (parity.ask, parity.asked) == ("", "the answer alone, after the string")
+    assert {one.asked for one in reported("uf", "rotary")} == {"the answer alone, after the string"}

@@ -85,7 +85,7 @@ _HOMES = {
     "spark": ("spark_path", "spark_svg"),
     "tokens": ("palette_css",),
     "verdicts": ("Since", "glyph_svg", "since", "verdict_ribbon"),
-    "sentences": ("rail_text", "verdict_sentence", "why_sentence"),
+    "sentences": ("rail_text", "verdict_sentence", "wants_strings", "why_sentence"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

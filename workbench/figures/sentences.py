@@ -29,10 +29,13 @@ __all__ = [
     "Piece",
     "rail_text",
     "verdict_sentence",
+    "wants_strings",
     "why_sentence",
 ]
 
 RailRow = Literal["behaviour", "representation", "mechanism"]
+TOO_FEW = "too few strings"
+"""Reason of an undecided verdict that further strings may decide."""
 Row = Mapping[str, Any]
 Pieces = list[Piece]
 
@@ -70,6 +73,12 @@ def verdict_sentence(frame: pd.DataFrame, *, step: int, trained: float) -> Piece
         pieces.append(plain(", reading positions never seen in training"))
         pieces += [count(unseen[0], "length", " from length ", " on")] if unseen else []
     return [*pieces, *near_ties_clause(frame, step), plain(".")]
+
+
+def wants_strings(frame: pd.DataFrame, step: int) -> bool:
+    """Whether further strings would decide the verdict of a step: its first ones left a question open."""
+    rows = pick(frame, measurement=MEASUREMENT, quantity="verdict", step=step).to_dict("records")
+    return bool(rows) and rows[0].get("reason") == TOO_FEW
 
 
 def near_ties_clause(frame: pd.DataFrame, step: int) -> Pieces:
@@ -287,7 +296,7 @@ def _more(verdict: Row) -> Pieces:
 
 def _decides(verdict: Row, fit: _Fit) -> Pieces:
     """What would decide whether it is fitted: so many strings; or that so many did not."""
-    if verdict.get("reason") == "too few strings":
+    if verdict.get("reason") == TOO_FEW:
         return [note(verdict, "; ", tail=True)]
     if verdict.get("reason") == "at the bar":
         return [count(fit.row, "n", "; still open after ", " strings")]
