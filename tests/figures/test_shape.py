@@ -156,14 +156,23 @@ def test_the_head_with_the_largest_effect_leads(ablated: Any) -> None:
     found = leading_head(frame, step=7, length=128)
     assert (found.layer, found.head) == (0, 1)
     pieces = leading_clause(found)
-    assert (
-        said(pieces)
-        == "the head with the largest effect (without it accuracy drops by 0.42 [0.27, 0.55] at length 128), "
+    assert said(pieces) == (
+        "the head with the largest effect "
+        "(accuracy drops by 0.42 [0.27, 0.55] with its mean output in its place at length 128), "
     )
     assert unfounded(pieces, frame, 32) == []
     assert leading_head(frame, step=7, length=40).head == 0
     assert leading_head(frame, step=7, length=300).name == "L1 H1"
     assert leading_head(frame, step=8, length=128) == Leading(0, 0, None, False)
+
+
+def test_an_effect_shown_in_any_mode_counts_and_the_mode_is_said(ablated: Any) -> None:
+    mean = ablated({(128, 0, 0): (0.05, -0.01, 0.1, 64), (128, 0, 1): (0.1, 0.02, 0.2, 64)})
+    other = ablated({(128, 0, 0): (0.36, 0.25, 0.47, 64), (128, 0, 1): (0.2, 0.1, 0.3, 64)}, mode="resample")
+    found = leading_head(pd.concat([mean, other], ignore_index=True), step=7, length=128)
+    assert found.name == "L0 H0"
+    assert "0.36 [0.25, 0.47] with another string's output in its place" in said(leading_clause(found))
+    assert leading_head(mean, step=7, length=128).name == "L0 H1"
 
 
 def test_without_a_shown_effect_the_first_head_leads_and_words_say_so(ablated: Any) -> None:
@@ -173,8 +182,6 @@ def test_without_a_shown_effect_the_first_head_leads_and_words_say_so(ablated: A
     assert said(leading_clause(Leading(0, 0, None, False))) == "first head (ablation is not measured), "
     worse = ablated({(128, 1, 1): (-0.4, -0.5, -0.3, 64)})
     assert leading_head(worse, step=7, length=128).row is None
-    resampled = ablated({(128, 1, 1): (0.4, 0.3, 0.5, 64)}, mode="resample")
-    assert leading_head(resampled, step=7, length=128).row is None
 
 
 @pytest.mark.parametrize(
@@ -197,8 +204,11 @@ def test_an_effect_needs_an_interval_above_0_and_enough_sequences(
 def test_what_ablating_costs_is_claimed_only_where_it_is_shown(made: Any, ablated: Any) -> None:
     shown, open_ = (ablated({(64, 0, 1): (0.42, low, 0.55, 64)}) for low in (0.27, -0.01))
     for costs, words in (
-        (shown, "without it accuracy drops by 0.42 [0.27, 0.55]. L0 H1 is soft"),
-        (open_, "without it accuracy is not shown to drop (0.42 [\u22120.01, 0.55]). L0 H1 is soft"),
+        (shown, "accuracy drops by 0.42 [0.27, 0.55] with its mean output in its place. L0 H1 is soft"),
+        (
+            open_,
+            "accuracy is not shown to drop (0.42 [\u22120.01, 0.55]) with its mean output in its place. L0 H1 is soft",
+        ),
     ):
         frame = pd.concat([made({64: (0.3, "soft")}), costs], ignore_index=True)
         pieces = head_sentence(frame, step=7, length=64, layer=0, head=1, trained=32)[1]

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from workbench.figures.claims import Claim, cite, count, estimate, missing, plain
+from workbench.figures.claims import Claim, cite, count, missing, plain
 from workbench.figures.claims import head as named
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import (
@@ -22,13 +22,12 @@ from workbench.figures.labels import (
     Piece,
     dotted,
     head_name,
-    interval,
     magnitude,
     proportion,
     sample_size,
     whole,
 )
-from workbench.figures.leading import has_effect
+from workbench.figures.leading import cost_clause, largest_effect
 from workbench.figures.marks import Cursor, add_training, drawn_points, said
 from workbench.figures.mechanism import COUNTS, add_head_cursor, add_heads, in_front, title_of
 from workbench.figures.rows import (
@@ -174,7 +173,7 @@ def head_facts(frame: pd.DataFrame, *, step: int, length: int, layer: int, head:
             k: row[k]
             for k in ("series", "value", "label", "low", "high", "n", "status", "note", "measurement", "quantity")
         }
-        limits = interval(_or_none(row["low"]), _or_none(row["high"]))
+        limits = "" if row["label"] else _limits(row)
         made.append(
             {"name": title_of(str(row["series"])), "text": text if shown else MISSING, "interval": limits, **kept}
         )
@@ -210,10 +209,12 @@ def head_sentence(
     at = next((row for row in ordered if not missing(row["length"])), None)
     where = [count(at, "length", " at length ")] if at is not None else []
     shape = shape_clause(frame, step, trained, layer, head)
-    return [named(ordered[0]), plain(does), *where, plain(".")], _numbers(rows, shape)
+    drops = [row for row in ordered if row["quantity"] == "accuracy_drop" and known(row)]
+    cost = largest_effect(drops) or (drops[-1] if drops else None)
+    return [named(ordered[0]), plain(does), *where, plain(".")], _numbers(rows, cost, shape)
 
 
-def _numbers(rows: Mapping[str, Mapping[str, Any]], shape: list[Piece]) -> list[Piece]:
+def _numbers(rows: Mapping[str, Mapping[str, Any]], cost: Mapping[str, Any] | None, shape: list[Piece]) -> list[Piece]:
     """Attention on the tie set, what ablating it costs, and its shape over length, where measured."""
     parts: list[list[Piece]] = []
     for quantity, before, after in (
@@ -223,12 +224,8 @@ def _numbers(rows: Mapping[str, Mapping[str, Any]], shape: list[Piece]) -> list[
         row = rows.get(quantity)
         if row is not None and known(row):
             parts.append([*_counted(row, quantity, before), plain(after)])
-    cost = rows.get("accuracy_drop")
-    if cost is not None and known(cost):
-        if has_effect(cost):
-            parts.append([plain("without it accuracy drops by "), *estimate(cost)])
-        else:
-            parts.append([plain("without it accuracy is not shown to drop ("), *estimate(cost), plain(")")])
+    if cost is not None:
+        parts.append(cost_clause(cost))
     joined: list[Piece] = []
     for i, part in enumerate(parts):
         joined += [plain("; "), *part] if i else part
@@ -239,8 +236,8 @@ def _numbers(rows: Mapping[str, Mapping[str, Any]], shape: list[Piece]) -> list[
 def _counted(row: Mapping[str, Any], quantity: str, before: str) -> list[Piece]:
     """A value with its interval, as its quantity is written."""
     text = _number(quantity, float(row["value"]))
-    ends = [cite(row, end, proportion(float(row[end]))) for end in ("low", "high") if not missing(row[end])]
-    shown = interval(_or_none(row["low"]), _or_none(row["high"]))
+    ends = [cite(row, end, _number(quantity, float(row[end]))) for end in ("low", "high") if not missing(row[end])]
+    shown = _limits(row)
     value = Claim(before + text, "plain", [cite(row, "value", text)])
     return [value, Claim(f" {shown}", "muted", ends)] if shown else [value]
 
@@ -378,8 +375,12 @@ def _length_of_bar(scale: Scale, value: float) -> float:
     return scale.share(value) if scale.low >= 0 or scale.log else min(1.0, abs(value) / max(-scale.low, scale.high))
 
 
-def _or_none(value: Any) -> float | None:
-    return None if pd.isna(value) else float(value)
+def _limits(row: Mapping[str, Any]) -> str:
+    """The interval of a row, written as its value is; empty where it has none."""
+    if missing(row["low"]) or missing(row["high"]):
+        return ""
+    low, high = (_number(str(row["quantity"]), float(row[end])) for end in ("low", "high"))
+    return f"[{low}, {high}]"
 
 
 def _number(quantity: str, value: float) -> str:

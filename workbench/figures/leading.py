@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,13 @@ from workbench.figures.rows import nearest, pick, valued
 ABLATION = "circuits.ablation"
 FEWEST = 6
 """Sequences that must change one way, none the other, before an exact sign test at 5 % tells a difference."""
+
+IN_PLACE = {
+    "zero": " with zeros in its place",
+    "mean": " with its mean output in its place",
+    "resample": " with another string's output in its place",
+}
+"""Mode of an ablation -> what stands in the place of the head's output."""
 
 Row = Mapping[str, Any]
 
@@ -48,18 +55,20 @@ def leading_head(frame: pd.DataFrame, *, step: int, length: int) -> Leading:
         step: the checkpoint.
         length: ablations at the longest length up to this one count, or else at the shortest there is.
     """
-    rows = valued(
-        pick(
-            frame, measurement=ABLATION, quantity="accuracy_drop", target="head", mode="mean", law="matched", step=step
-        )
-    ).to_dict("records")
+    where = {"measurement": ABLATION, "quantity": "accuracy_drop", "target": "head", "law": "matched", "step": step}
+    rows = valued(pick(frame, **where)).to_dict("records")
     lengths = sorted({int(row["length"]) for row in rows})
     here = [row for row in rows if int(row["length"]) == nearest(lengths, length)] if lengths else []
-    shown = [row for row in here if has_effect(row)]
-    if not shown:
+    most = largest_effect(here)
+    if most is None:
         return Leading(0, 0, None, bool(here))
-    most = max(shown, key=lambda row: (float(row["value"]), -int(row["layer"]), -int(row["head"])))
     return Leading(int(most["layer"]), int(most["head"]), most, True)
+
+
+def largest_effect(rows: Iterable[Row]) -> Row | None:
+    """Of ablations, in whatever mode, the one that costs most, of those of which a cost is shown."""
+    shown = [row for row in rows if has_effect(row)]
+    return max(shown, key=lambda row: (float(row["value"]), -int(row["layer"]), -int(row["head"])), default=None)
 
 
 def has_effect(row: Row) -> bool:
@@ -68,10 +77,18 @@ def has_effect(row: Row) -> bool:
     return not missing(row["low"]) and float(row["low"]) > 0 and round(changed) >= FEWEST
 
 
+def cost_clause(row: Row) -> list[Piece]:
+    """What an ablation costs, ``accuracy drops by 0.42 [0.27, 0.55] with its mean output in its place``."""
+    how = plain(IN_PLACE.get(str(row["mode"]), ""))
+    if has_effect(row):
+        return [plain("accuracy drops by "), *estimate(row), how]
+    return [plain("accuracy is not shown to drop ("), *estimate(row), plain(")"), how]
+
+
 def leading_clause(leading: Leading) -> list[Piece]:
     """Why this head is the one spoken of, in words that go before its name."""
     if leading.row is None:
         why = "no ablation is shown to cost accuracy" if leading.looked else "ablation is not measured"
         return [plain(f"first head ({why}), ")]
-    cost: list[Piece] = [*estimate(leading.row), count(leading.row, "length", " at length ")]
-    return [plain("the head with the largest effect (without it accuracy drops by "), *cost, plain("), ")]
+    cost: list[Piece] = [*cost_clause(leading.row), count(leading.row, "length", " at length ")]
+    return [plain("the head with the largest effect ("), *cost, plain("), ")]

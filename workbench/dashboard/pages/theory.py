@@ -17,6 +17,7 @@ from workbench.dashboard.expectations import held, subject
 from workbench.dashboard.registry import Astray, Drawn, FreePage, Visit
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import banner, chip, icon
+from workbench.dashboard.summaries import TIES
 from workbench.dashboard.wiring import LOOK, browser
 from workbench.dashboard.worker import Job
 from workbench.figures.bounds import meaning
@@ -105,7 +106,8 @@ def observed(run: RunView, verdict: str) -> list[Any]:
         return ["Not measured yet: there is no verdict to hold against it."]
     seen = run.brief.verdicts[last]
     says = HELD[held(verdict, seen)]
-    return [chip(seen), f" observed at step {whole(last)}: ", html.Strong(says), "."]
+    ties = [f", {TIES[run.brief.ties['label']]}"] if run.brief.ties else []
+    return [chip(seen), f" observed at step {whole(last)}", *ties, ": ", html.Strong(says), "."]
 
 
 def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
