@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from workbench.dashboard.answers import READY, STATE, TABLE, Answers
 from workbench.dashboard.cursor import Cursor, Filters
 from workbench.dashboard.cursorbar import bar, ribbon, verdict_at
 from workbench.dashboard.drawing import At
+from workbench.dashboard.expectations import subject
 from workbench.dashboard.panels import BY_ID, PANELS
 from workbench.dashboard.redrawing import drawing
 from workbench.dashboard.registry import pages
@@ -23,6 +26,7 @@ from workbench.dashboard.store import Store
 from workbench.dashboard.summaries import matches
 from workbench.dashboard.wiring import cursor_of
 from workbench.dashboard.worker import Worker
+from workbench.figures.template import u_step
 
 LIGHT = {"theme": "light", "size": 11}
 
@@ -217,6 +221,41 @@ def test_the_sentence_speaks_of_the_cursor(robust: RunView) -> None:
     assert texts(words.verdict(robust, Cursor(robust.name, 0, 200))).startswith("Not fitted")
     assert "transformer 2 layers, 4 heads, no positions" in texts(words.meta(robust))
     assert words.rail(robust, "mechanism", at) != words.rail(robust, "mechanism", Cursor(robust.name, 0, 200))
+
+
+def test_an_unmeasured_checkpoint_has_a_stretch_of_its_own(robust: RunView) -> None:
+    run = replace(robust, steps=(*robust.steps, 2000))
+    before, after = (ribbon(one, 0.0, 11.55) for one in (robust, run))
+    assert "--sunken" not in before
+    (stretch,) = re.findall(r"var\(--sunken\) ([\d.]+)% ([\d.]+)%", after)
+    u = [u_step(step) / 11.55 * 100 for step in (1500, 2000, 3000)]
+    assert [float(edge) for edge in stretch] == pytest.approx([(u[0] + u[1]) / 2, (u[1] + u[2]) / 2], abs=0.02)
+
+
+def test_while_theory_is_asked_that_does_not_look_like_no_claim(answers: Answers, robust: RunView) -> None:
+    known: dict[str, Any] = {}
+    asked = replace_known(answers, known)
+    said = json.dumps(subject(robust), sort_keys=True)
+    assert asked.summary(robust)["expects"] == "asking \u2026"
+    assert "theory" not in asked.summary(robust)
+    for verdict, reason, expects, theory in (
+        ("open", "", "no claim", "open"),
+        ("guaranteed", "", "as observed", "guaranteed"),
+        ("", "", "not known", ""),
+        ("", "not run: a file", "not run", "a file"),
+    ):
+        known[said] = {"verdict": verdict, "reason": reason}
+        line = asked.summary(robust)
+        assert (line["expects"], line["theory"]) == (expects, theory)
+    known[said] = {"verdict": ""}  # the worker failed
+    assert asked.summary(robust)["expects"] == "not known"
+
+
+def replace_known(answers: Answers, known: dict[str, Any]) -> Answers:
+    """The same answers, knowing of theory what is given."""
+    made = Answers(answers.store, answers.worker)
+    made.expectations._known = known
+    return made
 
 
 def test_the_ribbon_changes_where_the_verdict_does(robust: RunView) -> None:

@@ -32,7 +32,11 @@ def test_a_brief_says_what_the_rows_say(small_root: Path, name: str) -> None:
     summary = deepest[(deepest["quantity"] == "summary_decodability") & (deepest["mode"] == "transfer")]
     position = deepest[(deepest["quantity"] == "position_decodability") & (deepest["target"] == "log_i")]
     position = position[(position["mode"] == "refit") & (position["control"] == "")]
-    assert brief.carries == {"summary": summary["value"].item(), "position": position["value"].item()}
+    for concept, row in (("summary", summary), ("position", position)):
+        held = {name: row[name].item() for name in ("value", "low", "high", "layer", "length")}
+        rivals = deepest[(deepest["measurement"] == f"probes.{concept}") & (deepest["control"] != "")]
+        rivals = rivals[rivals["target"] == row["target"].item()]
+        assert brief.carries[concept] == held | {"control": rivals["value"].max()}
 
 
 def test_rows_across_runs_are_those_of_the_whole_table(small_root: Path) -> None:

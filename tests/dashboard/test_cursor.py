@@ -32,6 +32,10 @@ class Stub:
     steps: tuple[int, ...] = (0, 100, 1000, 1500, 3000)
     lengths: tuple[int, ...] = (5, 50, 100, 200, 400)
     measured_steps: tuple[int, ...] = (0, 100, 1000, 1500, 3000)
+    effect: tuple[int, int] = (0, 0)
+
+    def leading(self, step: int, length: int) -> tuple[int, int]:
+        return self.effect
 
 
 RUN = Stub()
@@ -43,6 +47,17 @@ def test_a_bare_link_is_the_last_step_and_a_length_past_training() -> None:
 
 def test_the_default_length_is_the_longest_where_none_reaches_four_times_training() -> None:
     assert default_cursor(Stub(lengths=(5, 50, 100))).length == 100
+
+
+def test_the_default_head_is_the_leading_one_and_is_left_out_of_links() -> None:
+    run = Stub(effect=(0, 3))
+    assert default_cursor(run) == Cursor("majority-nope-s0", 3000, 200, 0, 3)
+    assert resolve("?run=majority-nope-s0", run)[0].head == 3
+    assert "head" not in write(default_cursor(run), run)
+    assert "layer=0&head=0" in write(Cursor("majority-nope-s0", 3000, 200, 0, 0), run)
+    assert resolve("?layer=0&head=0", run)[0].head == 0
+    (notice,) = resolve("?layer=9&head=9", run)[1]
+    assert notice.shown == "Shown: L0 H3."
 
 
 def test_while_a_run_trains_the_default_is_the_last_measured_step() -> None:

@@ -253,6 +253,7 @@ def test_measuring_is_asked_for_runs_and_names_that_exist(answers: Answers, monk
     (function, arguments), *_ = asked
     assert function == "workbench.measure.on_demand:measure_run"
     assert (arguments["only"], Path(arguments["run_path"]).name) == (["probes."], A)
+    assert "deepen_at" not in arguments
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from workbench.table.schema import FIELDS, row
 def about(
     quantity: str, values: dict[tuple[int, int], float], length: int | None = 64, **more: Any
 ) -> list[dict[str, Any]]:
-    common = {"run": "r", "step": 10, "law": "matched", "length": length, "measurement": "somebody.else", "n": 8}
+    common = {"run": "r", "step": 10, "law": "matched", "length": length, "measurement": "somebody.else", "n": 64}
     return [
         row(**common, quantity=quantity, layer=a, head=b, value=v, low=v - 0.01, high=v + 0.01, **more)
         for (a, b), v in values.items()
@@ -71,7 +71,9 @@ def test_facts_hold_every_quantity_of_the_head(frame: pd.DataFrame) -> None:
 
 def test_the_sentence_names_what_ablation_costs(frame: pd.DataFrame) -> None:
     _, numbers = figures.head_sentence(frame, step=10, length=64, layer=0, head=0)
-    assert "without it accuracy drops by 0.30" in "".join(text for text, _ in numbers)
+    assert "accuracy drops by 0.40 [0.39, 0.41] with another string's output in its place" in "".join(
+        text for text, _ in numbers
+    )
 
 
 def test_a_kind_of_hardmax_is_said_in_words(frame: pd.DataFrame) -> None:
@@ -82,7 +84,7 @@ def test_a_kind_of_hardmax_is_said_in_words(frame: pd.DataFrame) -> None:
     said, _ = figures.head_sentence(
         pd.concat([frame, pd.DataFrame(more, columns=list(FIELDS))]), step=10, length=64, layer=0, head=0
     )
-    assert said == [("L0 H0 rests on the first token.", "plain")]
+    assert "".join(text for text, _ in said) == "L0 H0 rests on the first token at length 64."
 
 
 def test_any_quantity_is_drawn_over_length(frame: pd.DataFrame) -> None:

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
+from cited import said, unfounded
 
 from workbench.figures import (
     NotMeasured,
@@ -15,7 +16,7 @@ from workbench.figures import (
     compare_sentence,
     glyph_svg,
     rail_text,
-    since_step,
+    since,
     verdict_ribbon,
     verdict_sentence,
     why_sentence,
@@ -24,10 +25,6 @@ from workbench.figures.verdicts import VERDICTS, verdict_style
 from workbench.table.schema import row
 
 Made = Callable[..., pd.DataFrame]
-
-
-def said(pieces: list[tuple[str, str]]) -> str:
-    return "".join(text for text, _ in pieces)
 
 
 @pytest.fixture
@@ -110,13 +107,17 @@ def test_failure_on_the_challenge_law_only_is_said(made: Made) -> None:
 def test_scale_robust(made: Made) -> None:
     frame = made({50: (1, 0.99, 1), 256: (0.999, 0.99, 1), 1024: (0.998, 0.99, 1)}, "scale-robust")
     pieces = verdict_sentence(frame, step=2000, trained=50)
-    assert said(pieces) == ("Scale-robust at step 2,000: accuracy stays at 1.00 [0.99, 1.00] from length 50 to 1,024.")
+    assert said(pieces) == (
+        "Scale-robust at step 2,000: accuracy stays at 1.00 [0.99, 1.00] at every measured length from 50 to 1,024."
+    )
     assert pieces[0] == ("Scale-robust", "summary")
 
 
 def test_a_robust_run_that_dips_is_quoted_at_its_lowest(made: Made) -> None:
     frame = made({50: (1, 0.99, 1), 256: (0.961, 0.95, 0.97), 1024: (0.99, 0.98, 1)}, "scale-robust")
-    assert "stays at 0.96 [0.95, 0.97] or above from" in said(verdict_sentence(frame, step=2000, trained=50))
+    assert "stays at 0.96 [0.95, 0.97] or above at every measured length from" in said(
+        verdict_sentence(frame, step=2000, trained=50)
+    )
 
 
 def test_not_fitted_quotes_the_worst_trained_length(made: Made) -> None:
@@ -128,22 +129,98 @@ def test_not_fitted_quotes_the_worst_trained_length(made: Made) -> None:
     )
     # length 10 is below N/4 and not one of the lengths that fitting is judged at
     assert said(verdict_sentence(frame, step=64, trained=50)) == (
-        "Not fitted at step 64: skill at trained lengths is 0.04 [\u22120.04, 0.12]; "
-        "a verdict needs a lower limit of 0.95."
+        "Not fitted at step 64: skill 0.04 [\u22120.04, 0.12] at length 25, against a bar of 0.95 at every trained length."
     )
 
 
-def test_an_interval_across_the_threshold_asks_for_more_sequences(made: Made) -> None:
-    crossing = "The interval crosses the band; more sequences would decide."
-    frame = made({50: (1, 0.99, 1)}, "not fitted", skill={50: (0.95, 0.93, 0.97)})
-    assert said(verdict_sentence(frame, step=2000, trained=50)).endswith(crossing)
+@pytest.mark.parametrize(
+    ("label", "reason", "note", "more"),
+    [
+        (
+            "undecided",
+            "too few strings",
+            "it is not known yet whether it fits: skill 1.000 [0.790, 1.000] at trained length 50, the bar is 0.95; "
+            "512 strings would decide",
+            "; 512 strings would decide",
+        ),
+        (
+            "undecided",
+            "at the bar",
+            "whether it fits stays open after 512 strings: skill ...",
+            "; still open after 512 strings",
+        ),
+        # by the former rules, which took a low limit for a finding
+        ("not fitted", "", "skill at trained lengths has a lower limit below 0.95", ""),
+    ],
+)
+def test_what_is_not_known_to_be_unfitted_is_not_called_so(
+    made: Made, label: str, reason: str, note: str, more: str
+) -> None:
+    frame = made({50: (1, 0.99, 1)}, label, skill={50: (1.0, 0.79, 1.0)}, note=note)
+    frame["reason"] = reason
+    pieces = verdict_sentence(frame, step=2000, trained=50)
+    assert said(pieces) == (
+        f"Not known yet at step 2,000: skill 1.00 [0.79, 1.00] at length 50, against a bar of 0.95{more}."
+    )
+    rail = rail_text(frame, "behaviour", 2000, 50, 0, 0, trained=50)
+    assert said(rail) == f"Not known yet: skill 1.00 [0.79, 1.00] at length 50, against a bar of 0.95{more}."
+    assert pieces[0] == ("Not known yet", "plain")
+    assert unfounded([*pieces, *rail], frame, 50) == []
+
+
+def test_one_length_known_to_fail_decides_whatever_is_open_at_another(made: Made) -> None:
+    frame = made({50: (1, 0.99, 1)}, "not fitted", skill={25: (1.0, 0.79, 1.0), 50: (0.90, 0.88, 0.94)})
+    assert said(verdict_sentence(frame, step=2000, trained=50)) == (
+        "Not fitted at step 2,000: skill 0.90 [0.88, 0.94] at length 50, against a bar of 0.95 at every trained length."
+    )
+
+
+def test_the_bar_is_the_one_that_the_rows_were_made_with(made: Made) -> None:
+    frame = made({50: (1, 0.99, 1)}, "not fitted", skill={50: (0.90, 0.88, 0.94)})
+    frame["setting"] = '{"fitted":0.97}'
+    assert "against a bar of 0.97" in said(verdict_sentence(frame, step=2000, trained=50))
+
+
+def test_undecided_gives_its_reason(made: Made) -> None:
     accuracy = {50: (1.0, 0.99, 1.0), 100: (0.95, 0.93, 0.97)}
-    frame = made(accuracy, "undecided", skill={50: (1, 0.98, 1), 100: (0.9, 0.86, 0.94)}, horizon=100)
-    assert said(verdict_sentence(frame, step=2000, trained=50)).endswith(f"from length 50 to 100. {crossing}")
-    frame = made(accuracy, "undecided", skill={100: (0.93, 0.91, 0.94)}, note="tested to 2 x N only", horizon=100)
-    sentence = said(verdict_sentence(frame, step=2000, trained=50))
-    assert crossing not in sentence
-    assert sentence.endswith("; tested to 2 x N only.")
+    skill = {50: (1.0, 0.98, 1.0), 100: (0.9, 0.86, 0.94)}
+    frame = made(accuracy, "undecided", skill=skill, note="tested to 2 x N only", horizon=100)
+    frame["reason"] = "horizon"
+    pieces = verdict_sentence(frame, step=2000, trained=50)
+    assert said(pieces) == (
+        "Undecided at step 2,000: accuracy stays at 0.95 [0.93, 0.97] or above at every measured length from 50 to 100; "
+        "tested to 2 x N only."
+    )
+    assert unfounded(pieces, frame, 50) == []
+    assert (
+        said(rail_text(frame, "behaviour", 2000, 50, 0, 0, trained=50)) == "Undecided, horizon; tested to 2 x N only."
+    )
+
+
+@pytest.mark.parametrize(
+    ("label", "note", "words"),
+    [
+        ("fail", "lead 1: .50 at 249, 1.00 at 33", "; near ties fail (lead 1: .50 at 249, 1.00 at 33)."),
+        ("hold", "", "; near ties hold."),
+        ("open", "", "; near ties are open."),
+    ],
+)
+def test_near_ties_stand_beside_the_verdict(made: Made, synthetic: Any, label: str, note: str, words: str) -> None:
+    plain = made({50: (1, 0.99, 1), 400: (1, 0.99, 1)}, "scale-robust", horizon=400)
+    assert "near ties" not in said(verdict_sentence(plain, step=2000, trained=50))
+    ties = row(run="r", measurement="behaviour", quantity="near_ties", step=2000, label=label, note=note)
+    frame = pd.concat([plain, synthetic.frame_of([ties])], ignore_index=True)
+    for pieces in (
+        verdict_sentence(frame, step=2000, trained=50),
+        rail_text(frame, "behaviour", 2000, 50, 0, 0, trained=50),
+    ):
+        assert said(pieces).endswith(words)
+        assert unfounded(pieces, frame, 50) == []
+    aside = row(
+        run="r", measurement="behaviour", quantity="near_ties", step=2000, status="not_applicable", note="no ties"
+    )
+    frame = pd.concat([plain, synthetic.frame_of([aside])], ignore_index=True)
+    assert "near ties" not in said(verdict_sentence(frame, step=2000, trained=50))
 
 
 def test_unseen_position(made: Made) -> None:
@@ -166,51 +243,52 @@ def test_no_verdict_names_behaviour(robust: pd.DataFrame) -> None:
 
 
 def test_why(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
-    pieces = why_sentence(robust, step=3000, trained=50, layer=0, head=0)
+    pieces = why_sentence(robust, step=3000, trained=50, layer=0, head=0, length=200)
     assert said(pieces) == (
-        "Since step 200. It carries the summary in one code at every length (0.97 at 1,024) and little position "
-        "(0.10); head L0 H0 stays within 0.10 of hardmax up to length 1,024."
+        "Since step 200 (last different: 100). It carries the summary after block 1 in one code at every measured length past 50 "
+        "(0.97 [0.95, 0.99] at 1,024, controls 0.15); position is not above its controls after block 1 "
+        "(0.10 [0.08, 0.12], controls 0.15 at 1,024). "
+        "First head (ablation is not measured), L0 H0 is 0.08 from hardmax from length 50 to 1,024."
     )
     assert ("summary", "summary") in pieces
     assert ("position", "position") in pieces
-    text = said(why_sentence(coupled, step=3000, trained=50, layer=0, head=1))
-    assert "in a code that moves (0.12 at 1,024, refitted 0.40); position stays readable (1.00)" in text
-    assert text.endswith("head L0 H1 moves away from hardmax (0.24 at length 50, 0.50 at 1,024).")
-
-
-def test_a_summary_that_controls_hold_as_well_is_given_with_them(robust: pd.DataFrame) -> None:
-    frame = robust.copy()
-    probes = frame["measurement"] == "probes.summary"
-    frame.loc[probes & (frame["control"] != ""), "value"] = 0.99
-    frame.loc[probes & (frame["control"] == "") & frame["mode"].isin(["transfer", "refit"]), "low"] = 0.95
-    text = said(why_sentence(frame, step=3000, trained=50))
-    assert "It carries the summary in one code at every length (0.97 at 1,024, controls 0.99)" in text
+    pieces = why_sentence(coupled, step=3000, trained=50, layer=0, head=1)
+    text = said(pieces)
+    assert (
+        "in a code that moves (0.12 [0.10, 0.14] at 1,024, refitted 0.40, controls 0.15); position is readable" in text
+    )
+    assert text.endswith("Head L0 H1 is 0.24 from hardmax at 50 and 0.50 at 1,024 from length 50 to 1,024.")
 
 
 def test_why_leaves_out_what_is_not_measured(robust: pd.DataFrame) -> None:
     behaviour = robust[robust["measurement"] == "behaviour"]
-    assert said(why_sentence(behaviour, step=3000, trained=50, layer=0, head=0)) == "Since step 200."
+    assert (
+        said(why_sentence(behaviour, step=3000, trained=50, layer=0, head=0)) == "Since step 200 (last different: 100)."
+    )
     attention = robust[robust["measurement"] == "circuits.hardmax"]
-    assert said(why_sentence(attention, step=3000, trained=50, layer=0, head=0)).startswith("Head L0 H0 stays")
+    assert said(why_sentence(attention, step=3000, trained=50, layer=0, head=0)).startswith("Head L0 H0 is 0.08")
     position = robust[robust["measurement"] == "probes.position"]
-    assert said(why_sentence(position, step=3000, trained=50)) == "Little position is readable (0.10 at 1,024)."
+    assert said(why_sentence(position, step=3000, trained=50)).startswith("Position is not above its controls")
     assert why_sentence(robust.iloc[:0], step=3000, trained=50) == []
 
 
 def test_rail(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
     def rail(frame: pd.DataFrame, kind: Any, step: int = 3000, head: int = 0) -> str:
-        return said(rail_text(frame, kind, step, 100, 0, head, trained=50))
+        pieces = rail_text(frame, kind, step, 100, 0, head, trained=50)
+        if len(frame):
+            assert unfounded(pieces, frame, 50) == []
+        return said(pieces)
 
-    assert rail(robust, "behaviour").startswith("Yes. No length up to 1,024")
-    assert rail(coupled, "behaviour") == "No. Failure length 100; 50 was still kept."
-    assert rail(robust, "behaviour", step=1).startswith("No. It does not yet")
-    assert rail(robust, "representation") == (
-        "Summary 0.97 [0.95, 0.99] at length 100, in the code of trained lengths; position 0.10 [0.08, 0.12]."
+    assert rail(robust, "behaviour") == "Yes. Skill is shown to be at least 0.9 at every judged length up to 1,024."
+    assert rail(coupled, "behaviour") == "No. Failure length 100; up to 50 every judged length passes."
+    assert rail(robust, "behaviour", step=1).startswith("No. It does not do the task at trained lengths: skill ")
+    assert rail(robust, "representation").startswith(
+        "Summary 0.97 [0.95, 0.99] after block 1 at length 100, above its controls (0.15), in the code of trained lengths; "
     )
+    assert "not above its controls (0.15), refitted 0.42; position 1.00" not in rail(robust, "representation")
     assert ", refitted 0.42; position 1.00" in rail(coupled, "representation")
-    assert rail(robust, "mechanism").startswith("Yes. L0 H0 stays within 0.10")
-    assert rail(robust, "mechanism", head=2).startswith("Yes. L0 H2 keeps its distance")
-    assert rail(coupled, "mechanism", head=2).startswith("No. L0 H2 moves away from hardmax")
+    assert rail(robust, "mechanism") == "L0 H0 is 0.08 from hardmax from length 50 to 1,024."
+    assert rail(coupled, "mechanism", head=2).startswith("L0 H2 is 0.33 from hardmax at 50 and 0.5")
     for kind in ("behaviour", "representation", "mechanism"):
         assert "step 3,000" in rail(robust.iloc[:0], kind)
     with pytest.raises(ValueError, match="theory"):
@@ -228,27 +306,43 @@ def test_compare(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
     assert said(compare_sentence(data[data["step"] == 0])).startswith("Equal at every length up to 1,024")
 
 
-def test_ribbon_and_since(robust: pd.DataFrame, synthetic: Any) -> None:
+def test_the_ribbon_is_sorted(robust: pd.DataFrame, synthetic: Any) -> None:
     ribbon = verdict_ribbon(robust.sample(frac=1, random_state=0))
     assert [step for step, _ in ribbon] == list(synthetic.STEPS)
-    assert since_step(robust) == 200
-    assert since_step(robust, 3000) == 200
-    assert since_step(robust, 10) == 0
+    with pytest.raises(NotMeasured):
+        verdict_ribbon(robust.iloc[:0])
 
 
-def test_since_counts_only_the_last_uninterrupted_stretch(synthetic: Any) -> None:
-    labels = ["not fitted", "scale-robust", "length-coupled", "scale-robust", "scale-robust"]
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ("nnrr", "Since step 20 (last different: 10)."),
+        ("nrurur", "Since step 10 (last different: 0)."),  # undecided steps neither confirm nor break
+        ("nucr", "Since step 30 (last different: 20)."),
+        ("rcrr", "Since step 20 (last different: 10)."),
+        ("rrrr", "Since step 0."),
+        ("nru", ""),
+        ("nn", ""),
+        ("rrnn", ""),  # what is not fitted has not begun
+    ],
+)
+def test_since_is_a_bracket(synthetic: Any, labels: str, words: str) -> None:
+    names = {"n": "not fitted", "r": "scale-robust", "c": "length-coupled", "u": "undecided"}
     rows = [
-        row(run="r", measurement="behaviour", quantity="verdict", step=10 * i, label=label)
+        row(run="r", measurement="behaviour", quantity="verdict", step=10 * i, label=names[label])
         for i, label in enumerate(labels)
     ]
     frame = synthetic.frame_of(rows)
-    assert since_step(frame) == 30
-    assert since_step(frame, 10) == 10
-    with pytest.raises(NotMeasured):
-        since_step(frame, 15)
-    with pytest.raises(NotMeasured):
-        verdict_ribbon(frame.iloc[:0])
+    pieces = why_sentence(frame, step=10 * (len(labels) - 1), trained=50)
+    assert said(pieces) == words
+    assert unfounded(pieces, frame, 50) == []
+    assert why_sentence(frame, step=5, trained=50) == []
+
+
+def test_since_at_an_earlier_step_knows_nothing_of_later_ones(robust: pd.DataFrame) -> None:
+    labels = dict(verdict_ribbon(robust))
+    assert since(labels) == since({step: label for step, label in labels.items() if step <= 400})
+    assert said(why_sentence(robust, step=400, trained=50)).startswith("Since step 200 (last different: 100).")
 
 
 @pytest.mark.parametrize("verdict", VERDICTS)

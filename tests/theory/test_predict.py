@@ -20,7 +20,7 @@ from workbench.theory.errors import TheoryError
 from workbench.theory.exclusion import exclude
 from workbench.theory.maps import regular_map
 from workbench.theory.predict import Positions, Prediction, one_line, predict, predict_regex
-from workbench.theory.published import labelled
+from workbench.theory.published import labelled, reported
 from workbench.theory.zoo import ZOO
 
 SEP = "<sep>"
@@ -304,3 +304,15 @@ def test_the_readings_part_exactly_where_the_deciders_do() -> None:
         parted += differ
         assert bool(predict_regex(expression, alphabet="".join(language.alphabet)).other_reading) == differ, expression
     assert parted >= 1
+
+
+def test_published_numbers_name_what_was_asked() -> None:
+    for key, positions, _, _ in labelled():
+        assert all(one.asked for one in reported(key, positions)), key
+    (four,) = reported("tomita_4", "none")
+    assert (four.ask, four.asked) == ("next", "the symbols that may come next, at every position")
+    (three,) = reported("tomita_3", "none")
+    assert three.ask == "member"
+    (parity,) = reported("parity", "none")
+    assert (parity.ask, parity.asked) == ("", "the answer alone, after the string")
+    assert {one.asked for one in reported("uf", "rotary")} == {"the answer alone, after the string"}

@@ -30,6 +30,8 @@ from workbench.figures.draft import drafts
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import whole
 
+ASKING = "asking \u2026"
+"""Stands where it is not known yet what theory expects."""
 READY, STATE, TABLE = "body ready", "body stated", "body tabled"
 
 
@@ -105,12 +107,12 @@ class Answers:
         """The run's line on the Runs page, made once per state of the run."""
         row = dict(run.memo("summary", lambda: _summary(run)))
         said = self.expectations.known(run)
-        if said is not None and said["verdict"]:
-            row |= {"theory": said["verdict"], "expects": held(said["verdict"], row["verdict"])}
-        elif said is not None and said["reason"]:
-            kind, _, what = said["reason"].partition(": ")
-            row |= {"theory": what, "expects": kind}
-        return row
+        if said is None:  # not to be taken for "no claim"
+            return row | {"expects": ASKING}
+        if not said["verdict"]:
+            kind, _, what = said.get("reason", "").partition(": ")
+            return row | {"theory": what, "expects": kind or "not known"}
+        return row | {"theory": said["verdict"], "expects": held(said["verdict"], row["verdict"])}
 
     def poll(self, known: str | None) -> tuple[Any, str, float]:
         """Version of all that is known (``no_update`` if the same), status line, time of reading."""

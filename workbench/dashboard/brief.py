@@ -16,15 +16,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from workbench.dashboard.cursor import VERDICTS
+from workbench.figures.carried import at_longest
+from workbench.figures.claims import missing
+from workbench.figures.light import Frame
+from workbench.figures.representation import CONCEPTS
+from workbench.table.query import to_pandas
 from workbench.table.reading import Reading, merged_specs
 
-PROBES = {
-    "summary": ("probes.summary", "summary_decodability", "output_summary", "transfer"),
-    "position": ("probes.position", "position_decodability", "log_i", "refit"),
-}
-"""Concept -> measurement, quantity, target and mode of the value that the line shows."""
-READ: tuple[str, ...] = ("step", "law", "length", "layer", "measurement", "quantity", "target", "mode", "control")
-READ += ("value", "label", "low", "high", "status")
+READ: tuple[str, ...] = ("step", "law", "length", "site", "layer", "measurement", "quantity", "target", "mode")
+READ += ("control", "value", "label", "low", "high", "status", "note")
 """Columns that a brief is made of."""
 
 
@@ -40,8 +40,11 @@ class Brief:
         lengths: prefix lengths with an accuracy, or else with any rows, ascending.
         chance: the lowest chance level of the accuracies, 0 where it is not stated.
         accuracy: at the last verdict: length, value, low and high on the matched law, by length.
-        failure: at the last verdict: value, low and status of each failure length.
-        carries: at the last verdict, last layer and longest length: ``summary`` and ``position``.
+        failure: at the last verdict: value, low, length (the longest that was judged) and status of each failure
+            length.
+        ties: at the last verdict: ``label`` and ``note`` of what near ties add to it; empty where nothing is known.
+        carries: at the last verdict: of ``summary`` and ``position`` value, low, high, layer, length and the highest
+            ``control`` of the reading that the Run page shows too (:func:`workbench.figures.carried.at_longest`).
         specs: measurement -> its spec.
         problems: what is damaged and left out, a sentence each.
     """
@@ -54,7 +57,8 @@ class Brief:
     chance: float = 0.0
     accuracy: tuple[Mapping[str, Any], ...] = ()
     failure: tuple[Mapping[str, Any], ...] = ()
-    carries: Mapping[str, float] = field(default_factory=dict)
+    ties: Mapping[str, str] = field(default_factory=dict)
+    carries: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     specs: Mapping[str, Any] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
@@ -82,6 +86,7 @@ def make_brief(reading: Reading) -> Brief:
     chance = rows.table["value"].to_numpy()[rows.where(quantity="chance")]
     chance = chance[~np.isnan(chance)]
     found = rows.listed(main, "length", "value", "low", "high")
+    failure = rows.listed(rows.where(quantity="failure_length", step=last), "value", "low", "length", "status")
     return Brief(
         rows=reading.rows.num_rows,
         quantities=rows.pairs(),
@@ -90,7 +95,8 @@ def make_brief(reading: Reading) -> Brief:
         lengths=rows.distinct("length", accuracy if accuracy.any() else None),
         chance=float(chance.min()) if len(chance) else 0.0,
         accuracy=tuple(sorted((row for row in found if _is_point(row)), key=lambda row: row["length"])),
-        failure=tuple(rows.listed(rows.where(quantity="failure_length", step=last), "value", "low", "status")),
+        failure=tuple(failure),
+        ties=_ties(rows, last),
         carries=_carries(rows, last),
         specs=specs,
         problems=problems,
@@ -161,20 +167,19 @@ def _verdicts(rows: Rows) -> dict[int, str]:
     return {row["step"]: row["label"] for row in found if row["label"] in VERDICTS}
 
 
-def _carries(rows: Rows, step: int) -> dict[str, float]:
-    """What is read at the longest length in the last layer that either probe has."""
-    layers = rows.table["layer"].to_numpy()
-    found = {
-        concept: rows.where(step=step, quantity=quantity, target=target, measurement=measurement, law="matched")
-        for concept, (measurement, quantity, target, _) in PROBES.items()
-    }
-    last = max((float(layers[keep].max()) for keep in found.values() if keep.any()), default=-1.0)
-    made: dict[str, float] = {}
-    for concept, keep in found.items():
-        usable = rows.listed(
-            keep & (layers == last) & rows.where(mode=PROBES[concept][3], control=""), "length", "value"
-        )
-        usable = [row for row in usable if row["value"] is not None]
-        if usable:
-            made[concept] = float(max(usable, key=lambda row: row["length"])["value"])
+def _ties(rows: Rows, step: int) -> dict[str, str]:
+    found = rows.listed(rows.where(measurement="behaviour", quantity="near_ties", step=step), "label", "note")
+    return next((row for row in found if row["label"]), {})
+
+
+def _carries(rows: Rows, step: int) -> dict[str, dict[str, float]]:
+    """What the Run page reads of the residual stream at a step, chosen by the same function."""
+    probed = [rows.where(measurement=m, quantity=q, target=t, law="matched") for m, q, t, _ in CONCEPTS.values()]
+    chosen = rows.table.take(np.flatnonzero(np.logical_or.reduce(probed)))
+    found = at_longest(Frame.of(to_pandas(chosen)), step)
+    made = {}
+    for concept, one in found.items():
+        kept = {name: one.row[name] for name in ("value", "low", "high", "layer", "length")}
+        kept["control"] = one.control["value"] if one.control is not None else None
+        made[concept] = {name: float(value) for name, value in kept.items() if not missing(value)}
     return made

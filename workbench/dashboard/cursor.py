@@ -16,6 +16,8 @@ from workbench.figures.labels import head_name, whole
 
 VIEWS = ("attention", "times_length", "score")
 MOST_DIGITS = 18
+TIES = ("hold", "fail", "open")
+"""What near ties may add to a verdict."""
 VERDICTS = {
     "scale-robust": "Scale-robust",
     "length-coupled": "Length-coupled",
@@ -50,6 +52,8 @@ class RunLike(Protocol):
     @property
     def measured_steps(self) -> Sequence[int]: ...
 
+    def leading(self, step: int, length: int) -> tuple[int, int]: ...
+
 
 @dataclass(frozen=True)
 class Cursor:
@@ -72,6 +76,7 @@ class Filters:
         verdict, task, positions: what a line must have.
         text: words that must stand in it.
         seeds: "1" for one line per configuration, all its seeds together.
+        ties: ``hold``, ``fail`` or ``open``: what near ties must add to the verdict.
     """
 
     verdict: str = ""
@@ -79,6 +84,7 @@ class Filters:
     positions: str = ""
     text: str = ""
     seeds: str = ""
+    ties: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,9 @@ def default_length(run: RunLike) -> int:
 
 
 def default_cursor(run: RunLike) -> Cursor:
-    return Cursor(run.name, default_step(run), default_length(run))
+    """The last measured checkpoint, a length well past training, and there the head with the largest effect."""
+    step, length = default_step(run), default_length(run)
+    return Cursor(run.name, step, length, *run.leading(step, length))
 
 
 def parse(search: str | None) -> dict[str, str]:
@@ -119,7 +127,7 @@ def resolve(search: str | None, run: RunLike) -> tuple[Cursor, list[Notice]]:
     notices += notice
     length, notice = _nearest(asked.get("len"), run.lengths, base.length, "length", run.name, "shorter measured length")
     notices += notice
-    layer, head, notice = _head(asked.get("layer"), asked.get("head"), run)
+    layer, head, notice = _head(asked.get("layer"), asked.get("head"), run, base)
     notices += notice
     view = asked.get("view", base.view)
     if view not in VIEWS:
@@ -177,8 +185,13 @@ def read_filters(search: str | None) -> tuple[Filters, list[Notice]]:
             )
         )
         verdict = ""
+    ties = asked.get("ties", "")
+    if ties and ties not in TIES:
+        said = f"This link asks for near ties \u201c{ties[:40]}\u201d; what they add is {', '.join(TIES)}."
+        notices.append(Notice(said, "Shown: all runs.", "Keep all"))
+        ties = ""
     seeds = "1" if asked.get("seeds") == "1" else ""
-    filters = Filters(verdict, asked.get("task", ""), asked.get("positions", ""), asked.get("filter", ""), seeds)
+    filters = Filters(verdict, asked.get("task", ""), asked.get("positions", ""), asked.get("filter", ""), seeds, ties)
     return filters, notices
 
 
@@ -214,6 +227,7 @@ def write_filters(filters: Filters) -> str:
         "positions": filters.positions,
         "filter": filters.text,
         "seeds": filters.seeds,
+        "ties": filters.ties,
     }
     return "/" + query({key: value for key, value in named.items() if value})
 
@@ -251,12 +265,13 @@ def _nearest(
     return shown, [Notice(asked, f"Shown: {whole(shown)}, {reason}.", f"Keep {whole(shown)}")]
 
 
-def _head(layer: str | None, head: str | None, run: RunLike) -> tuple[int, int, list[Notice]]:
+def _head(layer: str | None, head: str | None, run: RunLike, base: Cursor) -> tuple[int, int, list[Notice]]:
     if layer is None and head is None:
-        return 0, 0, []
+        return base.layer, base.head, []
     at, which = integer(layer or "0"), integer(head or "0")
     if at is not None and which is not None and 0 <= at < run.n_layers and 0 <= which < run.n_heads:
         return at, which, []
     name = head_name(at, which) if at is not None and which is not None else f"\u201c{layer}, {head}\u201d"
     asked = f"This link names head {name}, which {run.name} does not have."
-    return 0, 0, [Notice(asked, f"Shown: {head_name(0, 0)}.", f"Keep {head_name(0, 0)}")]
+    shown = head_name(base.layer, base.head)
+    return base.layer, base.head, [Notice(asked, f"Shown: {shown}.", f"Keep {shown}")]

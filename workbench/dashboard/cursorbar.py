@@ -284,14 +284,19 @@ def ribbons(run: RunView, other: RunView | None, low: float, high: float) -> dic
 
 
 def ribbon(run: RunView, low: float, high: float) -> str:
-    """The verdict at each checkpoint as a gradient with hard stops, at midpoints between checkpoints."""
-    verdicts = sorted(run.brief.verdicts.items())
+    """The verdict at each checkpoint as a gradient with hard stops, at midpoints between checkpoints.
+
+    A checkpoint without a verdict has a sunken stretch of its own, never the colour of its neighbours.
+    """
+    verdicts = run.brief.verdicts
     if not verdicts:
         return "linear-gradient(var(--line), var(--line))"
-    places = [min(1.0, max(0.0, (u_step(step) - low) / (high - low))) for step, _ in verdicts]
+    steps = sorted({*verdicts, *run.steps})
+    places = [min(1.0, max(0.0, (u_step(step) - low) / (high - low))) for step in steps]
     edges = [0.0, *((a + b) / 2 for a, b in pairwise(places)), 1.0]
     stops = []
-    for (_, label), left, right in zip(verdicts, edges, edges[1:], strict=False):
-        colour = f"var(--{VERDICTS[label].ribbon.replace('_', '-')})"
+    for step, left, right in zip(steps, edges, edges[1:], strict=False):
+        token = VERDICTS[verdicts[step]].ribbon if step in verdicts else "sunken"
+        colour = f"var(--{token.replace('_', '-')})"
         stops.append(f"{colour} {100 * left:.2f}% {100 * right:.2f}%")
     return f"linear-gradient(90deg, {', '.join(stops)})"

@@ -83,6 +83,8 @@ class At:
             "step_b": in_b.step,
             "length_b": in_b.length,
             "trained_b": (self.other or self.run).trained,
+            "checkpoints": self.run.steps,
+            "checkpoints_b": (self.other or self.run).steps,
             **dict(zip(("measurement", "quantity"), self.extras.get("quantity", "").split("|"), strict=False)),
             "floor": min(self.run.brief.chance, beside),
         }

@@ -14,6 +14,8 @@ from typing import Any
 
 from dash import html
 
+from workbench.core.thresholds import ROBUST
+
 
 @dataclass(frozen=True)
 class Formula:
@@ -44,6 +46,7 @@ _SIGN_TEST = Formula(
     "min(1, 2 Σ_{k ≥ max(b, c)} Pr[X = k])",
     "b, c: sequences right only on the one side, and only on the other, X: heads of b + c fair coins",
 )
+_BAR = f"min({ROBUST:g}, {ROBUST:g} s)"
 
 BEHAVIOUR = {
     "accuracy": Formula("a(n) = ⟨1[ŷ_{n} = y_{n}]⟩", "real answers: within the tolerance of the task"),
@@ -57,8 +60,9 @@ BEHAVIOUR = {
         "(a(n) − f) / (1 − f)", f"{_MEASURED}, f: chance, under the challenge law the best of chance and shortcuts"
     ),
     "failure_length": Formula(
-        "min { n > N : u(n) < 0.9 s and u(n′) < 0.9 s }",
-        "u: upper limit of skill, s: mean skill inside training, n′: the grid length after n",
+        f"min {{ n > N : u(n) < {_BAR} and u(n′) < {_BAR} }}",
+        "u: upper limit of skill, s: mean skill inside training, n′: the judged length after n; the last one is judged "
+        "twice",
     ),
 }
 

@@ -192,7 +192,7 @@ def _table(app: Dash, answers: Answers, one: Panel, draw: Any) -> None:
                 return no_update, panel.as_table(every(view, cursor), one.title), [], no_update, TABLE
             rows, said = view.memo((one.id, replace(cursor, run="", view="", sample=0)), lambda: draw(view, cursor))
         except NotMeasured as missing:
-            state = panel.not_measured(missing.measurement, missing.message, view)
+            state = panel.without_rows(missing, view)
             return [], [], state, "", STATE
         return rows, [], [], said, READY
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
+from workbench.dashboard.cursor import integer
 from workbench.dashboard.shell import icon
 
 if TYPE_CHECKING:
@@ -36,13 +37,14 @@ def strip() -> html.Div:
     )
 
 
-def button(run: str, family: str) -> html.Button:
-    """Measures what a panel lacks."""
+def button(run: str, family: str, deepen_at: int | None = None) -> html.Button:
+    """Measures what a panel lacks; or draws further strings at one step, where the first ones left a question open."""
+    deeper = {} if deepen_at is None else {"data-measure-step": str(deepen_at)}
     return html.Button(
         [icon("play"), "Measure now"],
         className="button",
         type="button",
-        **{"data-measure": family, "data-run": run},
+        **{"data-measure": family, "data-run": run, **deeper},
     )
 
 
@@ -52,7 +54,16 @@ def ask(answers: Answers, asked: dict[str, Any]) -> dict[str, str] | None:
     family = str(asked.get("only", ""))
     if run is None or not NAME.fullmatch(family):
         return None
-    arguments = {"run_path": str(run.path), "only": [family] if family else [], "state": run.signature}
+    arguments: dict[str, Any] = {
+        "run_path": str(run.path),
+        "only": [family] if family else [],
+        "state": run.signature,
+    }
+    if asked.get("step"):
+        step = integer(str(asked["step"]))
+        if step not in run.steps:
+            return None
+        arguments["deepen_at"] = step
     key = answers.measurer.submit(FUNCTION, arguments, slot="measure")
     return {"key": key, "run": run.name, "what": family or "everything"}
 

@@ -15,7 +15,7 @@ from workbench.dashboard.drawing import Panel
 from workbench.dashboard.panels import COLUMNS
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import command, icon
-from workbench.figures.errors import NotApplicable, NotMeasured, NotShared
+from workbench.figures.errors import NotApplicable, NotMeasured, NotShared, Undefined
 from workbench.figures.labels import MISSING, proportion, whole
 
 Said = tuple[str, str]
@@ -175,8 +175,10 @@ def menu(ident: str, title: str) -> html.Button:
     )
 
 
-def not_measured(measurement: str, message: str, run: RunView) -> list[Any]:
-    """What is missing, in which folder, the command that makes it, and a button that does it now."""
+def not_measured(measurement: str, message: str, run: RunView, helps: bool = True) -> list[Any]:
+    """What is missing, in which folder; and, where that would make it, the command and a button that does it now."""
+    if not helps:
+        return _stated("rows", "Not measured here", message)
     family = "probes." if measurement.startswith("probes.") else measurement  # the panels show both probes
     asks = command(f"lengthlens measure {run.typed_path} --only {shlex.quote(family)}")
     return [
@@ -187,13 +189,20 @@ def not_measured(measurement: str, message: str, run: RunView) -> list[Any]:
 
 
 def without_rows(error: NotMeasured, run: RunView) -> list[Any]:
-    """Why there is nothing to draw: not about this model, not measured, or not measured at the same place."""
+    """Why there is nothing to draw: it does not apply, is undefined, or was not measured there, or not in both."""
     if isinstance(error, NotShared):
         head, _, rest = error.message.partition(": ")
-        return [html.P([icon("info"), html.Strong(head)], className="head"), html.P(rest[:1].upper() + rest[1:])]
+        return _stated("info", head, rest[:1].upper() + rest[1:])
     if isinstance(error, NotApplicable):
         return does_not_apply(error.message)
-    return not_measured(error.measurement, error.message, run)
+    if isinstance(error, Undefined):
+        return _stated("info", "Undefined here", error.message)
+    return not_measured(error.measurement, error.message, run, error.helps)
+
+
+def _stated(mark: str, head: str, why: str) -> list[Any]:
+    """A state and its reason, where there is nothing to be done about it."""
+    return [html.P([icon(mark), html.Strong(head)], className="head"), html.P(why)]
 
 
 def failed(title: str, error: str, hint: Any = None) -> list[Any]:
@@ -207,7 +216,7 @@ def failed(title: str, error: str, hint: Any = None) -> list[Any]:
 
 def does_not_apply(reason: str) -> list[Any]:
     """Why this panel has nothing to say about this run, and where to look."""
-    return [html.P([icon("info"), html.Strong("Does not apply here")], className="head"), html.P(reason)]
+    return _stated("info", "Does not apply here", reason)
 
 
 def as_table(data: pd.DataFrame, title: str) -> html.Table:

@@ -18,11 +18,12 @@ PANELS: tuple[Panel, ...] = (
         "training",
         "Accuracy",
         "accuracy_heatmap",
-        ("trained",),
+        ("trained", "checkpoints"),
         (),
         "behaviour",
         ("accuracy",),
-        "Every checkpoint and prefix length, from chance to 1. Below the dashed line: trained lengths.",
+        "Every checkpoint and prefix length, from chance to 1; grey: not measured. Below the dashed line: trained "
+        "lengths.",
     ),
     Panel(
         "accuracy-length",
@@ -224,7 +225,7 @@ BY_ID = {panel.id: panel for panel in (*PANELS, *DEEPER)}
 ROWS: dict[str, tuple[str, str]] = {
     "behaviour": ("Behaviour", "Does it keep working?"),
     "representation": ("Representation", "What does it carry?"),
-    "mechanism": ("Mechanism", "Does its attention keep its shape?"),
+    "mechanism": ("Mechanism", "Is its attention hard or soft?"),
 }
 DEEPER_ROWS: dict[str, tuple[str, str]] = {
     "code": ("Code", "Is it the same code past training?"),

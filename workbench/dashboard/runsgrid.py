@@ -8,6 +8,7 @@ from typing import Any
 import dash_ag_grid as dag
 from dash import html
 
+from workbench.core.thresholds import ROBUST
 from workbench.figures.labels import whole
 
 MOST_DRAWN = 60
@@ -47,15 +48,16 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "cellRenderer": "FailsAt",
             "width": 88,
             "type": "rightAligned",
-            "headerTooltip": "First length at which skill is below 0.9 of its trained value, on either law",
+            "headerTooltip": f"First judged length at which skill is shown to be below {ROBUST:g} of its trained "
+            "value, on either law; it must fail at the next one too, or in a second batch at the last",
         },
         {
             "field": "summary",
             "headerName": "Summary, position",
             "cellRenderer": "DotPair",
             "width": 142,
-            "headerTooltip": "Decodability at the longest length in the last layer, 0 to 1: "
-            "summary (circle), position (diamond)",
+            "headerTooltip": "Decodability at the longest length, after the last block: summary (circle), position "
+            "(diamond). Drawn from 0 to 1; the text on hover has intervals and controls",
         },
         {"field": "model", "headerName": "Model, seed", "cellRenderer": "ModelCell", "width": 138},
         {
@@ -68,10 +70,11 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
         {
             "field": "since",
             "headerName": "Since step",
-            "cellRenderer": "Count",
+            "cellRenderer": "Since",
             "width": 108,
             "type": "rightAligned",
-            "headerTooltip": "The verdict has held from this checkpoint on",
+            "headerTooltip": "The verdict began at this checkpoint at the latest; below, the last one that was decided "
+            "otherwise. Undecided checkpoints in between are neither",
         },
         {
             "field": "steps",

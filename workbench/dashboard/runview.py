@@ -17,6 +17,7 @@ import pandas as pd
 from workbench.core.apart import apart
 from workbench.dashboard.brief import Brief
 from workbench.dashboard.turns import aside
+from workbench.figures.leading import leading_head
 from workbench.figures.light import Frame
 from workbench.runs.folder import Run, canonical
 from workbench.runs.log import COLUMNS, read_log
@@ -194,6 +195,11 @@ class RunView:
     def measured(self) -> frozenset[str]:
         """Names of the measurements this run has rows of."""
         return self.brief.measured
+
+    def leading(self, step: int, length: int) -> tuple[int, int]:
+        """Layer and head of what stands at the cursor until another is chosen: the head with the largest effect."""
+        found = self.memo(("leading", step, length), lambda: leading_head(self.light, step=step, length=length))
+        return found.layer, found.head
 
     def rows(self, **equals: Any) -> pd.DataFrame:
         """Rows whose columns equal the given values (or are among the given lists)."""

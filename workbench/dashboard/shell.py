@@ -9,6 +9,7 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from workbench.core.thresholds import FITTED, HORIZON, LOOKS, ROBUST
 from workbench.dashboard import theme
 from workbench.dashboard.cursor import VERDICTS, Notice, link
 from workbench.dashboard.registry import Page
@@ -33,22 +34,27 @@ KEYS = (
 MEANINGS = (
     (
         "scale-robust",
-        "Skill stays at or above 0.9 up to the horizon, at least eight times the trained length, "
-        "on matched and on challenge strings.",
+        f"Skill is shown to be at least {ROBUST:g} at every judged length up to the horizon, at least {HORIZON} times "
+        "the trained length, on matched and on challenge strings. Near ties are told beside it.",
     ),
     (
         "length-coupled",
-        "Skill falls below 0.9 of its trained value at some longer length, and at the next one too.",
+        f"Fitted, and skill is shown to be below {ROBUST:g} of its trained value at some longer length, and at the "
+        "next one too; at the last one, in a second batch of strings.",
     ),
     (
         "not fitted",
-        "The lower limit of skill at trained lengths is below 0.95; nothing can be said of longer ones.",
+        f"Skill is shown to be below {FITTED:g} at some trained length; nothing can be said of longer ones.",
     ),
     (
         "unseen position",
         "The model reads position ids that training never showed, so longer inputs test that instead.",
     ),
-    ("undecided", "An interval crosses a threshold; more sequences would decide."),
+    (
+        "undecided",
+        f"Neither is shown: too few strings so far, at most {LOOKS[-1]:,} a length; or skill lies at a bar, or between "
+        "the bars. The sentence says which.",
+    ),
 )
 
 

@@ -9,11 +9,14 @@ from workbench.dashboard.brief import Brief
 from workbench.dashboard.cursor import Filters, link
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import slug
-from workbench.figures.labels import MISSING, beyond, interval, proportion, whole
+from workbench.figures.labels import MISSING, beyond, estimate, interval, layer_said, proportion, whole
 from workbench.figures.rows import nearest
 from workbench.figures.spark import spark_path
 from workbench.figures.template import u_length
+from workbench.figures.verdicts import since
 
+TIES = {"fail": "near ties fail", "hold": "near ties hold", "open": "near ties open"}
+"""What near ties add to a verdict, as written beside it."""
 SPARK = (180, 28)
 """Size of the accuracy curve's view box."""
 
@@ -39,8 +42,10 @@ def summarise(run: RunView) -> dict[str, Any]:
     if brief.last is None:
         return row
     verdict = brief.verdicts[brief.last]
-    row |= {"verdict": verdict, "slug": slug(verdict), "since": None if verdict == "not fitted" else _since(brief)}
-    return row | _accuracy(run) | _failure(brief, verdict) | dict(brief.carries)
+    row |= {"verdict": verdict, "slug": slug(verdict)} | _since(brief, verdict)
+    if brief.ties:
+        row |= {"ties": brief.ties["label"], "tiesText": TIES[brief.ties["label"]], "tiesNote": brief.ties["note"]}
+    return row | _accuracy(run) | _failure(brief, verdict) | _carries(brief)
 
 
 def _accuracy(run: RunView) -> dict[str, Any]:
@@ -92,21 +97,33 @@ def _failure(brief: Brief, verdict: str) -> dict[str, Any]:
         return {"fails": None, "failsText": "no verdict" if verdict == "not fitted" else MISSING}
     if seen:
         return {"fails": min(seen), "failsText": whole(min(seen)), "failed": True}
-    tested = [float(row["low"]) for row in brief.failure if row["low"] is not None]
+    # Rows of the former rules do not say what was judged; there the low end is the longest length.
+    ends = [row["low"] if row["length"] is None else row["length"] for row in brief.failure]
+    tested = [float(end) for end in ends if end is not None]
     if not tested:
         return {"fails": None, "failsText": MISSING}
     return {"fails": 1e12, "failsText": beyond(min(tested))}
 
 
-def _since(brief: Brief) -> int | None:
-    """The first step from which the last verdict has held without interruption."""
-    held, first = None, None
-    for step in sorted(brief.verdicts, reverse=True):
-        held = brief.verdicts[step] if held is None else held
-        if brief.verdicts[step] != held:
-            break
-        first = step
-    return first
+def _carries(brief: Brief) -> dict[str, Any]:
+    """The pair of dots, and what they say in words."""
+    said = [
+        f"{concept} {estimate(one['value'], one.get('low'), one.get('high'))}, "
+        + (f"controls {proportion(one['control'])}, " if "control" in one else "no controls, ")
+        + f"{layer_said(one['layer'])} at length {whole(one['length'])}"
+        for concept, one in brief.carries.items()
+    ]
+    dots = {concept: one["value"] for concept, one in brief.carries.items()}
+    return {**dots, "carries": "; ".join(said)} if said else {}
+
+
+def _since(brief: Brief, verdict: str) -> dict[str, Any]:
+    """When the last verdict began: at this step, and after that one, the last that was decided otherwise."""
+    began = None if verdict == "not fitted" else since(brief.verdicts)
+    if began is None:
+        return {}
+    after = "" if began.low is None else f"after {whole(began.low)}"
+    return {"since": began.high, "sinceText": whole(began.high), "sinceAfter": after}
 
 
 def matches(row: dict[str, Any], filters: Filters, verdict: bool = True) -> bool:
@@ -116,5 +133,6 @@ def matches(row: dict[str, Any], filters: Filters, verdict: bool = True) -> bool
         (not verdict or not filters.verdict or row["verdict"] == filters.verdict)
         and (not filters.task or row["task"] == filters.task)
         and (not filters.positions or row["positions"] == filters.positions)
+        and (not filters.ties or row.get("ties") == filters.ties)
         and all(word in text for word in filters.text.lower().split())
     )

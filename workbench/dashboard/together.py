@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.dashboard.cursor import query
 from workbench.dashboard.runview import RunView
-from workbench.dashboard.summaries import SPARK, spark_places
+from workbench.dashboard.summaries import SPARK, TIES, spark_places
 from workbench.figures.labels import proportion, whole
 from workbench.figures.spark import spark_path
 
@@ -36,6 +36,7 @@ def line(runs: Sequence[RunView], rows: Sequence[dict[str, Any]]) -> dict[str, A
     verdict, count = counted.most_common(1)[0]
     first = next(row for row in rows if row["verdict"] == verdict)
     names = [run.name for run in runs]
+    began = _median(rows, "since")
     href = query({"run": names[0], "run2": names[1], "seeds": "1"})
     made = {
         **first,
@@ -46,11 +47,19 @@ def line(runs: Sequence[RunView], rows: Sequence[dict[str, Any]]) -> dict[str, A
         "seeds": len(runs),
         "of": f"{count} of {len(rows)}",
         "steps": max(row["steps"] for row in rows),
-        "since": _median(rows, "since"),
+        "since": began,
+        "sinceText": None if began is None else whole(began),
+        "sinceAfter": None,
+        **_ties(rows),
         "live": any(row["live"] for row in rows),
     }
     for name in ("summary", "position"):
         made[name] = _median(rows, name)
+    made["carries"] = "; ".join(
+        f"{name} {proportion(made[name])}, median of the seeds"
+        for name in ("summary", "position")
+        if made[name] is not None
+    )
     failed = sorted(row["fails"] for row in rows if row.get("failed"))
     if failed:
         made |= {"fails": failed[0], "failsText": f"{whole(failed[0])} at first", "failed": True}
@@ -61,6 +70,16 @@ def shared_name(names: Sequence[str]) -> str:
     """What the names of all seeds begin with, without the dash, the ``s`` and the digits before what differs."""
     same = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
     return "".join(letters[0] for letters in same).rstrip("-_/. s0123456789") or names[0]
+
+
+def _ties(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What near ties add, over all seeds: the worst of them, and how many say so."""
+    labels = [row["ties"] for row in rows if "ties" in row]
+    worst = next((label for label in TIES if label in labels), None)
+    if worst is None:
+        return {}
+    said = f"{labels.count(worst)} of {len(rows)} seeds"
+    return {"ties": worst, "tiesText": TIES[worst], "tiesNote": said}
 
 
 def _median(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:

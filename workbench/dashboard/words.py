@@ -7,13 +7,14 @@ from typing import Any
 
 from dash import html
 
+from workbench.dashboard import measuring
 from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.expectations import held
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import command
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import proportion, whole
-from workbench.figures.sentences import Piece, rail_text, verdict_sentence, why_sentence
+from workbench.figures.sentences import Piece, rail_text, verdict_sentence, wants_strings, why_sentence
 
 CLASSES = {"summary": "summary", "position": "position", "muted": "soft num"}
 
@@ -29,8 +30,22 @@ def meta(run: RunView) -> list[Any]:
     model = f"transformer {_count(run.n_layers, 'layer')}, {_count(run.n_heads, 'head')}, {_positions(run)}"
     if run.gates:
         model = f"state-space model {_count(run.n_layers, 'layer')}, {run.gates} gates"
-    lengths = f"trained on lengths {whole(run.shortest)} to {whole(run.trained)}"
-    return [html.Span(run.name, className="mono"), f" \u00b7 {question} \u00b7 {model} \u00b7 {lengths}"]
+    return [html.Span(run.name, className="mono"), f" \u00b7 {question} \u00b7 {model} \u00b7 {origin(run)}"]
+
+
+def origin(run: RunView) -> str:
+    """Where its weights come from: the lengths it was trained on, or the program it was compiled from.
+
+    A compiled twin is the same program with less: too small a gain, or sight of the first keys alone. It is right on
+    short prefixes by construction; what becomes of it on long ones is for its verdict and its near ties to say.
+    """
+    made = run.config["training"].get("compiled")
+    if not made:
+        return f"trained on lengths {whole(run.shortest)} to {whole(run.trained)}"
+    said = f"compiled from the program {made['program']}, not trained"
+    if made.get("first_keys"):
+        return f"{said}; a twin that sees its first {whole(made['first_keys'])} keys alone"
+    return f"{said}; its gain is made for lengths up to {whole(made['up_to'])}"
 
 
 def _count(number: int, noun: str) -> str:
@@ -42,14 +57,12 @@ def _positions(run: RunView) -> str:
 
 
 def verdict(run: RunView, cursor: Cursor) -> list[Any]:
-    """The verdict sentence at the cursor's step, or what is missing for one."""
+    """The verdict sentence at the cursor's step, or what is missing for one; and the button that may decide it."""
+    step = cursor.step
     try:
-        return pieces(
-            run.memo(
-                ("verdict", cursor.step),
-                lambda: verdict_sentence(run.light, step=cursor.step, trained=run.trained),
-            )
-        )
+        said = run.memo(("verdict", step), lambda: verdict_sentence(run.light, step=step, trained=run.trained))
+        more = run.memo(("wants strings", step), lambda: wants_strings(run.light, step))
+        return [*pieces(said), *([" ", measuring.button(run.name, "behaviour", deepen_at=step)] if more else [])]
     except NotMeasured:
         return [
             "Not measured",
@@ -59,11 +72,8 @@ def verdict(run: RunView, cursor: Cursor) -> list[Any]:
 
 def why(run: RunView, cursor: Cursor) -> list[Any]:
     """One line: since when, what it carries, what the chosen head does; or the command to find out."""
-    at = (cursor.step, cursor.layer, cursor.head)
-    parts = run.memo(
-        ("why", *at),
-        lambda: why_sentence(run.light, step=cursor.step, trained=run.trained, layer=cursor.layer, head=cursor.head),
-    )
+    at = {"step": cursor.step, "layer": cursor.layer, "head": cursor.head, "length": cursor.length}
+    parts = run.memo(("why", *at.values()), lambda: why_sentence(run.light, trained=run.trained, **at))
     if not parts and run.brief.rows:
         return [command(f"lengthlens measure {run.typed_path}")]
     return pieces(parts)

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "errors": ("NotApplicable", "NotMeasured", "NotShared"),
+    "errors": ("NotApplicable", "NotMeasured", "NotShared", "Undefined"),
     "behaviour": (
         "accuracy_heatmap",
         "accuracy_heatmap_data",
@@ -84,8 +84,8 @@ _HOMES = {
     "training": ("loss_over_training", "loss_over_training_data"),
     "spark": ("spark_path", "spark_svg"),
     "tokens": ("palette_css",),
-    "verdicts": ("glyph_svg", "since_step", "verdict_ribbon"),
-    "sentences": ("rail_text", "verdict_sentence", "why_sentence"),
+    "verdicts": ("Since", "glyph_svg", "since", "verdict_ribbon"),
+    "sentences": ("rail_text", "verdict_sentence", "wants_strings", "why_sentence"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -24,7 +24,7 @@ from workbench.figures.marks import (
     add_training,
     drawn_points,
 )
-from workbench.figures.rows import distinct, run_name, select, series_of, smallest_n, stack, tidy
+from workbench.figures.rows import distinct, refuse_empty, run_name, select, series_of, smallest_n, stack, tidy
 from workbench.figures.series import line_plot
 from workbench.figures.template import DASH, run_axis
 from workbench.figures.tokens import TOKENS, Theme
@@ -111,9 +111,10 @@ def quantity_over_length_data(frame: pd.DataFrame, *, measurement: str, quantity
 
 def _series(rows: pd.DataFrame, along: str, measurement: str, otherwise: str) -> pd.DataFrame:
     """A series per combination of what differs between the rows."""
-    rows = rows[rows["value"].notna()]
     if rows.empty:
-        raise NotMeasured(measurement, otherwise[:1].upper() + otherwise[1:])
+        raise NotMeasured(measurement, otherwise[:1].upper() + otherwise[1:], helps=False)
+    refuse_empty(rows, str(rows["quantity"].iloc[0]).replace("_", " ").capitalize())
+    rows = rows[rows["value"].notna()]
     differ = [column for column in APART if rows[column].nunique(dropna=False) > 1]
     if not differ:
         return tidy(rows, "value", along)

@@ -41,6 +41,7 @@ def accuracy_heatmap(
     trained: float,
     law: str = "matched",
     floor: float | None = None,
+    checkpoints: Sequence[int] = (),
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
@@ -52,6 +53,7 @@ def accuracy_heatmap(
         trained: N, the longest prefix length seen in training.
         law: matched or challenge.
         floor: where the colours start, for runs side by side; None = at the lowest chance level.
+        checkpoints: steps of all checkpoints that there are, for those without rows.
         theme: light or dark.
         size: base text size, pixels.
         cursor: draws the cursor lines at ``step`` and ``length``.
@@ -65,7 +67,7 @@ def accuracy_heatmap(
     last = said(data[data["step"] == steps[-1]], "length", telling(data, "length", trained))
     return step_length_map(
         data,
-        steps=distinct(frame, "step"),
+        steps=[*distinct(frame, "step"), *checkpoints],
         lengths=distinct(frame, "length"),
         trained=trained,
         colours=PERFORMANCE,

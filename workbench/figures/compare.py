@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,8 @@ def accuracy_difference(
     trained: float,
     trained_b: float | None = None,
     law: str = "matched",
+    checkpoints: Sequence[int] = (),
+    checkpoints_b: Sequence[int] = (),
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
@@ -80,7 +83,7 @@ def accuracy_difference(
     last = said(data[data["step"] == data["step"].max()], "length", telling(data, "length", trained))
     return step_length_map(
         data,
-        steps=_both(frame_a, frame_b, "step"),
+        steps=[*_both(frame_a, frame_b, "step"), *checkpoints, *checkpoints_b],
         lengths=_both(frame_a, frame_b, "length"),
         trained=trained,
         colours=DIFFERENCE[theme],

@@ -10,9 +10,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import over_length, whole
+from workbench.figures.labels import over_length
 from workbench.figures.marks import Cursor, add_training
-from workbench.figures.rows import after_last_block, edges, pick, stack, tidy
+from workbench.figures.rows import after_last_block, edges, nothing, pick, stack, tidy
 from workbench.figures.series import Look, series_figure, spoken
 from workbench.figures.template import DOTS
 from workbench.figures.tokens import TOKENS, Theme
@@ -38,7 +38,7 @@ def coupling_over_training_data(frame: pd.DataFrame) -> pd.DataFrame:
     rows = pick(frame, measurement=MEASUREMENT, mode="used", control="")
     past, inside = (pick(rows, quantity=q) for q in ("length_coupling", "length_coupling_in"))
     if past.empty:
-        raise NotMeasured(MEASUREMENT, "No rows of probes.length_coupling for this run.")
+        raise nothing(frame, MEASUREMENT, quantity="length_coupling")
     fitted = past["step"].isin(fitted_steps(frame))
     return stack(
         [
@@ -88,7 +88,7 @@ def coupling_over_length_data(frame: pd.DataFrame, *, step: int) -> pd.DataFrame
     """The rows of :func:`coupling_over_length`: series past N (or not fitted), and stored."""
     rows = pick(frame, measurement=MEASUREMENT, quantity="length_coupling_at", step=step)
     if rows.empty:
-        raise NotMeasured(MEASUREMENT, f"No rows of probes.length_coupling at step {whole(step)}.")
+        raise nothing(frame, MEASUREMENT, step=step)
     used, stored = pick(rows, mode="used"), pick(rows, mode="stored")
     name = FITTED if step in fitted_steps(frame) else UNFITTED
     return stack([tidy(used, name, "length"), tidy(after_last_block(stored), STORED, "length")])

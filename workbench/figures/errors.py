@@ -1,4 +1,4 @@
-"""The one way in which a figure says that it has nothing to draw."""
+"""The ways in which a figure says that it has nothing to draw: not measured, does not apply, undefined."""
 
 from __future__ import annotations
 
@@ -9,16 +9,23 @@ class NotMeasured(LookupError):
     Attributes:
         measurement: name of the measurement whose rows are missing, e.g. ``probes.summary``.
         message: one sentence saying what is missing.
+        helps: whether measuring would make the rows. Not so where the measurement has been made there, and looks at
+            other lengths.
     """
 
-    def __init__(self, measurement: str, message: str) -> None:
+    def __init__(self, measurement: str, message: str, helps: bool = True) -> None:
         super().__init__(message)
         self.measurement = measurement
         self.message = message
+        self.helps = helps
 
 
 class NotApplicable(NotMeasured):
     """A figure's rows say that the measurement is not about this model; the message is why."""
+
+
+class Undefined(NotMeasured):
+    """A figure's rows were measured, and have no value; the message is why."""
 
 
 class NotShared(NotMeasured):

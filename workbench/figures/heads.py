@@ -14,24 +14,39 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from workbench.figures.claims import Claim, cite, count, missing, plain
+from workbench.figures.claims import head as named
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import (
     MISSING,
     Piece,
     dotted,
     head_name,
-    interval,
     magnitude,
     proportion,
     sample_size,
     whole,
 )
+from workbench.figures.leading import cost_clause, largest_effect
 from workbench.figures.marks import Cursor, add_training, drawn_points, said
 from workbench.figures.mechanism import COUNTS, add_head_cursor, add_heads, in_front, title_of
-from workbench.figures.rows import DRAWN, as_pandas, distinct, edges, known, pick, run_name, series_of, smallest_n
+from workbench.figures.rows import (
+    DRAWN,
+    as_pandas,
+    cells,
+    distinct,
+    edges,
+    known,
+    pick,
+    refuse_empty,
+    run_name,
+    series_of,
+    smallest_n,
+)
 from workbench.figures.scale import Scale
 from workbench.figures.sequence_marks import round_ticks
 from workbench.figures.series import line_plot
+from workbench.figures.shape import shape_clause
 from workbench.figures.template import UNIT, length_axis
 from workbench.figures.tokens import Theme
 
@@ -59,6 +74,15 @@ _KINDS = {
     "class": "spreads its attention evenly over a class of keys and nothing else",
     "growing": "attends evenly to a set of keys that grows with length",
 }
+
+
+_DOES = {
+    "hardmax": " attends as a hardmax",
+    "soft": " weighs keys softly: its attention is no hardmax",
+    "mixed": " is a hardmax on some sequences and not on others",
+    "undecided": " may or may not be a hardmax: that is undecided",
+}
+"""Label of ``hardmax_verdict`` -> what the head does, where it is of no kind that has words of its own."""
 
 
 def head_rows(frame: pd.DataFrame, *, step: int, length: int | None = None) -> pd.DataFrame:
@@ -139,10 +163,7 @@ def head_facts(frame: pd.DataFrame, *, step: int, length: int, layer: int, head:
     Raises:
         NotMeasured: without any row about that head there.
     """
-    rows = _here(frame, step, length)
-    mine = rows[(rows["layer"] == layer) & (rows["head"] == head)]
-    if mine.empty:
-        raise NotMeasured("circuits.hardmax", f"No rows about {head_name(layer, head)} at this step and length.")
+    mine = _of_head(frame, step, length, layer, head)
     made = []
     for row in as_pandas(mine).sort_values(["measurement", "series"], kind="stable").to_dict("records"):
         shown = row["status"] in DRAWN or row["status"] == "censored"
@@ -152,7 +173,7 @@ def head_facts(frame: pd.DataFrame, *, step: int, length: int, layer: int, head:
             k: row[k]
             for k in ("series", "value", "label", "low", "high", "n", "status", "note", "measurement", "quantity")
         }
-        limits = interval(_or_none(row["low"]), _or_none(row["high"]))
+        limits = "" if row["label"] else _limits(row)
         made.append(
             {"name": title_of(str(row["series"])), "text": text if shown else MISSING, "interval": limits, **kept}
         )
@@ -160,50 +181,75 @@ def head_facts(frame: pd.DataFrame, *, step: int, length: int, layer: int, head:
 
 
 def head_sentence(
-    frame: pd.DataFrame, *, step: int, length: int, layer: int, head: int
+    frame: pd.DataFrame, *, step: int, length: int, layer: int, head: int, trained: float | None = None
 ) -> tuple[list[Piece], list[Piece]]:
-    """What a head does, in one sentence; and the numbers behind it, in another.
+    """What a head does, in one sentence; and the numbers behind it, in others.
+
+    Args:
+        frame: rows of one run.
+        step: the checkpoint.
+        length: the prefix length.
+        layer: of the head.
+        head: within the layer.
+        trained: N, from which on its shape is told; None = from the shortest measured length on.
 
     Raises:
         NotMeasured: without any row about that head there.
     """
-    facts = head_facts(frame, step=step, length=length, layer=layer, head=head)
+    mine = _of_head(frame, step, length, layer, head)
     # Of several variants of a quantity the one that the table shows.
     place = {name: i for i, name in enumerate(series_names(frame, step=step))}
-    ordered = sorted(facts.to_dict("records"), key=lambda row: -place.get(str(row["series"]), -1))
-    by_quantity = {str(row["quantity"]): row for row in ordered}
-    name = head_name(layer, head)
-    verdict, kind = (str(by_quantity.get(q, {}).get("label", "")) for q in ("hardmax_verdict", "hardmax_kind"))
+    ordered = sorted(mine.to_dict("records"), key=lambda row: -place.get(str(row["series"]), -1))
+    rows = {str(row["quantity"]): row for row in ordered}
+    verdict, kind = (str(rows.get(q, {}).get("label", "")) for q in ("hardmax_verdict", "hardmax_kind"))
     if verdict == "hardmax" and kind in _KINDS:
-        first = f"{name} {_KINDS[kind]}."
-    elif verdict == "soft":
-        first = f"{name} weighs keys softly: its attention is no hardmax at length {whole(length)}."
-    elif verdict == "mixed":
-        first = f"{name} is a hardmax on some sequences and not on others."
+        does = f" {_KINDS[kind]}"
     else:
-        first = f"{name} at length {whole(length)}: whether its attention is a hardmax is undecided."
-    return [(first, "plain")], _numbers(by_quantity, length)
+        does = _DOES.get(verdict, ": whether its attention is a hardmax is not measured")
+    at = next((row for row in ordered if not missing(row["length"])), None)
+    where = [count(at, "length", " at length ")] if at is not None else []
+    shape = shape_clause(frame, step, trained, layer, head)
+    drops = [row for row in ordered if row["quantity"] == "accuracy_drop" and known(row)]
+    cost = largest_effect(drops) or (drops[-1] if drops else None)
+    return [named(ordered[0]), plain(does), *where, plain(".")], _numbers(rows, cost, shape)
 
 
-def _numbers(facts: Mapping[str, Mapping[str, Any]], length: int) -> list[Piece]:
-    """Attention on the tie set, distance, and what ablating it costs, where measured."""
+def _numbers(rows: Mapping[str, Mapping[str, Any]], cost: Mapping[str, Any] | None, shape: list[Piece]) -> list[Piece]:
+    """Attention on the tie set, what ablating it costs, and its shape over length, where measured."""
     parts: list[list[Piece]] = []
-
-    def add(quantity: str, before: str, after: str = "") -> None:
-        row = facts.get(quantity)
+    for quantity, before, after in (
+        ("argmax_mass", "", " of its mass lies on its tie set"),
+        ("tie_size", "", " keys are in the set"),
+    ):
+        row = rows.get(quantity)
         if row is not None and known(row):
-            number = _number(quantity, float(row["value"]))
-            limits = f" {row['interval']}" if row["interval"] else ""
-            parts.append([(f"{before}{number}", "plain"), (limits, "muted"), (after, "plain")])
-
-    add("argmax_mass", "", " of its mass lies on its tie set")
-    add("tie_size", "", f" keys are in the set at length {whole(length)}")
-    add("hardmax_distance", "", " away from the nearest hardmax")
-    add("accuracy_drop", "without it accuracy drops by ")
+            parts.append([*_counted(row, quantity, before), plain(after)])
+    if cost is not None:
+        parts.append(cost_clause(cost))
     joined: list[Piece] = []
     for i, part in enumerate(parts):
-        joined += [("; ", "plain"), *part] if i else part
-    return [*joined, (".", "plain")] if joined else []
+        joined += [plain("; "), *part] if i else part
+    sentences = [[*one, plain(".")] for one in (joined, shape) if one]
+    return [piece for i, one in enumerate(sentences) for piece in ([plain(" "), *one] if i else one)]
+
+
+def _counted(row: Mapping[str, Any], quantity: str, before: str) -> list[Piece]:
+    """A value with its interval, as its quantity is written."""
+    text = _number(quantity, float(row["value"]))
+    ends = [cite(row, end, _number(quantity, float(row[end]))) for end in ("low", "high") if not missing(row[end])]
+    shown = _limits(row)
+    value = Claim(before + text, "plain", [cite(row, "value", text)])
+    return [value, Claim(f" {shown}", "muted", ends)] if shown else [value]
+
+
+def _of_head(frame: pd.DataFrame, step: int, length: int, layer: int, head: int) -> pd.DataFrame:
+    """Every row about one head at one step and length; raises NotMeasured without any."""
+    rows = _here(frame, step, length)
+    mine = rows[(rows["layer"] == layer) & (rows["head"] == head)]
+    if mine.empty:
+        said = f"No rows about {head_name(layer, head)} at step {whole(step)} and length {whole(length)}."
+        raise NotMeasured("circuits.", said, helps=False)
+    return mine
 
 
 def heads_over_length(
@@ -235,6 +281,7 @@ def heads_over_length(
     """
     data = heads_over_length_data(frame, quantity=quantity, step=step, layer=layer, head=head)
     name = quantity or series_names(frame, step=step)[0]
+    refuse_empty(data, title_of(name))
     scale = _scale(str(data["quantity"].iloc[0]), data)
     *others, (_, mine) = series_of(data)
     n = smallest_n(mine)
@@ -269,15 +316,20 @@ def heads_over_length_data(
         said = (
             f"No rows of {(quantity or 'any quantity').replace('_', ' ')} about {head_name(layer, head)} at this step."
         )
-        raise NotMeasured("circuits.", said)
+        raise NotMeasured("circuits.", said, helps=head_rows(frame, step=step).empty)
     return in_front(rows[here], rows[~here], "length")
 
 
 def _here(frame: pd.DataFrame, step: int, length: int) -> pd.DataFrame:
     rows = head_rows(frame, step=step, length=length)
     if rows.empty:
-        said = f"No rows about heads at step {whole(step)} and length {whole(length)}."
-        raise NotMeasured("circuits.", said)
+        there = head_rows(frame, step=step)
+        have = np.unique(cells(there, "length"))
+        said = f"No rows about heads at step {whole(step)}"
+        if not len(there):
+            raise NotMeasured("circuits.", f"{said}.")
+        looked = ", ".join(whole(n) for n in have)
+        raise NotMeasured("circuits.", f"{said} and length {whole(length)}; they look at {looked}.", helps=False)
     return rows
 
 
@@ -323,8 +375,12 @@ def _length_of_bar(scale: Scale, value: float) -> float:
     return scale.share(value) if scale.low >= 0 or scale.log else min(1.0, abs(value) / max(-scale.low, scale.high))
 
 
-def _or_none(value: Any) -> float | None:
-    return None if pd.isna(value) else float(value)
+def _limits(row: Mapping[str, Any]) -> str:
+    """The interval of a row, written as its value is; empty where it has none."""
+    if missing(row["low"]) or missing(row["high"]):
+        return ""
+    low, high = (_number(str(row["quantity"]), float(row[end])) for end in ("low", "high"))
+    return f"[{low}, {high}]"
 
 
 def _number(quantity: str, value: float) -> str:

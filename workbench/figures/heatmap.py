@@ -83,7 +83,8 @@ def step_length_map(
 
     Args:
         data: one row per step and length.
-        steps: every step the x axis is laid out for.
+        steps: every step that has a column, measured or not: an unmeasured one shows the sunken ground, never the
+            colours of its neighbours.
         lengths: every length the y axis is laid out for.
         trained: N.
         colours: of the cells.
@@ -97,8 +98,9 @@ def step_length_map(
         size: base text size, pixels.
         cursor: draws the cursor lines at ``step`` and ``length``.
     """
-    columns, lines = (sorted(data[c].astype(int).unique()) for c in ("step", "length"))
-    x_axis = step_axis(steps)
+    lines = sorted(data["length"].astype(int).unique())
+    columns = sorted({*data["step"].astype(int).tolist(), *(int(step) for step in steps)})
+    x_axis = step_axis(columns)
     y_axis = length_axis(lengths, trained, theme, PLOT_HEIGHT, vertical=True)
     y_axis["title"] = {"text": "prefix length"}
     meta: dict[str, Any] = {

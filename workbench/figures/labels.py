@@ -114,6 +114,11 @@ def layer_name(layer: int) -> str:
     return "embed" if layer < 0 else f"after {layer}"
 
 
+def layer_said(layer: float) -> str:
+    """A place in the residual stream in words: ``in the embedding``, ``after block 1``."""
+    return "in the embedding" if layer < 0 else f"after block {int(layer)}"
+
+
 def spread(values: Sequence[float], separation: float, low: float, high: float) -> list[float]:
     """Move label heights as little as needed, until neighbours are ``separation`` apart.
 

@@ -1,4 +1,4 @@
-"""Does its attention keep its shape? A quantity of one head, in front of all others."""
+"""Is its attention hard or soft, and at which lengths? A quantity of one head, in front of all others."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from workbench.figures.rows import (
     cells,
     distinct,
     head_names,
+    refuse_empty,
     run_name,
     select,
     series_of,
@@ -147,6 +148,7 @@ def _lines(
     size: int,
     cursor: Cursor | None,
 ) -> go.Figure:
+    refuse_empty(data, title_of(quantity))
     t = TOKENS[theme]
     scale = scale_of(frame, quantity)
     y_axis = scale.axis()

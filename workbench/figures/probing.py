@@ -5,10 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import plotly.graph_objects as go
 
-from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import over_length, whole
 from workbench.figures.marks import Cursor, add_training
-from workbench.figures.rows import after_last_block, edges, pick, stack, tidy
+from workbench.figures.rows import after_last_block, edges, nothing, pick, stack, tidy
 from workbench.figures.series import Look, series_figure, spoken
 from workbench.figures.template import DASH, DOTS
 from workbench.figures.tokens import TOKENS, Theme
@@ -60,7 +59,7 @@ def selectivity_over_training_data(frame: pd.DataFrame, *, length: int) -> pd.Da
     """The rows of :func:`selectivity_over_training`: series gain (selectivity), refit and untrained."""
     rows = after_last_block(pick(frame, measurement=SUMMARY, length=length, mode="refit", law="matched"))
     if rows.empty:
-        raise NotMeasured(SUMMARY, f"No rows of probes.summary at length {whole(length)}.")
+        raise nothing(frame, SUMMARY, length=length)
     scores = pick(rows, quantity="summary_decodability")
     return stack(
         [
@@ -115,7 +114,7 @@ def erasure_over_length_data(frame: pd.DataFrame, *, step: int, layer: int) -> p
     """The rows of :func:`erasure_over_length`: series as it is, -summary, -position, random s, random p."""
     rows = pick(frame, measurement=ERASURE, quantity="erased_accuracy", step=step, layer=layer, mode="refit")
     if rows.empty:
-        raise NotMeasured(ERASURE, f"No rows of probes.erasure at step {whole(step)} and layer {whole(layer)}.")
+        raise nothing(frame, ERASURE, step=step, layer=layer)
     own = {"measurement": "behaviour", "quantity": "accuracy", "mode": "teacher_forced", "control": ""}
     intact = pick(frame, **own, step=step, law=[str(law) for law in rows["law"].unique()])
     plain, random = pick(rows, control=""), pick(rows, control=RANDOM)

@@ -9,7 +9,6 @@ whether it can be read at all: refit. R^2 is unbounded below: drawn clipped to 0
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from workbench.figures.errors import NotApplicable, NotMeasured
+from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import layer_name, over_length, over_training, sample_size, whole
 from workbench.figures.marks import Cursor, add_training, drawn_points, hovers
 from workbench.figures.rows import (
@@ -26,6 +25,7 @@ from workbench.figures.rows import (
     joined,
     kept,
     pick,
+    refuse_empty,
     run_name,
     select,
     sites,
@@ -223,7 +223,7 @@ def decodability_by_layer_data(frame: pd.DataFrame, *, step: int, length: int) -
         controls.append(rows[rows["control"] != ""])
     if all(part.empty for part in found):
         return _missing(frame, step=step, length=length)
-    _refuse_undefined(found)
+    refuse_empty(joined([part for part in found if not part.empty]), "Decodability")
     return stack([*found, tidy(highest(joined(controls), "layer"), "controls", "layer")])
 
 
@@ -231,14 +231,6 @@ def _missing(frame: pd.DataFrame, **where: int) -> pd.DataFrame:
     """Raise the error that says what is missing of both probes."""
     measurement, quantity, target, _ = CONCEPTS["summary"]
     return select(frame, measurement, quantity=quantity, target=target, mode="transfer", **where)
-
-
-def _refuse_undefined(found: Sequence[pd.DataFrame]) -> None:
-    """Raise why there is nothing to draw where no probe has a value: an empty panel would leave that open."""
-    if any(part["value"].notna().any() for part in found):
-        return
-    notes = {str(note) for part in found for note in part["note"] if note}
-    raise NotApplicable("probes.summary", f"Decodability is undefined here: {', '.join(sorted(notes)) or 'no values'}.")
 
 
 def _lines_data(frame: pd.DataFrame, along: str, layer: int | None, **where: int) -> pd.DataFrame:
@@ -253,7 +245,7 @@ def _lines_data(frame: pd.DataFrame, along: str, layer: int | None, **where: int
         controls.append(rows[rows["control"] != ""])
     if all(part.empty for part in found):
         return _missing(frame, **where)
-    _refuse_undefined(found)
+    refuse_empty(joined([part for part in found if not part.empty]), "Decodability")
     return stack([*found, *refit, tidy(highest(joined(controls), along), "controls", along)])
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.figures.errors import NotApplicable, NotMeasured
+from workbench.figures.errors import NotApplicable, NotMeasured, Undefined
 from workbench.figures.labels import head_name, whole
 from workbench.figures.light import Frame
 
@@ -55,13 +55,7 @@ def select(frame: pd.DataFrame, measurement: str, **equals: Any) -> pd.DataFrame
     """
     found = pick(frame, measurement=measurement, **equals)
     if found.empty:
-        own = pick(frame, measurement=measurement)
-        if own.empty:
-            raise NotMeasured(measurement, f"No rows of {measurement} for this run.")
-        if (own["status"] == "not_applicable").all():
-            raise NotApplicable(measurement, f"{measurement} does not apply: {own['note'].iloc[0]}.")
-        asked = ", ".join(_said(k, v) for k, v in equals.items() if v != "")
-        raise NotMeasured(measurement, f"{measurement} has rows, but none for {asked}.")
+        raise nothing(frame, measurement, **equals)
     for column, name in (("run", "runs"), ("setting", "settings")):
         if column in found and found[column].nunique() > 1:
             raise ValueError(
@@ -69,6 +63,57 @@ def select(frame: pd.DataFrame, measurement: str, **equals: Any) -> pd.DataFrame
                 f"keep one by filtering the column {column!r}"
             )
     return found
+
+
+def nothing(frame: pd.DataFrame, measurement: str, **equals: Any) -> NotMeasured:
+    """What is to be said where a measurement has no row whose columns equal the given values.
+
+    Returns:
+        an error to raise: that it does not apply to this model, or was not measured; and whether measuring would help.
+    """
+    own = pick(frame, measurement=measurement)
+    if own.empty:
+        return NotMeasured(measurement, f"No rows of {measurement} for this run.")
+    if (own["status"] == "not_applicable").all():
+        return NotApplicable(measurement, f"{measurement} does not apply: {own['note'].iloc[0]}.")
+    asked = ", ".join(_said(k, v) for k, v in equals.items() if v != "")
+    step = equals.get("step")
+    if step is not None and pick(own, step=step).empty:
+        return NotMeasured(measurement, f"{measurement} is not measured at {_said('step', step)}.")
+    return NotMeasured(
+        measurement, f"{measurement} has rows, but none for {asked}.{_lengths(own, equals)}", helps=False
+    )
+
+
+def _lengths(own: pd.DataFrame, equals: Mapping[str, Any]) -> str:
+    """At which lengths a measurement looks, where another one was asked for."""
+    have = np.unique(cells(own, "length"))
+    if equals.get("length") is None or not len(have) or equals["length"] in have:
+        return ""
+    return f" It looks at length {', '.join(whole(n) for n in have)}."
+
+
+def refuse_empty(data: pd.DataFrame, what: str) -> None:
+    """Say why there is nothing to draw where rows are there and none has a value: a blank panel would leave it open.
+
+    Args:
+        data: the rows of a figure.
+        what: what they are about, at the beginning of a sentence.
+
+    Raises:
+        NotApplicable: where the rows say that it is not about this model.
+        Undefined: where they say why there is no value.
+    """
+    if not len(data) or valued(data)["value"].notna().any():
+        return
+    first = str(data["measurement"].iloc[0])
+    notes = sorted({str(note).rstrip(".") for note in data["note"] if note})
+    why = f": {'; '.join(notes)}" if notes else ""
+    if (data["status"] == "not_applicable").all():
+        raise NotApplicable(first, f"{what} does not apply here{why}.")
+    if (data["status"] == "censored").all():
+        raise Undefined(first, f"{what} lies beyond what was measured{why}.")
+    raise Undefined(first, f"{what} is undefined here{why}.")
 
 
 def pick(frame: pd.DataFrame, **equals: Any) -> pd.DataFrame:

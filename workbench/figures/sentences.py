@@ -1,50 +1,47 @@
 """Sentences about a run, made from table rows alone.
 
 A sentence is a list of pieces ``(text, role)``; joined, the texts read as prose. Roles: ``plain``,
-``summary`` and ``position`` (words in the colour of their concept), ``muted`` (intervals).
+``summary`` and ``position`` (words in the colour of their concept), ``muted`` (intervals). A piece that names a
+number is a :class:`workbench.figures.claims.Claim` and says which row it read that from.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Literal
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import pandas as pd
 
 from workbench.core.thresholds import FITTED, ROBUST
 from workbench.figures.behaviour import LAWS, MEASUREMENT
+from workbench.figures.carries import carried_clause, rail_carried
+from workbench.figures.claims import count, estimate, missing, note, plain, threshold
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import Piece, beyond, head_name, interval, proportion, whole
-from workbench.figures.mechanism import MEASUREMENT as HARDMAX
-from workbench.figures.representation import CLIP, MODE, last_layer, probe_layers, probe_rows
+from workbench.figures.labels import Piece, proportion, whole
+from workbench.figures.leading import leading_clause, leading_head
 from workbench.figures.rows import joined, nearest, pick, valued
 from workbench.figures.scan import scan_text, without_attention
-from workbench.figures.verdicts import since_step, verdict_ribbon, verdict_style
+from workbench.figures.shape import shape_clause
+from workbench.figures.verdicts import since, verdict_style
 
 __all__ = [
     "Piece",
     "rail_text",
-    "since_step",
-    "verdict_ribbon",
     "verdict_sentence",
+    "wants_strings",
     "why_sentence",
 ]
 
 RailRow = Literal["behaviour", "representation", "mechanism"]
-
-#: Lower limit of skill that fitting needs at every trained length of the grid.
-#: A head within this total variation of the nearest hardmax counts as one.
-HARDMAX_WITHIN = 0.1
-#: Position decodability (R^2) below the first is "little", from the second on "readable".
-LITTLE, READABLE = 0.25, 0.5
-#: A refitted probe this much better than the frozen one says that the code has moved.
-MOVED = 0.1
-CROSSES = " The interval crosses the band; more sequences would decide."
+TOO_FEW = "too few strings"
+"""Reason of an undecided verdict that further strings may decide."""
+Row = Mapping[str, Any]
+Pieces = list[Piece]
 
 
-def verdict_sentence(frame: pd.DataFrame, *, step: int, trained: float) -> list[Piece]:
-    """Verdict, step, behaviour and interval of one checkpoint, as one sentence.
+def verdict_sentence(frame: pd.DataFrame, *, step: int, trained: float) -> Pieces:
+    """Verdict, step, behaviour and interval of one checkpoint, as one sentence, and what near ties add to it.
 
     Args:
         frame: rows of one run.
@@ -56,24 +53,56 @@ def verdict_sentence(frame: pd.DataFrame, *, step: int, trained: float) -> list[
     """
     row = _verdict(frame, step)
     style = verdict_style(str(row["label"]))
-    pieces: list[Piece] = [(style.word, style.role), (f" at step {whole(step)}: ", "plain")]
+    fit = _fit(frame, row, trained)
+    if fit is not None and fit.open:
+        return [
+            plain("Not known yet"),
+            count(row, "step", " at step ", ": "),
+            *fit.clause,
+            *_decides(row, fit),
+            plain("."),
+        ]
+    pieces: Pieces = [(style.word, style.role), count(row, "step", " at step ", ": ")]
     if row["label"] == "not fitted":
-        return pieces + _unfitted(frame, step, trained)
-    if row["label"] == "undecided":
-        note = f"; {row['note'].rstrip('.')}" if row["note"] else ""
-        crossing = CROSSES if _crosses(frame, step, trained) else ""
-        return [*pieces, *_course(frame, step, trained, row["length"]), (f"{note}.{crossing}", "plain")]
-    pieces += _course(frame, step, trained, row["length"])
+        return [*pieces, *_unfitted(fit, row), plain(".")]
+    pieces += _course(frame, row, trained)
+    pieces += _more(row)
     if row["label"] == "unseen position":
-        unseen = pick(frame, measurement=MEASUREMENT, step=step, status="unseen_position")["length"].dropna()
-        first = f" from length {whole(unseen.min())} on" if len(unseen) else ""
-        pieces.append((f", reading positions never seen in training{first}", "plain"))
-    return [*pieces, (".", "plain")]
+        unseen = pick(frame, measurement=MEASUREMENT, step=step, status="unseen_position")
+        unseen = unseen[unseen["length"].notna()].sort_values("length").to_dict("records")
+        pieces.append(plain(", reading positions never seen in training"))
+        pieces += [count(unseen[0], "length", " from length ", " on")] if unseen else []
+    return [*pieces, *near_ties_clause(frame, step), plain(".")]
+
+
+def wants_strings(frame: pd.DataFrame, step: int) -> bool:
+    """Whether further strings would decide the verdict of a step: its first ones left a question open."""
+    rows = pick(frame, measurement=MEASUREMENT, quantity="verdict", step=step).to_dict("records")
+    return bool(rows) and rows[0].get("reason") == TOO_FEW
+
+
+def near_ties_clause(frame: pd.DataFrame, step: int) -> Pieces:
+    """What near ties add to the verdict of a step: ``; near ties fail (lead 1: .50 at 249)``; empty without rows.
+
+    A blurred threshold errs on them alone, so a verdict that does not name them says less than was measured.
+    """
+    rows = pick(frame, measurement=MEASUREMENT, quantity="near_ties", step=step).to_dict("records")
+    if not rows or rows[0]["status"] in ("not_applicable", "undefined"):
+        return []
+    words = {"fail": "; near ties fail", "hold": "; near ties hold", "open": "; near ties are open"}
+    said: Pieces = [plain(words.get(str(rows[0]["label"]), "; near ties: not known"))]
+    return [*said, note(rows[0], " (", ")")] if rows[0]["note"] else said
 
 
 def why_sentence(
-    frame: pd.DataFrame, *, step: int, trained: float, layer: int | None = None, head: int | None = None
-) -> list[Piece]:
+    frame: pd.DataFrame,
+    *,
+    step: int,
+    trained: float,
+    layer: int | None = None,
+    head: int | None = None,
+    length: int | None = None,
+) -> Pieces:
     """Since when, what the residual stream carries, and what the named head does; the unmeasured is left out.
 
     Args:
@@ -82,23 +111,30 @@ def why_sentence(
         trained: N.
         layer: layer of the head to speak of (None = no head).
         head: the head to speak of.
+        length: where the head with the largest effect was chosen; None = that is not said.
     """
-    parts: list[list[Piece]] = []
-    held = dict(_ribbon(frame)).get(step)
-    if held is not None and held != "not fitted":
-        parts.append([(f"Since step {whole(since_step(frame, step))}.", "plain")])
-    carried = _carried(frame, step, trained)
-    shape = [] if layer is None or head is None else _shape(frame, step, trained, layer, head)[1]
-    if carried and shape:
-        parts.append([*carried, ("; head ", "plain"), *shape, (".", "plain")])
-    elif carried:
-        parts.append([*carried, (".", "plain")])
-    elif shape:
-        parts.append([("Head ", "plain"), *shape, (".", "plain")])
-    pieces: list[Piece] = []
+    parts: list[Pieces] = []
+    held = _since(frame, step)
+    if held:
+        parts.append(held)
+    carried = carried_clause(frame, step, trained)
+    if carried:
+        parts.append([*carried, plain(".")])
+    shape = [] if layer is None or head is None else shape_clause(frame, step, trained, layer, head)
+    if shape:
+        leading = None if length is None else leading_head(frame, step=step, length=length)
+        chosen = leading is not None and (leading.layer, leading.head) == (layer, head)
+        lead = leading_clause(leading) if chosen and leading is not None else [plain("Head ")]
+        parts.append([*_capital(lead), *shape, plain(".")])
+    pieces: Pieces = []
     for i, part in enumerate(parts):
-        pieces += [(" ", "plain"), *part] if i else part
+        pieces += [plain(" "), *part] if i else part
     return pieces
+
+
+def _capital(pieces: Pieces) -> Pieces:
+    first, *rest = pieces
+    return [(first[0][:1].upper() + first[0][1:], first[1]), *rest]
 
 
 def rail_text(
@@ -110,8 +146,8 @@ def rail_text(
     head: int,
     *,
     trained: float | None = None,
-) -> list[Piece]:
-    """The answer in the rail of one row of the Run page, yes or no first.
+) -> Pieces:
+    """The answer in the rail of one row of the Run page.
 
     Args:
         frame: rows of one run.
@@ -120,39 +156,49 @@ def rail_text(
         length: the cursor's prefix length.
         layer: the cursor's layer.
         head: the cursor's head.
-        trained: N; without it the mechanism is compared with the shortest measured length.
+        trained: N; without it the mechanism is told from the shortest measured length on.
 
     Returns:
         the pieces, or one sentence saying that the row is not measured here.
     """
     if row == "behaviour":
-        return _rail_behaviour(frame, step)
+        return _rail_behaviour(frame, step, trained)
     if row == "representation":
-        return _rail_representation(frame, step, length)
+        said = rail_carried(frame, step, length)
+        return (
+            [*said, plain(".")] if said else [(f"No probe read step {whole(step)} at length {whole(length)}.", "plain")]
+        )
     if row == "mechanism":
-        kept, shape = _shape(frame, step, trained, layer, head)
         if without_attention(frame):
             return scan_text(frame, step, trained)
-        if not shape:
-            return [(f"Attention is not measured at step {whole(step)}.", "plain")]
-        return [("Yes. " if kept else "No. ", "plain"), *shape, (".", "plain")]
+        shape = shape_clause(frame, step, trained, layer, head)
+        return [*shape, plain(".")] if shape else [(f"Attention is not measured at step {whole(step)}.", "plain")]
     raise ValueError(f"unknown row {row!r}; the rows are behaviour, representation and mechanism")
 
 
 # ---- behaviour --------------------------------------------------------------------------------------
-def _ribbon(frame: pd.DataFrame) -> list[tuple[int, str]]:
-    """The verdict ribbon, empty where nothing was measured."""
-    try:
-        return verdict_ribbon(frame)
-    except NotMeasured:
+def _since(frame: pd.DataFrame, step: int) -> Pieces:
+    """When the verdict of a step began; empty where that is not known, or where nothing began yet."""
+    rows = pick(frame, measurement=MEASUREMENT, quantity="verdict").to_dict("records")
+    by_step = {int(row["step"]): row for row in rows if row["step"] <= step}
+    began = since({at: str(row["label"]) for at, row in by_step.items()}) if step in by_step else None
+    if began is None or by_step[step]["label"] == "not fitted":
         return []
+    made: Pieces = [count(by_step[began.high], "step", "Since step ")]
+    made += [] if began.low is None else [count(by_step[began.low], "step", " (last different: ", ")")]
+    return [*made, plain(".")]
 
 
-def _verdict(frame: pd.DataFrame, step: int) -> pd.Series:
-    rows = pick(frame, measurement=MEASUREMENT, quantity="verdict", step=step)
-    if rows.empty:
+def _verdict(frame: pd.DataFrame, step: int) -> Row:
+    rows = pick(frame, measurement=MEASUREMENT, quantity="verdict", step=step).to_dict("records")
+    if not rows:
         raise NotMeasured(MEASUREMENT, f"No verdict at step {whole(step)}: behaviour is not measured there.")
-    return rows.iloc[0]
+    return dict(rows[0])
+
+
+def _setting(row: Row, name: str, default: float) -> float:
+    """A threshold as the row was made with; the present one where it does not say."""
+    return float(json.loads(str(row.get("setting") or "{}")).get(name, default))
 
 
 def _curve(frame: pd.DataFrame, step: int, quantity: str, law: str) -> pd.DataFrame:
@@ -161,47 +207,39 @@ def _curve(frame: pd.DataFrame, step: int, quantity: str, law: str) -> pd.DataFr
     return valued(rows).sort_values("length")
 
 
-def _with_interval(row: pd.Series) -> list[Piece]:
-    pieces: list[Piece] = [(proportion(float(row["value"])), "plain")]
-    limits = interval(row["low"], row["high"])
-    return [*pieces, (f" {limits}", "muted")] if limits else pieces
-
-
-def _failed(frame: pd.DataFrame, step: int) -> pd.Series | None:
+def _failed(frame: pd.DataFrame, step: int) -> Row | None:
     """The earliest observed failure length of either law."""
-    rows = pick(frame, measurement=MEASUREMENT, quantity="failure_length", step=step)
-    rows = valued(rows)
-    return None if rows.empty else rows.loc[rows["value"].idxmin()]
+    rows = valued(pick(frame, measurement=MEASUREMENT, quantity="failure_length", step=step)).to_dict("records")
+    return min(rows, key=lambda row: float(row["value"])) if rows else None
 
 
-def _course(frame: pd.DataFrame, step: int, trained: float, horizon: float | None) -> list[Piece]:
+def _course(frame: pd.DataFrame, verdict: Row, trained: float) -> Pieces:
     """Accuracy from the training length on: falls to where it fails, or stays up to the horizon."""
+    step = int(verdict["step"])
     failed = _failed(frame, step)
     law = "matched" if failed is None else str(failed["law"])
-    curve = _curve(frame, step, "accuracy", law)
-    if curve.empty:
-        return [("its accuracies are not in the table", "plain")]
-    start = curve[curve["length"] == nearest([int(n) for n in curve["length"]], trained)].iloc[0]
-    if failed is not None and (curve["length"] == failed["value"]).any():
-        end = curve[curve["length"] == failed["value"]].iloc[0]
+    curve = _curve(frame, step, "accuracy", law).to_dict("records")
+    if not curve:
+        return [plain("its accuracies are not in the table")]
+    first = nearest([int(row["length"]) for row in curve], trained)
+    start = next(row for row in curve if row["length"] == first)
+    end = next((row for row in curve if failed is not None and row["length"] == failed["value"]), None)
+    if end is not None:
         under = "" if law == "matched" else f" under the {law} law"
-        return [
-            ("accuracy falls from ", "plain"),
-            *_with_interval(start),
-            (f" at length {whole(start['length'])} to ", "plain"),
-            *_with_interval(end),
-            (f" at length {whole(end['length'])}{under}", "plain"),
-        ]
-    last = float(curve["length"].max()) if horizon is None or pd.isna(horizon) else float(horizon)
-    both = joined([_curve(frame, step, "accuracy", one) for one in LAWS])
-    both = both[(both["length"] >= start["length"]) & (both["length"] <= last)]
-    lowest = both.loc[both["value"].idxmin()]
-    level = proportion(float(lowest["value"])) == proportion(float(both["value"].max()))
+        made: Pieces = [plain("accuracy falls from "), *estimate(start), count(start, "length", " at length ", " to ")]
+        return [*made, *estimate(end), count(end, "length", " at length ", under)]
+    both = joined([_curve(frame, step, "accuracy", one) for one in LAWS]).to_dict("records")
+    top = float("inf") if missing(verdict["length"]) else float(verdict["length"])
+    both = [row for row in both if first <= row["length"] <= top]
+    lowest = min(both, key=lambda row: float(row["value"]))
+    highest = max(float(row["value"]) for row in both)
+    longest = max(both, key=lambda row: float(row["length"]))
+    or_above = "" if proportion(float(lowest["value"])) == proportion(highest) else " or above"
     return [
-        ("accuracy stays at ", "plain"),
-        *_with_interval(lowest),
-        ("" if level else " or above", "plain"),
-        (f" from length {whole(start['length'])} to {whole(last)}", "plain"),
+        plain("accuracy stays at "),
+        *estimate(lowest),
+        count(start, "length", f"{or_above} at every measured length from "),
+        count(longest, "length", " to "),
     ]
 
 
@@ -214,174 +252,87 @@ def _inside(lengths: Sequence[int], trained: float) -> list[int]:
     return sorted(set(wanted))
 
 
-def _unfitted(frame: pd.DataFrame, step: int, trained: float) -> list[Piece]:
-    skill = _curve(frame, step, "skill", "matched")
-    if skill.empty:
-        return [(f"a verdict needs a lower limit of skill of {FITTED} at trained lengths.", "plain")]
-    rows = skill[skill["length"].isin(_inside([int(n) for n in skill["length"]], trained))]
-    worst = rows.loc[rows["low"].fillna(rows["value"]).idxmin()]
-    crossing = CROSSES if worst["low"] < FITTED <= worst["high"] else ""
-    return [
-        ("skill at trained lengths is ", "plain"),
-        *_with_interval(worst),
-        (f"; a verdict needs a lower limit of {FITTED}.{crossing}", "plain"),
-    ]
+class _Fit:
+    """The trained length of which least is shown: its skill, and whether it is known to be fitted, or not to be."""
+
+    def __init__(self, row: Row, bar: float) -> None:
+        self.row, self.bar = row, bar
+        low, high = (float(row["value"] if missing(row[end]) else row[end]) for end in ("low", "high"))
+        self.below, self.open = high < bar, low < bar <= high
+
+    @property
+    def clause(self) -> Pieces:
+        """``skill 1.00 [0.79, 1.00] at length 32, against a bar of 0.95``."""
+        at = count(self.row, "length", " at length ", ", against a bar of ")
+        return [plain("skill "), *estimate(self.row), at, threshold("FITTED", self.bar)]
 
 
-def _crosses(frame: pd.DataFrame, step: int, trained: float) -> bool:
-    """Whether past training some interval of skill holds the threshold that a robust run keeps."""
-    rows = joined([_curve(frame, step, "skill", law) for law in LAWS])
-    rows = rows[rows["length"] > trained]
-    return bool(((rows["low"] < ROBUST) & (rows["high"] >= ROBUST)).any())
+def _fit(frame: pd.DataFrame, verdict: Row, trained: float) -> _Fit | None:
+    """What is known of the fit where the verdict is about that; None where it is about longer prefixes."""
+    if verdict["label"] not in ("not fitted", "undecided"):
+        return None
+    rows = _curve(frame, int(verdict["step"]), "skill", "matched").to_dict("records")
+    inside = _inside([int(row["length"]) for row in rows], trained) if rows else []
+    held = [row for row in rows if int(row["length"]) in inside]
+    if not held:
+        return None
+    bar = _setting(verdict, "fitted", FITTED)
+    known = [fit for fit in (_Fit(row, bar) for row in held) if fit.below]
+    every = known or [_Fit(row, bar) for row in held]
+    return min(every, key=lambda fit: float(fit.row["value"] if missing(fit.row["low"]) else fit.row["low"]))
 
 
-def _rail_behaviour(frame: pd.DataFrame, step: int) -> list[Piece]:
+def _unfitted(fit: _Fit | None, verdict: Row) -> Pieces:
+    if fit is None:
+        bar = threshold("FITTED", _setting(verdict, "fitted", FITTED))
+        return [plain("skill at trained lengths does not reach "), bar]
+    return [*fit.clause, plain(" at every trained length")]
+
+
+def _more(verdict: Row) -> Pieces:
+    """What an undecided verdict says of itself beyond its label."""
+    return [note(verdict, "; ")] if verdict["note"] and verdict["label"] == "undecided" else []
+
+
+def _decides(verdict: Row, fit: _Fit) -> Pieces:
+    """What would decide whether it is fitted: so many strings; or that so many did not."""
+    if verdict.get("reason") == TOO_FEW:
+        return [note(verdict, "; ", tail=True)]
+    if verdict.get("reason") == "at the bar":
+        return [count(fit.row, "n", "; still open after ", " strings")]
+    return []
+
+
+def _rail_behaviour(frame: pd.DataFrame, step: int, trained: float | None) -> Pieces:
     try:
         verdict = _verdict(frame, step)
     except NotMeasured:
         return [(f"Behaviour is not measured at step {whole(step)}.", "plain")]
+    fit = None if trained is None else _fit(frame, verdict, trained)
+    if fit is not None and fit.open:
+        return [plain("Not known yet: "), *fit.clause, *_decides(verdict, fit), plain(".")]
     if verdict["label"] == "not fitted":
-        return [("No. It does not yet do the task at trained lengths.", "plain")]
+        return [
+            plain("No. It does not do the task at trained lengths"),
+            *([plain(": "), *fit.clause] if fit else []),
+            plain("."),
+        ]
+    ties = [*near_ties_clause(frame, step), plain(".")]
     failed = _failed(frame, step)
     if failed is not None:
-        kept = f"; {whole(failed['low'])} was still kept" if not pd.isna(failed["low"]) else ""
+        kept: Pieces = (
+            [] if missing(failed["low"]) else [count(failed, "low", "; up to ", " every judged length passes")]
+        )
         under = "" if failed["law"] == "matched" else f" under the {failed['law']} law"
-        return [(f"No. Failure length {whole(failed['value'])}{under}{kept}.", "plain")]
-    tested = _curve(frame, step, "accuracy", "matched")["length"]
+        return [plain("No. "), count(failed, "value", "Failure length ", under), *kept, *ties]
     if verdict["label"] == "scale-robust":
-        top = whole(verdict["length"] if not pd.isna(verdict["length"]) else tested.max())
-        return [(f"Yes. No length up to {top} loses more than a tenth of the skill.", "plain")]
-    fails = f" Failure length {beyond(tested.max())}." if len(tested) else ""
-    return [(f"{verdict_style(str(verdict['label'])).word}.{fails}", "plain")]
+        bar = threshold("ROBUST", _setting(verdict, "robust", ROBUST))
+        made: Pieces = [plain("Yes. Skill is shown to be at least "), bar, plain(" at every judged length")]
+        return [*made, count(verdict, "length", " up to "), *ties] if not missing(verdict["length"]) else [*made, *ties]
+    return [plain(verdict_style(str(verdict["label"])).word), *_reason(verdict), *_more(verdict), *ties]
 
 
-# ---- representation ---------------------------------------------------------------------------------
-def _probe(frame: pd.DataFrame, concept: str, step: int, mode: str | None = None) -> pd.DataFrame:
-    """Rows of the last layer over length, ascending; in the mode that answers the concept's question."""
-    if not len(probe_layers(frame)):
-        return pick(frame, measurement="")
-    rows = probe_rows(frame, concept, step=step, mode=mode or MODE[concept], control="", layer=last_layer(frame))
-    return valued(rows).sort_values("length")
-
-
-def _control(frame: pd.DataFrame, concept: str, step: int, length: float) -> float:
-    """The highest control of a concept at one length; minus infinity where there is none."""
-    rows = probe_rows(frame, concept, step=step, length=length, layer=last_layer(frame))
-    rows = valued(rows[rows["control"] != ""])
-    return float(rows["value"].max()) if len(rows) else -math.inf
-
-
-def _carried(frame: pd.DataFrame, step: int, trained: float) -> list[Piece]:
-    """What the last layer holds at the longest measured length, without the full stop."""
-    summary, position = _probe(frame, "summary", step), _probe(frame, "position", step)
-    pieces: list[Piece] = []
-    if len(summary):
-        last = summary.iloc[-1]
-        at, shown = whole(last["length"]), proportion(float(last["value"]))
-        refit = _probe(frame, "summary", step, "refit")
-        refit = refit[refit["length"] == last["length"]]
-        again = float(refit["value"].iloc[0]) if len(refit) else float(last["value"])
-        floor = _control(frame, "summary", step, last["length"])
-        past = summary[summary["length"] > trained]
-        held = all(row["low"] > _control(frame, "summary", step, row["length"]) for _, row in past.iterrows())
-        same = again - float(last["value"]) < MOVED
-        # A count can be read from untrained models almost as well: then that is said, and nothing is claimed.
-        anyway = not held and same and float(last["low"]) >= ROBUST
-        if (held and same) or anyway:
-            pieces += [
-                ("It carries the ", "plain"),
-                ("summary", "summary"),
-                (" in one code at every length", "plain"),
-            ]
-            controls = f", controls {proportion(floor)}" if anyway else ""
-            pieces += [(f" ({shown} at {at}{controls})", "plain")]
-        elif len(refit) and float(refit["low"].iloc[0]) > floor:
-            pieces += [
-                ("It carries the ", "plain"),
-                ("summary", "summary"),
-                (" in a code that moves", "plain"),
-            ]
-            pieces += [(f" ({shown} at {at}, refitted {proportion(again)})", "plain")]
-        else:
-            pieces += [
-                ("The ", "plain"),
-                ("summary", "summary"),
-                (f" is not above its controls at {at}", "plain"),
-            ]
-            pieces += [(f" ({shown})", "plain")]
-    if len(position):
-        pieces += _position_clause(position.iloc[-1], pieces)
-    return pieces
-
-
-def _position_clause(row: pd.Series, before: list[Piece]) -> list[Piece]:
-    """How much of position is readable, continuing the clause about the summary."""
-    value = max(CLIP[0], float(row["value"]))  # below 0 a probe does worse than a constant: nothing is readable
-    shown = f" ({proportion(value)})" if before else f" ({proportion(value)} at {whole(row['length'])})"
-    word: Piece = ("position" if before else "Position", "position")
-    if value < LITTLE:
-        if before and before[0][0].startswith("It carries"):
-            return [(" and little ", "plain"), word, (shown, "plain")]
-        lead = "; little " if before else "Little "
-        return [(lead, "plain"), ("position", "position"), (f" is readable{shown}", "plain")]
-    how = " stays readable" if value >= READABLE else " is partly readable"
-    return [*([("; ", "plain")] if before else []), word, (f"{how}{shown}", "plain")]
-
-
-def _rail_representation(frame: pd.DataFrame, step: int, length: int) -> list[Piece]:
-    pieces: list[Piece] = []
-    for concept in ("summary", "position"):
-        rows = _probe(frame, concept, step)
-        here = rows[rows["length"] == length] if len(rows) else rows
-        if here.empty:
-            continue
-        name = concept if pieces else concept.capitalize()
-        pieces += [("; ", "plain")] if pieces else []
-        # R^2 below 0 says no more than 0: a constant would have read better.
-        shown = {name: float(here[name].clip(CLIP[0]).iloc[0]) for name in ("value", "low", "high")}
-        pieces += [(name, concept), (" ", "plain"), *_with_interval(shown)]
-        if concept == "summary":
-            refit = _probe(frame, concept, step, "refit")
-            refit = refit[refit["length"] == length]
-            moved = len(refit) > 0 and float(refit["value"].iloc[0]) - float(here["value"].iloc[0]) >= MOVED
-            code = f", refitted {proportion(float(refit['value'].iloc[0]))}" if moved else ""
-            same = ", in the code of trained lengths" if len(refit) and not moved else ""
-            pieces += [(f" at length {whole(length)}{code}{same}", "plain")]
-    if not pieces:
-        return [(f"No probe read step {whole(step)} at length {whole(length)}.", "plain")]
-    return [*pieces, (".", "plain")]
-
-
-# ---- mechanism --------------------------------------------------------------------------------------
-def _shape(frame: pd.DataFrame, step: int, trained: float | None, layer: int, head: int) -> tuple[bool, list[Piece]]:
-    """Whether one head keeps its distance to hardmax as the prefix grows, and the clause that says so.
-
-    The clause is without full stop, and empty where the head was not measured.
-    """
-    rows = pick(
-        frame,
-        measurement=HARDMAX,
-        quantity="hardmax_distance",
-        law="matched",
-        control="",
-        step=step,
-        layer=layer,
-        head=head,
-    )
-    rows = valued(rows).sort_values("length")
-    if rows.empty:
-        return False, []
-    lengths = [int(n) for n in rows["length"]]
-    first = min(lengths) if trained is None else nearest(lengths, trained)
-    distance = rows.loc[rows["length"] >= first, "value"].astype(float)
-    start, end, name = float(distance.iloc[0]), float(distance.iloc[-1]), head_name(layer, head)
-    if distance.max() <= HARDMAX_WITHIN:
-        text = f"{name} stays within {proportion(HARDMAX_WITHIN)} of hardmax up to length {whole(lengths[-1])}"
-        return True, [(text, "plain")]
-    ends = f"{proportion(start)} at length {whole(first)}, {proportion(end)} at {whole(lengths[-1])}"
-    if distance.max() - distance.min() <= HARDMAX_WITHIN:
-        return True, [(f"{name} keeps its distance from hardmax ({ends})", "plain")]
-    if start <= HARDMAX_WITHIN:
-        return False, [(f"{name} leaves hardmax ({ends})", "plain")]
-    towards = "towards" if end < start else "away from"
-    return False, [(f"{name} moves {towards} hardmax ({ends})", "plain")]
+def _reason(verdict: Row) -> Pieces:
+    """Why a verdict is undecided, of a closed list of reasons."""
+    reason = verdict.get("reason") or ""
+    return [plain(f", {reason}")] if reason else []

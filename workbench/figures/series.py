@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from workbench.figures.labels import dotted, sample_size
 from workbench.figures.marks import Cursor, Label, add_cursor, add_end_labels, add_line, said, span_meta
-from workbench.figures.rows import distinct, run_name, series_of, smallest_n
+from workbench.figures.rows import distinct, refuse_empty, run_name, series_of, smallest_n
 from workbench.figures.template import UNIT, blank, run_axis, unit_axis
 from workbench.figures.tokens import Theme
 
@@ -97,6 +97,7 @@ def series_figure(
         size: base text size, pixels.
         cursor: see ``marks.add_cursor``.
     """
+    refuse_empty(data, title)
     y_axis, n = unit_axis(), smallest_n(data)
     figure = line_plot(
         along,

@@ -131,24 +131,3 @@ def since(labels: Mapping[int, str]) -> Since | None:
     last = labels[max(labels)]
     low = max((step for step, label in labels.items() if label not in (last, UNDECIDED)), default=None)
     return Since(low, min(step for step, label in labels.items() if label == last and (low is None or step > low)))
-
-
-def since_step(frame: pd.DataFrame, step: int | None = None) -> int:
-    """First step from which a verdict has held without interruption.
-
-    Args:
-        frame: rows of one run.
-        step: the verdict in question is the one at this step; None = at the last checkpoint.
-
-    Raises:
-        NotMeasured: without a verdict there.
-    """
-    ribbon = [(s, v) for s, v in verdict_ribbon(frame) if step is None or s <= step]
-    if not ribbon or (step is not None and ribbon[-1][0] != step):
-        raise NotMeasured("behaviour", f"behaviour has no verdict at step {step:,}.")
-    first, held = ribbon[-1]
-    for s, label in reversed(ribbon):
-        if label != held:
-            break
-        first = s
-    return first

@@ -11,7 +11,11 @@ from workbench.measure.engine import Done, Item
 
 
 def measure_run(
-    run_path: str, only: Sequence[str], state: str, progress: Callable[[int, int, str], None]
+    run_path: str,
+    only: Sequence[str],
+    state: str,
+    progress: Callable[[int, int, str], None],
+    deepen_at: int | None = None,
 ) -> dict[str, Any]:
     """Measure what a run lacks, a checkpoint after another, as ``lengthlens measure`` does.
 
@@ -20,11 +24,15 @@ def measure_run(
         only: names or prefixes of measurements; empty = all.
         state: of the folder, in any form: a changed folder is another question, though nothing is read from this.
         progress: told after each checkpoint; whatever it raises ends the work, and what is measured by then stays.
+        deepen_at: measure this step alone, with further strings where the first ones leave a question open.
 
     Returns:
         JSON: ``rows`` made, ``problems``, a sentence each, and whether any of them is more than a notice (``failed``).
     """
-    todo = plan([Path(run_path)], only=list(only) or None)
+    if deepen_at is None:
+        todo = plan([Path(run_path)], only=list(only) or None)
+    else:
+        todo = plan([Path(run_path)], only=list(only) or None, steps=[deepen_at], deepen="all")
     total, ended = 0, 0
     progress(0, len(todo.items), _doing(todo.items[0]) if todo.items else "nothing is missing")
 

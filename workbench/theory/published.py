@@ -25,12 +25,16 @@ class Reported:
         expressible: the authors' label; None where they give none.
         accuracy: in percent, on trained lengths, then on the two bins beyond.
         source: the paper.
+        asked: what the strings were asked for, in words.
+        ask: the same as the task's option ``ask`` has it; empty where the task has none.
     """
 
     positions: str
     expressible: bool | None
     accuracy: tuple[float, float, float]
     source: str
+    asked: str = ""
+    ask: str = ""
 
 
 _Bins = tuple[float, float, float]
@@ -71,6 +75,24 @@ _HUANG: Mapping[str, tuple[bool, _Bins, bool, _Bins]] = {
     "anbncndn": (True, (100, 86.4, 75.2), True, _ALL),
 }
 
+ANSWER = "the answer alone, after the string"
+NEXT = "the symbols that may come next, at every position"
+MEMBER = "whether each prefix is in the language"
+TOKEN = "the next symbol, at every position"
+
+_LABELS: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys(("majority", "interleaved_majority", "most_frequent", "sort"), (ANSWER, "")),
+    **dict.fromkeys(("uf", "nf", "parity", "addition"), (ANSWER, "")),
+    **dict.fromkeys(("tomita_1", "tomita_2", "tomita_4", "tomita_7", "abd_bc"), (NEXT, "next")),
+    **dict.fromkeys(("bounded_dyck_2", "bounded_dyck_3", "bounded_dyck_4", "bounded_dyck_12"), (NEXT, "next")),
+    **dict.fromkeys(("dyck_1", "boolean_3", "boolean_5", "shuffle_dyck_2"), (NEXT, "next")),
+    **dict.fromkeys(("anbn", "anbncn", "anbncndn"), (NEXT, "next")),
+    **dict.fromkeys(("tomita_3", "tomita_5", "tomita_6", "zero_two"), (MEMBER, "member")),
+    **dict.fromkeys(("aa_star", "aaaa_star", "abab_star"), (MEMBER, "member")),
+    "blocks_abcde": (TOKEN, "next"),
+}
+"""What the first paper asked of each task's strings."""
+
 _JOBANPUTRA: Mapping[str, tuple[bool, _Bins, _Bins]] = {
     "uf": (True, (100, 99.45, 97), (100, 99.45, 99)),
     "ub": (True, (100, 99, 97.24), (100, 99, 99)),
@@ -90,10 +112,13 @@ def reported(key: str, positions: str) -> tuple[Reported, ...]:
     found = []
     if key in _HUANG:
         label, learned, label_none, none = _HUANG[key]
-        found += [Reported("learned", label, learned, HUANG), Reported("none", label_none, none, HUANG)]
+        asked = _LABELS[key]
+        found.append(Reported("learned", label, learned, HUANG, *asked))
+        found.append(Reported("none", label_none, none, HUANG, *asked))
     if key in _JOBANPUTRA:
         label, learned, rotary = _JOBANPUTRA[key]
-        found += [Reported("learned", label, learned, JOBANPUTRA), Reported("rotary", None, rotary, JOBANPUTRA)]
+        found.append(Reported("learned", label, learned, JOBANPUTRA, ANSWER))
+        found.append(Reported("rotary", None, rotary, JOBANPUTRA, ANSWER))
     return tuple(r for r in found if r.positions == positions)
 
 

@@ -23,7 +23,7 @@
     if (!(e.target instanceof Element)) return;
     const asked = new URLSearchParams(location.search);
     const measure = e.target.closest("[data-measure]");
-    if (measure) lens.set("measure-ask", { data: { run: measure.dataset.run, only: measure.dataset.measure, at: Date.now() } });
+    if (measure) lens.set("measure-ask", { data: { run: measure.dataset.run, only: measure.dataset.measure, step: measure.dataset.measureStep || "", at: Date.now() } });
     if (e.target.closest("[data-measure-cancel]")) lens.set("measure-ask", { data: { cancel: Date.now() } });
     if (e.target.closest("[data-measure-close]")) lens.set("measure-job", { data: null });
     const picked = e.target.closest("#compare-picked");

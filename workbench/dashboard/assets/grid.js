@@ -14,7 +14,8 @@
     const word = data.verdict.charAt(0).toUpperCase() + data.verdict.slice(1);
     const chip = h("span", { className: "chip " + data.slug },
       h("span", { className: "icon glyph " + data.slug, "aria-hidden": "true" }), word);
-    return data.seeds ? box("cell-chip", chip, h("span", { className: "soft small num" }, data.of + " seeds")) : chip;
+    const beside = [data.seeds ? data.of + " seeds" : "", data.tiesText || ""].filter(Boolean).join(" · ");
+    return beside ? h("div", { className: "cell-chip", title: data.tiesNote || "" }, chip, h("span", { className: "soft small num" }, beside)) : chip;
   };
   cells.AccuracySpark = function ({ data }) {
     if (!data.spark) {
@@ -46,10 +47,9 @@
     const s = data.summary, p = data.position;
     if (s === undefined && p === undefined) return none();
     const at = (v) => 8 + 100 * Math.min(1, Math.max(0, v));
-    const say = (v) => (v === undefined ? "not measured" : v.toFixed(2).replace("-", "−"));
     const both = s !== undefined && p !== undefined;
-    return h("svg", { className: "pair", width: 116, height: 20, viewBox: "0 0 116 20", role: "img", "aria-label": "Summary " + say(s) + ", position " + say(p) },
-      h("title", null, "summary " + say(s) + ", position " + say(p)),
+    return h("svg", { className: "pair", width: 116, height: 20, viewBox: "0 0 116 20", role: "img", "aria-label": data.carries },
+      h("title", null, data.carries),
       h("line", { x1: 8, y1: 10, x2: 108, y2: 10, className: "base" }),
       [8, 58, 108].map((x) => h("line", { key: x, x1: x, y1: 7, x2: x, y2: 13, className: "tick" })),
       both && h("line", { x1: at(s), y1: 10, x2: at(p), y2: 10, className: "span" }),
@@ -59,11 +59,12 @@
   cells.ModelCell = ({ data }) => box("cell-two", h("span", { className: "num" }, data.model, data.seeds ? h("span", { className: "soft" }, " · " + data.seeds + " seeds") : data.seed === null || data.seed === undefined ? null : h("span", { className: "soft" }, " · seed " + data.seed)), h("span", { className: "soft" }, data.order));
   cells.Expects = function ({ data }) {
     if (!data.expects) return none();
+    if (!data.theory) return box("cell-one soft", data.expects);
     return box("cell-two", h("span", { className: data.expects.startsWith("≠") ? "strong" : "" }, data.expects), h("span", { className: "soft", title: data.theory }, data.theory));
   };
-  cells.Count = function ({ data, colDef }) {
-    const v = data[colDef.field];
-    return v === undefined || v === null ? none() : box("cell-one right num", v.toLocaleString("en-US"));
+  cells.Since = function ({ data }) {
+    if (!data.sinceText) return none();
+    return box("cell-two right num", h("span", null, data.sinceText), data.sinceAfter ? h("span", { className: "soft small" }, data.sinceAfter) : null);
   };
   cells.Steps = function ({ data }) {
     return box("cell-one right num",

@@ -100,7 +100,9 @@ def headline(run: RunView, cursor: Cursor) -> tuple[Any, Any]:
         ]
     at = {"step": cursor.step, "length": cursor.length, "layer": cursor.layer, "head": cursor.head}
     try:
-        first, second = run.memo(("sentence", *at.values()), lambda: figures.head_sentence(run.light, **at))
+        first, second = run.memo(
+            ("sentence", *at.values()), lambda: figures.head_sentence(run.light, **at, trained=run.trained)
+        )
     except NotMeasured as missing:
         name = head_name(cursor.layer, cursor.head)
         said = [f"{name} at step {whole(cursor.step)}", html.Span(": not measured.", className="soft")]

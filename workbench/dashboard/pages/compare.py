@@ -69,7 +69,7 @@ def _panels() -> tuple[Panel, ...]:
                 Panel(f"cmp-{row}-{side}", row, side, title, figure, takes, needs, side=side, **more)  # type: ignore[arg-type]
             )
         about = _DIFFERENCE + str(more.pop("about"))
-        also = tuple(f"{name}_b" for name in takes if name in ("step", "length", "trained"))
+        also = tuple(f"{name}_b" for name in takes if name in ("step", "length", "trained", "checkpoints"))
         takes = tuple(name for name in takes if name != "floor") + also
         made.append(
             Panel(
@@ -90,7 +90,7 @@ def _panels() -> tuple[Panel, ...]:
         "accuracy",
         "accuracy_heatmap",
         "accuracy_difference",
-        ("trained", "floor"),
+        ("trained", "floor", "checkpoints"),
         (),
         measurement="behaviour",
         quantities=("accuracy",),

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html, no_update
 
-from workbench.dashboard.cursor import VERDICTS, Filters, check_filters, read_filters, write_filters
+from workbench.core.thresholds import FITTED, HORIZON, ROBUST
+from workbench.dashboard.cursor import TIES, VERDICTS, Filters, check_filters, read_filters, write_filters
 from workbench.dashboard.expectations import POLL_MS
 from workbench.dashboard.registry import Drawn, FreePage, Visit
 from workbench.dashboard.runsgrid import grid
@@ -149,7 +150,8 @@ def chips(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
 
 
 def toolbar(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
-    """Filter by text, task and positions."""
+    """Filter by text, task, positions and near ties, which have a select where any run has them."""
+    tied = any("ties" in row for row in rows)
     return [
         html.Div(
             [
@@ -166,6 +168,7 @@ def toolbar(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
                 ),
                 _select("task", "Task", sorted({row["task"] for row in rows}), filters.task),
                 _select("positions", "Positions", sorted({row["positions"] for row in rows}), filters.positions),
+                html.Div(_select("ties", "Near ties", TIES, filters.ties), hidden=not tied),
                 html.Div(chips(rows, filters), id="chips", className="chips"),
                 dmc.SegmentedControl(
                     id="seeds",
@@ -235,9 +238,9 @@ def empty(roots: Sequence[Path]) -> html.Div:
 def footer() -> html.P:
     """The thresholds behind the verdicts."""
     return html.P(
-        "Verdicts come from behaviour alone. Fitted: lower limit of skill at trained lengths at least 0.95. "
-        "Scale-robust: lower limit of skill at least 0.9 at every length up to eight times the trained one "
-        "or more, on both laws. All intervals are 95\u00a0%.",
+        f"Verdicts come from behaviour alone. Fitted: lower limit of skill at least {FITTED:g} at every trained "
+        f"length. Scale-robust: lower limit of skill at least {ROBUST:g} at every judged length, on both laws, up to "
+        f"{HORIZON} times the trained one or more. All intervals are 95\u00a0%.",
         className="legend",
     )
 
@@ -272,13 +275,16 @@ def connect(app: Dash, answers: Answers) -> None:
         Input("positions", "value"),
         Input("filter", "value"),
         Input("seeds", "value"),
+        Input("ties", "value"),
         Input("rows-check", "data"),
         State("link", "data"),
         prevent_initial_call="initial_duplicate",
     )
-    def rows(verdict: str, task: str, positions: str, text: str, seeds: str, _: Any, known: dict[str, str]) -> Any:
+    def rows(
+        verdict: str, task: str, positions: str, text: str, seeds: str, ties: str, _: Any, known: dict[str, str]
+    ) -> Any:
         together = "1" if seeds == "1" else ""
-        made = answers.rows(Filters(verdict or "", task or "", positions or "", text or "", together))
+        made = answers.rows(Filters(verdict or "", task or "", positions or "", text or "", together, ties or ""))
         # Not by what triggered this: the answer to a filter may have been overtaken by news of the runs, and dropped.
         moved = made["link"] != known
         return (

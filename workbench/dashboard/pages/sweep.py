@@ -80,16 +80,11 @@ class PhasePanel:
             "from workbench.figures import phase_diagram\n"
             "from workbench.runs.folder import find_runs\n"
             "from workbench.table import Table\n\n"
-            f"configs = {{run.name: run.config for run in find_runs({root!r})}}
-"
-            f'frame = Table.load({root!r}).frame(control=""{where})
-'
-            f'chance = Table.load({root!r}).frame(measurement="behaviour", quantity="chance")
-'
-            'chances = chance.groupby("run")["value"].min().to_dict()
-'
-            f"phase_diagram(frame, configs{arguments}, chances=chances)
-"
+            f"configs = {{run.name: run.config for run in find_runs({root!r})}}\n"
+            f'frame = Table.load({root!r}).frame(control=""{where})\n'
+            f'chance = Table.load({root!r}).frame(measurement="behaviour", quantity="chance")\n'
+            'chances = chance.groupby("run")["value"].min().to_dict()\n'
+            f"phase_diagram(frame, configs{arguments}, chances=chances)\n"
         )
 
     def where(self, asked: Mapping[str, str]) -> str:

@@ -17,6 +17,7 @@ from workbench.dashboard.expectations import held, subject
 from workbench.dashboard.registry import Astray, Drawn, FreePage, Visit
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import banner, chip, icon
+from workbench.dashboard.summaries import TIES
 from workbench.dashboard.wiring import LOOK, browser
 from workbench.dashboard.worker import Job
 from workbench.figures.bounds import meaning
@@ -105,7 +106,8 @@ def observed(run: RunView, verdict: str) -> list[Any]:
         return ["Not measured yet: there is no verdict to hold against it."]
     seen = run.brief.verdicts[last]
     says = HELD[held(verdict, seen)]
-    return [chip(seen), f" observed at step {whole(last)}: ", html.Strong(says), "."]
+    ties = [f", {TIES[run.brief.ties['label']]}"] if run.brief.ties else []
+    return [chip(seen), f" observed at step {whole(last)}", *ties, ": ", html.Strong(says), "."]
 
 
 def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
@@ -121,8 +123,7 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
     facts += [("Assuming", text) for text in said["assumptions"]]
     facts += [("Otherwise", said["other_reading"])] if said["other_reading"] else []
     for one in said["reported"]:
-        shares = " / ".join(f"{value / 100:.2f}" for value in one["accuracy"])
-        facts.append(("Published", f"accuracy {shares} on trained lengths and two bins beyond ({one['source']})"))
+        facts.append(("Published", published(run, one)))
     for note in said["notes"]:
         recalled = "; recalled, not checked" if note["recalled"] else ""
         facts.append(("Beside", f"{note['text']} ({note['source']}{recalled})"))
@@ -133,6 +134,15 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
         html.P(observed(run, said["verdict"])),
         html.Dl([html.Div([html.Dt(name), html.Dd(text)]) for name, text in facts], className="facts"),
     ]
+
+
+def published(run: RunView, one: Mapping[str, Any]) -> str:
+    """A published accuracy, with what it was asked for; and what this run asks for, where that is something else."""
+    shares = " / ".join(f"{value / 100:.2f}" for value in one["accuracy"])
+    ask = str(run.config["task"].get("parameters", {}).get("ask", ""))
+    other = f"; this run asks for {ask}" if ask and one["ask"] and ask != one["ask"] else ""
+    said = f"{shares} of strings right in all answers, on trained lengths and two bins beyond; asked for {one['asked']}"
+    return f"{said}{other} ({one['source']})"
 
 
 def programs(said: Mapping[str, Any]) -> list[Any]:

@@ -1,0 +1,91 @@
+"""Holds sentences against rows: every number that a sentence names must stand in a row that it cites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from workbench.core import thresholds
+from workbench.figures.claims import PLACE, RUN, THRESHOLD, Cite, Claim
+
+NUMBER = re.compile(r"\u2212?\d[\d,]*(?:\.\d+)?")
+
+
+def said(pieces: Sequence[tuple[str, str]]) -> str:
+    """The pieces as prose."""
+    return "".join(text for text, _ in pieces)
+
+
+def parsed(text: str) -> float:
+    """A number as pages write it."""
+    return float(text.replace("\u2212", "-").replace(",", ""))
+
+
+def same(text: str, value: float) -> bool:
+    """Whether a number as written is a value, rounded to as many decimals as are written."""
+    decimals = len(text.partition(".")[2])
+    return abs(parsed(text) - float(value)) <= 0.5 * 10**-decimals + 1e-9
+
+
+class Rows:
+    """Rows of a run by their place, so that thousands of numbers can be looked up."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.frame = frame
+        self._columns = {
+            str(name): frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame
+        }
+        self._at: dict[tuple[Any, ...], list[int]] = {}
+        for number, key in enumerate(zip(*(self._columns[name] for name in PLACE), strict=True)):
+            self._at.setdefault(key, []).append(number)
+
+    def at(self, place: Mapping[str, Any], column: str) -> list[Any]:
+        """What a column holds in each row that stands at a place; missing equals missing."""
+        found = self._at.get(tuple(plain(place[name]) for name in PLACE), [])
+        return [self._columns[column][number] for number in found]
+
+
+def plain(value: Any) -> Any:
+    """A value as a key."""
+    return None if value is None or pd.isna(value) else value
+
+
+def unfounded(pieces: Sequence[tuple[str, str]], frame: pd.DataFrame | Rows, trained: float) -> list[str]:
+    """What of a sentence is not founded: numbers without a citation, and citations that no row bears out.
+
+    Args:
+        pieces: the sentence.
+        frame: the rows of its run, read from the table another way than the sentence read them.
+        trained: N, as the run's configuration states it.
+    """
+    rows = frame if isinstance(frame, Rows) else Rows(frame)
+    wrong = []
+    for piece in pieces:
+        rest = piece[0]
+        for one in piece.cites if isinstance(piece, Claim) else ():
+            if one.text not in rest:
+                wrong.append(f"{one.text!r} is cited, but not said in order in {piece[0]!r}")
+            rest = rest.partition(one.text)[2] if one.text in rest else rest
+            wrong += _borne_out(one, rows, trained)
+        free = piece[0]
+        for one in piece.cites if isinstance(piece, Claim) else ():
+            free = free.replace(one.text, "", 1)
+        wrong += [f"{found} in {piece[0]!r} cites nothing" for found in NUMBER.findall(free)]
+    return wrong
+
+
+def _borne_out(one: Cite, rows: Rows, trained: float) -> list[str]:
+    if one.source == RUN:
+        return [] if one.column == "trained_length" and same(one.text, trained) else [f"{one} is not of the run"]
+    if one.source == THRESHOLD:
+        return [] if same(one.text, getattr(thresholds, one.column)) else [f"{one} is no threshold"]
+    found = rows.at(one.row, one.column)
+    if len(found) != 1:
+        return [f"{one}: {len(found)} rows stand there"]
+    held = found[0]
+    if isinstance(held, str):
+        return [] if held.rstrip(".").endswith(one.text) else [f"{one}: the row says {held!r}"]
+    return [] if held is not None and same(one.text, held) else [f"{one}: the row says {held}"]

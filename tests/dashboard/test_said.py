@@ -1,0 +1,91 @@
+"""What pages offer and say: to measure where that helps, what was asked of published runs, where weights come from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from test_answers import texts
+
+from workbench.dashboard import measuring, panel, words
+from workbench.dashboard.answers import Answers
+from workbench.dashboard.cursor import default_cursor
+from workbench.dashboard.pages import theory
+from workbench.dashboard.runview import Kept
+from workbench.figures import NotApplicable, NotMeasured, Undefined
+from workbench.figures.light import Frame
+
+A = "majority-nope-s0"
+
+
+def test_further_strings_are_asked_for_at_one_checkpoint(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(answers.measurer, "submit", lambda *given, **more: asked.append(given) or "key")
+    for step in ("77", "x", "1e3"):
+        assert measuring.ask(answers, {"run": A, "only": "behaviour", "step": step}) is None
+    assert measuring.ask(answers, {"run": A, "only": "behaviour", "step": "1000"}) is not None
+    ((_, arguments),) = asked
+    assert (arguments["only"], arguments["deepen_at"]) == (["behaviour"], 1000)
+    made = measuring.button(A, "behaviour", deepen_at=1000).to_plotly_json()["props"]
+    assert (made["data-measure"], made["data-measure-step"]) == ("behaviour", "1000")
+
+
+def test_measure_now_stands_where_strings_would_decide_and_nowhere_else(answers: Answers) -> None:
+    run = answers.store.run(A)
+    assert run is not None
+    place = default_cursor(run)
+    assert "Measure now" not in texts(words.verdict(run, place))
+    rows = run.frame.copy()
+    rows["reason"] = ""
+    rows.loc[(rows["quantity"] == "verdict") & (rows["step"] == place.step), "reason"] = "too few strings"
+    kept = Kept()
+    kept.light((run.name, run.signature), lambda: Frame.of(rows))
+    assert "Measure now" in texts(words.verdict(replace(run, kept=kept), place))
+
+
+def test_a_panel_offers_to_measure_only_what_measuring_makes(answers: Answers) -> None:
+    run = answers.store.run(A)
+    assert run is not None
+    states = {
+        NotMeasured("circuits.hardmax", "No rows."): ("Not measured yet", True),
+        NotMeasured("circuits.hardmax", "It looks at 5.", helps=False): ("Not measured here", False),
+        Undefined("circuits.hardmax", "One class only."): ("Undefined here", False),
+        NotApplicable("circuits.hardmax", "No attention."): ("Does not apply here", False),
+    }
+    for error, (head, offers) in states.items():
+        said = texts(panel.without_rows(error, run))
+        assert head in said
+        assert error.message in said
+        assert ("Measure now" in said) is offers
+
+
+def test_published_accuracies_name_what_was_asked(answers: Answers) -> None:
+    run = answers.store.run(A)
+    assert run is not None
+    one = {"accuracy": (100, 16.45, 0), "source": "a paper", "asked": "the symbols that may come next", "ask": "next"}
+    assert theory.published(run, one) == (
+        "1.00 / 0.16 / 0.00 of strings right in all answers, on trained lengths and two bins beyond; "
+        "asked for the symbols that may come next (a paper)"
+    )
+    member = {**run.config, "task": {"name": "tomita", "parameters": {"n": 4, "ask": "member"}}}
+    other = replace(run, run=replace(run.run, config=member))
+    assert "; this run asks for member (a paper)" in theory.published(other, one)
+    assert "this run" not in theory.published(other, one | {"ask": "member"})
+
+
+def test_a_compiled_run_is_not_said_to_be_trained(answers: Answers) -> None:
+    run = answers.store.run(A)
+    assert run is not None
+    assert words.origin(run) == "trained on lengths 1 to 50"
+
+    def compiled(**options: Any) -> str:
+        training = {**run.config["training"], "compiled": {"program": "majority", "log_scaled": False, **options}}
+        return words.origin(replace(run, run=replace(run.run, config={**run.config, "training": training})))
+
+    assert compiled(up_to=1024, first_keys=None) == (
+        "compiled from the program majority, not trained; its gain is made for lengths up to 1,024"
+    )
+    assert compiled(up_to=1024, first_keys=32) == (
+        "compiled from the program majority, not trained; a twin that sees its first 32 keys alone"
+    )
