@@ -12,7 +12,8 @@ import pytest
 
 from workbench.dashboard.pictures import ARGUMENTS, find_browser, served
 
-TIMEOUT = 60_000
+TIMEOUT = 180_000
+"""Milliseconds for which anything is waited: on a busy machine a worker that imports torch takes more than a minute."""
 SIZE = {"width": 1440, "height": 900}
 
 needs_browser = [

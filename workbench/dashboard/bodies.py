@@ -35,6 +35,8 @@ Head = Annotated[str, Field(pattern=r"^[0-9]{1,6}\.[0-9]{1,6}\z")]
 Digits = Annotated[str, Field(pattern=r"^[0-9]{0,18}\z")]
 Layer = Annotated[str, Field(pattern=r"^(-1|[0-9]{0,6})\z")]
 """A layer that probes read; -1 is the embedding, nothing the last."""
+Multiple = Annotated[str, Field(pattern=r"^[0-9]{1,6}(\.[0-9]{1,6})?x\z")]
+"""A multiple of the trained length, ``4x``."""
 View = Literal[VIEWS]  # type: ignore[valid-type]
 
 
@@ -145,9 +147,12 @@ class Choice(TypedDict):
     value: Name
 
 
-class Layers(TypedDict):
+class Scale(TypedDict):
     """What of a run's scales the server reads again."""
 
+    run: NotRequired[Name]
+    steps: NotRequired[list[Whole]]
+    lengths: NotRequired[list[Whole]]
     layers: Whole
 
 
@@ -187,7 +192,7 @@ SHAPES: dict[str, Any] = {
     "run.data": Name,
     "extras.data": Extras,
     "link.data": Link,
-    "scale.data": Layers,
+    "scale.data": Scale,
     "run-select.leftSection": Any,
     "step-scent.style": Any,
     "length-scent.style": Any,
@@ -207,8 +212,10 @@ SHAPES: dict[str, Any] = {
     "sweep-x.value": Name,
     "sweep-y.value": Name,
     "sweep-over.value": Name,
+    "sweep-unit.value": Name,
+    "sweep-fix.value": Annotated[list[Name], Field(max_length=1000)] | None,
     "sweep-step-at.data": Whole | None,
-    "sweep-length-at.data": Whole | None,
+    "sweep-length-at.data": Whole | Multiple | None,
     "theory-job.data": Name,
     "theory-run.data": Name,
     "try-kind.value": Literal["zero", "mean", "hardmax", "hardmax-all", "patch"],
