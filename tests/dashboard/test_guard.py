@@ -18,7 +18,7 @@ from flask.testing import FlaskClient
 from hostile.requesting import Maker, storm
 
 from workbench.dashboard import asking
-from workbench.dashboard.bodies import Questions
+from workbench.dashboard.bodies import Malformed, Questions
 from workbench.dashboard.create import create_app, quiet_server
 from workbench.dashboard.guard import MOST_BYTES, Hosts
 from workbench.dashboard.worker import Job, Worker
@@ -204,12 +204,26 @@ def test_a_question_must_be_one_that_a_page_asks(client: FlaskClient, changes: d
     assert answer.text.count("\n") == 1
 
 
-def test_a_callback_that_reads_what_has_no_shape_is_noticed_when_the_app_is_made() -> None:
+def test_all_that_callbacks_read_has_a_shape(app: Dash) -> None:
+    assert Questions(app).shapeless == set()  # else: give it one in workbench/dashboard/bodies.py
+
+
+def test_what_has_no_shape_is_at_most_text_or_a_number() -> None:
     app = Dash("unchecked")
     app.layout = html.Div(id="one")
     app.callback(Output("one", "title"), Input("one", "lang"))(lambda lang: lang)
-    with pytest.raises(KeyError, match=r"one\.lang is read by a callback and has no shape"):
-        Questions(app)
+    questions = Questions(app)
+    assert questions.shapeless == {"one.lang"}
+
+    def body(value: Any) -> dict[str, Any]:
+        given = [{"id": "one", "property": "lang", "value": value}]
+        return {"output": "one.title", "outputs": {"id": "one", "property": "title"}, "inputs": given}
+
+    for value in ("en", 3, 0.5, None):
+        questions.check(body(value))
+    for value in ([], {}, ["en"], {"a": 1}, "x" * 5000):
+        with pytest.raises(Malformed, match=r"one\.lang"):
+            questions.check(body(value))
 
 
 def test_a_short_storm_of_requests_leaves_no_traceback(

@@ -172,6 +172,7 @@ class Measuring(TypedDict):
     what: Name
 
 
+Plain = Name | int | float | bool | None
 Count = Whole | None
 Version = Name | None
 
@@ -199,6 +200,7 @@ SHAPES: dict[str, Any] = {
     "verdict.data": Name | None,
     "task.value": Name | None,
     "positions.value": Name | None,
+    "ties.value": Name | None,
     "filter.value": Name | None,
     "seeds.value": Name | None,
     "more-quantity.value": Name,
@@ -266,14 +268,15 @@ class Questions:
     Args:
         app: the app, with all its callbacks.
 
-    Raises:
-        KeyError: for a callback that reads what has no shape here.
+    Attributes:
+        shapeless: what callbacks read that nothing here gives a shape; it may be text, a number or nothing.
     """
 
     def __init__(self, app: Dash) -> None:
         self._callbacks: dict[str, list[list[tuple[str, str]]]] = {}
         self._outputs: dict[str, Any] = {}
         self._shapes: dict[tuple[str, str], TypeAdapter[Any]] = {}
+        self.shapeless: set[str] = set()
         for ident, callback in app.callback_map.items():
             if "callback" not in callback:  # the browser answers it
                 continue
@@ -281,7 +284,9 @@ class Questions:
             self._callbacks[ident] = read
             self._outputs[ident] = None if callback["no_output"] else outputs_of(ident)
             for one in (*read[0], *read[1]):
-                self._shapes[one] = TypeAdapter(shape_of(".".join(one)), config=None)
+                shape = shape_of(".".join(one))
+                self.shapeless |= {".".join(one)} if shape is None else set()
+                self._shapes[one] = TypeAdapter(Plain if shape is None else shape)
 
     def check(self, body: Any) -> None:
         """Whether a callback can be asked this; raises :class:`Malformed`."""
@@ -328,13 +333,9 @@ def _listed(given: Any) -> list[Any]:
 
 
 def shape_of(name: str) -> Any:
-    """What a component's property may hold, by ``id.property``; raises KeyError where nothing says so."""
-    if name in SHAPES:
-        return SHAPES[name]
+    """What a component's property may hold, by ``id.property``; None where nothing says so."""
     found = [shape for ending, shape in FAMILIES.items() if name.endswith(ending)]
-    if not found:
-        raise KeyError(f"{name} is read by a callback and has no shape in {__name__}")
-    return found[0]
+    return SHAPES.get(name, found[0] if found else None)
 
 
 def connect(app: Dash) -> None:

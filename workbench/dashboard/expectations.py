@@ -84,6 +84,5 @@ class Expectations:
                 if job.started is not None and time.monotonic() - job.started > LONGEST:
                     self._worker.cancel(key)
                 continue
-            done = job is not None and job.state == "done"
-            (self._known[text],) = job.result if job is not None and done else [{"verdict": "", "reason": ""}]
+            (self._known[text],) = job.result if job is not None and job.state == "done" else [{"verdict": ""}]
             del self._asked[key]
