@@ -121,9 +121,9 @@ def failure(row: Any) -> str:
 
 def beside(console: Console, rows: Any, step: int) -> None:
     """What stands beside a verdict: since when it holds, and whether it holds on near ties."""
-    verdicts = rows[(rows["quantity"] == "verdict") & (rows["step"] <= step)]
+    verdicts = rows[(rows["quantity"] == "verdict") & (rows["step"] <= step)].sort_values("step")
     began = since(dict(zip(verdicts["step"], verdicts["label"], strict=True)))
-    if began is not None:
+    if began is not None and verdicts["label"].iloc[-1] != "not fitted":
         console.print(f"  {began}", highlight=False)
     for row in rows[(rows["quantity"] == "near_ties") & (rows["step"] == step)].itertuples():
         console.print(
