@@ -106,7 +106,7 @@ def verdict(console: Console, rows: Any, step: int) -> None:
     if found["label"] == "not fitted":
         return  # a length at which untrained skill is lost means nothing
     for row in rows[rows["quantity"] == "failure_length"].itertuples():
-        console.print(f"  fails at, {row.law} law: {failure(row)}", highlight=False)
+        console.print(f"  fails at, {row.law} law: {failure(row)}", highlight=False, markup=False)
 
 
 def failure(row: Any) -> str:
@@ -124,11 +124,10 @@ def beside(console: Console, rows: Any, step: int) -> None:
     verdicts = rows[(rows["quantity"] == "verdict") & (rows["step"] <= step)].sort_values("step")
     began = since(dict(zip(verdicts["step"], verdicts["label"], strict=True)))
     if began is not None and verdicts["label"].iloc[-1] != "not fitted":
-        console.print(f"  {began}", highlight=False)
+        console.print(f"  {began}", highlight=False, markup=False)
     for row in rows[(rows["quantity"] == "near_ties") & (rows["step"] == step)].itertuples():
-        console.print(
-            f"  near ties {row.label}: {row.note}" if row.note else f"  near ties {row.label}", highlight=False
-        )
+        said = f": {row.note}" if row.note else ""
+        console.print(f"  near ties {row.label}{said}", highlight=False, markup=False)
 
 
 def behaviour(rows: Any, trained: int) -> Grid:
@@ -175,5 +174,7 @@ def steps(rows: Any, run: Run) -> Grid:
         label, reason = verdicts.loc[step, ["label", "reason"]] if step in verdicts.index else ("not measured", "")
         values = [by.get((step, n)) for n in (longest, horizon)]
         shown = ["–" if v is None else f"{v:.2f}" for v in values]
-        grid.add_row(f"{step:,}", f"[{COLOURS.get(label, 'default')}]{label}[/]{f', {reason}' * bool(reason)}", *shown)
+        grid.add_row(
+            f"{step:,}", f"[{COLOURS.get(label, 'default')}]{label}[/]{escape(f', {reason}' * bool(reason))}", *shown
+        )
     return grid
