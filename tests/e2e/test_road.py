@@ -170,7 +170,8 @@ def test_training_says_whether_it_fits_and_where_its_options_come_from(tmp_path:
     said = [line for line in done.stdout.splitlines() if line.startswith("accuracy at the longest training length 3")]
     assert len(said) == 1
     assert "n 512" in said[0]
-    assert "not fitted (the lower limit of skill over chance is" in said[0]
+    assert ": not fitted (skill " in said[0]
+    assert "fitted needs 0.95)" in said[0]
     config = json.loads((tmp_path / "run" / "run.json").read_text())
     assert config["model"]["positions"]["base"] == 1e5
     assert config["training"]["steps"] == 5

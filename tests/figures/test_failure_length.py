@@ -63,3 +63,19 @@ def test_an_infinite_critical_length_is_said_not_drawn(coupled: pd.DataFrame) ->
     figure = build(frame)
     assert "no bound" in [a.text for a in figure.layout.annotations]
     assert not traces(figure, "L0 H1 critical")
+
+
+def test_a_censored_length_ends_at_the_longest_judged_one_and_says_up_to_where_all_are_kept(
+    robust: pd.DataFrame,
+) -> None:
+    """One cell at 400 is open: nothing failed up to 1,024, and all is shown to be kept up to 200."""
+    frame = robust.copy()
+    hit = (frame["quantity"] == "failure_length") & (frame["step"] == STEP) & (frame["law"] == "matched")
+    frame.loc[hit, ["low", "length"]] = [200.0, 1024]
+    figure = build(frame)
+    (arrow,) = traces(figure, "matched law")
+    assert arrow.x[0] > u_length(1024)
+    assert "<b>> 1,024</b> (shown to be kept up to 200)" in arrow.hovertext[0]
+    assert "matched law none up to 1,024" in figure.layout.meta["alt"]
+    (other,) = traces(figure, "challenge law")
+    assert "kept up to" not in other.hovertext[0]

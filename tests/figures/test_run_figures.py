@@ -396,3 +396,11 @@ def test_the_name_of_the_training_length_keeps_off_the_lines(synthetic: Any) -> 
     left = name.x - 0.2 * (figure.layout.xaxis.range[1] - figure.layout.xaxis.range[0])
     passed = np.interp(np.linspace(left, name.x, 50), line.x, line.y)
     assert np.abs(passed - name.y).min() * PLOT_HEIGHT / 0.6 > 8
+
+
+def test_the_band_of_kept_skill_is_that_of_the_rows_own_rules(story_frame: pd.DataFrame) -> None:
+    run = story_frame[story_frame["run"] == story_frame["run"].iloc[0]]
+    floor = run.loc[run["quantity"] == "chance", "value"].min()
+    for setting, kept in (("{}", 0.9), ('{"robust":0.8}', 0.8)):
+        figure = build("accuracy_over_length", run.assign(setting=setting))
+        assert f"band {floor + kept * (1 - floor):.2f}–1.00" in figure.layout.meta["slice"]

@@ -246,14 +246,46 @@ def test_a_shard_that_was_changed_and_dated_back_is_named(make_run):
     assert held(run) == [("behaviour", 100, 1, 0.2)]
 
 
-def test_mixed_versions_of_a_measurement_are_named(make_run):
+def test_versions_of_a_measurement_are_never_mixed_within_a_run(make_run):
     run = make_run()
-    run.shard(step=100, version=1)
-    run.shard(step=200, version=2)
+    run.shard(step=100, version=1, values=[0.1])
+    run.shard("dynamics", step=100, version=1, values=[0.7])
+    run.shard(step=200, version=2, values=[0.2])
+    assert held(run) == [("behaviour", 200, 1, 0.2), ("dynamics", 100, 1, 0.7)]
     (said,) = compact(run.path)
-    assert "versions 1, 2" in said
-    run.shard(step=100, version=2, key="k2")
+    assert "versions 1, 2 at different steps, and version 2 alone is shown" in said
+    assert f"`lengthlens measure {run.path}` makes them alike" in said
+    assert held(run) == [("behaviour", 200, 1, 0.2), ("dynamics", 100, 1, 0.7)], "compacted"
+    assert len(shards_of(run.path)) == 3, "nothing that was measured is lost"
+    run.shard(step=100, version=2, key="k2", values=[0.3])
     assert compact(run.path) == []
+    assert held(run) == [("behaviour", 100, 1, 0.3), ("behaviour", 200, 1, 0.2), ("dynamics", 100, 1, 0.7)]
+
+
+def test_versions_ten_and_nine_are_numbers(make_run):
+    run = make_run()
+    run.shard(step=100, version=9, values=[0.1])
+    run.shard(step=200, version=10, values=[0.2])
+    assert held(run) == [("behaviour", 200, 1, 0.2)]
+
+
+def test_versions_of_a_measurement_are_never_mixed_between_runs(make_run):
+    old, new = make_run("old"), make_run("new")
+    old.shard(version=3, values=[0.1])
+    old.shard("dynamics", version=1, values=[0.7])
+    new.shard(version=4, values=[0.2])
+    for run in (old, new):
+        compact(run.path)
+    table = Table.load(old.path.parent)
+    frame = table.frame()
+    assert sorted(zip(frame.run, frame.measurement, frame.value, strict=True)) == [
+        ("new", "behaviour", 0.2),
+        ("old", "dynamics", 0.7),
+    ]
+    (said,) = table.problems
+    assert f"behaviour of {old.path} was made by version 3, that of other runs by version 4, and is left out" in said
+    assert table.specs["behaviour"]["version"] == 4
+    assert Table.load(old.path).frame(measurement="behaviour")["value"].tolist() == [0.1], "alone it is not mixed"
 
 
 def test_the_table_tells_specs_and_shards(make_run):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pandas import isna
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
 from workbench.core.apart import apart
+from workbench.figures.verdicts import since
 from workbench.runs.folder import Run, RunError
 from workbench.table import Table
 
@@ -35,6 +37,7 @@ def show_command(path: Path, step: int | None) -> None:
     said: list[str] = []
     with apart(said.append, f"the rows of {run.path} are not what behaviour measures"):
         verdict(console, rows[rows["step"] == chosen], int(chosen))
+        beside(console, rows, int(chosen))
         console.print(behaviour(rows[rows["step"] == chosen], run.trained_length))
         console.print(steps(rows, run))
     for problem in said:
@@ -94,16 +97,37 @@ def verdict(console: Console, rows: Any, step: int) -> None:
     """The verdict sentence, with its horizon and reason."""
     found = rows[rows["quantity"] == "verdict"].iloc[0]
     colour = COLOURS.get(found["label"], "default")
+    why = f", {found['reason']}," if found["reason"] else ""
     console.print(
-        f"\n[bold {colour}]{escape(found['label'].capitalize())}[/] at step {step:,} (measured to length "
-        f"{int(found['length']):,}, n {int(found['n'])}): {escape(found['note'])}.",
+        f"\n[bold {colour}]{escape(found['label'].capitalize())}[/]{escape(why)} at step {step:,} (measured to length "
+        f"{int(found['length']):,}, n {int(found['n'])} or more): {escape(found['note'])}.",
         highlight=False,
     )
     if found["label"] == "not fitted":
         return  # a length at which untrained skill is lost means nothing
     for row in rows[rows["quantity"] == "failure_length"].itertuples():
-        where = f"> {int(row.low):,}" if row.status == "censored" else f"({int(row.low):,}, {int(row.high):,}]"
-        console.print(f"  fails at, {row.law} law: {where}", highlight=False)
+        console.print(f"  fails at, {row.law} law: {failure(row)}", highlight=False, markup=False)
+
+
+def failure(row: Any) -> str:
+    """A failure length with its interval, or up to where none was found and up to where all lengths pass."""
+    note = f" ({row.note})" if row.note and row.status != "censored" else ""
+    if row.status != "censored":
+        return f"({int(row.low):,}, {int(row.high):,}]{note}"
+    tested = row.low if isna(row.length) else row.length
+    kept = "" if tested == row.low else f"; shown to be kept up to {int(row.low):,}"
+    return f"> {int(tested):,}{kept}"
+
+
+def beside(console: Console, rows: Any, step: int) -> None:
+    """What stands beside a verdict: since when it holds, and whether it holds on near ties."""
+    verdicts = rows[(rows["quantity"] == "verdict") & (rows["step"] <= step)].sort_values("step")
+    began = since(dict(zip(verdicts["step"], verdicts["label"], strict=True)))
+    if began is not None and verdicts["label"].iloc[-1] != "not fitted":
+        console.print(f"  {began}", highlight=False, markup=False)
+    for row in rows[(rows["quantity"] == "near_ties") & (rows["step"] == step)].itertuples():
+        said = f": {row.note}" if row.note else ""
+        console.print(f"  near ties {row.label}{said}", highlight=False, markup=False)
 
 
 def behaviour(rows: Any, trained: int) -> Grid:
@@ -143,12 +167,14 @@ def steps(rows: Any, run: Run) -> Grid:
     longest, horizon = run.trained_length, rows["length"].max()
     for name in ("step", "verdict", f"accuracy at {longest}", f"at {int(horizon):,}"):
         grid.add_column(name, justify="left" if name == "verdict" else "right")
-    verdicts = rows[rows["quantity"] == "verdict"].set_index("step")["label"]
+    verdicts = rows[rows["quantity"] == "verdict"].set_index("step")
     accuracy = rows[(rows["quantity"] == "accuracy") & (rows["law"] == "matched")]
     by = accuracy.set_index(["step", "length"])["value"]
     for step in run.steps:
-        label = verdicts.get(step, "not measured")
+        label, reason = verdicts.loc[step, ["label", "reason"]] if step in verdicts.index else ("not measured", "")
         values = [by.get((step, n)) for n in (longest, horizon)]
         shown = ["–" if v is None else f"{v:.2f}" for v in values]
-        grid.add_row(f"{step:,}", f"[{COLOURS.get(label, 'default')}]{label}[/]", *shown)
+        grid.add_row(
+            f"{step:,}", f"[{COLOURS.get(label, 'default')}]{label}[/]{escape(f', {reason}' * bool(reason))}", *shown
+        )
     return grid

@@ -25,13 +25,24 @@ from workbench.figures.marks import (
     places,
     said,
 )
-from workbench.figures.rows import cells, distinct, pick, run_name, select, series_of, smallest_n, stack, telling, tidy
+from workbench.figures.rows import (
+    cells,
+    distinct,
+    pick,
+    run_name,
+    select,
+    series_of,
+    setting_of,
+    smallest_n,
+    stack,
+    telling,
+    tidy,
+)
 from workbench.figures.series import line_plot
 from workbench.figures.template import accuracy_axis, run_axis
 from workbench.figures.tokens import PERFORMANCE, TOKENS, Theme
 
 MEASUREMENT = "behaviour"
-#: Skill a run must keep past the training length to count as scale-robust.
 LAWS = ("matched", "challenge")
 
 
@@ -106,7 +117,7 @@ def accuracy_over_length(
     """Accuracy over prefix length at one step, on both laws, with chance and the band of kept skill.
 
     The band holds the accuracies whose skill over chance, ``(accuracy - chance) / (1 - chance)``, is at
-    least :data:`ROBUST`.
+    least what the rows' setting ``robust`` asks of a run past the training length.
 
     Raises:
         NotMeasured: without accuracies at that step.
@@ -116,7 +127,7 @@ def accuracy_over_length(
     floor = _lowest_chance(frame, LAWS)
     main = _main(data)
     figure.layout.meta |= {
-        "slice": f"band {floor + ROBUST * (1 - floor):.2f}–1.00 · {sample_size(smallest_n(data))}",
+        "slice": f"band {floor + _kept_skill(frame) * (1 - floor):.2f}–1.00 · {sample_size(smallest_n(data))}",
         "alt": f"Accuracy {over_length(step)}: {said(main, 'length', telling(main, 'length', trained))}"
         f"; chance is {floor:.2f}",
     }
@@ -188,7 +199,7 @@ def _accuracy_lines(
     labels: list[Label] = []
     if "chance" in parts:
         x, level = places(parts["chance"], along), parts["chance"]["value"].to_numpy(dtype=float)
-        add_band(figure, x, level + ROBUST * (1 - level), np.ones_like(level), t["control"])
+        add_band(figure, x, level + _kept_skill(frame) * (1 - level), np.ones_like(level), t["control"])
         add_level(figure, x, level, theme)
         labels.append(("chance", float(level[-1]), t["ink3"], False))
     styles = {"challenge": (t["ink2"], 1.2, False), "matched": (t["ink"], 2.2, True)}
@@ -197,6 +208,11 @@ def _accuracy_lines(
             labels.append((law, add_line(figure, parts[law], along, colour, width=width, band=first), colour, first))
     add_end_labels(figure, labels, y_axis["range"], size)
     return figure
+
+
+def _kept_skill(frame: pd.DataFrame) -> float:
+    """The skill that the rows' own rules ask for past the training length."""
+    return setting_of(pick(frame, measurement=MEASUREMENT, quantity="accuracy"), "robust", ROBUST)
 
 
 def _main(data: pd.DataFrame) -> pd.DataFrame:

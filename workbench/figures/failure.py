@@ -33,7 +33,7 @@ def failure_length(
     """Failure length per law at one step; where a head is named, also its critical length.
 
     A filled dot is observed: skill has fallen at that length and the next, and the line reaches back to the
-    last length before. An arrow into the grey zone says that no measured length failed. A hollow dot is a
+    last length up to which all are shown to be kept. An arrow says that no judged length failed. A hollow dot is a
     length computed, not observed: the first position id never seen in training, or the length at which
     the head's attention would be split evenly between its argmax set and the rest.
 
@@ -131,10 +131,15 @@ def _unmeasured_zone(figure: go.Figure, longest: float, theme: Theme, size: int)
     )
 
 
+def _tested(row: pd.Series) -> float:
+    """The longest length that was judged; rows that do not say end where they are censored."""
+    return float(row["low"] if pd.isna(row["length"]) else row["length"])
+
+
 def _spoken(row: pd.Series) -> str:
     value = float(row["value"])
     if row["status"] == "censored":
-        return f"{row['series']} none up to {whole(float(row['low']))}"
+        return f"{row['series']} none up to {whole(_tested(row))}"
     return f"{row['series']} {'undefined' if math.isnan(value) else whole(value)}"
 
 
@@ -145,10 +150,10 @@ def _draw(figure: go.Figure, row: pd.Series, place: int, trained: float, theme: 
     observed = row["mode"] == "observed"
     value = float(row["value"])
     if row["status"] == "censored":
-        end = u_length(float(row["low"]))
+        end = u_length(_tested(row))
         _reach(figure, u_length(trained), end + 0.35, place, t["ink"], 2)
         _dot(figure, end + 0.35, place, row, t["ink"], "triangle-right", filled=True, theme=theme)
-        _number(figure, end, place, beyond(float(row["low"])), t["ink"], size, side="above")
+        _number(figure, end, place, beyond(_tested(row)), t["ink"], size, side="above")
         return
     if math.isnan(value) or math.isinf(value):
         text = "no bound" if math.isinf(value) else NOT_FITTED if row["note"] == NOT_FITTED else "undefined"
@@ -182,10 +187,11 @@ def _dot(
     filled: bool,
     theme: Theme,
 ) -> None:
-    value = beyond(float(row["low"])) if row["status"] == "censored" else whole(float(row["value"]))
+    censored = row["status"] == "censored"
+    value = beyond(_tested(row)) if censored else whole(float(row["value"]))
     between = ""
-    if filled and row["status"] != "censored" and not math.isnan(row["low"]):
-        between = f" (still kept at {whole(float(row['low']))})"
+    if filled and not math.isnan(row["low"]) and not (censored and _tested(row) == row["low"]):
+        between = f" (shown to be kept up to {whole(float(row['low']))})"
     counted = "" if pd.isna(row["n"]) else f" · n {whole(float(row['n']))}"
     note = f"<br>{row['note']}" if row["note"] else ""
     figure.add_scatter(

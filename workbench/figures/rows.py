@@ -5,6 +5,7 @@ Every frame may be pandas' or a :class:`workbench.figures.light.Frame`, which an
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -273,6 +274,14 @@ def head_names(rows: pd.DataFrame) -> list[str]:
 def run_name(frame: pd.DataFrame) -> str:
     """The name of the run the rows are of."""
     return "" if frame.empty else str(frame["run"].iloc[0])
+
+
+def setting_of(rows: pd.DataFrame, name: str, default: float) -> float:
+    """A number among the settings that rows were made with, e.g. a threshold; ``default`` where they tell none."""
+    if "setting" not in rows or rows.empty:
+        return default
+    found = json.loads(str(rows["setting"].iloc[0]) or "{}").get(name, default)
+    return float(found)
 
 
 def _said(column: Hashable, value: Any) -> str:

@@ -114,7 +114,8 @@ def assemble(run_path: Path) -> Assembly:
         if part is not None:
             chosen.append(part)
             fresh.served(part)
-    problems += fresh.missing() + _mixed_versions(run_path, chosen)
+    chosen, outdated = _of_newest_versions(run_path, chosen)
+    problems += fresh.missing() + outdated
     taken = {part.identity for part in chosen}
     return Assembly(
         rows=pa.concat_tables([ENCODED.empty_table(), *(part.rows for part in chosen)]),
@@ -260,17 +261,29 @@ def _steps(pairs: Iterator[tuple[str, int]]) -> str:
     return f"step{'s' if len(steps) > 1 else ''} {shown}"
 
 
-def _mixed_versions(run_path: Path, chosen: list[Part]) -> list[str]:
-    versions: dict[str, set[str]] = {}
+def version_of(spec: str) -> int:
+    """The version of a measurement, from its spec as JSON; 0 where it tells none."""
+    version = json.loads(spec).get("version")
+    return version if isinstance(version, int) else 0
+
+
+def _of_newest_versions(run_path: Path, chosen: list[Part]) -> tuple[list[Part], list[str]]:
+    """The parts made by the newest version of their measurement, and a sentence about each that others are left out of.
+
+    A new version means other numbers: those of two are never shown beside each other.
+    """
+    versions: dict[str, set[int]] = {}
     for part in chosen:
-        spec = json.loads(part.metadata["spec"])
-        versions.setdefault(part.measurement, set()).add(str(spec.get("version")))
-    return [
-        f"{measurement} of {run_path} was made by versions {', '.join(sorted(found))} at different steps: "
-        f"`lengthlens measure {run_path}` makes them alike"
+        versions.setdefault(part.measurement, set()).add(version_of(part.metadata["spec"]))
+    newest = {measurement: max(found) for measurement, found in versions.items()}
+    kept = [part for part in chosen if version_of(part.metadata["spec"]) == newest[part.measurement]]
+    problems = [
+        f"{measurement} of {run_path} was made by versions {', '.join(map(str, sorted(found)))} at different steps, "
+        f"and version {max(found)} alone is shown: `lengthlens measure {run_path}` makes them alike"
         for measurement, found in versions.items()
         if len(found) > 1
     ]
+    return kept, problems
 
 
 def _compacted(run_path: Path, problems: list[str]) -> list[Part]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from workbench.table.bounded import is_folder, names_in
 from workbench.table.errors import TableError, nearest
 from workbench.table.files import ENCODED
 from workbench.table.layout import read_config, run_folders, table_path
-from workbench.table.reading import merged_specs, read_run
+from workbench.table.reading import merged_specs, newest_versions, read_run, without_former
 from workbench.table.runs import RUNS, describe, to_runs
 from workbench.table.schema import SCHEMA
 
@@ -97,28 +98,31 @@ class Table:
         problems: list[str] = []
         named = _named_runs(dirs, problems)
 
-        def read(name: str, path: Path) -> tuple[pa.Table, Reading, pa.Table] | list[str]:
+        def read(name: str, path: Path) -> tuple[pa.Table, Path, Reading] | list[str]:
             """What there is of one run, or what is wrong with it."""
             said: list[str] = []
             with apart(said.append, f"{path} cannot be read and is left out"):
                 view, reading = to_runs([describe(name, path, read_config(path))]), read_run(path)
-                return view, reading, _renamed(reading, name)
+                return view, path, replace(reading, rows=_renamed(reading, name))
             return said
 
-        readings = []
+        readings: list[tuple[Path, Reading]] = []
         with ThreadPoolExecutor(READERS) as pool:  # decoding Parquet leaves the interpreter free
             for one in pool.map(lambda pair: read(*pair), named):
                 if isinstance(one, list):
                     problems += one
-                    continue
-                views.append(one[0])
-                readings.append(one[1])
-                tables.append(one[2])
-                problems += one[1].problems
+                else:
+                    views.append(one[0])
+                    readings.append((one[1], one[2]))
+        newest = newest_versions(reading for _, reading in readings)
+        for path, reading in readings:
+            kept = without_former(reading, newest, path)
+            tables.append(kept.rows)
+            problems += kept.problems
         return cls(
             pa.concat_tables(tables),
             pa.concat_tables(views),
-            specs=merged_specs(readings),
+            specs=merged_specs(reading for _, reading in readings),
             problems=problems,
             stamp=stamp,
         )

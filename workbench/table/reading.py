@@ -10,14 +10,15 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
-from workbench.table.assembly import Assembly, Part, assemble
+from workbench.table.assembly import Assembly, Part, assemble, version_of
 from workbench.table.bounded import names_in
 from workbench.table.files import read_file
 from workbench.table.layout import table_path
@@ -80,6 +81,33 @@ def merged_specs(readings: Iterable[Reading]) -> dict[str, Any]:
         for measurement, aged in reading.specs.items():
             found[measurement] = max(found.get(measurement, aged), aged)
     return {measurement: json.loads(spec) for measurement, (_, spec) in sorted(found.items())}
+
+
+def newest_versions(readings: Iterable[Reading]) -> dict[str, int]:
+    """measurement -> the highest version that any run was measured with."""
+    found: dict[str, int] = {}
+    for reading in readings:
+        for measurement, (_, spec) in reading.specs.items():
+            found[measurement] = max(found.get(measurement, 0), version_of(spec))
+    return found
+
+
+def without_former(reading: Reading, newest: Mapping[str, int], run_path: Path) -> Reading:
+    """A run's rows without those of measurements that other runs have of a newer version; each is named.
+
+    A new version means other numbers: those of two are never shown beside each other.
+    """
+    own = {measurement: version_of(spec) for measurement, (_, spec) in reading.specs.items()}
+    former = [measurement for measurement, version in own.items() if version < newest[measurement]]
+    if not former:
+        return reading
+    rows = reading.rows.filter(~pc.field("measurement").isin(former))
+    problems = [
+        f"{measurement} of {run_path} was made by version {own[measurement]}, that of other runs by version "
+        f"{newest[measurement]}, and is left out: `lengthlens measure {run_path}` makes them alike"
+        for measurement in former
+    ]
+    return replace(reading, rows=rows, problems=[*reading.problems, *problems])
 
 
 def folder_state(run_path: Path) -> str:
