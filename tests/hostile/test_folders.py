@@ -15,8 +15,9 @@ import signal
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from plotly.io.json import to_json_plotly
@@ -34,7 +35,7 @@ from workbench.dashboard.expectations import subject
 from workbench.dashboard.exports import answer, panels
 from workbench.dashboard.registry import pages
 from workbench.dashboard.store import Store
-from workbench.dashboard.worker import Worker
+from workbench.dashboard.worker import Worker, job_key
 from workbench.table import Table
 from workbench.theory.described import describe_all
 
@@ -49,6 +50,13 @@ SAMPLE = (
     "two links to the folder above",
 )  # fmt: skip
 """What the end-to-end tests see of it."""
+
+
+class Idle(Worker):
+    """A worker that is asked and starts no process: what it would answer is asked for here, where it counts."""
+
+    def submit(self, function: str, arguments: Mapping[str, Any], slot: str = "", urgent: bool = False) -> str:
+        return job_key(function, arguments)
 
 
 class Hang(BaseException):
@@ -120,7 +128,7 @@ def seen(root: Path, sound: int, measured: bool, drawn: bool) -> Iterator[str]:
 
 def dashboard(root: Path, drawn: bool) -> Iterator[str]:
     """The same of the dashboard: every page about the odd run and every panel of it, the sound run's own page."""
-    answers = Answers(Store([root]), Worker())
+    answers = Answers(Store([root]), Idle(), Idle())
     runs = answers.store.runs()
     if "sound" not in runs or not runs["sound"].brief.verdicts:
         yield f"lost in the dashboard: {sorted(runs)[:5]}, {answers.store.problems[:3]}"

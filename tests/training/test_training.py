@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
 import torch
 
+from workbench.cli.progress import steps_done
 from workbench.models import ModelConfig, pairs
 from workbench.runs import Run, RunError
 from workbench.runs.write import sha256
@@ -17,6 +19,7 @@ from workbench.table.seal import sealed_json
 from workbench.tasks import make_task
 from workbench.tasks.seeds import generator
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
+from workbench.training.live import Live
 from workbench.training.optimizer import learning_rate
 from workbench.training.schedule import checkpoint_steps
 from workbench.training.state import NAME, State
@@ -276,3 +279,10 @@ def test_training_learns(tmp_path) -> None:
     last = pq.read_table(run.step_path(150) / "log.parquet").to_pydict()
     first = pq.read_table(run.step_path(1) / "log.parquet").to_pydict()
     assert last["loss"][-1] < 0.5 * first["loss"][-1]
+
+
+def test_a_pipe_in_place_of_the_live_log_is_refused_and_not_waited_for(tmp_path) -> None:
+    os.mkfifo(tmp_path / "live.jsonl")
+    with pytest.raises(StorageError, match=f"{tmp_path} cannot be written .it is a named pipe"):
+        Live(tmp_path).restart()
+    assert steps_done(tmp_path) == 0, "nor is it read by whoever watches"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 import threading
 import time
@@ -15,6 +14,11 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
+
+from workbench.table import bounded
+from workbench.table.bounded import read_bytes
+from workbench.table.layout import checkpoint_steps
+from workbench.table.seal import json_object
 
 LINE_EVERY_S = 10.0
 
@@ -125,8 +129,9 @@ def following(bar: Bar, folders: Mapping[str, Path], ended: Mapping[str, int]) -
 
 def steps_done(folder: Path) -> int:
     """How far the training of a run has come, from its checkpoints and the tail of its log."""
-    reached = [int(p.name) for p in folder.glob("steps/[0-9]*")]
+    reached = checkpoint_steps(folder)
     # Between a checkpoint and the next line there is no tail to read.
-    with contextlib.suppress(OSError, ValueError, KeyError):
-        reached += [json.loads(line)["step"] for line in (folder / "live.jsonl").read_text().splitlines()[-1:]]
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        lines = read_bytes(folder / "live.jsonl", bounded.LIVE).splitlines()
+        reached += [int(json_object(line)["step"]) for line in lines[-1:]]
     return max(reached, default=0)

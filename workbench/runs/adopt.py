@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,9 @@ from workbench.runs.foreign import checkpoint_files, read_weights
 from workbench.runs.given import Checkpoint, config_of, store
 from workbench.runs.ids import check_training_ids
 from workbench.runs.load import fill
+from workbench.table import bounded
+from workbench.table.bounded import read_bytes
+from workbench.table.seal import json_object
 from workbench.tasks.base import Task
 
 
@@ -118,8 +120,8 @@ def model_config(foreign: Foreign, path: Path, weights: Mapping[str, Tensor]) ->
 def _joined(config: Path, shapes: dict[str, Any], path: Path) -> dict[str, Any]:
     """The fields of the config, which must agree with those that the shapes tell."""
     try:
-        told = fields_of_config(json.loads(config.read_text(encoding="utf-8")))
-    except (OSError, ValueError, AttributeError) as error:
+        told = fields_of_config(json_object(read_bytes(config, bounded.RUN_JSON)))
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         said = str(error) if isinstance(error, UpstreamError) else f"it is no JSON object that can be read ({error})"
         raise RunError(f"{config}: {said}") from None
     shapes = {k: v for k, v in shapes.items() if k != "n_ctx" or told["positions"]["name"] == "learned"}

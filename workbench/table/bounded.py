@@ -59,7 +59,7 @@ def open_regular(path: str | os.PathLike[str], limit: int) -> Iterator[BinaryIO]
         UnreadableError: if it is anything else, or larger than ``limit`` bytes.
         OSError: if it cannot be opened.
     """
-    _require_regular(path, os.stat(path), limit)  # before it is opened: opening a device may do something
+    require_regular(path, limit)  # before it is opened: opening a device may do something
     # Should it have become a pipe meanwhile, opening it does not wait.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
@@ -129,6 +129,11 @@ def names_in(folder: str | os.PathLike[str]) -> list[str]:
         return sorted(name for name in os.listdir(folder) if not name.startswith("."))
     except OSError:
         return []
+
+
+def require_regular(path: str | os.PathLike[str], limit: int) -> None:
+    """Refuse what is no regular file of at most ``limit`` bytes. Raises as :func:`open_regular`."""
+    _require_regular(path, os.stat(path), limit)
 
 
 def _require_regular(path: str | os.PathLike[str], state: os.stat_result, limit: int) -> None:

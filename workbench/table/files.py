@@ -146,7 +146,7 @@ def _size(count: int) -> str:
 MOST_ROWS = 5_000_000
 """Rows of one file: some hundred times as many as the fullest run has."""
 MOST_GROUPS = 10_000
-MOST_UNPACKED = 1 << 30
+MOST_UNPACKED = 1 << 29
 """Bytes of one file, unpacked."""
 NUMBERS = [field.name for field in SCHEMA if pa.types.is_floating(field.type)]
 PACKED: dict[str, Any] = {

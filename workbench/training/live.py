@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from workbench.table import bounded
+from workbench.table.bounded import require_regular
 from workbench.table.errors import storing
 from workbench.table.seal import sealed_json
 
@@ -22,6 +25,8 @@ class Live:
     def restart(self, lines: Sequence[Mapping[str, Any]] = ()) -> None:
         """Begin anew, with these lines. Raises StorageError if it cannot be written."""
         with storing(self.path.parent):
+            if os.path.lexists(self.path):
+                require_regular(self.path, bounded.LIVE)  # a pipe would be waited for
             self.path.write_bytes(b"".join(map(_sealed, lines)))
 
     def add(self, line: Mapping[str, Any]) -> None:

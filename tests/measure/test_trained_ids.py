@@ -1,0 +1,24 @@
+"""Whether a length reads ids that training never showed: intervals are compared, not written out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from workbench.measure.study import within
+
+
+@pytest.mark.parametrize(("intervals", "ids", "expected"), [
+    ([[0, 9]], [0, 5, 9], True),
+    ([[0, 9]], [0, 10], False),
+    ([[3, 9]], [2], False),
+    ([[0, 2], [5, 7]], [0, 2, 5, 7], True),
+    ([[0, 2], [5, 7]], [3], False),
+    ([[5, 7], [0, 2]], [1, 6], True),
+    ([[0, 100], [2, 3]], [50], True),
+    ([], [0], False),
+    ([[0, 10**9]], [10**9], True),
+    ([[7, 3]], [5], False),
+])  # fmt: skip
+def test_ids_lie_within_intervals(intervals, ids, expected: bool) -> None:
+    assert within(np.array(ids, dtype=np.int64), intervals) is expected
