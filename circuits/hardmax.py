@@ -44,7 +44,12 @@ QUANTITIES = (
         "share", 0.0, 1.0,
     ),
     Quantity("tie_size", "k*: number of keys of that nearest set; geometric mean over queries", "keys", 1.0),
-    Quantity("argmax_mass", "attention mass on the k* keys of the tie set", "share", 0.0, 1.0),
+    Quantity(
+        "argmax_mass",
+        "attention mass on the k* keys of the tie set; 1 by definition, and labelled all keys, where that set is "
+        "everything: of uniform attention, and of any head past its critical length K*",
+        "share", 0.0, 1.0,
+    ),
     Quantity(
         "margin",
         "effective margin log[(P/k*) / ((1-P)/(K-k*))]: log of the mean weight inside the tie set over "

@@ -24,6 +24,8 @@ from workbench.table.schema import Row, row
 #: Beyond this many keys a critical length is reported as infinite.
 LARGEST = 1e15
 
+ALL_KEYS = "all keys"
+"""Label of an argmax_mass that says nothing: of most queries the tie set is all keys."""
 EVERYTHING = "the tie set of every query is all its keys"
 NOTHING_WITHIN = "no length within training was measured"
 UNKNOWN_TRAINED = "the training length is not known"
@@ -100,7 +102,13 @@ class Report:
             return _undefined(quantity, why)
         left_out = record.used - estimate.n
         note = f"undefined in {left_out} more sequences: {why}" if left_out else ""
-        return _measured(quantity, estimate, logs, note)
+        if quantity != "argmax_mass":
+            return _measured(quantity, estimate, logs, note)
+        # Where the tie set is everything, its mass is 1 whatever attention does: past K* of a point head, say.
+        used = record.queries > 0
+        whole = 1.0 - float(np.average(record.values["partial"][(used, *at)], weights=record.queries[used]))
+        note = f"the tie set is all keys for {whole:.0%} of queries, whose mass is 1 by definition" if whole else note
+        return {**_measured(quantity, estimate, logs, note), "label": ALL_KEYS if whole > 0.5 else ""}
 
     # ---- exponents between adjacent lengths ----------------------------------------------------
     def _dispersion(self, record: LengthRecord, at: At) -> Row:

@@ -16,7 +16,6 @@ Position alone says everything of position and, beyond itself, nothing of the su
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -42,6 +41,8 @@ KINDS = {
     "summary_given_position": ("", controls.SHUFFLED, controls.HASHED),
 }
 STILL = "the labels do not vary beyond what they are conditioned on"
+ROUNDING = 1e-20
+"""Share of squared deviation below which nothing but rounding is left."""
 FEWEST = 8
 """Fewest sequences in a half, and rows of a position in a half."""
 
@@ -53,10 +54,17 @@ class Errors:
     Attributes:
         full: with the residual stream, per site.
         base: with what is conditioned on alone.
+        whole: of the target around its mean, summed over rows.
     """
 
     full: Float[Tensor, "site row"]
     base: Float[Tensor, "row"]
+    whole: float
+
+    @property
+    def nothing_left(self) -> bool:
+        """Whether what is conditioned on tells the target but for rounding."""
+        return float(self.base.sum()) <= ROUNDING * self.whole
 
     def shares(self, resamples: Resamples) -> Float[Tensor, "draw site"]:
         """1 - full / base, as measured and resampled."""
@@ -94,7 +102,8 @@ def crossed(
         for i, (piece, found) in enumerate(zip(pieces, directions, strict=True)):
             full[i][:, out] = (found(z[:, out]) - piece[out]).pow(2).sum(-1)
             base[i][out] = piece[out].pow(2).sum(-1)
-    return [Errors(*pair) for pair in zip(full, base, strict=True)]
+    whole = [float((t - t.mean(0)).pow(2).sum()) for t in targets]
+    return [Errors(*parts) for parts in zip(full, base, whole, strict=True)]
 
 
 def indicators(labels: Shaped[Tensor, "row *s"]) -> Float[Tensor, "row value"]:
@@ -240,11 +249,10 @@ class Conditional(StreamMeasurement):
     @staticmethod
     def _judged(errors: Errors, resamples: Resamples) -> list[Estimate | str]:
         """Per site the share, or why it is none."""
+        if errors.nothing_left:
+            return [STILL] * len(errors.full)
         found = estimates(errors.shares(resamples))
-        return [
-            says_nothing(at, full, resamples) or at if math.isfinite(at.value) else STILL
-            for at, full in zip(found, errors.full, strict=True)
-        ]
+        return [says_nothing(at, full, resamples) or at for at, full in zip(found, errors.full, strict=True)]
 
     def _fixed(
         self, study: Study, fit: Bool[Tensor, "sequence"], rng: Rng

@@ -16,6 +16,8 @@ import torch
 import circuits.hardmax
 import circuits.reduction
 from circuits import Hardmax, HardmaxResult, hardmax_statistics
+from circuits.report import ALL_KEYS
+from workbench.figures import mechanism
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade import key_head, uniform_head
 from workbench.table.schema import FIELDS, to_arrow
@@ -385,3 +387,15 @@ def test_importing_the_package_needs_no_torch() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(AttributeError, match="no attribute 'Softmax'"):
         circuits.Softmax  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_the_mass_on_a_tie_set_that_is_everything_is_labelled(keyed: Make) -> None:
+    """Margin 3 has K* = 21.1 keys: the set is one key up to there, and all keys, with mass 1, beyond."""
+    result = hardmax_statistics(key_head(3.0), [keyed(n, 1) for n in (12, 50)], trained=12)
+    rows = {r["length"]: r for r in result.rows if r["quantity"] == "argmax_mass"}
+    assert (rows[12]["label"], rows[50]["label"]) == ("", "all keys")
+    assert rows[50]["value"] == pytest.approx(1.0)
+    assert "the tie set is all keys for 100% of queries, whose mass is 1 by definition" in rows[50]["note"]
+    assert rows[12]["value"] < 0.9
+    assert "by definition" not in rows[12]["note"]
+    assert ALL_KEYS == mechanism.ALL_KEYS

@@ -118,3 +118,62 @@ def test_bars_show_sizes_where_values_may_be_negative(frame: pd.DataFrame) -> No
     charm = table[table["series"] == "charm"].set_index("head")["share"]
     assert charm[0] == pytest.approx(1.0)
     assert charm[1] == pytest.approx(1 / 3)
+
+
+# ---- mass on a tie set that is everything ----------------------------------------------------------
+@pytest.fixture
+def past_critical(frame: pd.DataFrame) -> pd.DataFrame:
+    """The mass of L0 H0 falls and is 1 again past its critical length, where the set is all keys."""
+    rows = [
+        *about("argmax_mass", {(0, 0): 0.8, (0, 1): 0.5}, length=32),
+        *about("argmax_mass", {(0, 0): 0.55, (0, 1): 0.5}, length=64),
+        *about("argmax_mass", {(0, 0): 1.0}, length=128, label="all keys", note="all keys for 100% of queries"),
+        *about("argmax_mass", {(0, 1): 0.5}, length=128),
+    ]
+    for r in rows:
+        r["measurement"] = "circuits.hardmax"
+    return pd.concat([frame, pd.DataFrame(rows, columns=list(FIELDS))])
+
+
+def test_a_mass_that_is_1_by_definition_is_drawn_hollow_and_said(past_critical: pd.DataFrame) -> None:
+    place: dict[str, Any] = {"step": 10, "layer": 0, "head": 0, "trained": 32}
+    for figure in (
+        figures.heads_over_length(past_critical, quantity="argmax_mass", **place),
+        figures.head_over_length(past_critical, quantity="argmax_mass", **place),
+    ):
+        (hollow,) = [trace for trace in figure.data if trace.name == "all keys"]
+        assert len(hollow.x) == 1
+        assert list(hollow.y) == [1.0]
+        # On the line of the head, at its last length.
+        ends = [t.x[-1] for t in figure.data if t.name != "all keys" and t.x is not None and len(t.x) == 3]
+        assert hollow.x[0] in ends
+        assert "1 by definition" in hollow.hovertext[0]
+        assert "hollow: the tie set is all keys" in figure.layout.meta["slice"]
+    for head, quantity in ((1, "argmax_mass"), (0, "hardmax_distance")):
+        other = figures.heads_over_length(past_critical, quantity=quantity, **{**place, "head": head})
+        assert not [trace for trace in other.data if trace.name == "all keys"]
+        assert "hollow" not in other.layout.meta["slice"]
+
+
+def test_tables_and_sentences_do_not_call_it_focus(past_critical: pd.DataFrame) -> None:
+    table = figures.head_table(past_critical, step=10, length=128)
+    mass = table[table["series"] == "argmax_mass"].set_index("head")
+    assert dict(mass["text"]) == {0: "all keys", 1: "0.50"}
+    assert pd.isna(mass["share"][0])
+    assert mass["share"][1] == pytest.approx(0.5)
+    facts = figures.head_facts(past_critical, step=10, length=128, layer=0, head=0)
+    assert facts[facts["quantity"] == "argmax_mass"]["text"].iloc[0] == "all keys"
+    for length, wanted in (
+        (64, "0.55 [0.54, 0.56] of its mass lies on its tie set"),
+        (128, "its tie set is all keys"),
+    ):
+        _, numbers = figures.head_sentence(past_critical, step=10, length=length, layer=0, head=0)
+        assert "".join(text for text, _ in numbers).startswith(wanted)
+
+
+def test_the_p_of_a_difference_stands_behind_the_quantities(frame: pd.DataFrame) -> None:
+    rows = [r for mode in ("mean", "resample") for r in about("accuracy_drop_p", {(0, 0): 0.5}, mode=mode)]
+    both = pd.concat([frame, pd.DataFrame(rows, columns=list(FIELDS))])
+    names = figures.series_names(both, step=10)
+    assert names[-2:] == ["accuracy_drop_p \u00b7 mean", "accuracy_drop_p \u00b7 resample"]
+    assert "accuracy_drop_p \u00b7 mean" not in set(figures.head_table(both, step=10, length=64, columns=4)["series"])

@@ -124,3 +124,15 @@ def test_what_cannot_be_had_is_named(
         Conditional(positions=1)
     with pytest.raises(ProbeError, match="supervised or all"):
         Conditional(queries="some")
+
+
+def test_a_summary_that_is_a_function_of_position_is_not_there_beyond_it() -> None:
+    """Whether i > 40: known once i is, whatever the stream says, so nothing is left to be told."""
+    plain = rows_of(lambda s, i, e: torch.stack([i, e[:, 0]], 1))
+    rows = Rows(plain.x, {TARGET: (plain.labels[POSITION] > 40).long(), POSITION: plain.labels[POSITION]},
+                plain.sequence, plain.tokens)  # fmt: skip
+    fit = halves(SEQUENCES, np.random.default_rng(0))
+    read = Conditional(resamples=20)._read(
+        "summary_given_position", rows.x, rows, fit, lambda *parts: np.random.default_rng(0), ("",)
+    )
+    assert read == {"": ["the labels do not vary beyond what they are conditioned on"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from torch import Tensor
 from probes import controls
 from probes.codes import FEWEST, Labelling, NoCode
 from probes.coupling import Change, Codes
+from probes.length_coupling import Place, Report
 from probes.rows import Rows, halves
 from probes.stream import TARGET
 from workbench.models import HookedTransformer, ModelConfig
@@ -322,3 +324,44 @@ def test_fair_bits_shrink_the_summary_and_a_matched_law_does_not() -> None:
             expected = ((b - a) ** 2).sum() / ((b**2).sum() + (a**2).sum()) if law == "fair" else 0
             assert found[n, False].draws[0] == pytest.approx(expected, abs=0.04), (law, n)
         assert expected > 0.4 or law == "challenge"
+
+
+# ---- rows ------------------------------------------------------------------------------------------
+def orthogonal(s: Tensor, n: int) -> Tensor:
+    """The code of 25 along one axis, that of 50 and of all others along another."""
+    return axes(s, 0 * s) if n == 25 else axes(0 * s, s)
+
+
+def test_inside_training_a_length_is_compared_with_the_others_alone() -> None:
+    """Orthogonal codes: |b - a|^2 = 2 = |b|^2 + |a|^2. With itself among them a = (u + v) / 2, and it is 1/2 over 3/2."""
+    drawn = draw(orthogonal, (25, 50, 100), 1000, 0.3, 1)
+    found = changes(drawn)
+    for n in INSIDE:
+        assert float(found[n, True].draws[0]) == pytest.approx(1.0, abs=0.02)
+        assert float(found[n, False].draws[0]) == pytest.approx(1 / 3, abs=0.02)
+    codes = Codes(drawn, INSIDE, halves(1000, np.random.default_rng(0)), lambda *p: np.random.default_rng(p[-1]), 40)
+    study: Any = SimpleNamespace(reads_unseen=lambda n: n > 50)
+    report = Report(dict.fromkeys(drawn, 1000), study, [100])
+    place = Place({"mode": "stored", "site": "x"}, {n: r.x[0] for n, r in drawn.items()})
+    rows = {(r["quantity"], r["length"]): r for r in report.rows(place, codes)}
+    assert rows["length_coupling_in", None]["value"] == pytest.approx(1.0, abs=0.02)
+    assert rows["length_coupling_in", None]["status"] == "ok"
+    assert rows["length_coupling", None]["value"] == pytest.approx(1 / 3, abs=0.02)
+    assert rows["length_coupling", None]["status"] == "unseen_position"
+    for n in (25, 50, 100):
+        at = rows["length_coupling_at", n]
+        assert at["value"] == pytest.approx(1 / 3, abs=0.02)
+        assert at["low"] < at["value"] < at["high"] < at["low"] + 0.1
+        assert at["n"] == 1000
+
+
+def test_what_is_added_to_all_logits_is_no_code(make_run: Callable[..., Any], measured: Callable[..., Any]) -> None:
+    """Logits that all fall with 1 / K: softmax takes no notice, and neither does the figure."""
+    model = majority(gain_length=400)
+    with torch.no_grad():
+        model.unembed.W_U[5] += 200.0  # the dimension that holds 1 / K, for both answers
+    run = make_run(model, Majority(), 25)
+    rows = measured(run, 100, "probes.length_coupling", lengths=[51, 101, 201], resamples=20, layers=[1])
+    used = {r["quantity"]: r for r in rows if (r["mode"], r["control"], r["length"]) == ("used", "", None)}
+    assert used["length_coupling"]["value"] == pytest.approx(0.0, abs=1e-6)
+    assert used["length_coupling_in"]["value"] == pytest.approx(0.0, abs=1e-6)

@@ -81,6 +81,9 @@ def test_a_code_that_lands_on_its_opposite_says_so(read_code: Read, at: Callable
     slow = at(read_code(CODES["rotating slowly"][0]), 400)["recalibrated", ""]
     assert "opposite" in fast["note"]
     assert slow["note"] == ""
+    # What has no direction of its own to keep says nothing of its sign.
+    for kind in (("transfer", ""), ("refit", ""), ("refit", "shuffled_labels")):
+        assert at(read_code(CODES["rotating fast"][0]), 400)[kind]["note"] == ""
 
 
 def test_a_frozen_probe_of_a_rotating_real_code(read_code: Read, at: Callable[..., Any]) -> None:

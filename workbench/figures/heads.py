@@ -29,7 +29,7 @@ from workbench.figures.labels import (
 )
 from workbench.figures.leading import cost_clause, largest_effect
 from workbench.figures.marks import Cursor, add_training, drawn_points, said
-from workbench.figures.mechanism import COUNTS, add_head_cursor, add_heads, in_front, title_of
+from workbench.figures.mechanism import ALL_KEYS, COUNTS, add_head_cursor, add_heads, hollow_said, in_front, title_of
 from workbench.figures.rows import (
     DRAWN,
     as_pandas,
@@ -117,12 +117,13 @@ def _series(rows: pd.DataFrame) -> list[str]:
 def series_names(frame: pd.DataFrame, *, step: int) -> list[str]:
     """The numeric quantities of heads at a step, the leading ones first."""
     rows = head_rows(frame, step=step)
-    named = rows[rows["value"].notna() & (rows["label"] == "")]
+    named = rows[rows["value"].notna() & rows["label"].isin(["", ALL_KEYS])]
     order = list(LEADING)
 
     def rank(name: str) -> tuple[int, str, int, str]:
         quantity, *words = name.split(" \u00b7 ")
-        place = order.index(quantity) if quantity in order else len(order)
+        # The p of a difference stands behind everything that is a quantity of its own.
+        place = order.index(quantity) if quantity in order else len(order) + quantity.endswith("_p")
         return place, quantity, min([VARIANTS.index(w) for w in words if w in VARIANTS], default=len(VARIANTS)), name
 
     return sorted(named["series"].unique(), key=rank)
@@ -222,7 +223,9 @@ def _numbers(rows: Mapping[str, Mapping[str, Any]], cost: Mapping[str, Any] | No
         ("tie_size", "", " keys are in the set"),
     ):
         row = rows.get(quantity)
-        if row is not None and known(row):
+        if row is not None and row["label"] == ALL_KEYS:
+            parts.append([plain("its tie set is all keys")])
+        elif row is not None and known(row):
             parts.append([*_counted(row, quantity, before), plain(after)])
     if cost is not None:
         parts.append(cost_clause(cost))
@@ -290,7 +293,7 @@ def heads_over_length(
         length_axis(distinct(frame, "length"), trained, theme),
         _axis(scale),
         title=title_of(name),
-        slice=dotted(head_name(layer, head), sample_size(n or None)),
+        slice=dotted(head_name(layer, head), sample_size(n or None), hollow_said(mine)),
         alt=f"{title_of(name)} of {head_name(layer, head)} over prefix length: "
         + said(mine, "length", edges(mine, "length")),
         n=n,
@@ -364,8 +367,8 @@ def _cell(row: Mapping[str, Any], scale: Scale, series: str) -> dict[str, Any]:
         "series": series,
         "name": LEADING.get(quantity, title_of(series)),
         "value": value,
-        "text": _number(quantity, value) if there else MISSING,
-        "share": _length_of_bar(scale, value) if there else math.nan,
+        "text": (str(row["label"]) or _number(quantity, value)) if there else MISSING,
+        "share": _length_of_bar(scale, value) if there and not row["label"] else math.nan,
         **{k: row[k] for k in ("low", "high", "n", "status", "note", "measurement")},
     }
 

@@ -46,6 +46,9 @@ MEASUREMENT = "circuits.hardmax"
 SHARES = ("hardmax_distance", "argmax_mass", "tie_uniformity")
 #: Quantities that span orders of magnitude.
 COUNTS = ("tie_size", "effective_support", "support_inf", "critical_length", "p_bit_length", "hardmax_length")
+#: Label of an ``argmax_mass`` that is 1 by definition, for the tie set is all keys.
+ALL_KEYS = "all keys"
+_HOLLOW = "hollow: the tie set is all keys, whose mass is 1 by definition"
 _SUBTITLE = {"hardmax_distance": "total variation", "argmax_mass": "share of attention"}
 
 
@@ -159,7 +162,7 @@ def _lines(
         run_axis(along, distinct(frame, along), trained, theme),
         y_axis,
         title=title_of(quantity),
-        slice=dotted(_SUBTITLE.get(quantity, "per head"), sample_size(n)),
+        slice=dotted(_SUBTITLE.get(quantity, "per head"), sample_size(n), hollow_said(mine)),
         n=n,
         name=f"{run_name(data)}/{quantity}_over_{along}",
         theme=theme,
@@ -188,6 +191,11 @@ def add_head_cursor(
         add_cursor(figure, cursor, along, theme, [(placed, TOKENS[theme]["ink"], "circle")])
 
 
+def hollow_said(mine: pd.DataFrame) -> str:
+    """What :func:`add_heads` draws hollow, where it does."""
+    return _HOLLOW if (mine["label"] == ALL_KEYS).any() else ""
+
+
 def add_heads(
     figure: go.Figure,
     others: list[tuple[str, pd.DataFrame]],
@@ -196,9 +204,29 @@ def add_heads(
     scale: Scale,
     theme: Theme,
 ) -> float | None:
-    """One head in ink in front of all others; returns the height at which it ends."""
+    """One head in ink in front of all others; returns the height at which it ends.
+
+    Where a mass is 1 only because the tie set is all keys, the point is hollow.
+    """
     _add_others(figure, others, along, scale, theme)
-    return add_line(figure, mine, along, TOKENS[theme]["ink"], place=scale.place)
+    end = add_line(figure, mine, along, TOKENS[theme]["ink"], place=scale.place)
+    hollow = mine[mine["label"] == ALL_KEYS]
+    if len(hollow):
+        figure.add_scatter(
+            x=places(hollow, along),
+            y=[scale.place(float(v)) for v in hollow["value"]],
+            mode="markers",
+            marker={
+                "symbol": "circle",
+                "size": 7,
+                "color": TOKENS[theme]["surface"],
+                "line": {"color": TOKENS[theme]["ink"], "width": 1.5},
+            },
+            hovertext=[f"{text}<br>{_HOLLOW.partition(': ')[2]}" for text in hovers(hollow)],
+            hoverinfo="text",
+            name=ALL_KEYS,
+        )
+    return end
 
 
 def _add_others(
