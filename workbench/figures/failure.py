@@ -185,7 +185,7 @@ def _dot(
     value = beyond(float(row["low"])) if row["status"] == "censored" else whole(float(row["value"]))
     between = ""
     if filled and row["status"] != "censored" and not math.isnan(row["low"]):
-        between = f" (still kept at {whole(float(row['low']))})"
+        between = f" (every judged length up to {whole(float(row['low']))} passes)"
     counted = "" if pd.isna(row["n"]) else f" · n {whole(float(row['n']))}"
     note = f"<br>{row['note']}" if row["note"] else ""
     figure.add_scatter(
