@@ -42,6 +42,11 @@ class Rows:
         for number, key in enumerate(zip(*(self._columns[name] for name in PLACE), strict=True)):
             self._at.setdefault(key, []).append(number)
 
+    def listed(self) -> list[dict[str, Any]]:
+        """Every row, missing values as None."""
+        names = list(self._columns)
+        return [dict(zip(names, row, strict=True)) for row in zip(*self._columns.values(), strict=True)]
+
     def at(self, place: Mapping[str, Any], column: str) -> list[Any]:
         """What a column holds in each row that stands at a place; missing equals missing."""
         found = self._at.get(tuple(plain(place[name]) for name in PLACE), [])

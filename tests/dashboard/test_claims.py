@@ -6,16 +6,25 @@ to the same rows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
-from cited import NUMBER, Rows, said, unfounded
+from cited import NUMBER, Rows, said, same, unfounded
+from hovers import VALUE, Named, close, numbers, parsed, rows_of, texts_of
+from test_answers import LIGHT, texts
 
-from workbench.dashboard.answers import Answers
+from workbench.dashboard import headgrid, headpanels, words
+from workbench.dashboard.answers import READY, Answers
 from workbench.dashboard.cursor import default_cursor
+from workbench.dashboard.drawing import At, Panel
+from workbench.dashboard.pages import compare, theory
+from workbench.dashboard.panels import BY_ID, DEEPER, PANELS
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.store import Store
 from workbench.dashboard.worker import Worker
@@ -97,3 +106,252 @@ def test_every_number_in_a_sentence_cites_its_row(gallery: Answers, of_run: dict
             assert unfounded(pieces, held, run.trained) == []
             numbers += len(NUMBER.findall(said(pieces)))
     assert numbers > 100
+
+
+# ---- hovers ---------------------------------------------------------------------------------------------
+BESIDE = {"flip_flop_rotary_s0": "majority_nope_s0"}
+GRAPHS = [
+    one
+    for one in (*PANELS, *DEEPER, headpanels.LENGTH_PANEL, theory.PARTS)
+    if one.form == "graph" and one.source == "frame"
+]
+FULL = {
+    "accuracy-training",
+    "accuracy-length",
+    "decodability-training",
+    "decodability-length",
+    "layers",
+    "heads-length",
+}
+"""Panels that have something to draw of every run."""
+
+
+def place_of(gallery: Answers, name: str, **moved: Any) -> At:
+    run = view_of(gallery, name)
+    cursor = default_cursor(run)
+    other = BESIDE.get(name, "flip_flop_rotary_s0")
+    return gallery.at(run, replace(cursor, **moved), {"run2": other})
+
+
+def drawn(gallery: Answers, panel: Panel, at: At) -> list[str]:
+    """The hover texts of a panel; none where it says why it is empty."""
+    figure, *_, state = gallery.panel(panel, at, LIGHT, "figure")
+    return list(texts_of(figure)) if state == READY else []
+
+
+@pytest.mark.science  # draws every panel
+@pytest.mark.parametrize("name", NAMES)
+def test_every_hover_names_a_row(gallery: Answers, of_run: dict[str, Rows], name: str) -> None:
+    run = view_of(gallery, name)
+    for step in (run.steps[0], run.steps[-1]):
+        at = place_of(gallery, name, step=step)
+        for panel in GRAPHS:
+            told = drawn(gallery, panel, at)
+            assert told or panel.id not in FULL, panel.id
+            if not told or panel.id == "failure":
+                continue
+            data = panel.data(at)
+            pairs = set(zip(data["measurement"], data["quantity"], strict=True))
+            rows = Named(of_run[name], pairs)
+            assert [text for text in told if not rows.by(text)] == [], panel.id
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_failure_lengths_and_critical_ones_are_rows(gallery: Answers, of_run: dict[str, Rows], name: str) -> None:
+    at = place_of(gallery, name)
+    pairs = {("behaviour", "failure_length"), ("circuits.hardmax", "critical_length"), ("behaviour", "accuracy")}
+    rows = [row for row in rows_of(of_run[name], pairs) if row["step"] == at.cursor.step]
+    told = drawn(gallery, BY_ID["failure"], at)
+    for text in told:
+        shown = re.search(r"<b>(> )?([\d,]+)</b>", text)
+        assert shown is not None
+        column = "low" if shown[1] else "value"
+        kind = "failure_length" if "observed" in text else "critical_length" if "critical" in text else "accuracy"
+        column = "length" if kind == "accuracy" else column
+        held = [row for row in rows if row["quantity"] == kind and row[column] is not None]
+        assert any(same(shown[2], row[column]) for row in held), text
+        kept = re.search(r"up to ([\d,]+) passes", text)
+        assert kept is None or any(close(kept[1], row["low"]) for row in held), text
+    assert told or run_is_unfitted(gallery, name)
+
+
+def run_is_unfitted(gallery: Answers, name: str) -> bool:
+    run = view_of(gallery, name)
+    return run.brief.verdicts[default_cursor(run).step] == "not fitted"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_log_is_drawn_as_it_was_written(gallery: Answers, name: str) -> None:
+    run = view_of(gallery, name)
+    told = drawn(gallery, BY_ID["loss"], place_of(gallery, name))
+    log = run.log.set_index("step")
+    held = {int(step): [float(v) for v in row.dropna()] for step, row in log.iterrows()}
+    for text in told:
+        step = int(parsed(re.search(r"step ([\d,]+)", text)[1]))  # type: ignore[index]
+        value = re.search(r"<b>(.*?)</b>", text)[1]  # type: ignore[index]
+        assert any(np.isclose(parsed(value), one, rtol=0.05) or same(value, one) for one in held[step]), text
+    assert bool(told) == (not run.log.empty)
+
+
+# ---- cells ----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", NAMES)
+def test_every_cell_of_the_runs_grid_is_a_row(gallery: Answers, of_run: dict[str, Rows], name: str) -> None:
+    run = view_of(gallery, name)
+    line = gallery.summary(run)
+    rows = [row for row in of_run[name].listed() if row["measurement"] == "behaviour"]
+    step = max(row["step"] for row in rows if row["quantity"] == "verdict")
+    labels = {row["step"]: row["label"] for row in rows if row["quantity"] == "verdict"}
+    assert line["verdict"] == labels[step]
+    accuracy = {
+        row["length"]: row
+        for row in rows
+        if (row["quantity"], row["step"], row["law"], row["mode"]) == ("accuracy", step, "matched", "teacher_forced")
+    }
+    assert (line["shortestLength"], line["longestLength"]) == (min(accuracy), max(accuracy))
+    for cell, length in (("inside", max(n for n in accuracy if n <= run.trained)), ("longest", max(accuracy))):
+        row = accuracy[length]
+        assert line[cell] == row["value"]
+        assert same(line[f"{cell}Text"], row["value"])
+        ends = numbers(line[f"{cell}Interval"])
+        assert len(ends) == (0 if row["low"] is None else 2)
+        assert all(same(end, row[side]) for end, side in zip(ends, ("low", "high"), strict=False))
+    failures = [row for row in rows if row["quantity"] == "failure_length" and row["step"] == step]
+    seen = [row["value"] for row in failures if row["status"] == "ok"]
+    if line["verdict"] == "not fitted":
+        assert line["failsText"] == "no verdict"
+    elif seen:
+        assert same(line["failsText"], min(seen))
+    else:
+        assert same(line["failsText"].removeprefix("> "), min(row["low"] for row in failures if row["low"] is not None))
+    if "since" in line:
+        decided = [one for one in labels if labels[one] not in (line["verdict"], "undecided")]
+        after = max(decided, default=None)
+        assert numbers(line["sinceAfter"]) == ([] if after is None else [f"{after:,}"])
+        assert line["since"] == min(one for one in labels if labels[one] == line["verdict"] and one > (after or -1))
+        assert line["sinceText"] == f"{line['since']:,}"
+    else:
+        assert line["verdict"] in ("not fitted", "undecided")
+    ties = [row for row in rows if row["quantity"] == "near_ties" and row["step"] == step and row["label"]]
+    assert [line["ties"]] * len(ties) == [row["label"] for row in ties] if ties else "ties" not in line
+
+
+def by_head(rows: Rows, at: At) -> dict[str, list[dict[str, Any]]]:
+    """Rows of a step about heads, at the cursor's length or at none, by head."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows.listed():
+        here = row["length"] in (None, at.cursor.length) and row["step"] == at.cursor.step
+        if here and row["head"] is not None and row["layer"] is not None:
+            found.setdefault(f"L{row['layer']:.0f} H{row['head']:.0f}", []).append(row)
+    return found
+
+
+def holds(text: str, rows: list[dict[str, Any]]) -> bool:
+    """Whether a value, and its interval if it has one, are those of one row."""
+    found = numbers(text)
+    return any(
+        all(close(number, row[name]) for number, name in zip(found, ("value", "low", "high"), strict=False))
+        for row in rows
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_cell_about_heads_is_a_row(gallery: Answers, of_run: dict[str, Rows], name: str) -> None:
+    at = place_of(gallery, name)
+    heads = by_head(of_run[name], at)
+    table, slice_text = headpanels.head_rows(at.run, at.cursor)
+    assert str(at.cursor.length) in slice_text
+    seen = 0
+    for line in table.children[1].children:
+        head, *cells = line.children
+        for cell in cells:
+            shown = cell.title if getattr(cell, "title", None) else ""
+            value = shown.partition(";")[0].strip()
+            if numbers(value):
+                seen += 1
+                assert holds(value, heads[texts(head).strip()]), (texts(head), shown)
+    facts, _ = headpanels.fact_rows(at.run, at.cursor)
+    own = heads[f"L{at.cursor.layer} H{at.cursor.head}"]
+    for fact in facts.children:
+        value, *rest = fact.children[1].children
+        limits = rest[0].children if rest else ""
+        if numbers(value.children):
+            seen += 1
+            assert holds(value.children + limits, own), texts(fact)
+        else:
+            assert not numbers(limits), texts(fact)  # an interval without its value says nothing
+    cells, *_ = headgrid.cells(BY_ID["head-grid"], at, "light")
+    for cell in cells:
+        if getattr(cell, "title", None) and "hardmax distance" in cell.title:
+            seen += 1
+            name_of, _, shown = cell.title.partition(": hardmax distance ")
+            value, _, n = shown.partition(", n ")
+            rows = [row for row in heads[name_of] if row["quantity"] == "hardmax_distance" and close(n, row["n"])]
+            assert holds(value, rows), cell.title
+    assert seen > 20
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_theory_names_the_rows_of_its_bound_and_the_step_that_it_looks_at(
+    gallery: Answers, of_run: dict[str, Rows], name: str
+) -> None:
+    run = view_of(gallery, name)
+    rows = [row for row in of_run[name].listed() if row["measurement"] == "bound"]
+    step = max(row["step"] for row in rows)
+    rows = [row for row in rows if row["step"] == step]
+    told = theory.bound(run)
+    assert f"step {step:,}" in texts(told)
+    listed = next(part for part in told if getattr(part, "className", "") == "parts")
+    values = [row["value"] for row in rows if row["quantity"] == "bound_part" and row["value"] is not None]
+    shown = [texts(line.children[0]) for line in listed.children]
+    assert len(shown) == len(values)
+    assert all(
+        np.isclose(parsed(text), value, rtol=0.006, atol=0.5 if "," in text else 1e-9)
+        for text, value in zip(shown, values, strict=True)
+    )
+    assert f"observed at step {run.brief.last:,}" in texts(theory.observed(run, "guaranteed"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_line_on_a_run_names_its_configuration(gallery: Answers, name: str) -> None:
+    run = view_of(gallery, name)
+    model, training = run.config["model"], run.config["training"]
+    held = [model["n_layers"], model["n_heads"], run.trained, run.shortest, *(training.get("compiled") or {}).values()]
+    said = texts(words.meta(run)).replace(name, "").replace(run.question, "")
+    assert [one for one in numbers(said) if not any(close(one, v) for v in held if isinstance(v, int))] == []
+
+
+@pytest.mark.science  # draws every panel
+# ---- two runs -------------------------------------------------------------------------------------------
+def test_differences_are_of_two_rows(gallery: Answers, of_run: dict[str, Rows]) -> None:
+    for a, b in (("majority_nope_s0", "majority_learned"), ("majority_nope_s0", "flip_flop_rotary_s0")):
+        run = view_of(gallery, a)
+        at = gallery.at(run, default_cursor(run), {"run2": b})
+        seen = 0
+        for panel in compare.PANELS:
+            if panel.side == "b" or panel.form == "heads":
+                continue
+            told = drawn(gallery, panel, at)
+            data = panel.data(at)
+            pairs = set(zip(data["measurement"], data["quantity"], strict=True))
+            mine, other = (rows_of(of_run[one], pairs) for one in (a, b))
+            if not panel.id.endswith("-d"):
+                rows = Named(of_run[a], pairs)
+                assert [text for text in told if not rows.by(text)] == [], panel.id
+                continue
+            for text in told:
+                shown = VALUE.search(text)
+                assert shown is not None
+                here = [
+                    row
+                    for row in mine
+                    if all(row[n] == parsed(v) for n, v in re.findall(r"(step|length) ([\d,]+)", text))
+                ]
+                apart = (
+                    x["value"] - y["value"]
+                    for x in here
+                    for y in other
+                    if x["law"] == y["law"] and x["value"] is not None and y["value"] is not None
+                )
+                assert any(same(shown["value"], value) for value in apart), text
+                seen += 1
+        assert seen

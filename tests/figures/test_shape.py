@@ -175,6 +175,20 @@ def test_an_effect_shown_in_any_mode_counts_and_the_mode_is_said(ablated: Any) -
     assert leading_head(mean, step=7, length=128).name == "L0 H1"
 
 
+@pytest.mark.parametrize(("p", "effect"), [(0.031, True), (0.05, True), (0.0625, False), (0.9, False)])
+def test_an_effect_is_claimed_by_the_exact_sign_test(ablated: Any, p: float, effect: bool) -> None:
+    # 5 to 0 of 512: Tango's interval excludes 0, the sign test (.0625) does not
+    drop = ablated({(128, 0, 1): (5 / 512, 0.0022, 0.0227, 512)})
+    chance = drop.assign(quantity="accuracy_drop_p", value=p, low=None, high=None)
+    found = leading_head(pd.concat([drop, chance], ignore_index=True), step=7, length=128)
+    assert (found.row is not None) is effect
+    assert found.looked
+    better = drop.assign(value=-0.1)
+    assert (
+        leading_head(pd.concat([better, chance.assign(value=0.001)], ignore_index=True), step=7, length=128).row is None
+    )
+
+
 def test_without_a_shown_effect_the_first_head_leads_and_words_say_so(ablated: Any) -> None:
     none = leading_head(ablated({(128, 1, 1): (0.01, -0.02, 0.05, 64)}), step=7, length=128)
     assert none == Leading(0, 0, None, True)

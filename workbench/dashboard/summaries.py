@@ -91,18 +91,16 @@ def _cell(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _failure(brief: Brief, verdict: str) -> dict[str, Any]:
-    """Where it first fails, on whichever law comes first; ``> n`` where it never does."""
+    """Where it first fails, on whichever law comes first; where it does not, past the last length shown to pass."""
     seen = [float(row["value"]) for row in brief.failure if row["status"] == "ok" and row["value"] is not None]
     if verdict == "not fitted" or not brief.failure:
         return {"fails": None, "failsText": "no verdict" if verdict == "not fitted" else MISSING}
     if seen:
         return {"fails": min(seen), "failsText": whole(min(seen)), "failed": True}
-    # Rows of the former rules do not say what was judged; there the low end is the longest length.
-    ends = [row["low"] if row["length"] is None else row["length"] for row in brief.failure]
-    tested = [float(end) for end in ends if end is not None]
-    if not tested:
+    passed = [float(row["low"]) for row in brief.failure if row["low"] is not None]
+    if not passed:
         return {"fails": None, "failsText": MISSING}
-    return {"fails": 1e12, "failsText": beyond(min(tested))}
+    return {"fails": 1e12, "failsText": beyond(min(passed))}
 
 
 def _carries(brief: Brief) -> dict[str, Any]:

@@ -191,7 +191,7 @@ def _dot(
     value = beyond(_tested(row)) if censored else whole(float(row["value"]))
     between = ""
     if filled and not math.isnan(row["low"]) and not (censored and _tested(row) == row["low"]):
-        between = f" (shown to be kept up to {whole(float(row['low']))})"
+        between = f" (every judged length up to {whole(float(row['low']))} passes)"
     counted = "" if pd.isna(row["n"]) else f" · n {whole(float(row['n']))}"
     note = f"<br>{row['note']}" if row["note"] else ""
     figure.add_scatter(

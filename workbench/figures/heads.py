@@ -27,7 +27,7 @@ from workbench.figures.labels import (
     sample_size,
     whole,
 )
-from workbench.figures.leading import cost_clause, largest_effect
+from workbench.figures.leading import DROP, DROP_P, cost_clause, largest_effect
 from workbench.figures.marks import Cursor, add_training, drawn_points, said
 from workbench.figures.mechanism import ALL_KEYS, COUNTS, add_head_cursor, add_heads, hollow_said, in_front, title_of
 from workbench.figures.rows import (
@@ -210,12 +210,20 @@ def head_sentence(
     at = next((row for row in ordered if not missing(row["length"])), None)
     where = [count(at, "length", " at length ")] if at is not None else []
     shape = shape_clause(frame, step, trained, layer, head)
-    drops = [row for row in ordered if row["quantity"] == "accuracy_drop" and known(row)]
-    cost = largest_effect(drops) or (drops[-1] if drops else None)
-    return [named(ordered[0]), plain(does), *where, plain(".")], _numbers(rows, cost, shape)
+    return [named(ordered[0]), plain(does), *where, plain(".")], _numbers(rows, _cost(ordered), shape)
 
 
-def _numbers(rows: Mapping[str, Mapping[str, Any]], cost: Mapping[str, Any] | None, shape: list[Piece]) -> list[Piece]:
+def _cost(rows: list[dict[str, Any]]) -> list[Piece]:
+    """What ablating a head costs: in the mode in which most is shown, else in the one that the table shows."""
+    drops = [row for row in rows if row["quantity"] in (DROP, DROP_P) and known(row)]
+    most = largest_effect(drops)
+    if most is not None:
+        return cost_clause(most, shown=True)
+    own = [row for row in drops if row["quantity"] == DROP]
+    return cost_clause(own[-1], shown=False) if own else []
+
+
+def _numbers(rows: Mapping[str, Mapping[str, Any]], cost: list[Piece], shape: list[Piece]) -> list[Piece]:
     """Attention on the tie set, what ablating it costs, and its shape over length, where measured."""
     parts: list[list[Piece]] = []
     for quantity, before, after in (
@@ -227,8 +235,7 @@ def _numbers(rows: Mapping[str, Mapping[str, Any]], cost: Mapping[str, Any] | No
             parts.append([plain("its tie set is all keys")])
         elif row is not None and known(row):
             parts.append([*_counted(row, quantity, before), plain(after)])
-    if cost is not None:
-        parts.append(cost_clause(cost))
+    parts += [cost] if cost else []
     joined: list[Piece] = []
     for i, part in enumerate(parts):
         joined += [plain("; "), *part] if i else part

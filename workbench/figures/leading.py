@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
+from workbench.core.thresholds import CLAIM
 from workbench.figures.claims import count, estimate, missing, plain
 from workbench.figures.labels import Piece, head_name
 from workbench.figures.rows import nearest, pick, valued
 
 ABLATION = "circuits.ablation"
+DROP, DROP_P = "accuracy_drop", "accuracy_drop_p"
 FEWEST = 6
-"""Sequences that must change one way, none the other, before an exact sign test at 5 % tells a difference."""
+"""Where no p was measured: sequences that must change one way, none the other, before a sign test tells anything."""
 
 IN_PLACE = {
     "zero": " with zeros in its place",
@@ -55,7 +57,7 @@ def leading_head(frame: pd.DataFrame, *, step: int, length: int) -> Leading:
         step: the checkpoint.
         length: ablations at the longest length up to this one count, or else at the shortest there is.
     """
-    where = {"measurement": ABLATION, "quantity": "accuracy_drop", "target": "head", "law": "matched", "step": step}
+    where = {"measurement": ABLATION, "quantity": [DROP, DROP_P], "target": "head", "law": "matched", "step": step}
     rows = valued(pick(frame, **where)).to_dict("records")
     lengths = sorted({int(row["length"]) for row in rows})
     here = [row for row in rows if int(row["length"]) == nearest(lengths, length)] if lengths else []
@@ -65,22 +67,39 @@ def leading_head(frame: pd.DataFrame, *, step: int, length: int) -> Leading:
     return Leading(int(most["layer"]), int(most["head"]), most, True)
 
 
-def largest_effect(rows: Iterable[Row]) -> Row | None:
-    """Of ablations, in whatever mode, the one that costs most, of those of which a cost is shown."""
-    shown = [row for row in rows if has_effect(row)]
+def largest_effect(rows: Sequence[Row]) -> Row | None:
+    """The ablation that costs most, in whatever mode, of those of which a cost is shown.
+
+    Args:
+        rows: of one step and length: what ablations cost, and the p that goes with each.
+    """
+    chances = {_ablation(row): float(row["value"]) for row in rows if row["quantity"] == DROP_P}
+    shown = [row for row in rows if row["quantity"] == DROP and has_effect(row, chances.get(_ablation(row)))]
     return max(shown, key=lambda row: (float(row["value"]), -int(row["layer"]), -int(row["head"])), default=None)
 
 
-def has_effect(row: Row) -> bool:
-    """Whether an ablation is shown to cost accuracy: its interval excludes 0, and enough sequences changed."""
+def _ablation(row: Row) -> tuple[Any, ...]:
+    """Which ablation a row is about."""
+    return row["layer"], row["head"], row["mode"], row["length"]
+
+
+def has_effect(row: Row, p: float | None = None) -> bool:
+    """Whether an ablation is shown to cost accuracy: by the exact sign test on the sequences that differ.
+
+    Args:
+        row: what it costs.
+        p: of that test; None = not measured: then the interval must exclude 0, and enough sequences have changed.
+    """
+    if p is not None:
+        return float(row["value"]) > 0 and p <= CLAIM
     changed = float("inf") if missing(row["n"]) else float(row["value"]) * float(row["n"])
     return not missing(row["low"]) and float(row["low"]) > 0 and round(changed) >= FEWEST
 
 
-def cost_clause(row: Row) -> list[Piece]:
+def cost_clause(row: Row, shown: bool) -> list[Piece]:
     """What an ablation costs, ``accuracy drops by 0.42 [0.27, 0.55] with its mean output in its place``."""
     how = plain(IN_PLACE.get(str(row["mode"]), ""))
-    if has_effect(row):
+    if shown:
         return [plain("accuracy drops by "), *estimate(row), how]
     return [plain("accuracy is not shown to drop ("), *estimate(row), plain(")"), how]
 
@@ -90,5 +109,5 @@ def leading_clause(leading: Leading) -> list[Piece]:
     if leading.row is None:
         why = "no ablation is shown to cost accuracy" if leading.looked else "ablation is not measured"
         return [plain(f"first head ({why}), ")]
-    cost: list[Piece] = [*cost_clause(leading.row), count(leading.row, "length", " at length ")]
+    cost: list[Piece] = [*cost_clause(leading.row, shown=True), count(leading.row, "length", " at length ")]
     return [plain("the head with the largest effect ("), *cost, plain("), ")]
