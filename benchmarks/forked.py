@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import resource
@@ -9,6 +10,7 @@ import select
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -56,7 +58,13 @@ def warm() -> None:
     torch.set_num_threads(1)
 
 
-def start(words: Sequence[object], folder: Path, fault: Fault | None = None, file_size: int | None = None) -> Child:
+def start(
+    words: Sequence[object],
+    folder: Path,
+    fault: Fault | None = None,
+    file_size: int | None = None,
+    encoding: str = "utf-8",
+) -> Child:
     """Start a command that does its work in ``folder``.
 
     Args:
@@ -64,6 +72,7 @@ def start(words: Sequence[object], folder: Path, fault: Fault | None = None, fil
         folder: operations on files below it are counted.
         fault: what happens at one of them.
         file_size: the largest size in bytes that the system lets a file have; None = as it is.
+        encoding: of what it writes, as the environment variable PYTHONIOENCODING says.
     """
     reading, writing = os.pipe()
     pid = os.fork()
@@ -72,8 +81,9 @@ def start(words: Sequence[object], folder: Path, fault: Fault | None = None, fil
         return Child(pid, reading)
     status = 70
     try:
-        os.dup2(writing, 1)
-        os.dup2(writing, 2)
+        with open(os.devnull, "rb") as nothing:
+            os.dup2(nothing.fileno(), 0)
+        _write_to(writing, encoding)
         # As in a terminal: a shell that started the campaign in the background would have it ignore Ctrl-C.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.argv = ["lengthlens", *map(str, words)]
@@ -83,9 +93,19 @@ def start(words: Sequence[object], folder: Path, fault: Fault | None = None, fil
         watch.install()
         status = _run()
         print(OPERATIONS + json.dumps(watch.seen), flush=True)
+    except BaseException:  # noqa: BLE001 - what the interpreter would do at the end of a process
+        traceback.print_exc()
     finally:
         # No clean-up of what was inherited: buffers, locks and handlers are the parent's.
         os._exit(status)
+
+
+def _write_to(descriptor: int, encoding: str) -> None:
+    """Let standard output and error go there. What the parent held open may be of another kind, or a test's."""
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    sys.stdout = io.TextIOWrapper(io.FileIO(1, "w"), encoding=encoding, line_buffering=True)
+    sys.stderr = io.TextIOWrapper(io.FileIO(2, "w"), encoding=encoding, errors="backslashreplace", write_through=True)
 
 
 def _run() -> int:

@@ -39,14 +39,17 @@ class Work:
     Attributes:
         name: training or measuring.
         trained: the run to measure, or None for training.
+        options: further words of the command line.
     """
 
     name: str
     trained: Path | None = None
+    options: tuple[str, ...] = ()
 
     def words(self, folder: Path) -> list[object]:
         """The command line."""
-        return [*TRAIN, "--out", folder] if self.trained is None else ["measure", folder, *MEASURE]
+        words = [*TRAIN, "--out", folder] if self.trained is None else ["measure", folder, *MEASURE]
+        return [*words, *self.options]
 
     def prepare(self, folder: Path) -> None:
         """What is there before the work begins."""

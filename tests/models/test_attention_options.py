@@ -62,13 +62,13 @@ def test_log_scaled_local_keys_have_the_three_regimes(scaling: str, m: float, we
 
 
 def test_log_scaling_multiplies_each_row_by_the_log_of_what_it_sees() -> None:
-    x, row = tokens(), torch.arange(1, 13).log()[:, None]
-    plain = build("alibi/none")
-    scaled = build("alibi/all")
+    x, row = tokens(), torch.arange(1, 13).double().log()[:, None]
+    plain = build("alibi/none").double()
+    scaled = build("alibi/all").double()
     scaled.load_state_dict(plain.state_dict())
     (_, a), (_, b) = (m.run_with_cache(x, names_filter=SCORES) for m in (plain, scaled))
     seen = torch.ones(12, 12, dtype=torch.bool).tril()
-    assert torch.allclose(b[SCORES][..., seen], (a[SCORES] * row)[..., seen], atol=1e-5)
+    assert torch.allclose(b[SCORES][..., seen], (a[SCORES] * row)[..., seen], atol=1e-10)
 
 
 def test_the_only_key_of_the_first_row_has_weight_one() -> None:
@@ -79,7 +79,7 @@ def test_the_only_key_of_the_first_row_has_weight_one() -> None:
 
 
 def test_a_learned_gain_scales_its_head_alone() -> None:
-    x, model = tokens(), build("none/learned")
+    x, model = tokens(), build("none/learned").double()
     gain = model.blocks[0].attn.log_gain
     _, before = model.run_with_cache(x, names_filter=SCORES)
     with torch.no_grad():
@@ -87,7 +87,7 @@ def test_a_learned_gain_scales_its_head_alone() -> None:
     _, after = model.run_with_cache(x, names_filter=SCORES)
     seen = torch.ones(12, 12, dtype=torch.bool).tril()
     assert torch.equal(after[SCORES][:, 0], before[SCORES][:, 0])
-    assert torch.allclose(after[SCORES][:, 1][:, seen], 3 * before[SCORES][:, 1][:, seen], rtol=1e-5)
+    assert torch.allclose(after[SCORES][:, 1][:, seen], 3 * before[SCORES][:, 1][:, seen], rtol=1e-10)
 
 
 # ---- hardmax ----------------------------------------------------------------------------------------

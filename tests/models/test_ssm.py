@@ -59,13 +59,13 @@ def test_a_layer_is_the_layer_that_others_compute(signed: bool) -> None:
             theirs.copy_(ours)
         if signed:
             peer.selective_scan = lambda x, dt, a, b, c, d: in_steps(x, dt, a, b, c) + d * x
-        x = torch.randn(2, 37, 16, generator=torch.Generator().manual_seed(3))
-        assert torch.allclose(mixer(x), peer(x), atol=1e-5)
+        x = torch.randn(2, 37, 16, generator=torch.Generator().manual_seed(3)).double()
+        assert torch.allclose(mixer.double()(x), peer.double()(x), atol=1e-10)
 
 
 def in_steps(x: torch.Tensor, dt: torch.Tensor, a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
     """The signed recurrence, token by token."""
-    state, read = torch.zeros(len(x), *a.shape), []
+    state, read = torch.zeros(len(x), *a.shape, dtype=x.dtype), []
     for t in range(x.shape[1]):
         gate = 2 * torch.exp(dt[:, t, :, None] * a) - 1
         state = gate * state + dt[:, t, :, None] * x[:, t, :, None] * b[:, t, None]
@@ -89,11 +89,11 @@ def test_an_edit_through_any_hook_changes_the_logits(name: str) -> None:
 
 @EVERY
 def test_fused_and_observed_forward_agree(name: str) -> None:
-    model, x = build(name), tokens()
+    model, x = build(name).double(), tokens()
     with torch.no_grad():
         fused = model(x)
     observed, cache = model.run_with_cache(x)
-    assert (fused - observed).abs().max() < 1e-5
+    assert (fused - observed).abs().max() < 1e-10
     assert set(cache.keys()) == set(model.hook_dict)
     assert cache["blocks.1.mixer.hook_ssm_state"].shape == (3, 13, 24, 4)
 
@@ -117,9 +117,9 @@ def test_time_invariant_gates_are_the_same_at_every_token() -> None:
 
 @EVERY
 def test_later_tokens_do_not_change_a_prefix(name: str) -> None:
-    model, x = build(name), tokens()
+    model, x = build(name).double(), tokens()
     with torch.no_grad():
-        assert torch.allclose(model(x)[:, :7], model(x[:, :7]), atol=1e-5)
+        assert torch.allclose(model(x)[:, :7], model(x[:, :7]), atol=1e-10)
 
 
 def test_an_edit_of_a_write_is_carried_on_and_one_of_a_state_is_not() -> None:
@@ -201,7 +201,7 @@ def test_ids_that_do_not_fit_the_tokens_are_told() -> None:
 
 
 def test_logits_do_not_hang_on_how_many_strings_are_run_together() -> None:
-    model, x = build(), tokens(8, 40)
+    model, x = build().double(), tokens(8, 40)
     with torch.no_grad():
-        assert torch.allclose(model(x)[:2], model(x[:2]), atol=1e-5)
+        assert torch.allclose(model(x)[:2], model(x[:2]), atol=1e-10)
     assert F.cross_entropy(model(x).flatten(0, 1), torch.zeros(320, dtype=torch.long)).isfinite()

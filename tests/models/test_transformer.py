@@ -17,6 +17,15 @@ EVERY = pytest.mark.parametrize("name", OPTIONS)
 IDS = torch.tensor([[0, 1, 2, 5, 6, 7, 9, 10, 13, 17, 20, 23]])
 
 
+def exact(name: str) -> tuple[HookedTransformer, float]:
+    """A model in float64, and how near two orders of its sums come: in float32 that is the processor's affair.
+
+    Hardmax stays in float32, to which it rounds its scores so that equal keys tie.
+    """
+    model = build(name)
+    return (model, 1e-4) if model.cfg.attention == "hardmax" else (model.double(), 1e-10)
+
+
 def edit(value: torch.Tensor, hook: Any) -> torch.Tensor:
     """A change that no part of the model may swallow."""
     if not value.is_floating_point():
@@ -45,22 +54,22 @@ def test_every_hook_is_edited_somewhere() -> None:
 
 @EVERY
 def test_fused_and_observed_forward_agree(name: str) -> None:
-    model, x = build(name), tokens()
+    (model, near), x = exact(name), tokens()
     with torch.no_grad():
         fused = model(x, IDS)
     observed, cache = model.run_with_cache(x, IDS)
-    assert (fused - observed).abs().max() < 1e-5
+    assert (fused - observed).abs().max() < near
     assert set(cache.keys()) == set(model.hook_dict)
 
 
 @EVERY
 def test_blocks_of_queries_agree_with_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, x = build(name), tokens()
+    (model, near), x = exact(name), tokens()
     with torch.no_grad():
         whole = model(x, IDS)
         monkeypatch.setattr(kernels, "SCORES_AT_ONCE", 3 * 2 * 12 * 5)  # five queries at a time: 5, 5, 2
         monkeypatch.setattr(kernels, "LINEAR_BLOCK", 5)
-        assert (model(x, IDS) - whole).abs().max() < 1e-5
+        assert (model(x, IDS) - whole).abs().max() < near
 
 
 @EVERY
@@ -69,15 +78,15 @@ def test_the_model_is_the_function_it_says_it_is(name: str) -> None:
     with torch.no_grad():
         found, exact = model(x, ids).double().numpy(), model.double()(x, ids).numpy()
     expected = numpy_forward(model, x.numpy(), ids.numpy())
-    np.testing.assert_allclose(found, expected, atol=1e-5, rtol=1e-5)
+    np.testing.assert_allclose(found, expected, atol=1e-4, rtol=1e-4)  # float32: how near, is the processor's
     np.testing.assert_allclose(exact, expected, atol=1e-10, err_msg="in float64")
 
 
 @EVERY
 def test_later_tokens_do_not_change_a_prefix(name: str) -> None:
-    model, x = build(name), tokens()
+    (model, near), x = exact(name), tokens()
     with torch.no_grad():
-        assert torch.allclose(model(x)[:, :7], model(x[:, :7]), atol=1e-5)
+        assert (model(x)[:, :7] - model(x[:, :7])).abs().max() < near
 
 
 @EVERY
@@ -93,7 +102,7 @@ def test_gradients_reach_every_weight(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["alibi/learned", "limit/local", "limit/learned", "none/linear", "alibi/hardmax"])
 def test_gradients_are_the_same_however_attention_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, x = build(name), tokens()
+    (model, near), x = exact(name), tokens()
 
     def gradients(*hooks: Any) -> list[torch.Tensor]:
         model.zero_grad(set_to_none=True)
@@ -105,7 +114,7 @@ def test_gradients_are_the_same_however_attention_runs(name: str, monkeypatch: p
     monkeypatch.setattr(kernels, "SCORES_AT_ONCE", 3 * 2 * 12 * 5)
     monkeypatch.setattr(kernels, "LINEAR_BLOCK", 5)
     for found in (explicit, gradients()):
-        assert all(torch.allclose(a, b, atol=1e-4, rtol=1e-4) for a, b in zip(fused, found, strict=True))
+        assert all(torch.allclose(a, b, atol=near, rtol=near) for a, b in zip(fused, found, strict=True))
 
 
 @pytest.mark.parametrize("name", ["limit/learned", "alibi/all", "limit/local"])

@@ -7,15 +7,17 @@ import json
 import os
 import random
 import stat
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from table.making import RunMaker
 
-from workbench.table import TableError
+from workbench.table import Table, TableError, shards
 from workbench.table.errors import StorageError
-from workbench.table.files import read_file, replacing
+from workbench.table.files import read_file, replacing, write_file
 from workbench.table.schema import FIELDS, SCHEMA, row
 from workbench.table.seal import BLANK, KEY, seal
 from workbench.table.shards import read_metadata, read_shard, renew, shard_path, shards_of, write_shard
@@ -284,3 +286,49 @@ def test_renew_changes_the_time_only(tmp_path):
     assert read_shard(path).equals(rows)
     assert after.pop("written") > before.pop("written")
     assert after == before
+
+
+class Clock:
+    """A clock that stands where it is put."""
+
+    def __init__(self, now):
+        self.at = now
+
+    def now(self, zone):
+        return self.at
+
+    fromisoformat = staticmethod(datetime.fromisoformat)
+
+
+@pytest.mark.parametrize("in_table", [False, True], ids=["shards", "only the table"])
+def test_what_is_measured_while_the_clock_stands_behind_counts(tmp_path, monkeypatch, in_table):
+    made = RunMaker(tmp_path / "run")
+    made.checkpoint(7)
+    first, second = (shard_path(made.path, "behaviour", 7, key) for key in ("k1", "k2"))
+    clock = Clock(datetime(2030, 1, 1, tzinfo=UTC))
+    monkeypatch.setattr(shards, "datetime", clock)
+    write_shard(first, [example(value=0.25)], META)
+    shards.compact(made.path)
+    if in_table:
+        first.unlink()
+    clock.at = datetime(2026, 1, 1, tzinfo=UTC)
+    write_shard(second, [example(value=0.75)], {**META, "key": "k2"})
+    assert read_metadata(second)["written"] == "2030-01-01T00:00:00.000001+00:00"
+    shards.compact(made.path)
+    assert Table.load(made.path).frame()["value"].tolist() == [0.75]
+    if not in_table:
+        renew(first)
+        assert read_metadata(first)["written"] == "2030-01-01T00:00:00.000002+00:00"
+    other = shard_path(made.path, "behaviour", 8, "k1")
+    write_shard(other, [], META)
+    assert read_metadata(other)["written"] == "2026-01-01T00:00:00.000000+00:00"
+
+
+@pytest.mark.parametrize("written", ["9999-12-31T23:59:59.999999+00:00", "soon", ""])
+def test_a_time_that_none_can_follow_stops_no_measurement(tmp_path, written):
+    path = shard_path(tmp_path, "behaviour", 7, "k1")
+    write_shard(path, [], META)
+    rows, metadata = read_file(path)
+    write_file(path, rows, {**metadata, "written": written})
+    write_shard(shard_path(tmp_path, "behaviour", 7, "k2"), [], {**META, "key": "k2"})
+    assert "2026" < read_metadata(shard_path(tmp_path, "behaviour", 7, "k2"))["written"] < "2100"

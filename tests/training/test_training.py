@@ -12,6 +12,7 @@ import torch
 
 from workbench.cli.progress import steps_done
 from workbench.models import ModelConfig, pairs
+from workbench.models.architectures import make_model
 from workbench.runs import Run, RunError
 from workbench.runs.write import sha256
 from workbench.table.errors import StorageError
@@ -19,6 +20,7 @@ from workbench.table.seal import sealed_json
 from workbench.tasks import make_task
 from workbench.tasks.seeds import generator
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
+from workbench.training.fields import TrainingError
 from workbench.training.live import Live
 from workbench.training.optimizer import learning_rate
 from workbench.training.schedule import checkpoint_steps
@@ -286,3 +288,65 @@ def test_a_pipe_in_place_of_the_live_log_is_refused_and_not_waited_for(tmp_path)
     with pytest.raises(StorageError, match=f"{tmp_path} cannot be written .it is a named pipe"):
         Live(tmp_path).restart()
     assert steps_done(tmp_path) == 0, "nor is it read by whoever watches"
+
+
+# ---- a run that ended before its first checkpoint ---------------------------------------------------
+def begun(folder, made: RunConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin a run that ends before its first checkpoint."""
+    from workbench.training import trainer
+
+    def fails(*_: object, **facts: object) -> None:
+        raise StorageError("no room")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(trainer, "write_checkpoint", fails)
+        with pytest.raises(StorageError):
+            Trainer(made, folder).run()
+    assert (folder / "run.json").exists()
+    assert (folder / NAME).exists()
+    assert not Run.open(folder).steps
+
+
+def test_the_same_run_goes_on_that_ended_before_its_first_checkpoint(tmp_path, monkeypatch) -> None:
+    begun(tmp_path / "a", config(), monkeypatch)
+    assert hashes(Trainer(config(), tmp_path / "a").run()) == hashes(Trainer(config(), tmp_path / "b").run())
+
+
+def test_another_run_takes_the_place_of_one_that_ended_before_its_first_checkpoint(tmp_path, monkeypatch) -> None:
+    begun(tmp_path / "a", config(steps=20), monkeypatch)
+    run = Trainer(config(), tmp_path / "a").run()
+    assert run.id == config().as_json()["id"] == Run.open(tmp_path / "a").id
+    assert hashes(run) == hashes(Trainer(config(), tmp_path / "b").run())
+
+
+def test_a_run_with_a_checkpoint_or_with_measurements_keeps_its_place(tmp_path, monkeypatch) -> None:
+    for name in ("a", "b"):
+        begun(tmp_path / name, config(steps=20), monkeypatch)
+    (tmp_path / "a" / "table.parquet").write_bytes(b"measured")
+    (tmp_path / "b" / "steps" / "00000000").mkdir(parents=True)
+    for name in ("a", "b"):
+        with pytest.raises(RunError, match="holds another run"):
+            Trainer(config(), tmp_path / name).run()
+        assert Run.open(tmp_path / name).config["training"]["steps"] == 20
+
+
+# ---- memory -----------------------------------------------------------------------------------------
+def test_a_run_that_memory_cannot_hold_is_refused_before_it_is_built(tmp_path, monkeypatch) -> None:
+    from workbench.training import trainer
+
+    made = config()
+    weights = sum(p.numel() for n, p in make_model(made.model).named_parameters() if "W_" in n)
+    assert made.model.weights == weights
+    monkeypatch.setattr(trainer, "make_model", None)  # whoever calls it fails
+    monkeypatch.setattr(trainer, "available_memory", lambda: 16 * weights - 1)
+    with pytest.raises(
+        TrainingError, match=r"the weights, with their gradients and moments, would take .* smaller sizes"
+    ):
+        Trainer(made, tmp_path / "a").run()
+    monkeypatch.setattr(trainer, "available_memory", lambda: max(16 * weights, 4 * 10 * (8 + 4 * 10) - 1))
+    large = config(high=15, steps=3).model_copy()
+    large = RunConfig(
+        task=large.task, model=large.model, training=large.training.model_copy(update={"batch_size": 10**6})
+    )
+    with pytest.raises(TrainingError, match=r"a batch would take .* smaller batch_size or shorter lengths"):
+        Trainer(large, tmp_path / "b").run()

@@ -7,9 +7,22 @@ from pathlib import Path
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments, length_range, put
-from workbench.cli.train import trusting
+from workbench.cli.train import made_task, trusting
+from workbench.core.errors import shown
 from workbench.runs.adopt import Foreign, adopt
-from workbench.tasks import make_task
+
+
+def refuse_pattern(files: str | None) -> None:
+    """Refuse a pattern that does not stay inside the folder.
+
+    Raises:
+        UsageError: for one that is empty, absolute, or leads out of it.
+    """
+    if files is None:
+        return
+    parts = Path(files).parts
+    if not parts or Path(files).is_absolute() or ".." in parts or "\0" in files:
+        raise UsageError(f"--files takes a pattern of files inside the folder, e.g. 'model_*.pt', not {shown(files)}")
 
 
 def adopt_command(
@@ -21,7 +34,8 @@ def adopt_command(
         if path[0] not in tree or len(path) < 2:
             raise UsageError(f"--set {'.'.join(path)}: settings of adopt start with task. or model.")
         put(tree, path, value)
-    made = make_task(task, **tree["task"])
+    made = made_task(task, tree["task"])
+    refuse_pattern(files)
     foreign = Foreign(
         source=source,
         task=made,

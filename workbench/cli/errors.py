@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
+import io
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from workbench.core.errors import LensError
 
 INTERRUPTED = 130
+LONGEST = 3000
+"""Characters of what is said."""
 GOES_ON = "Interrupted; what was finished is kept, and the same command continues."
 
 
@@ -24,9 +29,12 @@ class Stopping(SystemExit):
 
 def guarded(command: Callable[..., Any]) -> int:
     """Call a command; print one sentence for a known error, and return the exit status."""
+    readable_everywhere()
     try:
         with terminable():
             command()
+            if sys.stdout is not None:
+                sys.stdout.flush()  # here, where a full disk can still be told of
     except Stopping as leaving:
         print(leaving.sentence, file=sys.stderr)
         return INTERRUPTED
@@ -48,8 +56,49 @@ def guarded(command: Callable[..., Any]) -> int:
         if sentence is None:
             raise
         print(f"error: {sentence}", file=sys.stderr)
+        _drop_unwritable()
         return 2
     return 0
+
+
+def _drop_unwritable() -> None:
+    """Throw away output that cannot be written: the interpreter would try again at its end, and fail loudly."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+PLAIN = str.maketrans(
+    {
+        "\u00b7": "-",
+        "\u00d7": "x",
+        "\u2013": "-",
+        "\u2014": "-",
+        "\u2026": "...",
+        "\u201c": '"',
+        "\u201d": '"',
+        "\u2019": "'",
+    }
+)
+"""What stands for a character where only ASCII can be written."""
+
+
+def readable_everywhere() -> None:
+    """Let output in a narrow encoding replace what it cannot write, and not end in an error."""
+    codecs.register_error("lengthlens", _replaced)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            with suppress(OSError):  # its file was exchanged for one of another kind, below Python
+                stream.reconfigure(errors="lengthlens")
+
+
+def _replaced(error: UnicodeError) -> tuple[str | bytes, int]:
+    """The nearest plain text of what cannot be encoded; of a file's name that is no text, its bytes."""
+    assert isinstance(error, UnicodeEncodeError)
+    found = error.object[error.start : error.end].translate(PLAIN)
+    return found.encode("ascii", "backslashreplace").decode(), error.end
 
 
 @contextmanager
@@ -67,10 +116,17 @@ def say(error: BaseException) -> str | None:
     from pydantic import ValidationError
 
     if isinstance(error, ValidationError):
-        return "; ".join(_field(e) for e in error.errors())
+        return _cut("; ".join(_field(e) for e in error.errors()))
     if isinstance(error, OSError):
-        return f"{error.filename or ''}: {error.strerror or error}".removeprefix(": ")
-    return str(error) if isinstance(error, LensError) else None
+        return _cut(f"{error.filename or ''}: {error.strerror or error}".removeprefix(": "))
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this; choose smaller sizes, shorter lengths or fewer sequences"
+    return _cut(str(error)) if isinstance(error, LensError) else None
+
+
+def _cut(sentence: str) -> str:
+    """A sentence that quotes something endless, up to where it can still be read."""
+    return sentence if len(sentence) <= LONGEST else f"{sentence[:LONGEST]} ... ({len(sentence):,} characters)"
 
 
 class UsageError(LensError, ValueError):

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.errors import UsageError
+from workbench.cli.plain import DEPTH, refuse_strange
+from workbench.core.errors import shown
+from workbench.core.limits import COUNT, LONGEST
 from workbench.table.errors import nearest
 
 if TYPE_CHECKING:
@@ -72,14 +75,15 @@ def resolved(options: Mapping[str, Any], suggested: Mapping[str, Any], task: str
             raise UsageError(f"{task} suggests {name!r}, which is no option of train; {nearest(name, DEFAULTS)}")
     given = {name: value for name, value in options.items() if value is not None}
     found = {**DEFAULTS, **suggested, **given}
-    if found["architecture"] not in ONLY:
-        raise UsageError(f"unknown architecture {found['architecture']!r}; {nearest(found['architecture'], ONLY)}")
-    for architecture, names in ONLY.items():
+    architecture = found["architecture"]
+    if not isinstance(architecture, str) or architecture not in ONLY:
+        raise UsageError(f"unknown architecture {shown(architecture)}; {nearest(architecture, ONLY)}")
+    for other, names in ONLY.items():
         for name in names:
-            if name in given and architecture != found["architecture"]:
+            if name in given and other != architecture:
                 raise UsageError(
-                    f"--{name} is an option of architecture {architecture}, not of {found['architecture']}; leave it "
-                    f"out, or add --architecture {architecture}"
+                    f"--{name} is an option of architecture {other}, not of {architecture}; leave it out, or add "
+                    f"--architecture {other}"
                 )
     return found
 
@@ -90,13 +94,20 @@ def length_range(text: str) -> tuple[int, int]:
     Raises:
         UsageError: for anything else.
     """
-    found = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", text)
-    if not found or int(found[1]) < 1:
-        raise UsageError(f"--lengths takes LOW-HIGH with LOW at least 1, e.g. 1-50, not {text!r}")
-    low, high = int(found[1]), int(found[2] or found[1])
+    found = re.fullmatch(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?", text)
+    low, high = (_number(part) for part in (found[1], found[2] or found[1])) if found else (0, 0)
+    if low < 1:
+        raise UsageError(f"--lengths takes LOW-HIGH with LOW at least 1, e.g. 1-50, not {shown(text)}")
+    if high > LONGEST:
+        raise UsageError(f"--lengths {shown(text)}: the longest that can be trained on is {LONGEST:,}")
     if low > high:
         raise UsageError(f"--lengths {text}: the shortest length exceeds the longest")
     return low, high
+
+
+def _number(digits: str) -> int:
+    """A whole number; of one with more digits than any sensible one, as many as show that."""
+    return int(digits[:20] if len(digits.lstrip("0")) > 20 else digits.lstrip("0") or "0")
 
 
 def integers(text: str, option: str) -> list[int]:
@@ -106,28 +117,44 @@ def integers(text: str, option: str) -> list[int]:
         UsageError: naming the option, for anything else.
     """
     try:
-        return [int(part) for part in text.split(",")]
+        numbers = [int(part) for part in text.split(",")]
     except ValueError:
-        raise UsageError(f"{option} takes whole numbers separated by commas, e.g. 100,200, not {text!r}") from None
+        raise UsageError(f"{option} takes whole numbers separated by commas, e.g. 100,200, not {shown(text)}") from None
+    if max(map(abs, numbers)) > COUNT:
+        raise UsageError(f"{option} takes whole numbers up to {COUNT:,}, not {shown(text)}")
+    return numbers
 
 
 def assignments(pairs: Sequence[str]) -> list[tuple[list[str], Any]]:
     """``a.b=value`` settings as (path, value); values are JSON where they parse as JSON, else text.
 
     Raises:
-        UsageError: for a setting without ``=``.
+        UsageError: for a setting without ``=``, an empty part of a path, and a value that is no plain data.
     """
     found = []
     for pair in pairs:
         path, equals, text = pair.partition("=")
         if not equals or not path:
-            raise UsageError(f"--set takes PATH=VALUE, e.g. training.weight_decay=0.1, not {pair!r}")
-        try:
-            value = json.loads(text)
-        except ValueError:
-            value = text
-        found.append((path.split("."), value))
+            raise UsageError(f"--set takes PATH=VALUE, e.g. training.weight_decay=0.1, not {shown(pair)}")
+        parts = path.split(".")
+        if not all(parts):
+            raise UsageError(f"--set takes PATH=VALUE, and in {shown(path)} a part of the path is empty")
+        if len(parts) > DEPTH:
+            raise UsageError(f"--set {shown(path)}: a path has at most {DEPTH} parts")
+        found.append((parts, _value(text, f"--set {shown(path)}")))
     return found
+
+
+def _value(text: str, where: str) -> Any:
+    """The value of a setting: JSON where it is JSON, else the text."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    except RecursionError:
+        raise UsageError(f"{where} is nested more than {DEPTH} levels deep; write it flatter") from None
+    refuse_strange(value, where)
+    return value
 
 
 def put(tree: dict[str, Any], path: Sequence[str], value: Any) -> None:

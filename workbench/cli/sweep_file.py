@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,11 +14,18 @@ import yaml
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import DEFAULTS
+from workbench.cli.plain import DEPTH, refuse_strange
+from workbench.core.errors import shown
+from workbench.core.limits import DRAWN
+from workbench.table.bounded import UnreadableError, read_bytes
 from workbench.table.errors import nearest
 
 OPTIONS = ("task", *DEFAULTS)
 SECTIONS = ("task", "model", "training", "seeds")
 TOP = ("out", "base", "grid", "measure")
+LARGEST_FILE = 1 << 20
+"""Bytes of a sweep's file."""
+MOST_CELLS = 10_000
 MEASURE = ("only", "steps", "lengths", "sequences", "set")
 
 
@@ -72,19 +80,32 @@ def read_sweep(file: Path) -> Sweep:
         UsageError: for anything that cannot be read or does not exist; names the file and the key.
     """
     try:
-        content = yaml.load(file.read_bytes(), Loader=_Loader)
-    except yaml.YAMLError as error:
-        raise UsageError(f"{file} is no YAML: {' '.join(str(error).split())}") from None
+        content = yaml.load(read_bytes(file, LARGEST_FILE), Loader=_Loader)
+    except UnreadableError as error:
+        raise UsageError(f"{file} is no sweep's file: {error}") from None
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError) as error:  # PyYAML, of tags
+        raise UsageError(f"{file} is no YAML: {shown_error(error)}") from None
+    except RecursionError:
+        raise UsageError(f"{file} is nested more than {DEPTH} levels deep; write it flatter") from None
     try:
+        refuse_strange(content, "a sweep")
         return _sweep(content)
     except UsageError as error:
         raise UsageError(f"{file}: {error}") from None
+
+
+def shown_error(error: Exception) -> str:
+    """What PyYAML says, in one line."""
+    said = " ".join(str(error).split()) or type(error).__name__
+    return said if len(said) <= 400 else f"{said[:400]} ..."
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml ships no types
     """YAML in which a key that is given twice is an error, not silently the last one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        if not isinstance(node, yaml.MappingNode):
+            raise yaml.constructor.ConstructorError(None, None, "expected a mapping", node.start_mark)
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         twice = next((key for i, key in enumerate(keys) if key in keys[:i]), None)
         if twice is not None:
@@ -97,19 +118,38 @@ def _sweep(content: Any) -> Sweep:
     content = _mapping(content, "a sweep", TOP)
     base = _settings(content.get("base") or {}, "base")
     grids = content.get("grid") or {}
-    drawn = [point for grid in (grids if isinstance(grids, list) else [grids]) for point in _points(grid)]
+    grids = grids if isinstance(grids, list) else [grids]
+    _refuse_endless([_mapping(grid, "grid") for grid in grids])
+    drawn = [point for grid in grids for point in _points(grid)]
     varying = _varying([labels for _, labels in drawn])
+    keys = {key for settings, _ in drawn for key in settings}
+    differing = {key for key in keys if len({repr(settings.get(key)) for settings, _ in drawn}) > 1}
     cells = []
     for settings, labels in drawn:
         whole = {**base, **settings}
         if "task" not in whole:
             raise UsageError("no task; name one under base, or several under grid")
+        if not isinstance(whole["task"], str):
+            raise UsageError(f"task is a name, not {shown(whole['task'])}")
         name = "-".join(label for axis, label in labels.items() if axis in varying) or "run"
-        told = {key: value for key, value in settings.items() if len({repr(s.get(key)) for s, _ in drawn}) > 1}
+        told = {key: value for key, value in settings.items() if key in differing}
         cells.append(Cell(name, whole, told))
     _distinct(cells)
     out = content.get("out")
     return Sweep(None if out is None else Path(str(out)), tuple(cells), _measure(content.get("measure")))
+
+
+def _refuse_endless(grids: list[dict[str, Any]]) -> None:
+    """Count the cells before they are made.
+
+    Raises:
+        UsageError: for more than anybody trains.
+    """
+    cells = sum(math.prod(len(values) for values in grid.values() if isinstance(values, list)) for grid in grids)
+    if cells > MOST_CELLS:
+        raise UsageError(
+            f"grid: it has {cells:,} cells, more than {MOST_CELLS:,}; vary less, or make several sweeps of it"
+        )
 
 
 def _points(grid: Any) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
@@ -129,11 +169,11 @@ def _points(grid: Any) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
 def _axis(axis: str, values: Any) -> list[tuple[str, dict[str, Any]]]:
     """The points along one axis: a label and settings each."""
     if not isinstance(values, list) or not values:
-        raise UsageError(f"grid: {axis} takes a list of values, e.g. [1, 2], not {values!r}")
+        raise UsageError(f"grid: {axis} takes a list of values, e.g. [1, 2], not {shown(values)}")
     if _known(axis):
         return [(_label(axis, value), {axis: value}) for value in values]
     if not all(isinstance(value, dict) for value in values):
-        raise UsageError(f"grid: there is no setting {axis!r}; {nearest(axis, OPTIONS)}")
+        raise UsageError(f"grid: there is no setting {shown(axis)}; {nearest(axis, OPTIONS)}")
     points = []
     for value in values:
         settings = _settings({k: v for k, v in value.items() if k != "name"}, f"grid: {axis}")
@@ -146,7 +186,7 @@ def _settings(values: Any, where: str) -> dict[str, Any]:
     settings = _mapping(values, where)
     for key in settings:
         if not _known(key):
-            raise UsageError(f"{where}: there is no setting {key!r}; {nearest(key, OPTIONS)}")
+            raise UsageError(f"{where}: there is no setting {shown(key)}; {nearest(key, OPTIONS)}")
     return settings
 
 
@@ -158,11 +198,11 @@ def _known(key: str) -> bool:
 
 def _mapping(value: Any, where: str, known: tuple[str, ...] | None = None) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise UsageError(f"{where} must be a mapping of keys to values, not {value!r}")
+        raise UsageError(f"{where} must be a mapping of keys to values, not {shown(value)}")
     made = {str(key): inner for key, inner in value.items()}
     for key in made:
         if known is not None and key not in known:
-            raise UsageError(f"{where} has no key {key!r}; {nearest(key, known)}")
+            raise UsageError(f"{where} has no key {shown(key)}; {nearest(key, known)}")
     return made
 
 
@@ -177,8 +217,8 @@ def _distinct(cells: list[Cell]) -> None:
     for cell in cells:
         if cell.name in seen:
             raise UsageError(
-                f"grid: two cells are called {cell.name!r} (their settings: {dict(seen[cell.name].varying)} and "
-                f"{dict(cell.varying)}); drop one, or tell them apart by a `name`"
+                f"grid: two cells are called {cell.name!r} (their settings: {shown(seen[cell.name].varying)} and "
+                f"{shown(cell.varying)}); drop one, or tell them apart by a `name`"
             )
         seen[cell.name] = cell
 
@@ -205,7 +245,10 @@ def _measure(value: Any) -> Mapping[str, Any] | None:
     for key in ("only", "lengths", "steps"):
         given = options.get(key, [])
         kind = str if key == "only" else int
-        if given != "last" and not (isinstance(given, list) and all(type(one) is kind for one in given)):
-            raise UsageError(f"measure: {key} takes a list{' or last' * (key == 'steps')}, not {given!r}")
-    _mapping(options.get("set", {}), "measure: set")
-    return options
+        last = key == "steps" and given == "last"
+        if not last and not (isinstance(given, list) and all(type(one) is kind for one in given)):
+            raise UsageError(f"measure: {key} takes a list{' or last' * (key == 'steps')}, not {shown(given)}")
+    sequences = options.get("sequences", 2)
+    if type(sequences) is not int or not 2 <= sequences <= DRAWN:
+        raise UsageError(f"measure: sequences takes a whole number from 2 to {DRAWN:,}, not {shown(sequences)}")
+    return {**options, "set": _mapping(options.get("set", {}), "measure: set")}

@@ -44,7 +44,7 @@ def build(task: str, options: Mapping[str, Any], settings: Settings) -> RunConfi
             raise UsageError(f"--set {'.'.join(path)}: settings start with {known}")
         if path[0] == "task":
             put(tree, path, value)
-    made = make_task(task, **tree["task"])
+    made = made_task(task, tree["task"])
     tree |= sections(resolved(options, suggestions(made, options), made.name))
     for path, value in settings:
         put(tree, path, value)
@@ -55,6 +55,18 @@ def build(task: str, options: Mapping[str, Any], settings: Settings) -> RunConfi
         training=construct(TrainingConfig, tree["training"], "training"),
         seeds=construct(Seeds, tree["seeds"], "seeds"),
     )
+
+
+def made_task(name: str, parameters: Mapping[str, Any]) -> Task:
+    """The task of that name, or of that file, with parameters as ``--set`` gives them.
+
+    Raises:
+        TaskError: for whatever does not exist or fit.
+        UsageError: for the task's name among its parameters.
+    """
+    if "name" in parameters:
+        raise UsageError(f"the task is named once: it is {name}, and --set task.name says it again; leave that out")
+    return make_task(name, **parameters)
 
 
 def sections(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

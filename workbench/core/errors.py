@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import reprlib
+
 
 class LensError(Exception):
     """Something that the user can mend: its message is one sentence that names the thing and the way out.
@@ -10,3 +12,21 @@ class LensError(Exception):
     callers may expect (``class RunError(LensError, ValueError)``). Whatever else is raised is a defect of ours.
     A class that pydantic must not wrap while it validates derives from this one alone.
     """
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxlong, _SHORT.maxother = 4, 80, 40, 80
+
+
+def shown(value: object) -> str:
+    """What was given, as a sentence quotes it: like ``repr``, but never longer than a line or two.
+
+    Example:
+
+        >>> shown("positions"), shown([[[[[1]]]]])
+        ("'positions'", '[[[[...]]]]')
+    """
+    try:
+        return _SHORT.repr(value)
+    except Exception:  # noqa: BLE001 - a value that cannot even be written is named by its class
+        return f"a {type(value).__name__}"

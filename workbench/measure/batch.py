@@ -16,8 +16,8 @@ from workbench.jobs.executors import Failure, make_executor
 from workbench.measure.applicable import unmet
 from workbench.measure.engine import Done, Item, Wanted, measure_item, want
 from workbench.measure.grid import make_grid, readable
-from workbench.measure.measurement import Grid, Measurement
-from workbench.measure.registry import choose, make_measurement
+from workbench.measure.measurement import Grid, Measurement, MeasurementError, Spec
+from workbench.measure.registry import broken, choose, make_measurement
 from workbench.runs.folder import Run, RunError, find_runs
 from workbench.runs.load import model_config
 from workbench.table.assembly import state_of
@@ -89,21 +89,31 @@ def plan(
 
     Raises:
         RunError: for a folder that does not exist or holds no run, or a step that a run lacks.
-        MeasurementError: for an unknown measurement or setting.
+        MeasurementError: for an unknown measurement or setting, a setting of a measurement that is not asked for, or
+            a layer that a model lacks.
         TaskError, PositionError: for a length that a task does not admit or a model cannot read.
     """
     names = choose(only)
     settings = settings or {}
     for name in settings:
-        choose([name])
+        make_measurement(name)
+        if name not in names:
+            raise MeasurementError(
+                f"{name} has a setting and is not asked for; add --only {name}, or leave the setting out"
+            )
     made = {name: make_measurement(name, dict(settings.get(name, {}))) for name in names}
     counts = sequences if isinstance(sequences, Mapping) else {n: sequences for n in made if sequences is not None}
-    found = Plan()
+    found = Plan(notices=list(broken()))
+    seen: set[Path] = set()
     for root in roots:
         runs = find_runs(root, found.problems)
         if not runs and not found.problems:
             raise RunError(f"{root} holds no run; lengthlens train TASK --out {root}/NAME makes one")
-        found.runs += runs
+        # Named twice, or in a folder that is named as well, it is measured once.
+        for run in runs:
+            if (real := run.path.resolve()) not in seen:
+                seen.add(real)
+                found.runs.append(run)
     for run in found.runs:
         problems: list[str] = []
         with apart(problems.append, "its task or its model cannot be made"):
@@ -116,6 +126,8 @@ def plan(
             continue
         found.notices += [f"{run.name}: {said}"] if code and (said := on_trust(code)) else []
         # What does not fit from here on is a mistake of whoever asks, not of the run.
+        for measurement in made.values():
+            refuse_layers(measurement.spec, run.name, model.n_layers)
         if lengths is not None:
             with contained(task):
                 every = make_grid(task, run.trained_length, lengths)
@@ -185,6 +197,19 @@ def doubtful(run: Run) -> list[int]:
         return []
     after = -1 if found.low is None else found.low
     return sorted(step for step, label in labels.items() if after < step < found.high and label == UNDECIDED)
+
+
+def refuse_layers(spec: Spec, run: str, layers: int) -> None:
+    """Refuse a setting that names layers which a run's model lacks.
+
+    Raises:
+        MeasurementError: naming the layer and those there are.
+    """
+    for layer in spec.settings.get("layers") or ():
+        if not -1 <= layer < layers:
+            raise MeasurementError(
+                f"{spec.name}.layers names layer {layer}, which {run} lacks: it has -1, its embedding, to {layers - 1}"
+            )
 
 
 def chosen_steps(run: Run, steps: Sequence[int] | Literal["last"] | None) -> Sequence[int]:

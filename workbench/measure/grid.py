@@ -8,7 +8,7 @@ from workbench.measure.measurement import Grid
 from workbench.models.config import Architecture
 from workbench.models.positions import PositionError
 from workbench.runs.ids import evaluation_ids
-from workbench.tasks.base import Task, TaskError
+from workbench.tasks.base import Task, TaskError, refuse_endless
 
 _INSIDE = (1 / 4, 1 / 2, 1)
 _BESIDE = (1 / 8, 3 / 2, 3, 6)
@@ -23,7 +23,7 @@ def make_grid(task: Task, trained: int, lengths: Sequence[int] | None = None) ->
     between; those inside always stay, for skill in training is what everything is compared with.
 
     Raises:
-        TaskError: for a length that the task does not admit.
+        TaskError: for a length that the task does not admit, or that no string is drawn at.
     """
 
     def at(factors: Sequence[float]) -> set[int]:
@@ -34,6 +34,7 @@ def make_grid(task: Task, trained: int, lengths: Sequence[int] | None = None) ->
         chosen = at(_OUTSIDE) | at(_BESIDE)
     else:
         for n in lengths:
+            refuse_endless(n)
             if not task.admissible(n):
                 raise TaskError(
                     f"{task.name} has no strings of length {n}; the next admissible length is {task.next_length(n)}"

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.core.errors import LensError, shown
 from workbench.models.config import Architecture, ModelConfig
 from workbench.models.hooked import Hooked
 from workbench.models.ssm import HookedSSM
 from workbench.models.ssm_config import SSMConfig
 from workbench.models.transformer import HookedTransformer
+
+
+class ArchitectureError(LensError, ValueError):
+    """An architecture that does not exist."""
+
 
 ARCHITECTURES: Mapping[str, type[Architecture]] = {cls.kind: cls for cls in (ModelConfig, SSMConfig)}
 
@@ -18,11 +24,11 @@ def config_class(fields: Mapping[str, Any]) -> type[Architecture]:
     """The class of a config with these fields; one that names no architecture is a transformer's.
 
     Raises:
-        ValueError: for an architecture that does not exist.
+        ArchitectureError: for an architecture that does not exist.
     """
     name = fields.get("architecture", ModelConfig.kind)
-    if name not in ARCHITECTURES:
-        raise ValueError(f"unknown architecture {name!r}; there are {' and '.join(ARCHITECTURES)}")
+    if not isinstance(name, str) or name not in ARCHITECTURES:
+        raise ArchitectureError(f"unknown architecture {shown(name)}; there are {' and '.join(ARCHITECTURES)}")
     return ARCHITECTURES[name]
 
 

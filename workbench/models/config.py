@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator, model_validator
 
+from workbench.core.limits import LAYERS, SIZE
 from workbench.models.positions import Arange, Encoding, IdLaw, Limit, NoPositions, encoding, id_law
+
+Size = Annotated[int, Field(ge=1, le=SIZE)]
+Width = Annotated[int, Field(ge=0, le=SIZE)]
+"""A size, or 0 for one that follows from others."""
+
+
+def whole(data: Mapping[str, Any], name: str) -> int:
+    """A size that others follow from, before anything is validated: 0 where it is no size."""
+    value = data.get(name)
+    return value if isinstance(value, int) and 0 < value <= SIZE else 0
 
 
 class Architecture(BaseModel):
@@ -27,18 +39,18 @@ class Architecture(BaseModel):
         eps: added to the variance in LayerNorm.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, protected_namespaces=())
 
     kind: ClassVar[str]
     """The architecture's name: how a run and a command line call it."""
     title: ClassVar[str]
     """What sentences call it."""
 
-    d_vocab: int = Field(ge=1)
-    d_vocab_out: int = Field(default=0, ge=0)
-    n_layers: int = Field(ge=1)
-    d_model: int = Field(ge=1)
-    n_ctx: int = Field(ge=1)
+    d_vocab: Size
+    d_vocab_out: Width = 0
+    n_layers: int = Field(ge=1, le=LAYERS)
+    d_model: Size
+    n_ctx: Size
     if TYPE_CHECKING:  # a field of those that have heads
 
         @property
@@ -49,7 +61,7 @@ class Architecture(BaseModel):
     attention: str
     normalization_type: Literal["LN"] | None = "LN"
     initializer_range: float = Field(default=0.0, ge=0)
-    eps: float = 1e-5
+    eps: float = Field(default=1e-5, ge=0)
 
     @field_validator("positions", mode="before")
     @classmethod
@@ -65,7 +77,7 @@ class Architecture(BaseModel):
     @classmethod
     def _fill_widths(cls, data: Any) -> Any:
         data = dict(data)
-        d_model = data.get("d_model") or 0
+        d_model = whole(data, "d_model")
         data["d_vocab_out"] = data.get("d_vocab_out") or data.get("d_vocab")
         data["initializer_range"] = data.get("initializer_range") or (0.8 / d_model**0.5 if d_model else 0)
         return data
@@ -73,6 +85,12 @@ class Architecture(BaseModel):
     def score_hooks(self, layer: int) -> list[str]:
         """Names of the activations that the attention scores of a layer are made of; none without attention."""
         return []
+
+    @property
+    def weights(self) -> int:
+        """Number of weights in matrices, which is nearly all of them; known before anything is built."""
+        ends = self.d_vocab + self.d_vocab_out + (self.positions.rows(self.n_ctx) or 0)
+        return ends * self.d_model
 
     @property
     def resid_mid(self) -> bool:
@@ -121,11 +139,11 @@ class ModelConfig(Architecture):
     kind: ClassVar[str] = "transformer"
     title: ClassVar[str] = "transformer"
 
-    n_heads: int = Field(ge=1)
+    n_heads: Size
     log_scaling: Literal["none", "all", "local", "learned"] = "none"
     attention: Literal["softmax", "hardmax", "linear"] = "softmax"
-    d_head: int = Field(default=0, ge=0)
-    d_mlp: int | tuple[int, ...] = 0
+    d_head: Width = 0
+    d_mlp: Width | tuple[Width, ...] = 0
     act_fn: Literal["gelu", "gelu_new", "relu", "silu"] = "gelu"
     attn_only: bool = False
 
@@ -137,7 +155,7 @@ class ModelConfig(Architecture):
     @classmethod
     def _fill(cls, data: Any) -> Any:
         data = dict(data)
-        d_model, n_heads = data.get("d_model") or 0, data.get("n_heads") or 0
+        d_model, n_heads = whole(data, "d_model"), whole(data, "n_heads")
         if not data.get("d_head") and d_model and n_heads:
             if d_model % n_heads:
                 raise ValueError(f"d_model {d_model} is not a multiple of n_heads {n_heads}; state d_head")
@@ -166,6 +184,12 @@ class ModelConfig(Architecture):
     @property
     def resid_mid(self) -> bool:
         return not self.attn_only
+
+    @property
+    def weights(self) -> int:
+        heads = 4 * self.n_layers * self.n_heads * self.d_head
+        mlps = 0 if self.attn_only else 2 * sum(self.mlp_width(layer) for layer in range(self.n_layers))
+        return super().weights + self.d_model * (heads + mlps)
 
     def mlp_width(self, layer: int) -> int:
         return self.d_mlp[layer] if isinstance(self.d_mlp, tuple) else self.d_mlp

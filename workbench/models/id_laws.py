@@ -115,7 +115,7 @@ class Pose(IdLaw):
     """
 
     name: Literal["pose"] = "pose"
-    chunks: int = Field(default=2, ge=2)
+    chunks: int = Field(default=2, ge=2, le=1024)
 
     def check(self, pos: int, n_ctx: int) -> None:
         self._need(pos + 1, n_ctx)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 
-from workbench.core.errors import LensError
+from workbench.core.errors import LensError, shown
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,7 +27,7 @@ class PositionError(LensError):
 class Scheme(BaseModel):
     """One entry of a registry: its name and its parameters."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     name: str
 
@@ -36,16 +36,19 @@ def named(kind: str, registry: Mapping[str, type[S]], value: str | Mapping[str, 
     """An entry of ``registry`` from its name, from ``{"name": ..., **parameters}``, or as it is.
 
     Raises:
-        PositionError: for an unknown name, with the nearest ones, or a parameter that does not exist or fit.
+        PositionError: for an unknown name, with the nearest ones, or a parameter that does not exist or fit,
+            or what is neither a name nor a mapping.
     """
     if isinstance(value, Scheme):
         return value  # type: ignore[return-value]  # mypy narrows to Scheme, the caller knows which
-    fields: dict[str, Any] = {"name": value} if isinstance(value, str) else dict(value)
-    name = str(fields.get("name"))
-    if name not in registry:
-        near = get_close_matches(name, registry, n=2, cutoff=0.4)
+    if not isinstance(value, str | Mapping):
+        raise PositionError(f"{kind} must be a name, or a mapping with a name and parameters, not {shown(value)}")
+    fields: dict[str, Any] = {"name": value} if isinstance(value, str) else {str(k): v for k, v in value.items()}
+    name = fields.get("name")
+    if not isinstance(name, str) or name not in registry:
+        near = get_close_matches(name, registry, n=2, cutoff=0.4) if isinstance(name, str) and len(name) < 100 else []
         hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise PositionError(f"unknown {kind} {name!r}; {hint}known: {', '.join(registry)}")
+        raise PositionError(f"unknown {kind} {shown(name)}; {hint}known: {', '.join(registry)}")
     try:
         return registry[name](**fields)
     except ValidationError as error:
@@ -61,7 +64,7 @@ def _problem(scheme: type[Scheme], error: ValidationError) -> str:
         return f"no parameter {where!r}; it has {', '.join(parameters) or 'none'}"
     if first["type"] == "value_error":
         return message.removeprefix("Value error, ")
-    return f"{where}={first['input']!r}: {message[0].lower()}{message[1:]}"
+    return f"{where}={shown(first['input'])}: {message[0].lower()}{message[1:]}"
 
 
 def refuse_negative(ids: Tensor) -> None:

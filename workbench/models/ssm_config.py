@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, cast
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from workbench.core.errors import LensError
-from workbench.models.config import Architecture
+from workbench.models.config import Architecture, Size, Width, whole
 from workbench.models.positions import Arange, Encoding, IdLaw, NoPositions
 
 
@@ -72,10 +72,10 @@ class SSMConfig(Architecture):
     attention: Literal["none"] = "none"
     positions: Encoding = NoPositions()
     ids: IdLaw = Arange()
-    d_inner: int = Field(default=0, ge=0)
-    d_state: int = Field(default=16, ge=1)
-    d_conv: int = Field(default=4, ge=1)
-    dt_rank: int = Field(default=0, ge=0)
+    d_inner: Width = 0
+    d_state: Size = 16
+    d_conv: Size = 4
+    dt_rank: Width = 0
     gates: Literal["nonnegative", "signed"] = "nonnegative"
     time_invariant: bool = False
     dt_min: float = Field(default=1e-3, gt=0)
@@ -89,7 +89,7 @@ class SSMConfig(Architecture):
     @classmethod
     def _fill(cls, data: Any) -> Any:
         data = dict(data)
-        d_model = data.get("d_model") or 0
+        d_model = whole(data, "d_model")
         data["d_inner"] = data.get("d_inner") or 2 * d_model
         data["dt_rank"] = data.get("dt_rank") or max(4, math.ceil(d_model / 16))
         return data
@@ -103,6 +103,11 @@ class SSMConfig(Architecture):
                 "architecture transformer"
             )
         return value
+
+    @property
+    def weights(self) -> int:
+        per_channel = 3 * self.d_model + self.d_conv + 2 * self.dt_rank + 3 * self.d_state
+        return super().weights + self.n_layers * self.d_inner * per_channel
 
     @model_validator(mode="after")
     def _ordered(self) -> SSMConfig:

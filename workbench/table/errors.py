@@ -19,6 +19,9 @@ class StorageError(TableError):
     """A folder that cannot be written, or a disk without room; the message names the folder and the way out."""
 
 
+LONGEST_NAME = 100
+"""Characters of a name to which near ones are looked for."""
+
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _REFUSED = {errno.EROFS, errno.EACCES, errno.EPERM}
 
@@ -41,10 +44,16 @@ def storing(folder: Path) -> Iterator[None]:
         raise StorageError(said) from error
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """``did you mean ...?`` where a known name is near, else the list of all known names."""
+def nearest(name: object, known: Iterable[str]) -> str:
+    """``did you mean ...?`` where a known name is near, else the list of all known names.
+
+    Args:
+        name: what was given: a name, or anything that stands where a name should.
+        known: the names there are.
+    """
     names = sorted(set(known))
-    near = get_close_matches(name, names, n=3)
+    # Comparing takes time in proportion to its length, and nothing long is near.
+    near = get_close_matches(name, names, n=3) if isinstance(name, str) and len(name) <= LONGEST_NAME else []
     if near:
         return f"did you mean {' or '.join(near)}?"
     return f"known: {', '.join(names) or 'none'}"

@@ -8,9 +8,10 @@ and step the newest counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def write_shard(path: Path, rows: Iterable[Mapping[str, Any]], metadata: Mapping
     _check_metadata(shard, metadata)
     table = to_arrow(rows)
     _check_rows(shard, table)
-    write_file(shard.path, table, {**metadata, "written": _now()})
+    write_file(shard.path, table, {**metadata, "written": _written(shard)})
 
 
 def _check_metadata(shard: Shard, metadata: Mapping[str, str]) -> None:
@@ -96,8 +97,31 @@ def _check_rows(shard: Shard, table: pa.Table) -> None:
         raise TableError(f"shard {shard.path} is given rows of {strange}")
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="microseconds")
+def _written(shard: Shard) -> str:
+    """The time to write into a shard: now, but later than all there are of its measurement and step.
+
+    A clock that stands behind, or was ahead once, must not make a new measurement count as an old one.
+    """
+    now = datetime.now(UTC)
+    for text in _times(shard):
+        try:
+            time = datetime.fromisoformat(text)
+            now = max(now, (time if time.tzinfo else time.replace(tzinfo=UTC)) + timedelta(microseconds=1))
+        except (ValueError, OverflowError):  # no time, or the last one that there is
+            continue
+    return now.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _times(shard: Shard) -> Iterator[str]:
+    """When the sound parts of a shard's measurement and step were written, those that only the table holds included."""
+    for path in shard.path.parent.glob(f"{shard.step:08d}-*.parquet"):
+        with suppress(TableError):
+            yield read_header(path).get("written", "")
+    run_path = shard.path.parent.parent.parent
+    with suppress(KeyError, ValueError):  # what is wrong with it, assembling says
+        for entry in manifest_entries(read_header(table_path(run_path))):
+            if (entry.measurement, entry.step) == (shard.measurement, shard.step):
+                yield str(entry.metadata["written"])
 
 
 def read_shard(path: Path) -> pa.Table:
@@ -160,7 +184,7 @@ def renew(path: Path) -> None:
     they are the ones that count.
     """
     rows, metadata = read_file(path)
-    write_file(path, rows, {**metadata, "written": _now()})
+    write_file(path, rows, {**metadata, "written": _written(parse_shard(path))})
 
 
 def remove_shard_leftovers(run_path: Path) -> None:

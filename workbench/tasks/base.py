@@ -18,6 +18,8 @@ from pydantic import BaseModel, ConfigDict
 from torch import Tensor
 from torch.nn import functional as F
 
+from workbench.core.errors import shown
+from workbench.core.limits import LONGEST
 from workbench.tasks.batch import Batch, Support, TaskError
 from workbench.tasks.guesses import ROUNDING, best_constant
 from workbench.tasks.strata import by_rejection
@@ -29,6 +31,16 @@ Law = str
 
 EVALUATION_LAWS: tuple[Law, ...] = ("matched", "challenge")
 BOS = "<bos>"
+
+
+def refuse_endless(length: int | float) -> None:
+    """Refuse a length that no string is drawn at.
+
+    Raises:
+        TaskError: for one beyond :data:`workbench.core.limits.LONGEST`.
+    """
+    if length > LONGEST:
+        raise TaskError(f"length {shown(length)} is beyond {LONGEST:,}, the longest that strings are drawn at")
 
 
 SMALL_SSM: Mapping[tuple[str, str], Mapping[str, Any]] = {
@@ -45,7 +57,7 @@ class Task(BaseModel):
     :meth:`prefix_closed`, :meth:`chance`.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     name: ClassVar[str]
     question: ClassVar[str]
@@ -144,15 +156,21 @@ class Task(BaseModel):
         """The admissible lengths in ``low..high``, both included.
 
         Raises:
-            TaskError: if there is none.
+            TaskError: if there is none, or ``high`` exceeds :data:`workbench.core.limits.LONGEST`.
         """
+        refuse_endless(high)
         found = [n for n in range(max(1, low), high + 1) if self.admissible(n)]
         if not found:
             raise TaskError(f"{self.name} has no admissible length between {low} and {high}")
         return found
 
     def next_length(self, length: int | float) -> int:
-        """The smallest admissible length that is at least ``length``."""
+        """The smallest admissible length that is at least ``length``.
+
+        Raises:
+            TaskError: if there is none near, or ``length`` exceeds :data:`workbench.core.limits.LONGEST`.
+        """
+        refuse_endless(length)
         n = max(1, math.ceil(length))
         for candidate in range(n, n + 4096):
             if self.admissible(candidate):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import platform
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator, model_validator
 
+from workbench.core.limits import COUNT, DRAWN, LONGEST
 from workbench.models.architectures import make_config
 from workbench.models.config import Architecture
 from workbench.runs.folder import FORMAT, run_id
@@ -22,23 +23,26 @@ from workbench.training.task_schedule import TaskSchedule, check_schedules
 
 
 class Config(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+Seed = Annotated[int, Field(ge=0, lt=1 << 63)]
 
 
 class Seeds(Config):
     """Four separate seeds, so that one source of chance can be varied alone."""
 
-    init: int = Field(default=0, ge=0)
-    data: int = Field(default=0, ge=0)
-    evaluation: int = Field(default=0, ge=0)
-    probe: int = Field(default=0, ge=0)
+    init: Seed = 0
+    data: Seed = 0
+    evaluation: Seed = 0
+    probe: Seed = 0
 
 
 class Schedule(Config):
     """When checkpoints are written: step 0, log-spaced and evenly spaced ones, and the last step."""
 
-    log: int = Field(default=12, ge=0)
-    linear: int = Field(default=4, ge=0)
+    log: int = Field(default=12, ge=0, le=DRAWN)
+    linear: int = Field(default=4, ge=0, le=DRAWN)
 
 
 class TrainingConfig(Config):
@@ -64,11 +68,11 @@ class TrainingConfig(Config):
         trained_length: N, the longest length that any update can have; filled in by the run.
     """
 
-    steps: int = Field(default=2000, ge=1)
-    batch_size: int = Field(default=64, ge=1)
+    steps: int = Field(default=2000, ge=1, le=COUNT)
+    batch_size: int = Field(default=64, ge=1, le=DRAWN)
     learning_rate: float = Field(default=1e-3, gt=0)
     rate_law: Literal["constant", "linear", "cosine"] = "cosine"
-    warmup: int = Field(default=50, ge=0)
+    warmup: int = Field(default=50, ge=0, le=COUNT)
     optimizer: Literal["adamw", "sgd"] = "adamw"
     weight_decay: float = Field(default=0.01, ge=0)
     betas: tuple[float, float] = (0.9, 0.99)
@@ -79,8 +83,8 @@ class TrainingConfig(Config):
     task_schedule: tuple[TaskSchedule, ...] = ()
     early_stop: EarlyStop | None = None
     checkpoints: Schedule = Schedule()
-    threads: int = Field(default=1, ge=1)
-    trained_length: int = Field(default=0, ge=0)
+    threads: int = Field(default=1, ge=1, le=1024)
+    trained_length: int = Field(default=0, ge=0, le=LONGEST)
 
     @field_validator("curriculum", mode="before")
     @classmethod

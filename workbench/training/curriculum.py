@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator, model_validator
 
+from workbench.core.errors import shown
+from workbench.core.limits import COUNT, LONGEST
 from workbench.table.errors import nearest
 from workbench.tasks.base import Task
 from workbench.training.fields import TrainingError, construct
@@ -18,11 +21,11 @@ class Curriculum(BaseModel):
     All sequences of a batch have one length, so a law of lengths is a law of batches.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     law: str
-    low: int = Field(ge=1)
-    high: int = Field(ge=1)
+    low: int = Field(ge=1, le=LONGEST)
+    high: int = Field(ge=1, le=LONGEST)
 
     @model_validator(mode="after")
     def _ordered(self) -> Curriculum:
@@ -87,7 +90,7 @@ class Growing(Curriculum):
 
     law: Literal["growing"] = "growing"
     start: int = Field(ge=1)
-    over: int = Field(ge=1)
+    over: int = Field(ge=1, le=COUNT)
     growth: Literal["linear", "exponential"] = "linear"
 
     @model_validator(mode="after")
@@ -171,6 +174,8 @@ class Mixture(Curriculum):
     def _bounded(cls, data: Any) -> Any:
         bounds = {k: data[k] for k in ("low", "high") if k in data}
         given = data.get("components", ())
+        if not isinstance(given, list | tuple):
+            return data  # which says what components are
         return {**data, "components": [curriculum({**bounds, **c} if isinstance(c, dict) else c) for c in given]}
 
     @field_validator("weights")
@@ -225,9 +230,11 @@ def curriculum(value: dict[str, Any] | Curriculum) -> Curriculum:
     """
     if isinstance(value, Curriculum):
         return value
-    law = str(value.get("law", "uniform"))
-    if law not in CURRICULA:
-        raise TrainingError(f"unknown curriculum {law!r}; {nearest(law, CURRICULA)}")
+    if not isinstance(value, Mapping):
+        raise TrainingError(f"a curriculum is a mapping with a law and its settings, not {shown(value)}")
+    law = value.get("law", "uniform")
+    if not isinstance(law, str) or law not in CURRICULA:
+        raise TrainingError(f"unknown curriculum {shown(law)}; {nearest(law, CURRICULA)}")
     return construct(CURRICULA[law], value, f"curriculum {law}")
 
 

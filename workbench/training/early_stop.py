@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from workbench.core.limits import COUNT, DRAWN
+
 
 class EarlyStop(BaseModel):
     """End training once the longest trained lengths have been answered right several checks in a row.
@@ -22,12 +24,12 @@ class EarlyStop(BaseModel):
         sequences: sequences per length and check.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     accuracy: float = Field(default=0.99, gt=0, le=1)
-    every: int = Field(default=100, ge=1)
-    patience: int = Field(default=3, ge=1)
-    sequences: int = Field(default=128, ge=1)
+    every: int = Field(default=100, ge=1, le=COUNT)
+    patience: int = Field(default=3, ge=1, le=COUNT)
+    sequences: int = Field(default=128, ge=1, le=DRAWN)
 
     def due(self, step: int, settled: int) -> bool:
         """Whether there is a check at ``step``."""

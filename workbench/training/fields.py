@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from workbench.core.errors import LensError
+from workbench.core.errors import LensError, shown
 from workbench.table.errors import nearest
 
+_TYPES = ("int", "float", "str", "bool")
 Made = TypeVar("Made", bound=BaseModel)
 
 
@@ -31,19 +32,26 @@ def construct(cls: type[Made], values: Mapping[str, Any], what: str) -> Made:
     Raises:
         TrainingError: naming the first field that is unknown, missing or impossible.
     """
+    if not isinstance(values, Mapping):
+        raise TrainingError(f"{what} takes a mapping of settings to values, not {shown(values)}")
     try:
-        return cls(**values)
+        return cls(**{str(name): value for name, value in values.items()})
     except ValidationError as error:
         raise TrainingError(_sentence(cls, error, what)) from None
+
+
+def _is_field(part: str) -> bool:
+    return part.isidentifier() and part not in _TYPES
 
 
 def _sentence(cls: type[BaseModel], error: ValidationError, what: str) -> str:
     # An unknown name first: what it was meant to be may be what is missing.
     first = min(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
-    place = [str(part) for part in first["loc"]]
+    # Of several types that a value may have, pydantic names the one it speaks of, in a form of its own.
+    place = [str(part) for i, part in enumerate(first["loc"]) if i == 0 or isinstance(part, int) or _is_field(part)]
     if first["type"] == "extra_forbidden" and len(place) == 1:
-        return f"{what} has no setting {place[0]!r}; {nearest(place[0], cls.model_fields)}"
+        return f"{what} has no setting {shown(place[0])}; {nearest(place[0], cls.model_fields)}"
     if first["type"] == "missing":
         return f"{what} needs the setting {'.'.join(place)}"
     said = str(first["msg"]).removeprefix("Value error, ")
-    return f"{what}: {'.'.join(place)}: {said}, not {first['input']!r}" if place else f"{what}: {said}"
+    return f"{what}: {'.'.join(place)}: {said}, not {shown(first['input'])}" if place else f"{what}: {said}"

@@ -12,6 +12,7 @@ from workbench.core.apart import clause
 from workbench.models.architectures import make_config
 from workbench.models.positions import PositionError
 from workbench.runs.folder import Run, RunError, canonical
+from workbench.table.layout import shards_of, table_path
 from workbench.table.stored import first_problem
 from workbench.tasks.code import code_of
 from workbench.tasks.registry import same_task
@@ -45,11 +46,13 @@ def settings_problems(run: Run) -> list[str]:
 
 
 def refuse_another(run: Run, config: RunConfig) -> None:
-    """Refuse a run that is not the one ``config`` describes.
+    """Refuse a run that is not the one ``config`` describes, unless nothing would be lost with it.
 
     Raises:
         RunError: naming what differs.
     """
+    if never_began(run):
+        return
     wanted = as_begun(run, config).as_json()
     if run.id == wanted["id"] or not (differing := differences(run.config, wanted)):
         return
@@ -72,6 +75,14 @@ def as_begun(run: Run, config: RunConfig) -> RunConfig:
     stated = task.model_fields_set | set(run.config["task"]["parameters"])
     then = {name: value for name, value in type(task).formerly.items() if name not in stated}
     return config.model_copy(update={"task": task.model_copy(update=then)}) if then else config
+
+
+def never_began(run: Run) -> bool:
+    """Whether a run has neither a checkpoint nor anything measured: it ended before its first one.
+
+    Such a run does not block its name: the same configuration continues it, another one takes its place.
+    """
+    return not run.steps and not shards_of(run.path) and not table_path(run.path).exists()
 
 
 def differences(held: dict[str, Any], wanted: dict[str, Any]) -> list[str]:

@@ -7,9 +7,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from workbench.core.errors import shown
+from workbench.core.limits import COUNT
 from workbench.table.errors import nearest
 from workbench.tasks.base import Task
 from workbench.training.fields import TrainingError, construct
+
+VISITED = 1000
+"""Values that a linear change of a whole number may go through: each is tried before training."""
 
 
 class TaskSchedule(BaseModel):
@@ -24,11 +29,11 @@ class TaskSchedule(BaseModel):
             own value, in equal shares of the first ``over`` steps; whole numbers are rounded.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     parameter: str
     values: tuple[Any, ...] = Field(min_length=1)
-    over: int = Field(ge=1)
+    over: int = Field(ge=1, le=COUNT)
     change: Literal["switch", "linear"] = "switch"
 
     def value(self, own: Any, step: int) -> Any:
@@ -61,18 +66,22 @@ def check_schedules(task: Task, schedules: Sequence[TaskSchedule], low: int, hig
     for schedule in schedules:
         name = schedule.parameter
         if name not in type(task).model_fields:
-            raise TrainingError(f"{task.name} has no parameter {name!r}; {nearest(name, type(task).model_fields)}")
+            raise TrainingError(f"{task.name} has no parameter {shown(name)}; {nearest(name, type(task).model_fields)}")
         own = getattr(task, name)
         if schedule.change == "linear" and not all(_is_number(v) for v in (*schedule.values, own)):
             raise TrainingError(f"the task schedule of {name} cannot be linear: not all its values are numbers")
         for value in _visited(schedule, own):
-            _check_fits(task, _changed(task, {name: value}), f"{name} = {value!r}", low, high)
+            _check_fits(task, _changed(task, {name: value}), f"{name} = {shown(value)}", low, high)
 
 
 def _visited(schedule: TaskSchedule, own: Any) -> list[Any]:
     """The values to check: all of them, but of real numbers that are interpolated only the knots."""
     if schedule.change == "linear" and all(isinstance(v, int) for v in (*schedule.values, own)):
         knots = (*schedule.values, own)
+        if max(knots) - min(knots) > VISITED:
+            raise TrainingError(
+                f"the task schedule of {schedule.parameter} visits more than {VISITED:,} values; choose nearer ones"
+            )
         return list(range(min(knots), max(knots) + 1))
     return list(schedule.values)
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
+from workbench.jobs.resources import available_memory
 from workbench.models.architectures import make_model
 from workbench.models.coupling import ids_right, outputs_and_ids
 from workbench.models.positions import PositionError
@@ -26,10 +27,11 @@ from workbench.table.files import require_room
 from workbench.tasks.base import Batch, Task, TaskError
 from workbench.tasks.seeds import generator
 from workbench.training.config import RunConfig, versions
+from workbench.training.fields import TrainingError
 from workbench.training.live import Live
 from workbench.training.optimizer import learning_rate, make_optimizer
 from workbench.training.regularizers import outputs_and_penalty
-from workbench.training.same import as_begun, refuse_another
+from workbench.training.same import as_begun, differences, never_began, refuse_another
 from workbench.training.schedule import checkpoint_steps
 from workbench.training.state import NAME, State, load_state, save_state
 from workbench.training.task_schedule import scheduled
@@ -42,6 +44,10 @@ STOP_LENGTHS = 3
 """Early stopping looks at so many of the longest trained lengths."""
 SCORES = ("loss", "penalty", "lr", "accuracy_in", "accuracy_out")
 LOG = pa.schema([("step", pa.int64()), *((k, pa.float64()) for k in SCORES)])
+
+
+COPIES = 4
+"""Of the weights, while training: themselves, their gradients, and two moments of the optimizer."""
 
 
 class Stopped(Exception):
@@ -101,6 +107,7 @@ class Trainer:
     def _train(self, run: Run) -> None:
         """Train from where the run has got to."""
         torch.set_num_threads(self.law.threads)
+        require_memory(self.config)
         self.model = make_model(self.config.model, seed=self.seeds.init)
         self.optimizer = make_optimizer(self.model, self.law)
         require_room(self.folder, self._room(run))
@@ -116,11 +123,17 @@ class Trainer:
         return missing * (weights + CHECKPOINT_EXTRA) + 2 * 3 * weights
 
     def _open(self) -> Run:
-        """The run in the folder: this one, begun or new."""
+        """The run in the folder: this one, begun or new. One that ended before its first checkpoint gives way."""
         if not (self.folder / "run.json").exists():
             write_config(self.folder, self.config.as_json())
         run = Run.open(self.folder)
         refuse_another(run, self.config)
+        if never_began(run) and differences(run.config, self.config.as_json()):
+            # What it left is of step 0, of another run.
+            (self.folder / NAME).unlink(missing_ok=True)
+            self.live.remove()
+            write_config(self.folder, self.config.as_json())
+            run = Run.open(self.folder)
         self.config = as_begun(run, self.config)
         self.task = self.config.task
         return run
@@ -265,3 +278,21 @@ class Trainer:
         finally:
             for s, handler in old.items():
                 signal.signal(s, handler)
+
+
+def require_memory(config: RunConfig) -> None:
+    """Refuse a run whose weights, or one stream of whose batch, alone exceed the memory there is.
+
+    Raises:
+        TrainingError: naming what is too large, and both sizes.
+    """
+    free = available_memory()
+    model, law = config.model, config.training
+    weights = 4 * COPIES * model.weights
+    stream = law.batch_size * (law.trained_length + 1) * (8 + 4 * (model.d_model + model.d_vocab_out))
+    for need, what in ((weights, "the weights, with their gradients and moments,"), (stream, "a batch")):
+        if need > free:
+            raise TrainingError(
+                f"{what} would take {need / 2**30:,.1f} GB of memory, and there are {free / 2**30:,.1f}; choose "
+                + ("a smaller batch_size or shorter lengths" if what == "a batch" else "smaller sizes")
+            )

@@ -1,0 +1,51 @@
+"""What is asked for is checked before any work: runs named twice, settings without their measurement, layers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from workbench.measure.batch import plan
+from workbench.measure.measurement import MeasurementError
+from workbench.models.handmade import majority
+from workbench.tasks import make_task
+from workbench.tasks.base import TaskError
+
+
+@pytest.fixture
+def run(make_run):
+    return make_run(majority(), make_task("majority"), 9, name="runs/a", steps=(0, 3))
+
+
+def test_a_run_that_is_named_twice_is_measured_once(run, tmp_path: Path) -> None:
+    once = plan([run.path], only=["behaviour"])
+    (tmp_path / "linked").symlink_to(run.path)
+    for roots in ([run.path, run.path], [run.path.parent, run.path], [run.path, tmp_path / "linked"]):
+        found = plan(roots, only=["behaviour"])
+        assert [r.path.resolve() for r in found.runs] == [run.path.resolve()]
+        assert [item.step for item in found.items] == [item.step for item in once.items] == [0, 3]
+
+
+def test_a_setting_of_a_measurement_that_is_not_asked_for_is_refused(run) -> None:
+    with pytest.raises(MeasurementError, match=r"circuits\.hardmax has a setting and is not asked for; add --only"):
+        plan([run.path], only=["behaviour"], settings={"circuits.hardmax": {"window": 8}})
+    assert plan([run.path], only=["circuits."], settings={"circuits.hardmax": {"window": 8}}).items
+    with pytest.raises(MeasurementError, match="unknown measurement"):
+        plan([run.path], settings={"probes.": {"layers": [0]}})
+
+
+@pytest.mark.parametrize("layer", [99, 2, -2])
+def test_a_layer_that_a_model_lacks_is_refused_before_work(run, layer: int) -> None:
+    with pytest.raises(MeasurementError, match=rf"probes\.summary\.layers names layer {layer}, which a lacks: .* to 1"):
+        plan([run.path], only=["probes.summary"], settings={"probes.summary": {"layers": [0, layer]}})
+
+
+def test_the_layers_that_a_model_has_are_taken(run) -> None:
+    found = plan([run.path], only=["probes.summary"], settings={"probes.summary": {"layers": [-1, 0]}})
+    assert dict(found.items[0].wanted[0].settings)["layers"] == [-1, 0]
+
+
+def test_a_length_at_which_no_string_is_drawn_is_refused(run) -> None:
+    with pytest.raises(TaskError, match="beyond 1,000,000"):
+        plan([run.path], only=["behaviour"], lengths=[2**63 + 1])

@@ -1,0 +1,131 @@
+"""Measurements of other packages: a broken one is named and passed over, a module is as good as its class."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint
+from types import ModuleType
+
+import pytest
+
+from workbench.measure import registry
+from workbench.measure.measurement import Measurement, MeasurementError, Quantity, Spec
+from workbench.measure.registry import broken, make_measurement, measurements
+
+
+def offering(name: str) -> type[Measurement]:
+    class Offered:
+        def __init__(self, width: int = 2, weights: list[float] | None = None) -> None:
+            settings = {"width": width, "weights": weights or [1.0]}
+            self.spec = Spec(name, 1, "", settings, (Quantity("x", "", ""),))
+
+        def hooks(self, cfg):
+            return []
+
+        def observe(self, law, length, batch, cache):
+            return None
+
+        def finish(self, study):
+            return []
+
+    return Offered
+
+
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """``install(name="module:attribute", ...)`` announces plug-ins; a module ``plugged`` is there to hold them."""
+    module = ModuleType("plugged")
+    module.MEASUREMENT = offering("theirs.module")  # type: ignore[attr-defined]
+    module.Good = offering("theirs.good")  # type: ignore[attr-defined]
+    module.Twin = offering("theirs.good")  # type: ignore[attr-defined]
+    module.Ours = offering("behaviour")  # type: ignore[attr-defined]
+    module.Number = 3  # type: ignore[attr-defined]
+    module.Empty = type("Empty", (), {})  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "plugged", module)
+
+    def announce(**places: str) -> None:
+        entries = [EntryPoint(name, value, registry.GROUP) for name, value in places.items()]
+        monkeypatch.setattr(registry, "entry_points", lambda group: entries)
+        registry._found.cache_clear()
+
+    yield announce
+    registry._found.cache_clear()
+
+
+def test_a_module_that_has_a_measurement_is_taken(install: Install) -> None:
+    install(one="plugged", two="plugged:Good")
+    assert measurements()["theirs.module"] is sys.modules["plugged"].MEASUREMENT
+    assert measurements()["theirs.good"] is sys.modules["plugged"].Good
+    assert broken() == ()
+
+
+@pytest.mark.parametrize(("place", "why"), [
+    ("plugged_missing", "No module named"),
+    ("plugged:Missing", "AttributeError"),
+    ("plugged:Number", "3 is no class"),
+    ("plugged:Empty", "has not what a measurement has"),
+    ("sys", "the module sys has no MEASUREMENT"),
+    ("plugged:Ours", "a built-in measurement is called behaviour"),
+])  # fmt: skip
+def test_a_broken_plug_in_is_named_and_passed_over(install: Install, place: str, why: str) -> None:
+    install()
+    before = dict(measurements())
+    install(odd=place, good="plugged:Good")
+    assert {*measurements()} == {*before, "theirs.good"}
+    assert measurements()["behaviour"] is before["behaviour"]
+    (sentence,) = broken()
+    assert place in sentence
+    assert why in sentence
+    with pytest.raises(MeasurementError, match="passed over"):
+        make_measurement("odd")
+
+
+def test_two_plug_ins_of_one_name_are_both_passed_over(install: Install) -> None:
+    install(one="plugged:Good", two="plugged:Twin", three="plugged")
+    assert "theirs.good" not in measurements()
+    assert "theirs.module" in measurements()
+    (sentence,) = broken()
+    assert "plugged:Good and plugged:Twin" in sentence
+
+
+def test_a_plan_says_which_plug_ins_are_broken(install: Install, make_run) -> None:
+    from workbench.measure.batch import plan
+    from workbench.models.handmade import majority
+    from workbench.tasks import make_task
+
+    run = make_run(majority(), make_task("majority"), 9)
+    install(odd="plugged_missing")
+    assert "plugged_missing" in plan([run.path], only=["behaviour"]).notices[0]
+
+
+@pytest.mark.parametrize(("name", "setting", "value", "said"), [
+    ("behaviour", "resamples", "x", "input should be a valid integer"),
+    ("behaviour", "resamples", True, "input should be a valid integer"),
+    ("behaviour", "resamples", 0, "from 1 to 1,000,000"),
+    ("behaviour", "resamples", 10**20, "from 1 to 1,000,000"),
+    ("circuits.hardmax", "delta", float("nan"), "finite"),
+    ("circuits.hardmax", "delta", [1.0], "input should be a valid number"),
+    ("circuits.heads", "definition", "x", "input should be 'same' or 'before'"),
+    ("circuits.ablation", "modes", ["x"], "input should be 'zero', 'mean' or 'resample'"),
+    ("circuits.swaps", "factors", [float("inf")], "finite"),
+    ("probes.summary", "layers", "0", "not allowed as a Sequence"),
+    ("probes.summary", "law", "x", "there is no law 'x'; the laws are matched and challenge"),
+    ("probes.position", "seed", -1, "from 0 to"),
+])  # fmt: skip
+def test_a_setting_of_a_wrong_type_is_refused(name: str, setting: str, value: object, said: str) -> None:
+    with pytest.raises(MeasurementError, match=r".") as caught:
+        make_measurement(name, {setting: value})
+    assert said in str(caught.value)
+
+
+def test_every_setting_has_a_type_and_its_default_fits() -> None:
+    settings = [(name, setting) for name, cls in measurements().items() for setting in cls().spec.settings]
+    assert len(settings) > 40
+    for name, setting in settings:
+        cls = measurements()[name]
+        assert setting in registry._types(cls), f"{name}.{setting} has no annotation in its constructor"
+        make_measurement(name, {setting: cls().spec.settings[setting]})
