@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from workbench.dashboard.worker import Worker, job_key
+from workbench.dashboard.worker import MOST_WAITING, Job, Worker, job_key
 
 pytestmark = pytest.mark.science  # processes that start, die and are cancelled
 
@@ -112,6 +112,23 @@ def test_of_waiting_requests_in_one_slot_only_the_newest_is_kept(worker: Worker)
     assert last is not None
     assert last.result == ["slot", 2]
     worker.wait(busy, LONG)
+
+
+def test_more_than_can_wait_is_told_so_and_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each session is a slot of its own: without a bound, whoever makes up sessions fills the memory."""
+    monkeypatch.setattr(Worker, "_run", lambda self: None)  # nothing is ever begun
+    worker = Worker(keep=4)
+    waiting = [worker.submit("fake_jobs:echo", {"value": i}, slot=f"look/{i}") for i in range(MOST_WAITING)]
+    refused = [worker.submit("fake_jobs:echo", {"value": -i}, slot=f"look/-{i}") for i in range(1, 200)]
+    assert all(worker.job(key) == Job() for key in waiting)
+    last = worker.job(refused[-1])
+    assert last is not None
+    assert last.state == "failed"
+    assert "ask again" in last.error
+    assert sum(worker.job(key) is not None for key in refused) < 100  # and of those that were refused few are kept
+    newer = worker.submit("fake_jobs:echo", {"value": "newer"}, slot="look/0")  # in place of what waits in its slot
+    assert worker.job(newer) == Job()
+    assert worker.job(worker.submit("fake_jobs:echo", {"value": "ours"})) == Job()  # what no page asks is not counted
 
 
 def test_old_answers_are_forgotten(worker: Worker) -> None:

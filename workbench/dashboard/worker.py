@@ -30,6 +30,8 @@ from workbench.jobs.resources import importing_no_neighbours
 from workbench.tasks.code import trust, trusted
 from workbench.tasks.errors import TaskError
 
+MOST_WAITING = 200
+"""Requests of pages that wait at once; further ones are told so. A hundred readers ask as much."""
 GRACE = 1.0
 """Seconds a cancelled function has to notice, at its next report, before its process is ended."""
 
@@ -131,6 +133,11 @@ class Worker:
                 for item in [i for i in self._queue if i[3] == slot]:
                     self._queue.remove(item)
                     self._jobs[item[0]] = Job(state="cancelled")
+                if sum(bool(waiting[3]) for waiting in self._queue) >= MOST_WAITING:
+                    said = "Too much is asked of the worker at once; ask again in a minute."
+                    self._jobs[key] = Job(state="failed", error=said)
+                    self._forget()
+                    return key
             self._jobs[key] = Job()
             ahead = sum(waiting in self._urgent for waiting, *_ in self._queue)
             self._queue.insert(ahead if urgent else len(self._queue), (key, function, dict(arguments), slot))
