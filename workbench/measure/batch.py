@@ -197,6 +197,8 @@ def doubtful(run: Run) -> list[int]:
         return []
     after = -1 if found.low is None else found.low
     return sorted(step for step, label in labels.items() if after < step < found.high and label == UNDECIDED)
+
+
 def refuse_layers(spec: Spec, run: str, layers: int) -> None:
     """Refuse a setting that names layers which a run's model lacks.
 
