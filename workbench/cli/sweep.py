@@ -102,19 +102,20 @@ def config_of(cell: Cell) -> RunConfig:
 
 
 def refuse_held(folder: Path, config: RunConfig) -> None:
-    """Refuse a folder that holds another run; one that cannot be read is told of later.
+    """Refuse a folder that holds another run, unless that gives way; one that cannot be read is told of later.
 
     Raises:
         RunError: naming what differs.
     """
-    from workbench.training.same import refuse_another
+    from workbench.training.same import gives_way, refuse_another
 
     if (folder / "run.json").exists():
         try:
             run = Run.open(folder)
         except RunError:
             return
-        refuse_another(run, config)
+        if not gives_way(run, config):
+            refuse_another(run, config)
 
 
 def refuse_measuring(options: Mapping[str, Any] | None, config: RunConfig) -> None:

@@ -46,15 +46,13 @@ def settings_problems(run: Run) -> list[str]:
 
 
 def refuse_another(run: Run, config: RunConfig) -> None:
-    """Refuse a run that is not the one ``config`` describes, unless nothing would be lost with it.
+    """Refuse a run that is not the one ``config`` describes.
 
     Raises:
         RunError: naming what differs.
     """
-    if never_began(run):
-        return
     wanted = as_begun(run, config).as_json()
-    if run.id == wanted["id"] or not (differing := differences(run.config, wanted)):
+    if not (differing := _differing(run, wanted)):
         return
     held, given = code_of(run.config["task"]), code_of(wanted["task"])
     if differing == ["task"] and held and given and held.sha256 and held.cls == given.cls:
@@ -77,12 +75,17 @@ def as_begun(run: Run, config: RunConfig) -> RunConfig:
     return config.model_copy(update={"task": task.model_copy(update=then)}) if then else config
 
 
-def never_began(run: Run) -> bool:
-    """Whether a run has neither a checkpoint nor anything measured: it ended before its first one.
+def gives_way(run: Run, config: RunConfig) -> bool:
+    """Whether a run is another one, which ended before its first checkpoint: then nothing is lost with it.
 
     Such a run does not block its name: the same configuration continues it, another one takes its place.
     """
-    return not run.steps and not shards_of(run.path) and not table_path(run.path).exists()
+    kept = run.steps or shards_of(run.path) or table_path(run.path).exists()
+    return not kept and bool(_differing(run, as_begun(run, config).as_json()))
+
+
+def _differing(run: Run, wanted: dict[str, Any]) -> list[str]:
+    return [] if run.id == wanted["id"] else differences(run.config, wanted)
 
 
 def differences(held: dict[str, Any], wanted: dict[str, Any]) -> list[str]:

@@ -31,7 +31,7 @@ from workbench.training.fields import TrainingError
 from workbench.training.live import Live
 from workbench.training.optimizer import learning_rate, make_optimizer
 from workbench.training.regularizers import outputs_and_penalty
-from workbench.training.same import as_begun, differences, never_began, refuse_another
+from workbench.training.same import as_begun, gives_way, refuse_another
 from workbench.training.schedule import checkpoint_steps
 from workbench.training.state import NAME, State, load_state, save_state
 from workbench.training.task_schedule import scheduled
@@ -127,13 +127,13 @@ class Trainer:
         if not (self.folder / "run.json").exists():
             write_config(self.folder, self.config.as_json())
         run = Run.open(self.folder)
-        refuse_another(run, self.config)
-        if never_began(run) and differences(run.config, self.config.as_json()):
-            # What it left is of step 0, of another run.
+        if gives_way(run, self.config):
+            # What it left is of step 0.
             (self.folder / NAME).unlink(missing_ok=True)
             self.live.remove()
             write_config(self.folder, self.config.as_json())
             run = Run.open(self.folder)
+        refuse_another(run, self.config)
         self.config = as_begun(run, self.config)
         self.task = self.config.task
         return run
