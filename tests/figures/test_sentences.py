@@ -200,7 +200,11 @@ def test_undecided_gives_its_reason(made: Made) -> None:
 @pytest.mark.parametrize(
     ("label", "note", "words"),
     [
-        ("fail", "lead 1: .50 at 249, 1.00 at 33", "; near ties fail (lead 1: .50 at 249, 1.00 at 33)."),
+        (
+            "fail",
+            "lead 1: 0.50 at 249, 1.00 at 33 (matched law)",
+            "; near ties fail, lead 1: 0.50 at 249, 1.00 at 33 (matched law).",
+        ),
         ("hold", "", "; near ties hold."),
         ("open", "", "; near ties are open."),
     ],

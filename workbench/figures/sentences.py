@@ -77,13 +77,13 @@ def verdict_sentence(frame: pd.DataFrame, *, step: int, trained: float) -> Piece
 
 
 def wants_strings(frame: pd.DataFrame, step: int) -> bool:
-    """Whether further strings would decide the verdict of a step: its first ones left a question open."""
+    """Whether further strings would decide the verdict of a step, as far as its first ones tell."""
     rows = pick(frame, measurement=MEASUREMENT, quantity="verdict", step=step).to_dict("records")
-    return bool(rows) and rows[0].get("reason") == TOO_FEW
+    return bool(rows) and rows[0].get("reason") == TOO_FEW and str(rows[0]["note"]).endswith("would decide")
 
 
 def near_ties_clause(frame: pd.DataFrame, step: int) -> Pieces:
-    """What near ties add to the verdict of a step: ``; near ties fail (lead 1: .50 at 249)``; empty without rows.
+    """What near ties add to the verdict of a step: ``; near ties fail, lead 1: 0.50 at 249``; empty without rows.
 
     A blurred threshold errs on them alone, so a verdict that does not name them says less than was measured.
     """
@@ -92,7 +92,7 @@ def near_ties_clause(frame: pd.DataFrame, step: int) -> Pieces:
         return []
     words = {"fail": "; near ties fail", "hold": "; near ties hold", "open": "; near ties are open"}
     said: Pieces = [plain(words.get(str(rows[0]["label"]), "; near ties: not known"))]
-    return [*said, note(rows[0], " (", ")")] if rows[0]["note"] else said
+    return [*said, note(rows[0], ", ")] if rows[0]["note"] else said
 
 
 def why_sentence(
