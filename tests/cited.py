@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.core import thresholds
-from workbench.figures.claims import PLACE, RUN, THRESHOLD, Cite, Claim
+from workbench.figures.claims import CURSOR, PLACE, RUN, THRESHOLD, Cite, Claim
 
 NUMBER = re.compile(r"\u2212?\d[\d,]*(?:\.\d+)?")
 
@@ -83,6 +83,8 @@ def unfounded(pieces: Sequence[tuple[str, str]], frame: pd.DataFrame | Rows, tra
 
 
 def _borne_out(one: Cite, rows: Rows, trained: float) -> list[str]:
+    if one.source == CURSOR:  # there is no row: that is what the sentence says
+        return [] if same(one.text, one.row[one.column]) else [f"{one} is not what was asked"]
     if one.source == RUN:
         return [] if one.column == "trained_length" and same(one.text, trained) else [f"{one} is not of the run"]
     if one.source == THRESHOLD:

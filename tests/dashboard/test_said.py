@@ -38,10 +38,17 @@ def test_measure_now_stands_where_strings_would_decide_and_nowhere_else(answers:
     assert "Measure now" not in texts(words.verdict(run, place))
     rows = run.frame.copy()
     rows["reason"] = ""
-    rows.loc[(rows["quantity"] == "verdict") & (rows["step"] == place.step), "reason"] = "too few strings"
-    kept = Kept()
-    kept.light((run.name, run.signature), lambda: Frame.of(rows))
-    assert "Measure now" in texts(words.verdict(replace(run, kept=kept), place))
+    rows["note"] = rows["note"].astype(object)
+    here = (rows["quantity"] == "verdict") & (rows["step"] == place.step)
+    for reason, note, offers in (
+        ("too few strings", "skill 1.000 [0.790, 1.000] at trained length 50; 2,048 strings would decide", True),
+        ("too few strings", "skill 0.940 [0.900, 0.970]; at this share 4,096 strings would not decide", False),
+        ("at the bar", "skill 0.951 [0.944, 0.957], the bar is 0.95", False),
+    ):
+        rows.loc[here, ["reason", "note"]] = [reason, note]
+        kept = Kept()
+        kept.light((run.name, run.signature), lambda: Frame.of(rows))
+        assert ("Measure now" in texts(words.verdict(replace(run, kept=kept), place))) is offers
 
 
 def test_a_panel_offers_to_measure_only_what_measuring_makes(answers: Answers) -> None:

@@ -65,5 +65,5 @@ def test_without_a_verdict_or_rows_nothing_is_drawn() -> None:
     none = none[none["measurement"] == "behaviour"]
     with pytest.raises(NotMeasured, match=r"No rows of probes\.length_coupling"):
         coupling_over_training(none, trained=TRAINED)
-    with pytest.raises(NotMeasured, match="at step 7"):
+    with pytest.raises(NotMeasured, match="not measured at training step 7"):
         coupling_over_length(frame(), trained=TRAINED, step=7)

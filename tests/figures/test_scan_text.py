@@ -7,9 +7,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from cited import unfounded
 
 from workbench.figures import decodability_by_layer, decodability_over_length
-from workbench.figures.errors import NotApplicable
+from workbench.figures.errors import Undefined
 from workbench.figures.light import Frame
 from workbench.figures.sentences import rail_text
 from workbench.table.schema import row
@@ -25,7 +26,10 @@ def looks_back(length: int, channel: int, tokens: float, **more: Any) -> dict[st
 
 
 def said(frame: pd.DataFrame | Frame) -> str:
-    return "".join(text for text, _ in rail_text(frame, "mechanism", 10, 64, 0, 0, trained=64))
+    pieces = rail_text(frame, "mechanism", 10, 64, 0, 0, trained=64)
+    if isinstance(frame, pd.DataFrame):
+        assert unfounded(pieces, frame, 64) == []
+    return "".join(text for text, _ in pieces)
 
 
 @pytest.fixture
@@ -62,5 +66,8 @@ def test_probes_without_any_value_say_why_and_draw_nothing(frame_of: Any) -> Non
         lambda: decodability_over_length(frame, step=10, trained=64),
         lambda: decodability_by_layer(frame, step=10, length=64),
     ):
-        with pytest.raises(NotApplicable, match="undefined here: one class only"):
+        with pytest.raises(Undefined, match="undefined here: one class only"):
             drawn()
+    assert "".join(text for text, _ in rail_text(frame, "representation", 10, 64, 0, 0, trained=64)) == (
+        "What probes read there is undefined: one class only."
+    )

@@ -188,19 +188,23 @@ def test_undecided_gives_its_reason(made: Made) -> None:
     frame["reason"] = "horizon"
     pieces = verdict_sentence(frame, step=2000, trained=50)
     assert said(pieces) == (
-        "Undecided at step 2,000: accuracy stays at 0.95 [0.93, 0.97] or above at every measured length from 50 to 100; "
-        "tested to 2 x N only."
+        "Undecided at step 2,000: accuracy is lowest with 0.95 [0.93, 0.97] at length 100, of every measured length from "
+        "50 to 100; tested to 2 x N only."
     )
     assert unfounded(pieces, frame, 50) == []
     assert (
-        said(rail_text(frame, "behaviour", 2000, 50, 0, 0, trained=50)) == "Undecided, horizon; tested to 2 x N only."
+        said(rail_text(frame, "behaviour", 2000, 50, 0, 0, trained=50)) == "Undecided (horizon); tested to 2 x N only."
     )
 
 
 @pytest.mark.parametrize(
     ("label", "note", "words"),
     [
-        ("fail", "lead 1: .50 at 249, 1.00 at 33", "; near ties fail (lead 1: .50 at 249, 1.00 at 33)."),
+        (
+            "fail",
+            "lead 1: 0.50 at 249, 1.00 at 33 (matched law)",
+            "; near ties fail, lead 1: 0.50 at 249, 1.00 at 33 (matched law).",
+        ),
         ("hold", "", "; near ties hold."),
         ("open", "", "; near ties are open."),
     ],

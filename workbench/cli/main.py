@@ -277,9 +277,9 @@ def compile_command(
 ) -> None:
     """Make a transformer that computes a C-RASP program exactly, as a run: a model whose every answer is known.
 
-    Two options make length-coupled twins, right on short prefixes by construction and wrong on long ones:
-    --up-to 20 (comparisons too blunt for the near ties of long strings) and --first-keys 20 (what comes
-    later is never read).
+    Two options make twins of it, right on short prefixes by construction and wrong on some longer ones: --up-to 20
+    (comparisons too blunt for the near ties of long strings, which a verdict over all strings hardly sees) and
+    --first-keys 20 (what comes later is never read).
     """
     from workbench.cli.compile import compile_command
 

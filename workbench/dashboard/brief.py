@@ -40,7 +40,8 @@ class Brief:
         lengths: prefix lengths with an accuracy, or else with any rows, ascending.
         chance: the lowest chance level of the accuracies, 0 where it is not stated.
         accuracy: at the last verdict: length, value, low and high on the matched law, by length.
-        failure: at the last verdict: value, low and status of each failure length.
+        failure: at the last verdict: value, low, length (the longest that was judged) and status of each failure
+            length.
         ties: at the last verdict: ``label`` and ``note`` of what near ties add to it; empty where nothing is known.
         carries: at the last verdict: of ``summary`` and ``position`` value, low, high, layer, length and the highest
             ``control`` of the reading that the Run page shows too (:func:`workbench.figures.carried.at_longest`).
@@ -85,7 +86,7 @@ def make_brief(reading: Reading) -> Brief:
     chance = rows.table["value"].to_numpy()[rows.where(quantity="chance")]
     chance = chance[~np.isnan(chance)]
     found = rows.listed(main, "length", "value", "low", "high")
-    failure = rows.listed(rows.where(quantity="failure_length", step=last), "value", "low", "status")
+    failure = rows.listed(rows.where(quantity="failure_length", step=last), "value", "low", "length", "status")
     return Brief(
         rows=reading.rows.num_rows,
         quantities=rows.pairs(),

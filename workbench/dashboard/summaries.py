@@ -91,16 +91,18 @@ def _cell(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _failure(brief: Brief, verdict: str) -> dict[str, Any]:
-    """Where it first fails, on whichever law comes first; where it does not, past the last length shown to pass."""
+    """Where it first fails, on whichever law comes first; where none does, past the longest one judged."""
     seen = [float(row["value"]) for row in brief.failure if row["status"] == "ok" and row["value"] is not None]
     if verdict == "not fitted" or not brief.failure:
         return {"fails": None, "failsText": "no verdict" if verdict == "not fitted" else MISSING}
     if seen:
         return {"fails": min(seen), "failsText": whole(min(seen)), "failed": True}
-    passed = [float(row["low"]) for row in brief.failure if row["low"] is not None]
-    if not passed:
+    # Rows that do not say what was judged end where they are censored, as in the panel of failure lengths.
+    ends = [row["low"] if row["length"] is None else row["length"] for row in brief.failure]
+    tested = [float(end) for end in ends if end is not None]
+    if not tested:
         return {"fails": None, "failsText": MISSING}
-    return {"fails": 1e12, "failsText": beyond(min(passed))}
+    return {"fails": 1e12, "failsText": beyond(min(tested))}
 
 
 def _carries(brief: Brief) -> dict[str, Any]:

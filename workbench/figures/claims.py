@@ -31,8 +31,9 @@ PLACE = (
     "control",
 )
 """Columns that say which row of a table is meant."""
-RUN, THRESHOLD = "run", "threshold"
-"""Where a number comes from that no row holds: the run's configuration, or a threshold of the verdict."""
+RUN, THRESHOLD, CURSOR = "run", "threshold", "cursor"
+"""Where a number comes from that no row holds: the run's configuration, a threshold of the verdict, or the place that
+was asked about."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Cite:
         text: as it stands in the sentence.
         column: column of the row; of the run its setting, of a threshold its name.
         row: the columns :data:`PLACE` of the row, and the cited one; empty where no row holds the number.
-        source: ``table``, or :data:`RUN`, or :data:`THRESHOLD`.
+        source: ``table``, or :data:`RUN`, :data:`THRESHOLD` or :data:`CURSOR`.
     """
 
     text: str
@@ -140,6 +141,12 @@ def threshold(name: str, value: float | None = None) -> Claim:
     held = float(getattr(thresholds, name)) if value is None else value
     text = f"{held:g}"
     return Claim(text, "plain", [Cite(text, name, {name: held}, THRESHOLD)])
+
+
+def asked(name: str, place: float, before: str = "", after: str = "") -> Claim:
+    """The step or the length that was asked about, and of which there is no row."""
+    text = whole(place)
+    return Claim(f"{before}{text}{after}", "plain", [Cite(text, name, {name: place}, CURSOR)])
 
 
 def missing(value: Any) -> bool:

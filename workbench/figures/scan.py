@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import pandas as pd
 
-from workbench.figures.labels import Piece, magnitude, whole
+from workbench.figures.claims import Claim, cite, count, plain
+from workbench.figures.labels import Piece, magnitude
 from workbench.figures.mechanism import MEASUREMENT as HARDMAX
-from workbench.figures.rows import DRAWN, cells, nearest, pick
+from workbench.figures.rows import nearest, pick, valued
 
 SCAN = "circuits.effective_attention"
+Row = Mapping[str, Any]
 
 
 def without_attention(frame: pd.DataFrame) -> bool:
@@ -29,12 +33,23 @@ def scan_text(frame: pd.DataFrame, step: int, trained: float | None) -> list[Pie
     Returns:
         sentences; only that there is no attention, where the scan is not measured.
     """
-    none: Piece = ("This model has no attention.", "plain")
-    where = {"measurement": SCAN, "quantity": "scan_locality", "step": step, "status": list(DRAWN)}
-    lengths = [int(n) for n in np.unique(cells(frame, "length", **where))]
+    none = plain("This model has no attention.")
+    rows = valued(pick(frame, measurement=SCAN, quantity="scan_locality", step=step)).to_dict("records")
+    lengths = sorted({int(row["length"]) for row in rows})
     if not lengths:
         return [none]
     ends = (min(lengths) if trained is None else nearest(lengths, trained), lengths[-1])
-    back = [float(np.median(cells(frame, "value", length=length, **where))) for length in ends]
-    at = f"{magnitude(back[0])} tokens at length {whole(ends[0])}, {magnitude(back[1])} at {whole(ends[1])}"
-    return [none, (f" Its scan's median channel looks back {at}.", "plain")]
+    near, far = (_median([row for row in rows if row["length"] == length]) for length in ends)
+    told: list[Piece] = [_tokens(near), count(near, "length", " tokens at length ", ", ")]
+    told += [_tokens(far), count(far, "length", " at ")]
+    return [none, plain(" Its scan's median channel looks back "), *told, plain(".")]
+
+
+def _median(rows: Sequence[Row]) -> Row:
+    """The row of the median channel; of an even number the lower one."""
+    return sorted(rows, key=lambda row: float(row["value"]))[(len(rows) - 1) // 2]
+
+
+def _tokens(row: Row) -> Claim:
+    text = magnitude(float(row["value"]))
+    return Claim(text, "plain", [cite(row, "value", text)])

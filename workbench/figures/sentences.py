@@ -16,10 +16,11 @@ import pandas as pd
 from workbench.core.thresholds import FITTED, ROBUST
 from workbench.figures.behaviour import LAWS, MEASUREMENT
 from workbench.figures.carries import carried_clause, rail_carried
-from workbench.figures.claims import count, estimate, missing, note, plain, threshold
+from workbench.figures.claims import asked, count, estimate, missing, note, plain, threshold
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import Piece, proportion, whole
 from workbench.figures.leading import leading_clause, leading_head
+from workbench.figures.representation import CONCEPTS
 from workbench.figures.rows import joined, nearest, pick, valued
 from workbench.figures.scan import scan_text, without_attention
 from workbench.figures.shape import shape_clause
@@ -76,13 +77,13 @@ def verdict_sentence(frame: pd.DataFrame, *, step: int, trained: float) -> Piece
 
 
 def wants_strings(frame: pd.DataFrame, step: int) -> bool:
-    """Whether further strings would decide the verdict of a step: its first ones left a question open."""
+    """Whether further strings would decide the verdict of a step, as far as its first ones tell."""
     rows = pick(frame, measurement=MEASUREMENT, quantity="verdict", step=step).to_dict("records")
-    return bool(rows) and rows[0].get("reason") == TOO_FEW
+    return bool(rows) and rows[0].get("reason") == TOO_FEW and str(rows[0]["note"]).endswith("would decide")
 
 
 def near_ties_clause(frame: pd.DataFrame, step: int) -> Pieces:
-    """What near ties add to the verdict of a step: ``; near ties fail (lead 1: .50 at 249)``; empty without rows.
+    """What near ties add to the verdict of a step: ``; near ties fail, lead 1: 0.50 at 249``; empty without rows.
 
     A blurred threshold errs on them alone, so a verdict that does not name them says less than was measured.
     """
@@ -91,7 +92,7 @@ def near_ties_clause(frame: pd.DataFrame, step: int) -> Pieces:
         return []
     words = {"fail": "; near ties fail", "hold": "; near ties hold", "open": "; near ties are open"}
     said: Pieces = [plain(words.get(str(rows[0]["label"]), "; near ties: not known"))]
-    return [*said, note(rows[0], " (", ")")] if rows[0]["note"] else said
+    return [*said, note(rows[0], ", ")] if rows[0]["note"] else said
 
 
 def why_sentence(
@@ -165,15 +166,22 @@ def rail_text(
         return _rail_behaviour(frame, step, trained)
     if row == "representation":
         said = rail_carried(frame, step, length)
-        return (
-            [*said, plain(".")] if said else [(f"No probe read step {whole(step)} at length {whole(length)}.", "plain")]
-        )
+        return [*said, plain(".")] if said else _unread(frame, step, length)
     if row == "mechanism":
         if without_attention(frame):
             return scan_text(frame, step, trained)
         shape = shape_clause(frame, step, trained, layer, head)
-        return [*shape, plain(".")] if shape else [(f"Attention is not measured at step {whole(step)}.", "plain")]
+        return [*shape, plain(".")] if shape else [asked("step", step, "Attention is not measured at step ", ".")]
     raise ValueError(f"unknown row {row!r}; the rows are behaviour, representation and mechanism")
+
+
+def _unread(frame: pd.DataFrame, step: int, length: int) -> Pieces:
+    """Why no probe has a value somewhere: none read there, or what it read is undefined."""
+    rows = pick(frame, measurement=[name for name, *_ in CONCEPTS.values()], step=step, length=length, control="")
+    held = [row for row in rows.to_dict("records") if row["note"]]
+    if held:
+        return [plain("What probes read there is undefined: "), note(held[0], after=".")]
+    return [asked("step", step, "No probe read step "), asked("length", length, " at length ", ".")]
 
 
 # ---- behaviour --------------------------------------------------------------------------------------
@@ -235,6 +243,15 @@ def _course(frame: pd.DataFrame, verdict: Row, trained: float) -> Pieces:
     highest = max(float(row["value"]) for row in both)
     longest = max(both, key=lambda row: float(row["length"]))
     or_above = "" if proportion(float(lowest["value"])) == proportion(highest) else " or above"
+    if verdict["label"] != "scale-robust":
+        under = "" if lowest["law"] == "matched" else f" under the {lowest['law']} law"
+        least: Pieces = [
+            plain("accuracy is lowest with "),
+            *estimate(lowest),
+            count(lowest, "length", " at length ", under),
+        ]
+        every = count(start, "length", ", of every measured length from ")
+        return [*least, every, count(longest, "length", " to ")]
     return [
         plain("accuracy stays at "),
         *estimate(lowest),
@@ -307,7 +324,7 @@ def _rail_behaviour(frame: pd.DataFrame, step: int, trained: float | None) -> Pi
     try:
         verdict = _verdict(frame, step)
     except NotMeasured:
-        return [(f"Behaviour is not measured at step {whole(step)}.", "plain")]
+        return [asked("step", step, "Behaviour is not measured at step ", ".")]
     fit = None if trained is None else _fit(frame, verdict, trained)
     if fit is not None and fit.open:
         return [plain("Not known yet: "), *fit.clause, *_decides(verdict, fit), plain(".")]
@@ -335,4 +352,4 @@ def _rail_behaviour(frame: pd.DataFrame, step: int, trained: float | None) -> Pi
 def _reason(verdict: Row) -> Pieces:
     """Why a verdict is undecided, of a closed list of reasons."""
     reason = verdict.get("reason") or ""
-    return [plain(f", {reason}")] if reason else []
+    return [plain(f" ({reason})")] if reason else []

@@ -1,7 +1,7 @@
 """Models built by hand, whose every quantity is known in closed form.
 
 They are the ground on which probes, circuits and verdicts are tested: an exact counter that is
-scale-robust by construction, its length-coupled twins, and heads whose attention is a formula.
+scale-robust by construction, twins of it that depend on length, and heads whose attention is a formula.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ def majority(gain_length: int = 4096, window: int | None = None, n_ctx: int = 40
     n <= gain_length, and beyond it wrong exactly where d >= 1 and G (d - 1/2) / K <= 1/2.
 
     Args:
-        gain_length: longest prefix at which the comparison is exact; a small one gives a length-coupled
-            twin with a blurred threshold.
+        gain_length: longest prefix at which the comparison is exact; a small one gives a twin with a
+            blurred threshold, which errs on near ties alone.
         window: if given, keys after this position are masked out by a score of -60 read from learned
-            positions: the length-coupled twin that sees only the first ``window`` tokens.
+            positions: the twin that sees only the first ``window`` tokens.
         n_ctx: largest number of positions (binds only with ``window``).
     """
     model = _blank(

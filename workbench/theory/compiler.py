@@ -7,8 +7,8 @@
     Sizes(layers=4, d_model=15, mlp=(6, 2, 2, 2), heads=(('uniform',), (), ('uniform',), ()))
 
 The construction is in :mod:`workbench.theory.wiring`, what rounding does to it in
-:mod:`workbench.theory.error_budget`. Three options make length-coupled twins, which agree with the program on
-short prefixes and not on long ones:
+:mod:`workbench.theory.error_budget`. Three options make twins of a program, which agree with it on short
+prefixes and not on all long ones:
 
 *small gain*: a program compiled for ``n_max`` and run beyond it. A comparison errs exactly where
 0 <= d and (d + 1/2) * 4 (n_max + 1) / (n + 1) <= 1/2, on near ties.
