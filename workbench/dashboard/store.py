@@ -34,7 +34,7 @@ from workbench.table.walk import walk
 
 LIVE_SECONDS = 15.0
 """A run whose ``live.jsonl`` is younger than this is shown as training."""
-FIRST, LATER = 20.0, 0.3
+FIRST, LATER = 60.0, 0.3
 """Seconds for which the first look at the disk is waited for, and any later one."""
 READERS = 4
 """Threads that read runs; more than cores, for half of their time is waiting for one another."""
