@@ -9,9 +9,9 @@ import pytest
 import scipy.stats
 from scipy.stats import binom
 
+from workbench.measure.behaviour import mean_of
 from workbench.measure.intervals import (
     all_equal,
-    bootstrap_mean,
     clopper_pearson,
     discordant,
     interval,
@@ -75,7 +75,7 @@ def test_impossible_counts_are_refused(k: int, n: int) -> None:
 
 def test_bootstrap_has_the_width_of_the_standard_error() -> None:
     values = np.random.default_rng(0).normal(3.0, 2.0, size=(400, 2))
-    low, high = bootstrap_mean(values, np.random.default_rng(1), resamples=4000)
+    low, high = interval(resampled_means(values, np.random.default_rng(1), 4000))
     expected = 2 * Z * values.std(0) / math.sqrt(400)
     assert high - low == pytest.approx(expected, rel=0.06)
     assert ((low < values.mean(0)) & (values.mean(0) < high)).all()
@@ -83,18 +83,13 @@ def test_bootstrap_has_the_width_of_the_standard_error() -> None:
 
 def test_bootstrap_covers_the_mean_about_as_often_as_it_says() -> None:
     values = np.random.default_rng(2).exponential(1.0, size=(100, 500))
-    low, high = bootstrap_mean(values, np.random.default_rng(3))
+    low, high = interval(resampled_means(values, np.random.default_rng(3)))
     assert 0.90 <= float(((low <= 1.0) & (high >= 1.0)).mean()) <= 0.97
-
-
-def test_equal_values_have_no_width_and_no_rounding() -> None:
-    low, high = bootstrap_mean(np.full((7, 1), 0.1), np.random.default_rng(0))
-    assert low[0] == high[0] == 0.1
 
 
 def test_undefined_values_are_left_out() -> None:
     values = np.array([[1.0, np.nan], [np.nan, np.nan], [3.0, np.nan]])
-    low, high = bootstrap_mean(values, np.random.default_rng(0))
+    low, high = interval(resampled_means(values, np.random.default_rng(0)))
     assert low[0] == 1.0
     assert high[0] == 3.0
     assert np.isnan([low[1], high[1]]).all()
@@ -225,6 +220,17 @@ def test_a_mean_of_equal_values_without_bounds_has_no_interval() -> None:
     assert note == "all 64 equal"
     values = np.arange(8.0)
     assert mean_ends(values, np.random.default_rng(1)) == (
-        *map(float, bootstrap_mean(values, np.random.default_rng(1))),
+        *map(float, interval(resampled_means(values, np.random.default_rng(1)))),
         "",
     )
+
+
+def test_a_loss_that_is_the_same_on_every_string_has_no_interval_and_says_so() -> None:
+    """Of a task with one string per length all losses are equal, whatever was drawn."""
+    shared = {"law": "matched", "length": 9, "n": 64}
+    loss = mean_of("loss", np.full(64, 0.25), mean_ends(np.full(64, 0.25), np.random.default_rng(0)), shared)
+    assert (loss["value"], loss["low"], loss["high"], loss["note"]) == (0.25, None, None, "all 64 equal")
+    ends = mean_ends(np.ones(64), np.random.default_rng(0), bounds=(0.0, 1.0))
+    tokens = mean_of("token_accuracy", np.ones(64), ends, shared)
+    assert (tokens["value"], tokens["low"], tokens["high"]) == pytest.approx((1.0, 0.025 ** (1 / 64), 1.0))
+    assert (tokens["law"], tokens["length"], tokens["n"]) == ("matched", 9, 64)

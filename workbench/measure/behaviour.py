@@ -31,7 +31,7 @@ from workbench.measure.few_strings import Band, Counted, band, count_lengths, ex
 from workbench.measure.floors import Floor, floor_of
 from workbench.measure.free_running import affordable, free_run
 from workbench.measure.hard_strings import strata_of
-from workbench.measure.intervals import bootstrap_mean, wilson
+from workbench.measure.intervals import Ends, mean_ends, wilson
 from workbench.measure.looks import Board, Looks, Tally, look
 from workbench.measure.measurement import Quantity, Spec, Study
 from workbench.measure.near_ties import STRINGS, near_ties
@@ -266,10 +266,9 @@ class Behaviour:
             return [row(quantity="exact_match", value=exact, **shared), row(quantity="loss", value=loss, **shared)]
         low, high = wilson(int(seen.exact.sum()), count)
         rng = study.rng("loss", shared["law"], shared["length"])
-        loss_low, loss_high = bootstrap_mean(seen.loss, rng, self.resamples)
         rows = [
             row(quantity="exact_match", value=float(seen.exact.mean()), low=low, high=high, **shared),
-            row(quantity="loss", value=float(seen.loss.mean()), low=float(loss_low), high=float(loss_high), **shared),
+            mean_of("loss", seen.loss, mean_ends(seen.loss, rng, self.resamples), shared),
         ]
         if seen.tokens is not None:
             rows.append(self._token_row(study, seen.tokens, shared))
@@ -277,8 +276,7 @@ class Behaviour:
 
     def _token_row(self, study: Study, tokens: np.ndarray, shared: dict[str, Any]) -> Row:
         rng = study.rng("tokens", shared["mode"], shared["law"], shared["length"])
-        low, high = bootstrap_mean(tokens, rng, self.resamples)
-        return row(quantity="token_accuracy", value=float(tokens.mean()), low=float(low), high=float(high), **shared)
+        return mean_of("token_accuracy", tokens, mean_ends(tokens, rng, self.resamples, (0.0, 1.0)), shared)
 
     def _free_rows(self, study: Study, law: str, n: int) -> list[Row]:
         """The rows of the mode ``free_running``, for tasks whose answers are part of the sequence."""
@@ -304,6 +302,12 @@ class Behaviour:
             low, high = wilson(int(hits.sum()), count)
             rows.append(row(quantity=quantity, value=float(hits.double().mean()), low=low, high=high, **shared))
         return [*rows, self._token_row(study, share_right(found.right, batch), shared)]
+
+
+def mean_of(quantity: str, values: np.ndarray, ends: Ends, shared: Mapping[str, Any]) -> Row:
+    """A mean over sequences; where all are equal it has the interval of its bounds, or none, and says so."""
+    note = {"note": ends.note} if ends.note else {}
+    return row(quantity=quantity, value=float(values.mean()), low=ends.low, high=ends.high, **{**shared, **note})
 
 
 MEASUREMENT = Behaviour

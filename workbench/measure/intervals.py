@@ -224,32 +224,6 @@ def interval(means: ArrayLike, level: float = LEVEL) -> tuple[Array, Array]:
     return low, high
 
 
-def bootstrap_mean(
-    values: ArrayLike, rng: np.random.Generator, resamples: int = 400, level: float = LEVEL
-) -> tuple[Array, Array]:
-    """Percentile bootstrap interval of the mean over sequences, for every trailing entry at once.
-
-    Where all defined values of an entry are equal both ends are exactly that value. Such an interval
-    says nothing about values that were not drawn: for one 0/1 value per sequence use
-    :func:`clopper_pearson`, and say so beside any other.
-
-    Args:
-        values: ``[sequences, ...]``; NaN = not defined for that sequence.
-        rng: the only source of randomness.
-        resamples: number of resamples.
-        level: coverage.
-
-    Returns:
-        low and high, each of shape ``[...]``; NaN where nothing is defined.
-    """
-    x = np.asarray(values, dtype=np.float64)
-    low, high = interval(resampled_means(x, rng, resamples), level)
-    defined = ~np.isnan(x)
-    smallest = np.where(defined, x, np.inf).min(0)
-    equal = defined.any(0) & (smallest == np.where(defined, x, -np.inf).max(0))
-    return np.where(equal, smallest, low), np.where(equal, smallest, high)
-
-
 def jackknife(without: ArrayLike, level: float = LEVEL) -> Array:
     """Half the width of an interval for what is no mean, from the estimates without each group of sequences.
 
