@@ -101,8 +101,10 @@ def test_rows_of_what_is_counted_have_no_interval_and_of_what_is_not_asked_no_va
 
 
 def test_strata_have_exact_intervals() -> None:
-    whole = stratum_row("lead 1", np.ones(128), {"law": "matched"})
-    half = stratum_row("lead 1", np.repeat([0.0, 1.0], 64), {"law": "matched"})
+    whole, half = (stratum_row("lead 1", Cell("matched", 33, right, 128, 0.5, 128)) for right in (128, 64))
+    assert (whole["quantity"], whole["target"], whole["length"], whole["n"], whole["value"]) == (
+        "stratum_accuracy", "lead 1", 33, 128, 1.0,
+    )  # fmt: skip
     assert (whole["low"], whole["high"]) == (pytest.approx(0.972, abs=5e-4), 1.0)
     assert (half["low"], half["high"]) == (pytest.approx(0.410, abs=5e-4), pytest.approx(0.590, abs=5e-4))
     assert (half["low"], half["high"]) == clopper_pearson(64, 128)
@@ -142,14 +144,14 @@ def test_a_tally_counts_what_is_right_and_how_many_strings_are_distinct(make_run
     run = make_run(majority(gain_length=9), TASK, trained=9)
     study = CheckpointStudy(run, 100, run.load(100), Evaluation(TASK, GRID, 0, 64), 64)
     seen: set[int] = set()
-    found = tally(study, 73, study.further("challenge", 73, 0, 512, []), seen)
+    found = tally(study, study.further("challenge", 73, 0, 512, []), seen)
     batch = Evaluation(TASK, GRID, 0, 512).batch("challenge", 73)
     right = TASK.correct(forward(study.model, batch, [])["logits"], batch)[:, -1]
     assert found.n == 512
     assert found.right == int(right.sum()) < 512
     assert found.distinct == len(seen) == len(batch.tokens.unique(dim=0))
     assert study.passes == 1
-    more = tally(study, 73, study.further("challenge", 73, 0, 512, []), seen)
+    more = tally(study, study.further("challenge", 73, 0, 512, []), seen)
     assert more.distinct == found.distinct, "the same strings again are no new ones"
 
 
@@ -182,6 +184,13 @@ def erring(share: int, lengths: set[int]) -> type:
             for batch in self.evaluation.further(law, length, start, stop, word):
                 yield batch, {"logits": self.logits(batch, start)}
                 start += len(batch)
+
+        def answers(self, batch, names):
+            self.passes += 1
+            return {"logits": self.logits(batch, 0)}
+
+        def memo(self, key, make):
+            return make()
 
         def rows(self) -> list[dict]:
             behaviour = Behaviour()
@@ -225,7 +234,7 @@ def test_where_nothing_may_be_asked_again_the_reason_is_said() -> None:
     verdict = one(rows, quantity="verdict")
     assert study.asked == []
     assert (verdict["label"], verdict["reason"]) == ("undecided", "too few strings")
-    assert verdict["note"].endswith("the bar is 0.9; 2,048 strings would decide")
+    assert verdict["note"].endswith("the bar is 0.9; 2,048 strings would decide; 10 distinct strings at 1-3")
 
 
 def test_a_collapse_at_the_last_length_is_confirmed_on_independent_strings() -> None:
@@ -246,6 +255,7 @@ def test_settings_carry_the_thresholds(make_run) -> None:
         "looks": [512, 2048, 4096],
         "fitted": 0.95,
         "robust": 0.9,
+        "strata": 128,
     }
     assert Behaviour().spec.version == 4
     run = make_run(majority(), TASK, trained=9)

@@ -11,18 +11,40 @@ tasks that ask for a final answer only. The verdict is teacher-forced.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workbench.core.thresholds import FITTED, LOOKS, ROBUST
-from workbench.measure.behaviour_rows import cell_rows, floor_rows, share_row, stratum_row, verdict_rows
+from workbench.measure.behaviour_rows import (
+    cell_rows,
+    first_wrong_row,
+    floor_rows,
+    near_ties_row,
+    share_row,
+    stratum_row,
+    verdict_rows,
+)
 from workbench.measure.cells import Cell, Key, Rules
+from workbench.measure.few_strings import (
+    Answers,
+    Band,
+    Counted,
+    band,
+    count_lengths,
+    exact,
+    is_few,
+    over_band,
+    with_few,
+)
 from workbench.measure.floors import Floor, floor_of
 from workbench.measure.free_running import affordable, free_run
+from workbench.measure.hard_strings import strata_of
 from workbench.measure.intervals import bootstrap_mean, wilson
 from workbench.measure.looks import Board, Looks, Tally, look
 from workbench.measure.measurement import Quantity, Spec, Study
+from workbench.measure.near_ties import STRINGS, near_ties
 from workbench.measure.observed import Observed, reduce_batch, share_right, string_hashes, tally
 from workbench.measure.verdict import decide
 from workbench.models.coupling import NEXT_IDS, next_id_hooks
@@ -58,8 +80,8 @@ QUANTITIES = (
     ),
     Quantity(
         "stratum_accuracy",
-        "accuracy at n among the strings of a stated hard kind (target), outside the verdict; for majority near "
-        "ties, where alone a blurred threshold errs",
+        "accuracy at n on strings of a stated hard kind (target), drawn on purpose, outside the verdict; for majority "
+        "near ties, where alone a blurred threshold errs",
         "share",
         0,
         1,
@@ -84,6 +106,18 @@ QUANTITIES = (
         1,
     ),
     Quantity(
+        "first_wrong",
+        "where there is one string per length: the first length beyond training that is answered wrong, of all lengths",
+        "tokens",
+        1,
+    ),
+    Quantity(
+        "near_ties",
+        "whether accuracy on near ties, drawn on purpose, is kept beyond training: hold, fail or open; a qualifier of "
+        "the verdict, and no part of it",
+        "label",
+    ),
+    Quantity(
         "verdict",
         "not fitted, length-coupled, unseen position, scale-robust to the horizon, or undecided for a reason; from "
         "behaviour alone",
@@ -103,6 +137,7 @@ class Behaviour:
             open, and the study may look again, the cells that decide it are given more.
         fitted: skill that every trained length must be shown to reach.
         robust: skill that every longer length must be shown to reach, and the kept share of trained skill.
+        strata: strings of each hard kind, law and length; no more than of a cell at the first look.
     """
 
     def __init__(
@@ -112,10 +147,12 @@ class Behaviour:
         looks: Sequence[int] = LOOKS,
         fitted: float = FITTED,
         robust: float = ROBUST,
+        strata: int = STRINGS,
     ) -> None:
-        if free_running < 1:
-            raise ValueError(f"free_running is a number of sequences, at least 1, not {free_running}")
-        self.resamples, self.free_running = resamples, free_running
+        for name, number in (("free_running", free_running), ("strata", strata)):
+            if number < 1:
+                raise ValueError(f"{name} is a number of sequences, at least 1, not {number}")
+        self.resamples, self.free_running, self.strata = resamples, free_running, strata
         self.rules = Rules(tuple(looks), fitted, robust)
         self.spec = Spec(
             name="behaviour",
@@ -127,6 +164,7 @@ class Behaviour:
                 "looks": list(looks),
                 "fitted": fitted,
                 "robust": robust,
+                "strata": strata,
             },
             quantities=QUANTITIES,
             laws=LAWS,
@@ -135,6 +173,7 @@ class Behaviour:
         )
         self.seen: dict[Key, tuple[Batch, Mapping[str, Tensor]]] = {}
         self.strings: dict[Key, set[int]] = {}
+        self.bands: dict[Key, Band] = {}
 
     def hooks(self, cfg: Architecture) -> list[str]:
         return next_id_hooks(cfg)
@@ -147,19 +186,29 @@ class Behaviour:
         observed = {key: reduce_batch(study, key[1], *held) for key, held in self.seen.items()}
         floors = {key: floor_of(study.task, *key, study.grid.trained, study.seed) for key in self.seen}
         unseen = frozenset(n for n in study.grid.outside if study.reads_unseen(n))
-        cells = {key: self._cell(key, seen, floors[key]) for key, seen in observed.items()}
-        board = Board(study.grid, self.rules, cells, unseen)
         first = max(len(batch) for batch, _ in self.seen.values())
+        counted = self._counted(study)
+        if counted is None:
+            drawn = {key: self._cell(key, seen, floors[key]) for key, seen in observed.items()}
+            cells = {key: self._few(study, cell, first) for key, cell in drawn.items()}
+            board = Board(study.grid, self.rules, cells, unseen)
+        else:
+            board = Board(counted.grid, self.rules, counted.cells(LAWS), unseen)
         looks = Looks.of(self.rules, first, study.deep)
         made = self._look(study, board, looks)
         rows: list[Row] = []
         for key in sorted(observed):
             shared = {"law": key[0], "length": key[1], "mode": "teacher_forced"}
-            rows += cell_rows(board.cells[key], self.rules, shared)
+            rows += cell_rows(board.cells[key], self.rules, shared) if key in board.cells else []
             rows += floor_rows(floors[key], shared)
             rows += self._rows(study, observed[key], shared)
             rows += self._free_rows(study, *key)
-        return rows + verdict_rows(decide(board, looks, made), board)
+        if counted is not None:
+            where = {"law": "matched", "mode": "teacher_forced", "n": len(counted.right)}
+            rows.append(first_wrong_row(counted.first_wrong, where, max(counted.right)))
+        rows += self._near_ties(study, board, min(self.strata, first))
+        verdict = decide(board, looks, made)
+        return rows + verdict_rows(verdict if counted else with_few(verdict, board), board)
 
     def _cell(self, key: Key, seen: Observed, floor: Floor) -> Cell:
         batch = self.seen[key][0]
@@ -167,16 +216,51 @@ class Behaviour:
         distinct = len(self.strings[key])
         return Cell(*key, right=int(seen.correct.sum()), n=len(seen.correct), floor=floor.value, distinct=distinct)
 
+    def _counted(self, study: Study) -> Counted | None:
+        """All lengths, where each has one string."""
+        if not study.task.one_string_per_length:
+            return None
+        return count_lengths(study, self.hooks(study.cfg), self.seen["matched", max(study.grid.lengths)])
+
+    def _few(self, study: Study, cell: Cell, first: int) -> Cell:
+        """The cell, or in its place one that is counted, or drawn over its band, where its law has few strings."""
+        lengths = band(study.task, study.grid, cell.length) if is_few(cell) else [cell.length]
+        of = Band(cell.law, lengths)
+        supports = of.supports(study)
+        if supports is None and len(lengths) == 1:
+            return cell
+        names = self.hooks(study.cfg)
+        if len(lengths) > 1:
+            cell = over_band(cell, of, of.floor(study))
+        if supports is not None:
+            return exact(study, cell, supports, names)
+        self.bands[cell.key], self.strings[cell.key] = of, set()
+        found = tally(study, of.draws(study, 0, first, names), self.strings[cell.key])
+        return replace(cell, right=found.right, n=found.n, distinct=found.distinct)
+
+    def _near_ties(self, study: Study, board: Board, strings: int) -> list[Row]:
+        """The hard strings, and what they say beside the verdict."""
+        if not study.task.strata_names:
+            return []
+        found = strata_of(study, board.laws, board.unseen, strings, self.hooks(study.cfg))
+        said = near_ties(found, study.grid.trained)
+        rows = [stratum_row(one.name, one.cell) for one in found]
+        return rows if said is None else [*rows, near_ties_row(said, max(study.grid.lengths))]
+
     def _look(self, study: Study, board: Board, looks: Looks) -> Mapping[Key, int]:
         """Ask the open cells again; of what they answer, counts alone are kept."""
 
+        def answers(cell: Cell, start: int, stop: int, band_word: str, word: str) -> Answers:
+            of, names = self.bands.get(cell.key), self.hooks(study.cfg)
+            if of is not None:
+                return of.draws(study, start, stop, names, band_word)
+            return study.further(*cell.key, start, stop, names, word)
+
         def draw(cell: Cell, start: int, stop: int) -> Tally:
-            answers = study.further(*cell.key, start, stop, self.hooks(study.cfg))
-            return tally(study, cell.length, answers, self.strings[cell.key])
+            return tally(study, answers(cell, start, stop, "band", "evaluate"), self.strings[cell.key])
 
         def again(cell: Cell, strings: int) -> Tally:
-            answers = study.further(*cell.key, 0, strings, self.hooks(study.cfg), SECOND)
-            return tally(study, cell.length, answers, set())
+            return tally(study, answers(cell, 0, strings, f"band, {SECOND}", SECOND), set())
 
         return look(board, looks, draw, again)
 
@@ -186,6 +270,10 @@ class Behaviour:
         if not count:
             return []
         shared = {**where, "n": count}
+        if study.task.one_string_per_length:  # copies of one string are one, and say nothing of others
+            shared |= {"n": 1, "distinct": 1}
+            exact, loss = float(seen.exact[0]), float(seen.loss[0])
+            return [row(quantity="exact_match", value=exact, **shared), row(quantity="loss", value=loss, **shared)]
         low, high = wilson(int(seen.exact.sum()), count)
         rng = study.rng("loss", shared["law"], shared["length"])
         loss_low, loss_high = bootstrap_mean(seen.loss, rng, self.resamples)
@@ -195,8 +283,7 @@ class Behaviour:
         ]
         if seen.tokens is not None:
             rows.append(self._token_row(study, seen.tokens, shared))
-        rows += [share_row("coupling_accuracy", name, hits, shared) for name, hits in seen.parts.items()]
-        return rows + [stratum_row(name, hits, shared) for name, hits in seen.strata.items()]
+        return rows + [share_row("coupling_accuracy", name, hits, shared) for name, hits in seen.parts.items()]
 
     def _token_row(self, study: Study, tokens: np.ndarray, shared: dict[str, Any]) -> Row:
         rng = study.rng("tokens", shared["mode"], shared["law"], shared["length"])

@@ -12,13 +12,14 @@ from workbench.measure.cells import Cell, Rules
 from workbench.measure.floors import Floor
 from workbench.measure.intervals import clopper_pearson, wilson
 from workbench.measure.looks import Board
+from workbench.measure.near_ties import Qualifier
 from workbench.measure.verdict import Verdict
 from workbench.table.schema import Row, row
 
 
 def cell_rows(cell: Cell, rules: Rules, shared: Mapping[str, Any]) -> list[Row]:
     """Accuracy and skill of a cell, over all strings it was given."""
-    own = {**shared, "n": cell.n, "distinct": cell.distinct}
+    own = {**shared, "n": cell.n, "distinct": cell.distinct, "note": cell.note}
     if cell.n == 0:
         nothing = {**own, "status": "undefined", "note": "nothing is asked at this length in any string drawn"}
         return [row(quantity=quantity, **nothing) for quantity in ("accuracy", "skill")]
@@ -50,13 +51,35 @@ def share_row(quantity: str, target: str, hits: np.ndarray, shared: Mapping[str,
     return row(value=float(hits.mean()), low=low, high=high, **own)
 
 
-def stratum_row(name: str, hits: np.ndarray, shared: Mapping[str, Any]) -> Row:
-    """Accuracy within a stratum, with its own number of sequences; undefined where none fell into it."""
-    own = {**shared, "n": len(hits), "quantity": "stratum_accuracy", "target": name}
-    if not len(hits):
-        return row(**{**own, "status": "undefined", "note": "no string of this kind was drawn"})
-    low, high = clopper_pearson(int(hits.sum()), len(hits))
-    return row(value=float(hits.mean()), low=low, high=high, **own)
+def stratum_row(name: str, cell: Cell) -> Row:
+    """Accuracy within a stratum, with its own strings; undefined where too few were found."""
+    own: dict[str, Any] = {
+        "quantity": "stratum_accuracy",
+        "target": name,
+        "law": cell.law,
+        "length": cell.length,
+        "mode": "teacher_forced",
+        "n": cell.n,
+        "distinct": cell.distinct,
+        "note": cell.note,
+    }
+    if not cell.n:
+        return row(**{**own, "status": "undefined"})
+    low, high = (None, None) if cell.counted else clopper_pearson(int(cell.right), cell.n)
+    return row(value=cell.accuracy, low=low, high=high, **own)
+
+
+def near_ties_row(found: Qualifier, length: int) -> Row:
+    """What near ties say beside the verdict."""
+    return row(quantity="near_ties", label=found.label, length=length, note=found.note)
+
+
+def first_wrong_row(found: int | None, shared: Mapping[str, Any], tested: int) -> Row:
+    """The first wrong length beyond N, of all."""
+    own = {**shared, "quantity": "first_wrong", "length": tested}
+    if found is None:
+        return row(status="censored", low=float(tested), note="no length up to this one is wrong", **own)
+    return row(value=float(found), **own)
 
 
 def verdict_rows(verdict: Verdict, board: Board) -> list[Row]:

@@ -62,6 +62,7 @@ class Cell:
         distinct: distinct strings among the draws, or None where that is not known.
         counted: whether this is a complete count, which has no sampling error and so no interval.
         first: first length of the band, where the cell is one.
+        note: what was counted, or which lengths the draws are of, where that is not the law at one length.
     """
 
     law: str
@@ -72,6 +73,7 @@ class Cell:
     distinct: int | None = None
     counted: bool = False
     first: int | None = None
+    note: str = ""
 
     @property
     def key(self) -> Key:

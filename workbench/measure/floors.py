@@ -1,13 +1,15 @@
 """What a guess and the stated shortcuts score under a law at a length: a constant of the task, found without any model.
 
 A best constant that is fitted to the strings on which a model is judged lies too high, and moves when more are drawn.
-So floors come from strings of their own.
+So floors come from strings of their own; where all strings of a law can be listed in proportion, from these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+
+import torch
 
 from workbench.runs.folder import canonical
 from workbench.tasks.base import Batch, Task
@@ -59,7 +61,7 @@ def floor_of(task: Task, law: str, length: int, window: int, seed: int) -> Floor
 
 
 def _floor(task: Task, law: str, length: int, window: int, seed: int) -> Floor:
-    batch = strings(task, law, length, window, seed)
+    batch = every_string(task, law, length, window) or strings(task, law, length, window, seed)
     asked = batch.mask[:, batch.index(length)]
     shortcuts = {name: float(hits[asked].mean()) for name, hits in task.shortcuts(batch, window).items()}
     chance = task.chance(law, length)
@@ -72,6 +74,18 @@ def _counting(task: Task, law: str, shortcuts: Mapping[str, float]) -> Mapping[s
         return {}
     outside: frozenset[str] = getattr(task, "outside_floor", frozenset())
     return {name: value for name, value in shortcuts.items() if name not in outside}
+
+
+def every_string(task: Task, law: str, length: int, window: int) -> Batch | None:
+    """Every string of a law, each as often as its probability says; None where that takes too many."""
+    support = task.support(law, length, window)
+    if support is None:
+        return None
+    for number in (2**power for power in range(STRINGS.bit_length())):
+        times = support.probabilities * number
+        if torch.allclose(times, times.round(), rtol=0, atol=1e-9):
+            return support.batch.take(torch.arange(len(support.batch)).repeat_interleave(times.round().long()))
+    return None
 
 
 def strings(task: Task, law: str, length: int, window: int, seed: int) -> Batch:

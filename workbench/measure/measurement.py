@@ -147,6 +147,10 @@ class Study(Protocol):
         """
         ...
 
+    def answers(self, batch: Batch, names: Sequence[str]) -> Mapping[str, Tensor]:
+        """A further forward pass, of strings of the measurement's own: ``names`` and the logits."""
+        ...
+
     def memo(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
         """Keep what depends on the run and the grid but not on the step, e.g. the untrained control."""
         ...

@@ -39,7 +39,6 @@ class Observed:
     exact: np.ndarray
     tokens: np.ndarray | None
     loss: np.ndarray
-    strata: Mapping[str, np.ndarray]
     parts: Mapping[str, np.ndarray]
 
 
@@ -64,9 +63,6 @@ def reduce_batch(study: Subject, length: int, batch: Batch, cache: Mapping[str, 
         exact=exact[asked].cpu().numpy().astype(float),
         tokens=None if batch.prompt is None else share_right(right, batch)[asked.cpu().numpy()],
         loss=loss[asked].cpu().double().numpy(),
-        strata={
-            name: answered[asked & kind].cpu().numpy().astype(float) for name, kind in study.task.strata(batch).items()
-        },
         parts={name: study.task.answered(part, batch)[asked].cpu().numpy() for name, part in parts.items()},
     )
 
@@ -87,13 +83,11 @@ def share_right(right: Tensor, batch: Batch) -> np.ndarray:
     return share
 
 
-def tally(
-    study: Subject, length: int, answers: Iterable[tuple[Batch, Mapping[str, Tensor]]], strings: set[int]
-) -> Tally:
-    """Counts of what was asked and right at ``length``, batch by batch; ``strings`` takes in what was asked."""
+def tally(study: Subject, answers: Iterable[tuple[Batch, Mapping[str, Tensor]]], strings: set[int]) -> Tally:
+    """Counts of what was asked and right at the end of strings, batch by batch; ``strings`` takes in what was asked."""
     right = n = 0
     for batch, cache in answers:
-        asked = batch.mask[:, batch.index(length)]
+        asked = batch.mask[:, batch.index(batch.length)]
         answered = study.task.answered(right_queries(study, batch, cache)[0], batch)
         right, n = right + int(answered[asked].sum()), n + int(asked.sum())
         strings |= string_hashes(batch, asked)
