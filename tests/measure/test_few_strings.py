@@ -212,12 +212,17 @@ def test_a_listed_law_is_weighted_by_its_probabilities() -> None:
 
 
 def test_the_note_of_the_verdict_tells_how_few_strings_there_are() -> None:
-    """(abab)* at 8 has the word, 8 words with one symbol replaced and 7 with two exchanged."""
-    rows = Answering(make_task("abab_star"), always).rows()
-    verdict = one(rows, quantity="verdict")
+    """(abab)* at 8 has the word, 8 words with one symbol replaced and 7 with two exchanged; at 4 it has 1, 4 and 3."""
+    task = make_task("abab_star")
+    verdict = one(Answering(task, always, make_grid(task, 8)).rows(), quantity="verdict")
     assert verdict["label"] == "scale-robust"
-    assert verdict["note"].endswith("; 16 distinct strings at 8")
-    assert "distinct" not in one(Answering(make_task("parity"), always).rows(), quantity="verdict")["note"]
+    assert verdict["note"].endswith("; 8 distinct strings at 4")
+    later = Grid(16, (8, 16, 64, 128), (8, 16), (64, 128))
+    assert one(Answering(task, always, later).rows(), quantity="verdict")["note"].endswith(
+        "; 24 distinct strings at 4-8"
+    )
+    many = Answering(make_task("flip_flop"), always, make_grid(make_task("flip_flop"), 16))
+    assert "distinct" not in one(many.rows(), quantity="verdict")["note"]
 
 
 def test_what_few_strings_are() -> None:

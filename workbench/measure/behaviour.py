@@ -27,7 +27,17 @@ from workbench.measure.behaviour_rows import (
     verdict_rows,
 )
 from workbench.measure.cells import Cell, Key, Rules
-from workbench.measure.few_strings import Band, Counted, band, count_lengths, exact, is_few, over_band, with_few
+from workbench.measure.few_strings import (
+    Answers,
+    Band,
+    Counted,
+    band,
+    count_lengths,
+    exact,
+    is_few,
+    over_band,
+    with_few,
+)
 from workbench.measure.floors import Floor, floor_of
 from workbench.measure.free_running import affordable, free_run
 from workbench.measure.hard_strings import strata_of
@@ -239,18 +249,18 @@ class Behaviour:
 
     def _look(self, study: Study, board: Board, looks: Looks) -> Mapping[Key, int]:
         """Ask the open cells again; of what they answer, counts alone are kept."""
-        names = self.hooks(study.cfg)
+
+        def answers(cell: Cell, start: int, stop: int, band_word: str, word: str) -> Answers:
+            of, names = self.bands.get(cell.key), self.hooks(study.cfg)
+            if of is not None:
+                return of.draws(study, start, stop, names, band_word)
+            return study.further(*cell.key, start, stop, names, word)
 
         def draw(cell: Cell, start: int, stop: int) -> Tally:
-            of = self.bands.get(cell.key)
-            answers = of.draws(study, start, stop, names) if of else study.further(*cell.key, start, stop, names)
-            return tally(study, answers, self.strings[cell.key])
+            return tally(study, answers(cell, start, stop, "band", "evaluate"), self.strings[cell.key])
 
         def again(cell: Cell, strings: int) -> Tally:
-            of = self.bands.get(cell.key)
-            if of is not None:
-                return tally(study, of.draws(study, 0, strings, names, f"band, {SECOND}"), set())
-            return tally(study, study.further(*cell.key, 0, strings, names, SECOND), set())
+            return tally(study, answers(cell, 0, strings, f"band, {SECOND}", SECOND), set())
 
         return look(board, looks, draw, again)
 

@@ -39,9 +39,8 @@ def stratum(study: Study, name: str, law: str, length: int, strings: int, names:
         return Stratum(name, Cell(law, length, 0, 0, floor, 0, note="too rare, or there is none"))
     answered = task.answered(right_queries(study, batch, study.answers(batch, names))[0], batch)
     if one_string(batch):
-        return Stratum(
-            name, Cell(law, length, float(answered[0]), 1, floor, 1, counted=True, note="there is one such string")
-        )
+        note = "there is one such string"
+        return Stratum(name, Cell(law, length, float(answered[0]), 1, floor, 1, counted=True, note=note))
     asked = batch.mask[:, batch.index(length)]
     distinct = len(string_hashes(batch, asked))
     return Stratum(name, Cell(law, length, int(answered[asked].sum()), int(asked.sum()), floor, distinct))
