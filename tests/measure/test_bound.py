@@ -79,5 +79,5 @@ def test_a_uniform_head_has_no_margin(make_run: Callable[..., Any]) -> None:
 def test_impossible_settings_are_refused() -> None:
     with pytest.raises(MeasurementError, match="positive epsilon"):
         make_measurement("bound", {"epsilon": 0.0})
-    with pytest.raises(MeasurementError, match="inside or outside"):
+    with pytest.raises(MeasurementError, match="input should be 'inside' or 'outside'"):
         make_measurement("bound", {"reading": "above"})
