@@ -72,8 +72,7 @@ def _counting(task: Task, law: str, shortcuts: Mapping[str, float]) -> Mapping[s
     """The shortcuts that enter the floor of a law."""
     if law != "challenge":
         return {}
-    outside: frozenset[str] = getattr(task, "outside_floor", frozenset())
-    return {name: value for name, value in shortcuts.items() if name not in outside}
+    return {name: value for name, value in shortcuts.items() if name not in task.outside_floor}
 
 
 def every_string(task: Task, law: str, length: int, window: int) -> Batch | None:
