@@ -16,6 +16,7 @@ import pytest
 from workbench.dashboard import answers as answers_module
 from workbench.dashboard import store as store_module
 from workbench.dashboard.answers import Answers
+from workbench.dashboard.create import create_app
 from workbench.dashboard.cursor import Filters
 from workbench.dashboard.store import Store
 from workbench.dashboard.turns import taking_turns
@@ -238,3 +239,15 @@ def test_a_run_that_no_model_can_be_of_leaves_the_runs_page_to_the_others(root: 
         "an unknown law of ids is shown as such"
     )
     answers.close()
+
+
+def test_an_export_of_rows_that_are_not_what_a_panel_shows_is_said(root: Path, monkeypatch) -> None:
+    def odd(*_: Any) -> Any:
+        return int(float("nan"))
+
+    monkeypatch.setattr("workbench.dashboard.exports.answer", odd)
+    app = create_app(root)
+    found = app.server.test_client().get("/data/accuracy-length.csv?run=majority-nope-s0")
+    app.server.extensions["lengthlens"].close()
+    assert found.status_code == 422
+    assert "is not what it shows (ValueError: cannot convert float NaN to integer)" in found.text

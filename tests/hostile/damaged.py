@@ -168,7 +168,8 @@ def _no_files() -> Iterator[Case]:
         yield Case(f"a folder for {place}", partial(_instead, place, lambda path: path.mkdir()))
         yield Case(f"a terabyte for {place}", partial(_instead, place, _sparse))
         yield Case(f"a circle for {place}", partial(_instead, place, lambda path: path.symlink_to(path.name)))
-        for link in links:
+        # The whole disk holds whatever it holds: it is no place to look for runs in, here.
+        for link in links if place != "odd" else links[:-1]:
             yield Case(f"a link to {link} for {place}", partial(_instead, place, partial(_link, link)))
 
 
@@ -348,7 +349,7 @@ def _places() -> Iterator[Case]:
         b"%s{0}",
     ):
         yield Case(f"named {name[:9]!r}", partial(_renamed, name))
-    for to in ("/", "/proc", "/sys", "/dev"):
+    for to in ("/proc", "/sys", "/dev"):
         yield Case(f"linked in: {to}", partial(_beside, to))
     for number in range(6):
         yield Case(f"pipes beside {number}", partial(_pipes, number))

@@ -17,6 +17,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from flask import Flask, Response, request
 
+from workbench.core.apart import clause
 from workbench.dashboard.answers import Answers
 from workbench.dashboard.asking import Busy
 from workbench.dashboard.bodies import said
@@ -93,6 +94,8 @@ def connect(server: Flask, answers: Answers) -> None:
             return said(503, str(busy), {"Retry-After": str(busy.seconds)})
         except (NotMeasured, LookupError) as error:
             return said(404, str(error.args[0] if error.args else error))
+        except Exception as error:  # noqa: BLE001 - whatever rows one run has, that is said of its panel
+            return said(422, f"What is stored for {name} is not what it shows ({clause(error)}).")
 
 
 def panels() -> dict[str, Any]:

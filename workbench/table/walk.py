@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
-MOST_FOLDERS = 200_000
+MOST_FOLDERS = 50_000
 """Folders looked at below one; there may be a link to the whole disk."""
 DATA = {"steps", "measurements"}
 """Folders that a run has."""
