@@ -134,7 +134,7 @@ def test_ids_that_cannot_be_read_or_were_never_shown_are_told() -> None:
 
     class Trained:
         cfg = id_parity().cfg
-        trained_ids = np.arange(18)
+        trained_ids = ((0, 2), (3, 17))
 
     assert unseen_of(Trained(), torch.arange(17)[None] + 1) == {}  # type: ignore[arg-type]
     assert unseen_of(Trained(), torch.arange(17)[None] + 4) == {  # type: ignore[arg-type]
@@ -148,7 +148,7 @@ def test_ids_that_cannot_be_read_or_were_never_shown_are_told() -> None:
 def test_rows_of_unseen_ids_keep_their_value_and_are_marked() -> None:
     grid = Grid(W, (W,), (W,), ())
     study = ModelStudy(id_parity(), PARITY, grid, 32, 0)
-    study.trained_ids = np.arange(W + 2)  # type: ignore[assignment]  # BOS and W tokens from 0 or from 1 on
+    study.trained_ids = [[0, W + 1]]  # type: ignore[assignment]  # BOS and W tokens from 0 or from 1 on
     found = Invariance(offsets=(1, 2), offset_factors=(), shift_factors=(1,)).finish(study)
     shifted = [r for r in found if r["quantity"] == "shift_agreement" and r["law"] == "matched"]
     assert [(r["mode"], r["value"], r["status"], r["note"]) for r in shifted] == [

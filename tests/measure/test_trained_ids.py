@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.measure.study import within
+from workbench.measure.study import covered, within
 
 
 @pytest.mark.parametrize(("intervals", "ids", "expected"), [
@@ -22,3 +22,7 @@ from workbench.measure.study import within
 ])  # fmt: skip
 def test_ids_lie_within_intervals(intervals, ids, expected: bool) -> None:
     assert within(np.array(ids, dtype=np.int64), intervals) is expected
+
+
+def test_each_id_is_told() -> None:
+    assert covered(np.arange(9), [[0, 2], [5, 6]]).tolist() == [True] * 3 + [False] * 2 + [True] * 2 + [False] * 2

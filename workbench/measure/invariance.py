@@ -20,7 +20,7 @@ from torch import Tensor
 
 from workbench.measure.measurement import MeasurementError, Quantity, Spec, Study
 from workbench.measure.rows import missing_row, share_row
-from workbench.measure.study import forward
+from workbench.measure.study import covered, forward
 from workbench.models.schemes import PositionError
 from workbench.table.schema import Row
 from workbench.tasks.base import EVALUATION_LAWS, Batch, Task
@@ -220,7 +220,7 @@ def unseen_of(study: Study, ids: Int[Tensor, "#batch pos"]) -> Row:
     if not study.cfg.positions.absolute or study.trained_ids is None:
         return {}
     used = np.unique(ids.numpy(force=True))
-    new = int((~np.isin(used, study.trained_ids)).sum())
+    new = int((~covered(used, study.trained_ids)).sum())
     return {"status": "unseen_position", "note": f"{new} of {len(used)} ids unseen in training"} if new else {}
 
 

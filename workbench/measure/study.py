@@ -204,8 +204,14 @@ class CheckpointStudy:
 
 
 def within(ids: NDArray[np.int64], intervals: Sequence[Sequence[int]]) -> bool:
-    """Whether all ids lie in some of the intervals [first, last], which may be wide: they are not written out."""
+    """Whether all ids lie in some of the intervals [first, last]."""
+    return bool(covered(ids, intervals).all())
+
+
+def covered(ids: NDArray[np.int64], intervals: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
+    """Whether each id lies in some of the intervals [first, last], which may be wide: they are not written out."""
     firsts, lasts = np.array(sorted(map(tuple, intervals)), dtype=np.int64).reshape(-1, 2).T
     before = np.searchsorted(firsts, ids, side="right")  # so many intervals begin at an id or before it
     reached = np.concatenate([[-1], np.maximum.accumulate(lasts)])
-    return bool((ids <= reached[before]).all())
+    found: NDArray[np.bool_] = ids <= reached[before]
+    return found
