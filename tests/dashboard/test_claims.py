@@ -29,6 +29,7 @@ from workbench.dashboard.runview import RunView
 from workbench.dashboard.store import Store
 from workbench.dashboard.worker import Worker
 from workbench.figures import head_sentence, rail_text, verdict_sentence, why_sentence
+from workbench.figures.compare import compare_sentence, over_length_difference
 from workbench.figures.labels import estimate, proportion
 from workbench.table import Table
 
@@ -359,3 +360,20 @@ def test_differences_are_of_two_rows(gallery: Answers, of_run: dict[str, Rows]) 
                 assert any(same(shown["value"], value) for value in apart), text
                 seen += 1
         assert seen
+
+
+def test_what_tells_two_runs_apart_is_of_the_rows_of_their_difference(gallery: Answers) -> None:
+    seen = 0
+    for a, b in (("majority_nope_s0", "majority_learned"), ("majority_nope_s0", "compiled/majority_first_32")):
+        run = view_of(gallery, a)
+        at = gallery.at(run, default_cursor(run), {"run2": b})
+        other = at.beside
+        data = over_length_difference(
+            run.light, other.run.light, step=at.cursor.step, step_b=other.cursor.step,
+            trained=run.trained, trained_b=other.run.trained,
+        )  # fmt: skip
+        held = [abs(float(v)) for name in ("length", "value", "low", "high") for v in data[name] if not np.isnan(v)]
+        told = numbers(said(compare_sentence(data)))
+        assert [one for one in told if not any(same(one.lstrip("\u2212"), value) for value in held)] == []
+        seen += len(told)
+    assert seen >= 4

@@ -79,3 +79,14 @@ def test_a_censored_length_ends_at_the_longest_judged_one_and_says_up_to_where_a
     assert "matched law none up to 1,024" in figure.layout.meta["alt"]
     (other,) = traces(figure, "challenge law")
     assert "kept up to" not in other.hovertext[0]
+
+
+def test_a_critical_length_ends_where_it_is_censored_not_where_it_was_read(robust: pd.DataFrame) -> None:
+    frame = robust.copy()
+    critical = frame["quantity"] == "critical_length"
+    frame.loc[critical, "status"] = "censored"
+    frame.loc[critical, ["value", "low", "high"]] = [float("nan"), 400.0, float("nan")]
+    figure = failure_length(frame, trained=50, step=3000, layer=0, head=0)
+    (told,) = (trace.hovertext[0] for trace in figure.data if "critical" in str(trace.name))
+    assert "<b>> 400</b>" in told  # the row's own length is N, at which attention was read
+    assert "kept up to" not in told

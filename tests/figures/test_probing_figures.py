@@ -51,7 +51,7 @@ def test_selectivity_after_the_last_block_beside_the_untrained_model() -> None:
     assert values["untrained"] == [0.5, 0.5]
     assert values["gain"] == pytest.approx([-0.05, 0.35])
     assert "0.35" in selectivity_over_training(summary_rows(), trained=12, length=12).layout.meta["alt"]
-    with pytest.raises(NotMeasured, match="at length 13"):
+    with pytest.raises(NotMeasured, match=r"none for length 13\. It looks at length 12"):
         selectivity_over_training_data(summary_rows(), length=13)
 
 

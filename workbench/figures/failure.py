@@ -132,8 +132,8 @@ def _unmeasured_zone(figure: go.Figure, longest: float, theme: Theme, size: int)
 
 
 def _tested(row: pd.Series) -> float:
-    """The longest length that was judged; rows that do not say end where they are censored."""
-    return float(row["low"] if pd.isna(row["length"]) else row["length"])
+    """The longest length that was judged; rows that do not say, or are computed, end where they are censored."""
+    return float(row["low"] if row["mode"] != "observed" or pd.isna(row["length"]) else row["length"])
 
 
 def _spoken(row: pd.Series) -> str:
@@ -191,7 +191,7 @@ def _dot(
     value = beyond(_tested(row)) if censored else whole(float(row["value"]))
     between = ""
     if filled and not math.isnan(row["low"]) and not (censored and _tested(row) == row["low"]):
-        between = f" (every judged length up to {whole(float(row['low']))} passes)"
+        between = f" (shown to be kept up to {whole(float(row['low']))})"
     counted = "" if pd.isna(row["n"]) else f" · n {whole(float(row['n']))}"
     note = f"<br>{row['note']}" if row["note"] else ""
     figure.add_scatter(
