@@ -50,16 +50,22 @@ def page(browser: Any) -> Iterator[Any]:
     )
     made = context.new_page()
     made.set_default_timeout(TIMEOUT)
-    said: list[str] = []
+    said = console(made)
     foreign: list[str] = []
-    made.on("console", lambda m: said.append(f"{m.type}: {m.text}"))
-    made.on("pageerror", lambda error: said.append(str(error)))
     local = re.compile(r"^(http://127\.0\.0\.1[:/]|data:|blob:)")
     made.on("request", lambda request: None if local.match(request.url) else foreign.append(request.url))
     yield made
     context.close()
     assert not said, said
     assert not foreign, foreign
+
+
+def console(page: Any) -> list[str]:
+    """All that a page will say in its console, of what its policy keeps it from too."""
+    said: list[str] = []
+    page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    return said
 
 
 def drawn(page: Any, panels: int = 10) -> None:

@@ -16,9 +16,10 @@ import pytest
 from dash import Dash, Input, Output, html
 from flask.testing import FlaskClient
 from hostile.requesting import Maker, storm
+from pydantic import TypeAdapter, ValidationError
 
 from workbench.dashboard import asking
-from workbench.dashboard.bodies import Malformed, Questions
+from workbench.dashboard.bodies import Malformed, Questions, shape_of
 from workbench.dashboard.create import create_app, quiet_server
 from workbench.dashboard.guard import MOST_BYTES, Hosts
 from workbench.dashboard.worker import Job, Worker
@@ -202,6 +203,42 @@ def test_a_question_must_be_one_that_a_page_asks(client: FlaskClient, changes: d
     assert answer.status_code == 400
     assert said in answer.text
     assert answer.text.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("late.data", {"step": 1, "length": 2, "head": "0.1"}, {"step": 1, "length": 2, "head": "0.1", "more": 3}),
+        ("step.data", 10**18 - 1, 10**18),
+        ("step.data", 3, True),
+        ("length.data", 0, -1),
+        ("length.data", 5, 5.0),
+        ("head.data", "0.1", "-1.0"),
+        ("head.data", "10.12", "0.1\n"),
+        ("look.data", {"theme": "dark", "size": 11}, {"theme": "dark", "size": 11, "x": 1}),
+        ("look.data", {"theme": "light", "size": 12}, {"theme": "red", "size": 12}),
+        ("extras.data", {"view": "score", "sample": "3"}, {"view": "score", "other": "3"}),
+        ("extras.data", {"pos": "", "site": "-1"}, {"pos": "-1"}),
+        ("extras.data", {"sample": ""}, {"sample": "\u0663"}),
+        ("seq-board-site.value", "-1", ""),
+        (
+            "seq-board-jobs.data",
+            {"keys": {"look": "a", "read": "b"}, "since": 1.5},
+            {"keys": {"look": "a", "read": []}, "since": 1.5},
+        ),
+        ("seq-board-jobs.data", None, {"keys": {"look": "a", "read": "b", "x": []}, "since": 1.5}),
+        ("failure-mode.data", "table", "x"),
+        ("loss-shown.data", {"loss": [1, 2]}, {"loss": ["1"]}),
+        ("sweep-kind.value", "a|b|c||e", "a|b"),
+        ("sweep-length-at.data", "0.5x", "1e9x"),
+        ("try-text.value", "0" * 300_000, "0" * 300_001),
+    ],
+)
+def test_a_value_must_have_its_shape(name: str, good: Any, bad: Any) -> None:
+    shape = TypeAdapter(shape_of(name))
+    shape.validate_python(good, strict=True)
+    with pytest.raises(ValidationError):
+        shape.validate_python(bad, strict=True)
 
 
 def test_all_that_callbacks_read_has_a_shape(app: Dash) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import fakes
 import pandas as pd
 import pytest
-from browsing import SIZE, drawn, has, needs_browser, points, resting, says, settled
+from browsing import SIZE, TIMEOUT, console, drawn, has, needs_browser, points, resting, says, settled
 
 from workbench.dashboard.cursor import link
 from workbench.dashboard.pictures import served
@@ -25,6 +25,9 @@ PAGES = {
     "sweep": ("/sweep", "#phase-body.ready"),
     "theory": ("/theory?run=majority-nope-s0", "#prediction dl"),
     "glossary": ("/glossary", "#behaviour"),
+}
+OTHERS = {
+    one.name: (link("majority-nope-s0", one.path), "#page h1") for one in pages() if one.name.lower() not in PAGES
 }
 
 
@@ -191,6 +194,33 @@ def test_what_is_missing_can_be_measured_from_the_page_and_stopped(page: Any, tm
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_page_says_anything_in_the_console_and_all_that_is_offered_is_saved(
+    browser: Any, address: str, theme: str
+) -> None:
+    """Under the policy that forbids a page to run text: grids, plots, and pictures made in the browser."""
+    page = browser.new_context(viewport=SIZE, color_scheme=theme, accept_downloads=True).new_page()
+    page.set_default_timeout(TIMEOUT)
+    said = console(page)
+    begins = {"CSV": b"", "Parquet": b"PAR1", "SVG": b"<svg", "PNG": b"\x89PNG"}
+    panels = {"run": "accuracy-training", "compare": "cmp-decodability-d", "sweep": "phase"}
+    for name, (path, sign) in (PAGES | OTHERS).items():
+        answer = page.goto(f"{address}{path}")
+        assert "script-src 'self' 'sha256-" in answer.headers["content-security-policy"]
+        page.wait_for_selector(sign)
+        for kind, start in begins.items() if name in panels else ():
+            page.wait_for_selector(f"#{panels[name]}-body.ready")
+            page.click(f"#{panels[name]}-panel .menu-button")
+            with page.expect_download() as taken:
+                page.get_by_role("menuitem", name=kind).click()
+            data = Path(taken.value.path()).read_bytes()
+            assert len(data) > 100
+            assert data.startswith(start)
+    assert len(PAGES | OTHERS) == len(pages()) == 8
+    page.context.close()
+    assert not said, said
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_no_page_has_a_serious_accessibility_fault(browser: Any, address: str, theme: str) -> None:
     """axe-core over every page; what it calls minor or moderate is let pass."""
     axe = pytest.importorskip(
@@ -198,10 +228,7 @@ def test_no_page_has_a_serious_accessibility_fault(browser: Any, address: str, t
     ).Axe()
     page = browser.new_context(viewport=SIZE, color_scheme=theme).new_page()
     found = []
-    others = {
-        one.name: (link("majority-nope-s0", one.path), "#page h1") for one in pages() if one.name.lower() not in PAGES
-    }
-    for name, (path, sign) in (PAGES | others).items():
+    for name, (path, sign) in (PAGES | OTHERS).items():
         page.goto(f"{address}{path}")
         page.wait_for_selector(sign)
         page.wait_for_timeout(300)

@@ -58,6 +58,7 @@ class Extras(TypedDict, total=False):
     sample: Digits
 
 
+@configured(ConfigDict(extra="forbid"))
 class Look(TypedDict):
     """Theme and type size."""
 
@@ -80,6 +81,7 @@ class Here(TypedDict):
     waits: bool
 
 
+@configured(ConfigDict(extra="forbid"))
 class Late(TypedDict):
     """The cursor, for what stands below the first screen."""
 
@@ -96,6 +98,7 @@ class Link(TypedDict):
     href: Text
 
 
+@configured(ConfigDict(extra="forbid"))
 class Keys(TypedDict):
     """A board's two jobs."""
 
@@ -244,7 +247,7 @@ FAMILIES: dict[str, Any] = {
     "-board-zoom.data": Part | None,
     "-board-cancel.data": Any,
     "-board-session.data": Annotated[str, Field(max_length=64)],
-    "-board-site.value": Layer,
+    "-board-site.value": Annotated[str, Field(pattern=r"^(-1|[0-9]{1,6})\z")],
     "-board-view.value": View,
 }
 """The same, for all whose name ends so."""

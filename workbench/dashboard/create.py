@@ -17,7 +17,7 @@ from waitress.server import create_server
 
 from workbench.dashboard import bodies, cursorpage, exports, measuring, shell, theme, wiring
 from workbench.dashboard.answers import Answers
-from workbench.dashboard.guard import LOCAL, MOST_BYTES, Hosts, guarded, policy
+from workbench.dashboard.guard import LOCAL, READ_BYTES, Hosts, guarded, policy
 from workbench.dashboard.registry import pages
 from workbench.dashboard.store import Store
 from workbench.dashboard.turns import taking_turns
@@ -128,7 +128,7 @@ def quiet_server(app: Dash, host: str, port: int) -> Any:
         port=port,
         threads=THREADS,
         connection_limit=1000,
-        max_request_body_size=MOST_BYTES + 1,  # the first size that is refused
+        max_request_body_size=READ_BYTES,
         asyncore_use_poll=True,
         ident=None,
     )

@@ -18,6 +18,8 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 """Names by which this machine calls itself; they are always answered to."""
 MOST_BYTES = 4 << 20
 """Of a request's body."""
+READ_BYTES = 4 * MOST_BYTES
+"""Of a body that is read to its end and then refused in words; from a longer one the server hangs up, as it must."""
 HEADERS = (
     ("X-Frame-Options", "DENY"),
     ("X-Content-Type-Options", "nosniff"),
