@@ -293,6 +293,6 @@ def require_memory(config: RunConfig) -> None:
     for need, what in ((weights, "the model, with its gradients and moments,"), (stream, "a batch")):
         if need > free:
             raise TrainingError(
-                f"{what} would take at least {need / 2**30:,.1f} GB of memory, and {free / 2**30:,.1f} are free; choose "
-                + ("a smaller batch_size or shorter lengths" if what == "a batch" else "smaller sizes")
+                f"{what} would take at least {need / 2**30:,.1f} GB of memory, of which {free / 2**30:,.1f} are free; "
+                "choose " + ("a smaller batch_size or shorter lengths" if what == "a batch" else "smaller sizes")
             )
