@@ -54,7 +54,7 @@ def refused(task: str = "majority", options: dict[str, Any] | None = None, **set
     ({"training.threads": 10**20}, "threads"),
     ({"training.regularizers": {1: 2}}, "regularizers"),
     ({"seeds.init": 10**30}, "init"),
-    ({"task.name": "parity"}, "the task is named once: it is majority, and --set task.name says it again"),
+    ({"task.name": "parity"}, "majority: unknown parameter 'name'"),
 ])  # fmt: skip
 def test_a_setting_of_a_wrong_type_is_named(settings: dict[str, Any], named: str) -> None:
     assert named in refused(**settings)
@@ -209,3 +209,29 @@ def test_a_full_disk_under_the_output_is_told() -> None:
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=300)
     assert ended.returncode == 2
     assert ended.stderr == "error: No space left on device\n"
+
+
+@pytest.mark.parametrize("name", ["name", "positions", "subject", "convention"])
+def test_a_parameter_that_is_called_like_something_else_is_the_tasks_own(name: str) -> None:
+    from workbench.cli.predict import predict_command
+
+    with pytest.raises(LensError, match=rf"unknown parameter '{name}'"):
+        predict_command("mod_p_mean", None, None, [], None, "last", [f"task.{name}=3"], False)
+
+
+def test_training_says_whose_place_it_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from workbench.cli.train import train_command
+    from workbench.runs import Run
+    from workbench.runs.write import write_config
+
+    options = {"layers": 1, "d_model": 8, "heads": 2, "lengths": "1-9", "batch_size": 4}
+    small = ["training.checkpoints.log=0", "training.checkpoints.linear=0"]
+    begun = build("majority", {**options, "steps": 7}, assignments(small))
+    write_config(tmp_path / "run", begun.as_json())
+    train_command("majority", tmp_path / "run", {**options, "steps": 1}, small)
+    assert (
+        "held another run, which ended before its first checkpoint; this one takes its place" in capsys.readouterr().out
+    )
+    assert Run.open(tmp_path / "run").config["training"]["steps"] == 1
+    train_command("majority", tmp_path / "run", {**options, "steps": 1}, small)
+    assert "takes its place" not in capsys.readouterr().out

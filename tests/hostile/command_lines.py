@@ -32,7 +32,7 @@ SETTINGS = (
     "training.curriculum={\"law\":\"mixture\",\"weights\":[1],\"components\":[3]}", "training.betas=1", "training.early_stop=1",
     "training.task_schedule=[1]", "training.task_schedule=[{\"parameter\":1}]", "training.regularizers=x", "training.regularizers.x=1",
     "training.regularizers.positional=x", "training.checkpoints=1", "training.checkpoints.log=-1", "training.learning_rate=NaN",
-    "training.learning_rate=Infinity", "seeds=1", "seeds.init=-1", "seeds.init=1e99", "task.p=x", "task.name=x", "task.=1", "nonsense.x=1",
+    "training.learning_rate=Infinity", "seeds=1", "seeds.init=-1", "seeds.init=1e99", "task.p=x", "task.name=x", "task.positions=1", "task.subject=1", "task.convention=x", "task.place=1", "task.=1", "nonsense.x=1",
     "behaviour.resamples=0", "behaviour.resamples=x", "behaviour.nonsense=1", "circuits.hardmax.window=[]", "circuits.hardmax.delta=NaN",
     "probes.summary.layers=99", "probes.summary.layers=[99]", "probes.summary.law=x", "probes.=1", "circuits.ablation.modes=[1]",
     "positions.period=x", "positions.period=0", "a." * 200 + "b=1", "model.x=" + "[" * 3000, "model.x=" + "9" * 5000, "model.x=\udcff",

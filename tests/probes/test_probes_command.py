@@ -9,6 +9,7 @@ import pytest
 
 from workbench.cli.errors import UsageError
 from workbench.cli.measure import family, measure_command
+from workbench.measure.measurement import MeasurementError
 from workbench.models.handmade import majority
 from workbench.table.query import Table
 from workbench.tasks.counting import Majority
@@ -44,6 +45,5 @@ def test_a_folder_is_measured_once_and_a_layer_that_is_not_there_is_named(
     assert "1 measurements were already there" in measure("1")
     rows = Table.load(run.path).frame()
     assert set(rows["site"]) == {"blocks.1.hook_resid_mid", "blocks.1.hook_resid_post"}
-    with pytest.raises(SystemExit):
+    with pytest.raises(MeasurementError, match=r"layers names layer 7, which handmade lacks: it has -1, .* to 1"):
         measure("7")
-    assert "there is no layer 7" in capsys.readouterr().err

@@ -12,8 +12,8 @@ import torch
 
 from workbench.cli.progress import steps_done
 from workbench.models import ModelConfig, pairs
-from workbench.models.architectures import make_model
 from workbench.runs import Run, RunError
+from workbench.runs.load import least_numbers
 from workbench.runs.write import sha256
 from workbench.table.errors import StorageError
 from workbench.table.seal import sealed_json
@@ -335,12 +335,11 @@ def test_a_run_that_memory_cannot_hold_is_refused_before_it_is_built(tmp_path, m
     from workbench.training import trainer
 
     made = config()
-    weights = sum(p.numel() for n, p in make_model(made.model).named_parameters() if "W_" in n)
-    assert made.model.weights == weights
+    weights = least_numbers(made.model)
     monkeypatch.setattr(trainer, "make_model", None)  # whoever calls it fails
     monkeypatch.setattr(trainer, "available_memory", lambda: 16 * weights - 1)
     with pytest.raises(
-        TrainingError, match=r"the weights, with their gradients and moments, would take .* smaller sizes"
+        TrainingError, match=r"the model, with its gradients and moments, would take at least .* smaller sizes"
     ):
         Trainer(made, tmp_path / "a").run()
     monkeypatch.setattr(trainer, "available_memory", lambda: max(16 * weights, 4 * 10 * (8 + 4 * 10) - 1))

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments, length_range, put
-from workbench.cli.train import made_task, trusting
+from workbench.cli.train import trusting
 from workbench.core.errors import shown
 from workbench.runs.adopt import Foreign, adopt
+from workbench.tasks import make_task
 
 
 def refuse_pattern(files: str | None) -> None:
@@ -34,7 +35,7 @@ def adopt_command(
         if path[0] not in tree or len(path) < 2:
             raise UsageError(f"--set {'.'.join(path)}: settings of adopt start with task. or model.")
         put(tree, path, value)
-    made = made_task(task, tree["task"])
+    made = make_task(task, **tree["task"])
     refuse_pattern(files)
     foreign = Foreign(
         source=source,

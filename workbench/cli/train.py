@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,13 @@ from workbench.models.architectures import config_class
 from workbench.models.config import Architecture
 from workbench.models.positions import encoding, id_law
 from workbench.models.ssm_config import SSMConfig
+from workbench.runs.folder import Run, RunError
 from workbench.tasks import make_task
 from workbench.tasks.base import Task
 from workbench.tasks.registry import contained, stored
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
 from workbench.training.fields import construct
+from workbench.training.same import gives_way
 from workbench.training.trainer import Stopped, Trainer
 
 PARTS = ("task", "model", "training", "seeds")
@@ -44,7 +47,7 @@ def build(task: str, options: Mapping[str, Any], settings: Settings) -> RunConfi
             raise UsageError(f"--set {'.'.join(path)}: settings start with {known}")
         if path[0] == "task":
             put(tree, path, value)
-    made = made_task(task, tree["task"])
+    made = make_task(task, **tree["task"])
     tree |= sections(resolved(options, suggestions(made, options), made.name))
     for path, value in settings:
         put(tree, path, value)
@@ -55,18 +58,6 @@ def build(task: str, options: Mapping[str, Any], settings: Settings) -> RunConfi
         training=construct(TrainingConfig, tree["training"], "training"),
         seeds=construct(Seeds, tree["seeds"], "seeds"),
     )
-
-
-def made_task(name: str, parameters: Mapping[str, Any]) -> Task:
-    """The task of that name, or of that file, with parameters as ``--set`` gives them.
-
-    Raises:
-        TaskError: for whatever does not exist or fit.
-        UsageError: for the task's name among its parameters.
-    """
-    if "name" in parameters:
-        raise UsageError(f"the task is named once: it is {name}, and --set task.name says it again; leave that out")
-    return make_task(name, **parameters)
 
 
 def sections(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -98,6 +89,9 @@ def train_command(task: str, out: Path | None, options: Mapping[str, Any], setti
     config = build(task, options, assignments(settings))
     name = Path(task.rpartition(":")[2] if ":" in task else task).name
     folder = out or Path("checkpoints") / f"{name}-{_kind(config.model)}-s{config.seeds.init}"
+    with suppress(RunError):  # what cannot be read, training refuses
+        if (folder / "run.json").exists() and gives_way(Run.open(folder), config):
+            print(f"{folder} held another run, which ended before its first checkpoint; this one takes its place.")
     suggested = suggestions(config.task, options)
     taken = {key: value for key, value in suggested.items() if options.get(key) is None}
     if taken:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 LONGEST = 1_000_000
 """Tokens of the longest strings that are drawn."""
-SIZE = 1 << 20
+SIZE = 1 << 24
 """Any size of a model but its layers: widths, heads, position ids."""
 LAYERS = 4096
 COUNT = (1 << 31) - 1

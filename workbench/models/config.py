@@ -87,12 +87,6 @@ class Architecture(BaseModel):
         return []
 
     @property
-    def weights(self) -> int:
-        """Number of weights in matrices, which is nearly all of them; known before anything is built."""
-        ends = self.d_vocab + self.d_vocab_out + (self.positions.rows(self.n_ctx) or 0)
-        return ends * self.d_model
-
-    @property
     def resid_mid(self) -> bool:
         """Whether blocks have a residual stream in their middle, ``hook_resid_mid``."""
         return False
@@ -184,12 +178,6 @@ class ModelConfig(Architecture):
     @property
     def resid_mid(self) -> bool:
         return not self.attn_only
-
-    @property
-    def weights(self) -> int:
-        heads = 4 * self.n_layers * self.n_heads * self.d_head
-        mlps = 0 if self.attn_only else 2 * sum(self.mlp_width(layer) for layer in range(self.n_layers))
-        return super().weights + self.d_model * (heads + mlps)
 
     def mlp_width(self, layer: int) -> int:
         return self.d_mlp[layer] if isinstance(self.d_mlp, tuple) else self.d_mlp

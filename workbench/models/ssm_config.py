@@ -104,11 +104,6 @@ class SSMConfig(Architecture):
             )
         return value
 
-    @property
-    def weights(self) -> int:
-        per_channel = 3 * self.d_model + self.d_conv + 2 * self.dt_rank + 3 * self.d_state
-        return super().weights + self.n_layers * self.d_inner * per_channel
-
     @model_validator(mode="after")
     def _ordered(self) -> SSMConfig:
         if self.dt_min > self.dt_max:

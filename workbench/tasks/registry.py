@@ -129,7 +129,7 @@ def find_task(name: str) -> type[Task]:
     return _imported(EntryPoint(name=name, value=places[0], group=ENTRY_POINTS))
 
 
-def make_task(name: str, **parameters: Any) -> Task:
+def make_task(name: str, /, **parameters: Any) -> Task:
     """A task with its parameters, by name (``"majority"``) or from a file (``"my_task.py:MyTask"``).
 
     Who names a file trusts its code. A name that comes from data is none that somebody has given: see
@@ -149,7 +149,7 @@ def make_task(name: str, **parameters: Any) -> Task:
     return _make(find_task(name), parameters)
 
 
-def load_task(place: str, **parameters: Any) -> Task:
+def load_task(place: str, /, **parameters: Any) -> Task:
     """A task from a file that belongs to no package, e.g. ``load_task("my_task.py:MyTask", p=3)``.
 
     The file is run as Python, and trusted from then on. A file whose text has not changed is run once per process.

@@ -104,6 +104,7 @@ def predict(
     subject: str | Task,
     positions: Positions | str = "none",
     convention: Convention = "last_position",
+    /,
     **parameters: Any,
 ) -> Prediction:
     """Predict for a task, given as an object, or by the name and parameters of one in the house or the literature.

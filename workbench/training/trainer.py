@@ -20,7 +20,7 @@ from workbench.models.architectures import make_model
 from workbench.models.coupling import ids_right, outputs_and_ids
 from workbench.models.positions import PositionError
 from workbench.runs.folder import Run, RunError
-from workbench.runs.load import weights_bytes
+from workbench.runs.load import least_numbers, weights_bytes
 from workbench.runs.lock import writer_lock
 from workbench.runs.write import remove_unfinished, sha256, write_checkpoint, write_config
 from workbench.table.files import require_room
@@ -288,11 +288,11 @@ def require_memory(config: RunConfig) -> None:
     """
     free = available_memory()
     model, law = config.model, config.training
-    weights = 4 * COPIES * model.weights
+    weights = 4 * COPIES * least_numbers(model)
     stream = law.batch_size * (law.trained_length + 1) * (8 + 4 * (model.d_model + model.d_vocab_out))
-    for need, what in ((weights, "the weights, with their gradients and moments,"), (stream, "a batch")):
+    for need, what in ((weights, "the model, with its gradients and moments,"), (stream, "a batch")):
         if need > free:
             raise TrainingError(
-                f"{what} would take {need / 2**30:,.1f} GB of memory, and there are {free / 2**30:,.1f}; choose "
-                + ("a smaller batch_size or shorter lengths" if what == "a batch" else "smaller sizes")
+                f"{what} would take at least {need / 2**30:,.1f} GB of memory, of which {free / 2**30:,.1f} are free; "
+                "choose " + ("a smaller batch_size or shorter lengths" if what == "a batch" else "smaller sizes")
             )
