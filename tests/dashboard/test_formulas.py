@@ -12,7 +12,7 @@ from workbench.dashboard.pages.glossary import _formula
 from workbench.measure.registry import measurements
 
 IN_WORDS = {
-    "behaviour": {"verdict", "coupling_accuracy"},
+    "behaviour": {"verdict", "near_ties", "coupling_accuracy"},
     "circuits.hardmax": {"hardmax_verdict", "hardmax_kind"},
 }
 """Labels, and what has several parts: said in words alone."""

@@ -64,6 +64,9 @@ BEHAVIOUR = {
         "u: upper limit of skill, s: mean skill inside training, n′: the judged length after n; the last one is judged "
         "twice",
     ),
+    "first_wrong": Formula(
+        "min { n > N : ŷ_{i} ≠ y_{i} for an i in n − π + 1 … n }", "π: lengths after which the answers come around"
+    ),
 }
 
 HARDMAX = {
