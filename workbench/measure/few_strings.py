@@ -112,22 +112,16 @@ def bands_of(grid: Grid, lengths: Sequence[int], period: int) -> tuple[Grid, dic
         the grid of the lengths that end a band, and the bands by these.
     """
     found: dict[int, Sequence[int]] = {}
-    for part in (
-        [n for n in grid.lengths if n <= grid.trained],
-        [n for n in grid.lengths if n > grid.trained],
-    ):
-        before: list[int] = []
-        waiting: list[int] = []
-        start = 0 if not found else max(found)
-        for n in part:
+    for start, stop in ((0, grid.trained), (grid.trained, max(grid.lengths))):
+        ends, ended, waiting = [n for n in grid.lengths if start < n <= stop], list[int](), list[int]()
+        for n in ends:
             waiting += [m for m in lengths if start < m <= n]
             start = n
             if len(waiting) >= 2 * period:
                 found[n], waiting = waiting, []
-                before.append(n)
+                ended.append(n)
         if waiting:
-            joined = [*found.pop(before.pop()), *waiting] if before else waiting
-            found[part[-1]] = joined
+            found[ends[-1]] = [*(found.pop(ended[-1]) if ended else []), *waiting]
     kept = [tuple(n for n in some if n in found) for some in (grid.lengths, grid.inside, grid.outside)]
     return Grid(grid.trained, *kept), found
 
