@@ -339,7 +339,7 @@ def _places() -> Iterator[Case]:
     )
     for name in (
         b"\xff\xfe",
-        b"[/red]",
+        b"[red]",
         b"\n",
         b"\x1b[31m",
         b"=cmd",
