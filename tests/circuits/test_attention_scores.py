@@ -162,7 +162,7 @@ def write_run(folder: Path, model: HookedTransformer) -> None:
         "id": "0",
         "task": {"name": "majority", "parameters": {}},
         "model": model.cfg.model_dump(mode="json"),
-        "training": {"trained_length": 9},
+        "training": {"steps": 1, "trained_length": 9},
         "seeds": {"init": 0, "data": 0, "evaluation": 0, "probe": 0},
     }
     write_config(folder, config)
