@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -15,8 +15,8 @@ from workbench.models.layers import Embed, Unembed
 from workbench.models.lens import LensUseError, WithLogits
 from workbench.models.schemes import PositionError
 
-ReturnType = Literal["logits", "loss", "both"] | None
-"""What a forward pass gives, in TransformerLens's words."""
+ReturnType = str | None
+"""What a forward pass gives, in TransformerLens's words: logits, loss, both, or nothing."""
 
 
 class Output(NamedTuple):

@@ -7,7 +7,7 @@ our model does not have is refused in words rather than answered with nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import torch
 from einops import rearrange
@@ -23,6 +23,7 @@ class LensUseError(LensError, ValueError):
     """A call of TransformerLens's that this model cannot answer; the message says why and what does."""
 
 
+@runtime_checkable
 class Tokenizer(Protocol):
     """Text to token ids and back; a run's model has that of its task."""
 
@@ -217,10 +218,10 @@ class WithHeads:
         """W_V W_O of every head, ``[layer, head, d_model, d_model]``, as its two factors."""
         return FactoredMatrix(self.W_V, self.W_O)
 
-    def all_composition_scores(self, mode: Literal["Q", "K", "V"]) -> Float[Tensor, "layer head layer head"]:
+    def all_composition_scores(self, mode: str) -> Float[Tensor, "layer head layer head"]:
         """Composition of every head with every later one, 0 elsewhere.
 
-        Norm of the product over the product of norms (Elhage et al. 2021, A Mathematical Framework for Transformer
+        ``mode``: Q, K or V. Norm of the product over the product of norms (Elhage et al. 2021, A Mathematical Framework for Transformer
         Circuits).
 
         Raises:

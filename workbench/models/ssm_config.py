@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
@@ -111,6 +111,6 @@ class SSMConfig(Architecture):
         return self
 
     @property
-    def n_heads(self) -> int:
+    def n_heads(self) -> Any:
         """No heads: 0, but for what would loop over them (:class:`NoHeads`)."""
-        return cast(int, NoHeads())
+        return NoHeads()

@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from workbench.tasks.base import Task
 from workbench.tasks.batch import TaskError
-
-if TYPE_CHECKING:
-    from workbench.tasks.base import Task
 
 _SHOWN = 24
 """Token names listed in a message."""
