@@ -221,8 +221,8 @@ class WithHeads:
     def all_composition_scores(self, mode: str) -> Float[Tensor, "layer head layer head"]:
         """Composition of every head with every later one, 0 elsewhere.
 
-        ``mode``: Q, K or V. Norm of the product over the product of norms (Elhage et al. 2021, A Mathematical Framework for Transformer
-        Circuits).
+        ``mode``: Q, K or V. Norm of the product over the product of norms (Elhage et al. 2021, A Mathematical
+        Framework for Transformer Circuits).
 
         Raises:
             LensUseError: for another mode.
