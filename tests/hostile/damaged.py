@@ -381,7 +381,7 @@ def _chains(root: Path) -> None:
     (root / "first").symlink_to("odd")
     for number in range(30):
         (root / f"next{number}").symlink_to(f"next{number - 1}" if number else "first")
-    (root / "odd" / "steps" / "00000001").symlink_to(root / LAST)
+    (root / "odd" / "steps" / "00000099").symlink_to(root / LAST)
 
 
 def _folders(below: str, names: list[str], root: Path) -> None:
