@@ -31,7 +31,7 @@ def model(seed: int, d_model: int = 12, n_layers: int = 1) -> HookedTransformer:
 class FakeStudy:
     """A checkpoint of a run that lives in memory."""
 
-    run, step, trained_ids, earlier = "run", 100, None, ()
+    run, step, trained_ids, earlier, seed, deep = "run", 100, None, (), 0, False
 
     def __init__(
         self, trained: Any, untrained: Any | None, task: Any, memory: dict[Any, Any], batch: int = 160
@@ -59,6 +59,12 @@ class FakeStudy:
         return self.untrained.run_with_cache(
             self.batches[length].tokens, names_filter=list(names), return_cache_object=False
         )[1]
+
+    def further(self, *args: Any) -> Any:
+        raise AssertionError("no probe draws further strings")
+
+    def answers(self, batch: Batch, names: Sequence[str]) -> Any:
+        raise AssertionError("no probe asks for further answers")
 
     def memo(self, key: Any, make: Callable[[], Any]) -> Any:
         if key not in self.memory:

@@ -84,7 +84,7 @@ def bits_with(
 
 def accepted(
     batch: int, draw: Callable[[int], Tensor], keep: Callable[[Tensor], Bool[Tensor, " row"]]
-) -> Shaped[Tensor, "batch length"]:
+) -> Shaped[Tensor, "batch ..."]:
     """Rows drawn again until ``batch`` of them are kept: the law of ``draw`` given that ``keep`` holds.
 
     Args:
