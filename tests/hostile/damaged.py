@@ -305,7 +305,7 @@ def _manifest(dice: random.Random, root: Path) -> None:
     def change(held: dict[str, str]) -> dict[str, str]:
         entries = json.loads(unpack(held["shards"]))
         for _ in range(dice.randint(1, 3)):
-            entries = mutated(dice, {"entries": entries})["entries"]
+            entries = mutated(dice, {"entries": entries}).get("entries")
             if not isinstance(entries, list):
                 break
         return held | {"shards": pack(json.dumps(entries))}
