@@ -92,17 +92,24 @@ def test_the_theorem_is_silent_about_other_encodings_and_other_ids() -> None:
 def test_limit_positions_must_offer_what_the_program_reads(
     subject: str, period: int, locality: int, verdict: str
 ) -> None:
-    assert predict(subject, Positions("limit", "arange", period, locality)).verdict == verdict
+    assert predict(subject, Positions("limit", "arange", {"period": period, "locality": locality})).verdict == verdict
 
 
 def test_parameters_change_the_map() -> None:
     assert predict("mod_p_mean", "none", p=1, k=0).verdict == "guaranteed"
     assert predict("mod_p_mean", "none", p=3).verdict == "not expressible"
-    assert predict("mod_p_mean", Positions("limit", "arange", 3, 0), p=3).verdict == "guaranteed"
-    assert predict("mod_p_mean", Positions("limit", "arange", 2, 0), p=3).verdict == "not decided"
+    assert (
+        predict("mod_p_mean", Positions("limit", "arange", {"period": 3, "locality": 0}), p=3).verdict == "guaranteed"
+    )
+    assert (
+        predict("mod_p_mean", Positions("limit", "arange", {"period": 2, "locality": 0}), p=3).verdict == "not decided"
+    )
     assert predict("kgram_retrieval", "none", k=1).verdict == "guaranteed"
     assert predict("kgram_retrieval", "none", k=2).verdict == "not expressible"
-    assert predict("kgram_retrieval", Positions("limit", "arange", 1, 1), k=2).verdict == "not decided"
+    assert (
+        predict("kgram_retrieval", Positions("limit", "arange", {"period": 1, "locality": 1}), k=2).verdict
+        == "not decided"
+    )
     assert predict("tomita", "none", n=7).subject == "tomita_7"
     assert predict("regular", "learned", regex="(aab)*").verdict == "guaranteed"
 
