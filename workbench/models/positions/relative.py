@@ -16,8 +16,8 @@ from workbench.core.limits import SIZE
 from workbench.models.positions.encoding import Encoding, LimitTerms, Reach, layer_of, shared_of
 
 STEP = (
-    "lags of one bucket get one bias, and those of the last the same at any distance: but for a constant per query, "
-    "which softmax does not see, that is a local term"
+    "a bias by buckets is the theorem's local term but for a constant per query, which softmax does not see; only lags "
+    "with a bucket of their own are told apart"
 )
 
 
