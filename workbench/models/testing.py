@@ -74,7 +74,8 @@ def small_model(encoding: Encoding, seed: int = 0, **fields: Any) -> HookedTrans
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.3 * torch.randn(parameter.shape, generator=generator))
-    return model.double()
+    model.double()
+    return model
 
 
 def some_tokens(batch: int = 3, pos: int = POS) -> Tensor:
