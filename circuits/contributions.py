@@ -27,9 +27,9 @@ from circuits.lengths import PROPORTIONAL, growth_exponent
 from circuits.rows import head_rows
 from circuits.scores import cached_inputs, score_hooks, scores_at
 from circuits.study import Result, study_model
-from circuits.tie_sets import in_tie_set
 from workbench.measure.measurement import Quantity, Spec
 from workbench.measure.rows import missing_row
+from workbench.models.tie_sets import in_tie_set
 from workbench.table.schema import Row
 
 if TYPE_CHECKING:

@@ -104,7 +104,7 @@ class Invariance:
 
     # ---- other ids -------------------------------------------------------------------------------
     def _shifts(self, study: Study, law: str) -> list[Row]:
-        if study.cfg.positions.name == "none":
+        if not study.cfg.positions.reads_ids:
             return [missing_row("undefined", NO_IDS, quantity=SHIFT, law=law)]
         moved = sorted({*self.offsets, *(max(1, round(study.grid.trained * f)) for f in self.offset_factors)})
         return [
