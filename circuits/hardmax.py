@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from pydantic import PrivateAttr
 
 from circuits.reduction import LengthRecord, join, reduce_part, window_queries
 from circuits.report import LOG_SCALED, NOT_LOG_SCALED, Report, not_applicable, nothing_supervised
 from circuits.scores import cached_inputs, score_hooks, score_inputs
-from workbench.measure.measurement import Quantity, Spec
+from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.settings import Count, NotNegative, Real
 from workbench.models.config import ModelConfig
 from workbench.runs.folder import canonical
 from workbench.table.schema import FIELDS, Row
@@ -41,48 +43,107 @@ QUANTITIES = (
         "hardmax_distance",
         "total variation from the attention row p to the nearest uniform distribution on a set of keys: "
         "min over k of 1 - sum_{j<=k} min(p_(j), 1/k)",
-        "share", 0.0, 1.0,
+        "share",
+        0.0,
+        1.0,
+        formula="min_{k} [1 − Σ_{j ≤ k} min(p_{(j)}, 1/k)]",
     ),
-    Quantity("tie_size", "k*: number of keys of that nearest set; geometric mean over queries", "keys", 1.0),
+    Quantity(
+        "tie_size",
+        "k*: number of keys of that nearest set; geometric mean over queries",
+        "keys",
+        1.0,
+        formula="k* = arg min_{k} [1 − Σ_{j ≤ k} min(p_{(j)}, 1/k)]",
+        where="of several the smallest",
+    ),
     Quantity(
         "argmax_mass",
         "attention mass on the k* keys of the tie set; 1 by definition, and labelled all keys, where that set is "
         "everything: of uniform attention, and of any head past its critical length K*",
-        "share", 0.0, 1.0,
+        "share",
+        0.0,
+        1.0,
+        formula="P = Σ_{j ≤ k*} p_{(j)}",
     ),
     Quantity(
         "margin",
         "effective margin log[(P/k*) / ((1-P)/(K-k*))]: log of the mean weight inside the tie set over "
         "outside; undefined where k* = K",
         "nats",
+        formula="m = log [(P / k*) / ((1 − P) / (K − k*))]",
     ),
-    Quantity("margin_min", "top score minus the best score more than delta below it", "nats", 0.0),
-    Quantity("tie_uniformity", "entropy within the tie set over log k*, for k* >= 2", "share", 0.0, 1.0),
-    Quantity("effective_support", "exp of the mean entropy of attention over queries", "keys", 1.0),
-    Quantity("support_inf", "1/p_(1), one over the largest weight; geometric mean over queries", "keys", 1.0),
+    Quantity(
+        "margin_min",
+        "top score minus the best score more than delta below it",
+        "nats",
+        0.0,
+        formula="s_{(1)} − max { s_{j} : s_{j} < s_{(1)} − δ }",
+        where="s_{(1)}: highest score, δ: setting delta",
+    ),
+    Quantity(
+        "tie_uniformity",
+        "entropy within the tie set over log k*, for k* >= 2",
+        "share",
+        0.0,
+        1.0,
+        formula="H(p_{(1)}/P, …, p_{(k*)}/P) / log k*",
+        where="H: entropy",
+    ),
+    Quantity(
+        "effective_support",
+        "exp of the mean entropy of attention over queries",
+        "keys",
+        1.0,
+        formula="exp ⟨H(p)⟩",
+        where="H(p) = −Σ_{j} p_{j} log p_{j}, mean over queries too",
+    ),
+    Quantity(
+        "support_inf",
+        "1/p_(1), one over the largest weight; geometric mean over queries",
+        "keys",
+        1.0,
+        formula="exp ⟨log(1 / p_{(1)})⟩",
+        where="mean over queries too",
+    ),
     Quantity(
         "dispersion_exponent",
-        "beta: slope of log(1/p_(1)) on log K from the previous measured length; 0 keeps its focus, "
-        "1 is uniform",
+        "beta: slope of log(1/p_(1)) on log K from the previous measured length; 0 keeps its focus, 1 is uniform",
         "exponent",
+        formula="β = Δ log(1 / p_{(1)}) / Δ log K",
+        where="Δ: change from the length measured before, of means",
     ),
     Quantity(
         "leak_exponent",
         "slope of -log(mass) on log K for the tie set carried from N: the top k*(N) keys, or the same share "
         "of all keys where the tie set grows in proportion to length",
         "exponent",
+        formula="−Δ log P_{S} / Δ log K",
+        where="P_{S}: mass on the set S of keys carried from N",
     ),
     Quantity(
         "critical_length",
         "K* = k (1 + e^margin) = k + (K-k) P/(1-P): number of keys at which the tie set holds half of the "
         "mass; its set is that of the largest training length where k* < K",
-        "keys", 1.0,
+        "keys",
+        1.0,
+        formula="K* = k* (1 + e^{m}) = k* + (K − k*) P / (1 − P)",
+        where="m: margin, P: mass on the tie set, k*: its size",
     ),
-    Quantity("p_bit_length", "2^(p/gamma), gamma = margin_min/log K; only under log K scaling", "keys", 1.0),
+    Quantity(
+        "p_bit_length",
+        "2^(p/gamma), gamma = margin_min/log K; only under log K scaling",
+        "keys",
+        1.0,
+        formula="2^{p/γ}",
+        where="γ = margin_min / log K, p: bits of precision",
+    ),
     Quantity(
         "hardmax_length",
         "number of keys from which mass 1 - epsilon lies in the tie set; only under log K scaling",
-        "keys", 1.0,
+        "keys",
+        1.0,
+        formula="((1 − ε) / (k* ε))^{1/(γ − 1)}, where tie sets grow ((1 − ρ)(1 − ε) / (ρ ε))^{1/γ}",
+        where="γ = margin_min / log K, above 1 in the first; ρ: share of all keys in the tie set",
     ),
     Quantity(
         "hardmax_verdict",
@@ -91,10 +152,10 @@ QUANTITIES = (
         "label",
     ),
     Quantity("hardmax_kind", "kind of a hardmax: sink, uniform, point, class or growing", "label"),
-)  # fmt: skip
+)
 
 
-class Hardmax:
+class Hardmax(Measurement):
     """The measurement.
 
     Lengths are observed in ascending order, because longer ones carry the tie sets of shorter ones.
@@ -108,45 +169,24 @@ class Hardmax:
         resamples: number of bootstrap resamples of sequences.
     """
 
-    def __init__(
-        self,
-        window: int = 16,
-        epsilon: float = 0.1,
-        share: float = 0.9,
-        delta: float = 1.0,
-        bits: int = 8,
-        resamples: int = 400,
-    ) -> None:
-        if window < 1:
-            raise ValueError(f"{NAME}: window must be at least 1; got {window}")
-        if delta < 0:
-            raise ValueError(f"{NAME}: delta must not be negative; got {delta}")
-        self.window, self.epsilon, self.share = window, epsilon, share
-        self.delta, self.bits, self.resamples = delta, bits, resamples
-        self._records: dict[str, list[LengthRecord]] = {}
-        self._empty: list[tuple[str, int]] = []
-        self._seen: dict[str, int] = {}
-        self._cfg: Architecture | None = None
+    name = NAME
+    version = 3
+    title = "Hardmax attention"
+    quantities = QUANTITIES
+    sequences = 128
+    needs = "attention"
 
-    @property
-    def spec(self) -> Spec:
-        return Spec(
-            name=NAME,
-            version=3,
-            title="Hardmax attention",
-            settings={
-                "window": self.window,
-                "epsilon": self.epsilon,
-                "share": self.share,
-                "delta": self.delta,
-                "bits": self.bits,
-                "resamples": self.resamples,
-            },
-            quantities=QUANTITIES,
-            laws=("matched",),
-            sequences=128,
-            needs="attention",
-        )
+    window: Count = 16
+    epsilon: Real = 0.1
+    share: Real = 0.9
+    delta: NotNegative = 1.0
+    bits: Count = 8
+    resamples: Count = 400
+
+    _records: dict[str, list[LengthRecord]] = PrivateAttr(default_factory=dict)
+    _empty: list[tuple[str, int]] = PrivateAttr(default_factory=list)
+    _seen: dict[str, int] = PrivateAttr(default_factory=dict)
+    _cfg: Architecture | None = PrivateAttr(default=None)
 
     def hooks(self, cfg: Architecture) -> list[str]:
         self._cfg = cfg
@@ -215,9 +255,6 @@ class Hardmax:
             earlier.append(join(parts, batch, queries))
         else:
             self._empty.append((law, batch.length))
-
-
-MEASUREMENT = Hardmax
 
 
 @dataclass(frozen=True)

@@ -369,7 +369,7 @@ def test_bad_input_is_refused(keyed: Make) -> None:
         hardmax_statistics(key_head(1.0), [])
     with pytest.raises(ValueError, match="one batch per law and length"):
         hardmax_statistics(key_head(1.0), [keyed(12, 1), keyed(12, 1)])
-    with pytest.raises(ValueError, match="window must be at least 1"):
+    with pytest.raises(ValueError, match=r"hardmax\.window must be a whole number from 1 to 1,000,000, not 0"):
         Hardmax(window=0)
     with pytest.raises(ValueError, match="delta must not be negative"):
         Hardmax(delta=-1.0)

@@ -67,7 +67,7 @@ def test_what_cannot_be_exchanged_says_why() -> None:
     assert {r["status"] for r in alone.rows} == {"undefined"}
     with pytest.raises(ValueError, match="found no value to draw"):
         alone.figure()
-    with pytest.raises(ValueError, match="suffix is a number of tokens"):
+    with pytest.raises(ValueError, match=r"interchange\.suffix must be a whole number from 1 to 1,000,000, not 0"):
         interchange_statistics(HookedTransformer(cfg), task, trained=8, lengths=[8], suffix=0)
     with pytest.raises(ValueError, match="multiples of the longest trained length"):
         interchange_statistics(HookedTransformer(cfg), task, trained=8, lengths=[8], factors=[1])
