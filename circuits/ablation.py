@@ -19,8 +19,9 @@ from circuits.edits import canary
 from circuits.heads import head_scores
 from circuits.knockout import Ablator, Answers, Head, Mode, roles
 from circuits.scores import score_inputs
-from circuits.study import Result, study_model
 from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
 from workbench.measure.rows import difference_rows, mean_row, missing_row, p_quantity, share_row
 from workbench.measure.settings import Count, Factors, Real
 from workbench.table.schema import Row
@@ -178,7 +179,7 @@ def ablation_statistics(
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.ablation`` for one model, without a run; see :class:`Ablation`."""
     made = Ablation(**settings)
-    return study_model(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 def _named(heads: Sequence[Head]) -> str:

@@ -26,9 +26,10 @@ from torch import Tensor
 from circuits.lengths import PROPORTIONAL, growth_exponent
 from circuits.rows import head_rows
 from circuits.scores import cached_inputs, score_hooks, scores_at
-from circuits.study import Result, study_model
 from circuits.tie_sets import in_tie_set
 from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
 from workbench.measure.rows import missing_row
 from workbench.measure.settings import Count
 from workbench.table.schema import Row
@@ -136,7 +137,7 @@ def contribution_statistics(
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.contributions`` for one model, without a run; see :class:`Contributions`."""
     made = Contributions(**settings)
-    return study_model(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 class CarriedSets:

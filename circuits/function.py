@@ -19,8 +19,9 @@ from torch import Tensor
 
 from circuits.edits import evaluation_ids, pieces
 from circuits.knockout import answers
-from circuits.study import Result, study_model
 from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
 from workbench.measure.rows import mean_row, missing_row
 from workbench.measure.settings import Count, Factors, Positive
 from workbench.table.schema import Row
@@ -127,7 +128,7 @@ def function_statistics(
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.function`` for one model, without a run; see :class:`Function`."""
     made = Function(**settings)
-    return study_model(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 def sensitivity(

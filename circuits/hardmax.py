@@ -7,22 +7,22 @@ measurement of runs and the function for notebooks go through one path.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from pydantic import PrivateAttr
 
 from circuits.reduction import LengthRecord, join, reduce_part, window_queries
 from circuits.report import LOG_SCALED, NOT_LOG_SCALED, Report, not_applicable, nothing_supervised
-from circuits.scores import cached_inputs, score_hooks, score_inputs
+from circuits.scores import cached_inputs, score_hooks
 from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
 from workbench.measure.settings import Count, NotNegative, Real
 from workbench.models.config import ModelConfig
-from workbench.runs.folder import canonical
-from workbench.table.schema import FIELDS, Row
+from workbench.table.schema import Row
 from workbench.tasks.base import Batch
 
 if TYPE_CHECKING:
@@ -32,11 +32,8 @@ if TYPE_CHECKING:
     from workbench.measure.measurement import Study
     from workbench.models.config import Architecture
     from workbench.models.protocol import HookedModel
-    from workbench.models.scores import ScoreInputs
 
 NAME = "circuits.hardmax"
-#: Tokens per forward pass of :func:`hardmax_statistics`.
-TOKENS = 1 << 16
 
 QUANTITIES = (
     Quantity(
@@ -175,6 +172,7 @@ class Hardmax(Measurement):
     quantities = QUANTITIES
     sequences = 128
     needs = "attention"
+    any_law = True
 
     window: Count = 16
     epsilon: Real = 0.1
@@ -200,11 +198,36 @@ class Hardmax(Measurement):
         """
         if batch.length != length:
             raise ValueError(f"{NAME} observes length {length}, but its strings have length {batch.length}")
-        softmax = self._config.attention == "softmax"
-        self._observe(law, batch, [(batch, cached_inputs(self._config, cache))] if softmax else [])
+        self.observe_parts(law, length, batch, [(batch, cache)])
+
+    def observe_parts(
+        self, law: str, length: int, batch: Batch, parts: Iterable[tuple[Batch, Mapping[str, Tensor]]]
+    ) -> None:
+        """Reduce the batch of one length part by part, so that q and k of all sequences never exist at once.
+
+        Raises:
+            ValueError: as :meth:`observe`.
+        """
+        if length <= self._seen.get(law, 0):
+            raise ValueError(
+                f"{NAME} carries tie sets from shorter to longer lengths: observe them in ascending order, "
+                f"not {length} after {self._seen[law]}"
+            )
+        self._seen[law] = length
+        earlier = self._records.setdefault(law, [])
+        tie_sets = {record.length: record.tie_set for record in earlier}
+        queries = window_queries(batch, self.window)
+        if self._config.attention != "softmax" or not len(queries):
+            self._empty.append((law, length))
+            return
+        reduced = [
+            reduce_part(part, cached_inputs(self._config, cache), queries, self.delta, tie_sets)
+            for part, cache in parts
+        ]
+        earlier.append(join(reduced, batch, queries))
 
     def finish(self, study: Study) -> list[Row]:
-        return self.rows(study.grid.trained, study.rng(NAME))
+        return self.rows(study.grid.trained or None, study.rng(NAME))
 
     def rows(self, trained: int | None, rng: np.random.Generator) -> list[Row]:
         """Rows of all observed lengths; ``trained`` is N, or None where it is not known."""
@@ -237,45 +260,14 @@ class Hardmax(Measurement):
             raise ValueError(f"{NAME}: ask hooks(cfg) what to observe before observing it")
         return self._cfg
 
-    def _observe(self, law: str, batch: Batch, pieces: Iterable[tuple[Batch, Sequence[ScoreInputs]]]) -> None:
-        """Reduce the batch of one length, given as pieces of its sequences with what their scores are made of."""
-        if batch.length <= self._seen.get(law, 0):
-            raise ValueError(
-                f"{NAME} carries tie sets from shorter to longer lengths: observe them in ascending order, "
-                f"not {batch.length} after {self._seen[law]}"
-            )
-        self._seen[law] = batch.length
-        earlier = self._records.setdefault(law, [])
-        tie_sets = {record.length: record.tie_set for record in earlier}
-        queries = window_queries(batch, self.window)
-        parts = []
-        for piece, inputs in pieces if len(queries) else ():
-            parts.append(reduce_part(piece, inputs, queries, self.delta, tie_sets))
-        if parts:
-            earlier.append(join(parts, batch, queries))
-        else:
-            self._empty.append((law, batch.length))
-
 
 @dataclass(frozen=True)
-class HardmaxResult:
-    """Hardmax statistics of one model, as rows.
+class HardmaxResult(Result):
+    """Hardmax statistics of one model."""
 
-    Attributes:
-        rows: rows of the table's format.
-        trained: longest training length, or None where it was not given.
-    """
-
-    rows: list[Row]
-    trained: int | None
-
-    def frame(self) -> pd.DataFrame:
-        """The rows as a DataFrame with the columns of the table."""
-        return pd.DataFrame(self.rows, columns=list(FIELDS))
-
-    def figure(
+    def figure(  # type: ignore[override]  # one head stands in front here, whichever rows there are
         self,
-        quantity: str = "hardmax_distance",
+        quantity: str | None = "hardmax_distance",
         layer: int | None = None,
         head: int | None = None,
         **style: Any,
@@ -294,7 +286,7 @@ class HardmaxResult:
         longest = int(frame["length"].max())
         return head_over_length(
             frame,
-            quantity=quantity,
+            quantity=quantity or "hardmax_distance",
             step=int(frame["step"].iloc[0]),
             layer=0 if layer is None else layer,
             head=0 if head is None else head,
@@ -309,13 +301,8 @@ def hardmax_statistics(
     *,
     trained: int | None = None,
     step: int = 0,
-    window: int = 16,
-    epsilon: float = 0.1,
-    share: float = 0.9,
-    delta: float = 1.0,
-    bits: int = 8,
-    resamples: int = 400,
     seed: int = 0,
+    **settings: Any,
 ) -> HardmaxResult:
     """Every quantity of ``circuits.hardmax`` for one model, without a run.
 
@@ -326,29 +313,11 @@ def hardmax_statistics(
             to which critical_length looks for one; None = not known: leak_exponent is then undefined and
             critical_length is read at each length from the lengths up to it.
         step: what the rows say as their step.
-        window, epsilon, share, delta, bits, resamples: see :class:`Hardmax`.
         seed: seed of the bootstrap.
+        settings: see :class:`Hardmax`.
 
     Raises:
-        ValueError: for no batch, or two batches of one law and length.
+        MeasurementError: for no batch, two batches of one law and length, or a setting that cannot be.
     """
-    listed = sorted([batches] if isinstance(batches, Batch) else batches, key=lambda b: b.length)
-    if not listed:
-        raise ValueError("hardmax_statistics needs at least one batch")
-    if len({(b.law, b.length) for b in listed}) < len(listed):
-        raise ValueError("hardmax_statistics takes one batch per law and length; join those of equal length")
-    measurement = Hardmax(window=window, epsilon=epsilon, share=share, delta=delta, bits=bits, resamples=resamples)
-    softmax = bool(measurement.hooks(model.cfg))
-    for batch in listed:
-        measurement._observe(batch.law, batch, _pieces(model, batch) if softmax else [])
-    made = measurement.rows(trained, np.random.default_rng(seed))
-    filled = {"run": "", "step": step, "measurement": NAME, "setting": canonical(measurement.spec.settings)}
-    return HardmaxResult([{**r, **filled} for r in made], trained)
-
-
-def _pieces(model: HookedModel, batch: Batch) -> Iterator[tuple[Batch, Sequence[ScoreInputs]]]:
-    """Forward passes over some sequences at a time, so that q and k of all never exist at once."""
-    at_once = max(1, TOKENS // batch.tokens.shape[1])
-    for start in range(0, len(batch), at_once):
-        piece = batch.rows(start, start + at_once)
-        yield piece, score_inputs(model, piece)
+    found = run(Hardmax(**settings), model, batches, trained=trained, seed=seed, step=step)
+    return HardmaxResult(found.measurement, found.rows, found.trained)

@@ -24,9 +24,10 @@ from circuits.edits import clean_pass
 from circuits.observing import ScoreObserver
 from circuits.rows import head_rows
 from circuits.scores import cached_inputs, score_hooks, scores_at
-from circuits.study import Result, study_model
 from circuits.targets import ANSWER_META, KEY_META, KINDS, Definition, Targets, anti_induction, named_positions
 from workbench.measure.measurement import Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
 from workbench.measure.rows import missing_row
 from workbench.measure.settings import Count
 from workbench.table.schema import Row
@@ -178,7 +179,7 @@ def head_statistics(
     **settings: Any,
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.heads`` for one model, without a run; see :class:`Heads`."""
-    return study_model(Heads(**settings), model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(Heads(**settings), model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 def head_scores(inputs: ScoreInputs, batch: Batch, window: int = 16, definition: Definition = "same") -> Scores:

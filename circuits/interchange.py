@@ -19,10 +19,11 @@ from circuits.exchange import NONE, Chosen, agreement, choose_donors, exchange, 
 from circuits.lastrow import SITES, sites
 from circuits.rowpatch import Patched, QueryRows, query_rows, residual_interchange, tautological
 from circuits.rows import ratio_row
-from circuits.study import Result, study_model
 from circuits.subspace import MOST_CLASSES, random_subspace, summary_subspace
 from workbench.measure.intervals import newcombe
 from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
 from workbench.measure.rows import mean_row, missing_row, share_row
 from workbench.measure.settings import Count, Factors
 from workbench.table.schema import Row, row
@@ -198,7 +199,7 @@ def interchange_statistics(
         settings: see :class:`Interchange`.
     """
     made = Interchange(**settings)
-    return study_model(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 def paired_lengths(lengths: Sequence[int], trained: int, factors: Sequence[float]) -> list[int]:

@@ -18,9 +18,10 @@ from circuits.gauge import Floats, Gauge, gauge, locality, translation_variances
 from circuits.observing import ScoreObserver
 from circuits.position_tables import PositionTables, position_tables
 from circuits.rows import head_rows
-from circuits.study import Result, study_model
 from workbench.measure.intervals import jackknife
 from workbench.measure.measurement import Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
 from workbench.measure.rows import missing_row
 from workbench.measure.settings import Count, Share
 from workbench.models.encodings import alibi_slopes
@@ -206,7 +207,7 @@ def positional_statistics(
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.positional`` for one model, without a run; see :class:`Positional`."""
     made = Positional(**settings)
-    return study_model(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 def weight_tables(model: HookedModel, layer: int, size: int) -> Floats | None:

@@ -14,8 +14,9 @@ from torch import Tensor
 from circuits.influence import Influence, influential_tokens, recall
 from circuits.observing import ScoreObserver
 from circuits.scores import scores_at
-from circuits.study import Result, study_model
 from workbench.measure.measurement import Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
 from workbench.measure.rows import mean_row, missing_row
 from workbench.measure.settings import Count, Share
 from workbench.table.schema import Row, row
@@ -195,7 +196,7 @@ def sparsity_statistics(
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.sparsity`` for one model, without a run; see :class:`Sparsity`."""
     made = Sparsity(**settings)
-    return study_model(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 def keys_needed(

@@ -15,8 +15,9 @@ import numpy as np
 from circuits.attend import Pattern, log_scaled, replaced_attention, tie_set, within
 from circuits.edits import TOKENS, canary, clean_pass, evaluation_ids, pieces
 from circuits.knockout import Answers, Head, answers
-from circuits.study import Result, study_model
 from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
 from workbench.measure.rows import difference_rows, missing_row, p_quantity, share_row
 from workbench.measure.settings import Factors, NotNegative
 from workbench.table.schema import Row
@@ -164,4 +165,4 @@ def swap_statistics(
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.swaps`` for one model, without a run; see :class:`Swaps`."""
     made = Swaps(**settings)
-    return study_model(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 import torch
 
-import circuits.hardmax
 import circuits.reduction
+import workbench.measure.study
 from circuits import Hardmax, HardmaxResult, hardmax_statistics
 from circuits.report import ALL_KEYS
 from workbench.figures import mechanism
@@ -278,7 +278,7 @@ def test_chunks_change_nothing(keyed: Make, monkeypatch: pytest.MonkeyPatch) -> 
     batches = [keyed(n, 2) for n in (12, 50)]
     whole = read(model, batches)
     monkeypatch.setattr(circuits.reduction, "CHUNK", 300)
-    monkeypatch.setattr(circuits.hardmax, "TOKENS", 150)
+    monkeypatch.setattr(workbench.measure.study, "CHUNK_TOKENS", 150)
     pieces = read(model, batches)
     columns = ["value", "low", "high"]
     assert np.allclose(whole[columns].astype(float), pieces[columns].astype(float), atol=1e-6, equal_nan=True)

@@ -6,8 +6,8 @@ import pytest
 
 from circuits.heads import head_statistics
 from circuits.interchange import interchange_statistics
-from circuits.study import Result
 from workbench.figures.errors import NotMeasured
+from workbench.measure.result import Result
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade import majority
 from workbench.models.handmade_heads import induction_model

@@ -9,10 +9,11 @@ import pytest
 import torch
 from scipy.stats import binom
 
-from circuits.study import ModelStudy, Result, study_model
 from workbench.measure.intervals import wilson
 from workbench.measure.invariance import Invariance, answered_alike, filled, nearest, take_places, unseen_of
 from workbench.measure.measurement import Grid
+from workbench.measure.model_study import ModelStudy, run
+from workbench.measure.result import Result
 from workbench.measure.settings import MeasurementError
 from workbench.measure.study import Evaluation
 from workbench.models import HookedTransformer, ModelConfig
@@ -30,7 +31,7 @@ W = 16
 def measured(
     model: Any, task: Task, lengths: tuple[int, ...] = (W, 2 * W, 4 * W), sequences: int = 128, **settings: Any
 ) -> Result:
-    return study_model(Invariance(**settings), model, task, trained=W, lengths=lengths, sequences=sequences)
+    return run(Invariance(**settings), model, task, trained=W, lengths=lengths, sequences=sequences)
 
 
 def rows(found: Result, quantity: str, **where: Any) -> list[dict[str, Any]]:

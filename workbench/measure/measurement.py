@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -91,7 +91,7 @@ class Grid:
     """The prefix lengths of a study.
 
     Attributes:
-        trained: N, the longest prefix length seen in training.
+        trained: N, the longest prefix length seen in training; 0 of a model in memory of which it is not known.
         lengths: all measured lengths, ascending.
         inside: G_in: those of N/4, N/2, N (each rounded up to an admissible length).
         outside: G_out: the measured lengths beyond N.
@@ -191,6 +191,8 @@ class Measurement(BaseModel):
     """Raised whenever its numbers may change, so that old shards become stale."""
     laws: ClassVar[tuple[str, ...]] = ("matched",)
     """Evaluation laws whose batches it wants to observe."""
+    any_law: ClassVar[bool] = False
+    """Whether it can observe batches of any law that it is given, and says in its rows which."""
     sequences: ClassVar[int] = 256
     """Sequences per law and length that it wants by default."""
     needs: ClassVar[Needs] = ""
@@ -234,6 +236,17 @@ class Measurement(BaseModel):
     @abstractmethod
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         """Reduce one batch. Position axis of every cached tensor = that of ``batch.tokens``."""
+
+    def observe_parts(
+        self, law: str, length: int, batch: Batch, parts: Iterable[tuple[Batch, Mapping[str, Tensor]]]
+    ) -> None:
+        """Reduce one batch that is shown some sequences at a time, as models in memory are.
+
+        Unless overridden, by one that would rather never hold the activations of all of them, they are put together.
+        """
+        from workbench.measure.study import joined
+
+        self.observe(law, length, batch, joined(cache for _, cache in parts))
 
     @abstractmethod
     def finish(self, study: Study) -> list[Row]:
