@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from workbench.tasks.base import BOS, SMALL_SSM, Law, Task, TaskError
+from workbench.tasks.dfa import Automaton
 from workbench.tasks.laws import coins, integers, outer_margin, positions, sorted_bits
 
 __all__ = ["EvenPairs", "FlipFlop", "Parity"]
@@ -64,6 +65,16 @@ class FlipFlop(Task):
     def neutral_tokens(self) -> tuple[int, ...]:
         """``i0`` and ``i1``, whose bits are to be ignored."""
         return (3, 4)
+
+    def automaton(self) -> Automaton:
+        return Automaton.explore(
+            self.vocabulary[1:],
+            "",
+            lambda written, token: token[1] if token.startswith("w") else written,
+            accepts=lambda _: False,
+            name=lambda written: written or "nothing written",
+            answer=lambda written: int(written) if written else -1,
+        )
 
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
@@ -138,6 +149,16 @@ class Parity(Task):
         """The symbol 0."""
         return (1,)
 
+    def automaton(self) -> Automaton:
+        return Automaton.explore(
+            self.vocabulary[1:],
+            0,
+            lambda odd, token: odd ^ int(token),
+            accepts=lambda _: False,
+            name=lambda odd: ("even", "odd")[odd],
+            answer=lambda odd: odd,
+        )
+
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
 
@@ -198,6 +219,16 @@ class EvenPairs(Task):
     outputs: ClassVar[tuple[str, ...] | None] = ("even", "odd")
 
     MOST_CHANGES: ClassVar[int] = 3
+
+    def automaton(self) -> Automaton:
+        return Automaton.explore(
+            self.vocabulary[1:],
+            "",
+            lambda ends, token: (ends or token)[0] + token,
+            accepts=lambda _: False,
+            name=lambda ends: ends or "start",
+            answer=lambda ends: int(ends[0] != ends[-1]) if ends else -1,
+        )
 
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
