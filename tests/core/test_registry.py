@@ -26,10 +26,10 @@ class Hammer(Tool):
     pass
 
 
-def a_tool(name: str, found: object) -> type[Tool]:
+def a_tool(name: str, found: object, place: str) -> type[Tool]:
     if isinstance(found, type) and issubclass(found, Tool):
         return found
-    raise ToolError(f"{name} is no tool")
+    raise ToolError(f"{name} ({place}) is no tool")
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_objects_addresses_and_announcements_are_found_by_name(announce, module)
         ("hamer", "unknown tool 'hamer'; did you mean hammer?"),
         ("x", "unknown tool 'x'; known: broken, gone, hammer, nail, saw"),
         (["saw"], "unknown tool ['saw']; known: broken, gone, hammer, nail, saw"),
-        ("nail", "nail is no tool"),
+        ("nail", "nail (some_tools:NAIL) is no tool"),
         (
             "gone",
             "the tool 'gone' (some_tools:Gone) could not be imported: module 'some_tools' has no attribute 'Gone'",

@@ -26,7 +26,7 @@ class Registry(Mapping[str, T], Generic[T]):
         things: by name an object, or an address ``package.module:attribute``. Things that are strings have to be given
             by address.
         group: entry-point group under which other packages announce such things; "" = they cannot.
-        check: returns a thing that may have this name, or raises ``error`` with a sentence.
+        check: from a name, what was found under it and where, returns the thing, or raises ``error`` with a sentence.
 
     Example:
 
@@ -45,7 +45,7 @@ class Registry(Mapping[str, T], Generic[T]):
         things: Mapping[str, T | str] | None = None,
         *,
         group: str = "",
-        check: Callable[[str, object], T] | None = None,
+        check: Callable[[str, object, str], T] | None = None,
     ) -> None:
         self.kind, self.error, self.group = kind, error, group
         self._check = check
@@ -95,7 +95,7 @@ class Registry(Mapping[str, T], Generic[T]):
             found = EntryPoint(name=name, value=offer, group=self.group).load()
         except Exception as error:
             raise self.error(f"the {self.kind} {name!r} ({offer}) could not be imported: {error}") from error
-        return cast(T, found) if self._check is None else self._check(name, found)
+        return cast(T, found) if self._check is None else self._check(name, found, offer)
 
     # ---- as a mapping ----------------------------------------------------------------------------
     def __getitem__(self, name: str) -> T:

@@ -7,7 +7,6 @@ import inspect
 import pkgutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
@@ -17,12 +16,12 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from workbench.core.errors import shown
 from workbench.core.limits import DRAWN
+from workbench.core.suggest import near_names
 from workbench.measure.measurement import Measurement, MeasurementError
 from workbench.tasks.base import EVALUATION_LAWS
 
 PACKAGES = ("workbench.measure", "probes", "circuits")
 GROUP = "lengthlens.measurements"
-_LONGEST_NAME = 100
 
 
 @dataclass(frozen=True)
@@ -110,14 +109,16 @@ def make_measurement(name: str, settings: dict[str, Any] | None = None) -> Measu
     if name not in known:
         passed = "".join(f"; {sentence}" for sentence in broken())
         raise MeasurementError(
-            f"unknown measurement {shown(name)} (known: {', '.join(known)}){passed}", _near(name, known)
+            f"unknown measurement {shown(name)} (known: {', '.join(known)}){passed}", near_names(name, known)
         )
     allowed = known[name]().spec.settings
     types = _types(known[name])
     for setting, value in (settings or {}).items():
         if setting not in allowed:
             its = ", ".join(allowed) or "none"
-            raise MeasurementError(f"{name} has no setting {shown(setting)} (it has: {its})", _near(setting, allowed))
+            raise MeasurementError(
+                f"{name} has no setting {shown(setting)} (it has: {its})", near_names(setting, allowed)
+            )
         if setting in types:
             _refuse_type(f"{name}.{setting}", types[setting], value, allowed[setting])
     try:
@@ -130,10 +131,6 @@ def make_measurement(name: str, settings: dict[str, Any] | None = None) -> Measu
                 f"{name}: there is no law {shown(law)}; the laws are {' and '.join(EVALUATION_LAWS)}"
             )
     return made
-
-
-def _near(name: str, known: Any) -> tuple[str, ...]:
-    return tuple(get_close_matches(name, known, n=2, cutoff=0.3)) if len(name) <= _LONGEST_NAME else ()
 
 
 @cache

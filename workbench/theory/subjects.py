@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.table.errors import nearest
+from workbench.core.suggest import nearest
 from workbench.tasks.base import Task
 from workbench.tasks.registry import make_task, task_names
 from workbench.theory.claims import ENTRIES, Entry, average, kgram

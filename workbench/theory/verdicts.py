@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from workbench.table.errors import nearest
+from workbench.core.suggest import nearest
 from workbench.tasks.dfa import Automaton
 from workbench.theory.claims import DECIDED, GUARANTEE, Claim, Entry, Verdict
 from workbench.theory.deciders import Certificate, Convention, find_certificate, in_crasp

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validat
 
 from workbench.core.errors import shown
 from workbench.core.limits import COUNT, LONGEST
-from workbench.table.errors import nearest
+from workbench.core.suggest import nearest
 from workbench.tasks.base import Task
 from workbench.training.fields import TrainingError, construct
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from workbench.core.errors import LensError, shown
-from workbench.table.errors import nearest
+from workbench.core.suggest import nearest
 
 _TYPES = ("int", "float", "str", "bool")
 Made = TypeVar("Made", bound=BaseModel)

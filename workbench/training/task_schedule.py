@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.core.errors import shown
 from workbench.core.limits import COUNT
-from workbench.table.errors import nearest
+from workbench.core.suggest import nearest
 from workbench.tasks.base import Task
 from workbench.training.fields import TrainingError, construct
 
