@@ -17,9 +17,9 @@ import pandas as pd
 from circuits.reduction import LengthRecord, join, reduce_part, window_queries
 from circuits.report import LOG_SCALED, NOT_LOG_SCALED, Report, not_applicable, nothing_supervised
 from circuits.scores import cached_inputs, score_hooks, score_inputs
+from workbench.core.canonical import canonical
 from workbench.measure.measurement import Quantity, Spec
 from workbench.models.config import ModelConfig
-from workbench.runs.folder import canonical
 from workbench.table.schema import FIELDS, Row
 from workbench.tasks.base import Batch
 

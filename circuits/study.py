@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pandas as pd
 
+from workbench.core.canonical import canonical
 from workbench.measure.applicable import lacking, not_applicable
 from workbench.measure.grid import make_grid
 from workbench.measure.measurement import Grid, Measurement
 from workbench.measure.study import Evaluation, forward
-from workbench.runs.folder import canonical
 from workbench.table.schema import FIELDS, Row
 from workbench.tasks.seeds import generator
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from workbench.core.apart import apart
 from workbench.core.suggest import nearest
-from workbench.table.bounded import is_folder, names_in
+from workbench.storage.bounded import is_folder, names_in
 from workbench.table.errors import TableError
 from workbench.table.files import ENCODED
 from workbench.table.layout import read_config, run_folders, table_path

@@ -20,7 +20,7 @@ from workbench.models.config import Architecture
 from workbench.models.coupling import ID_LOGITS, id_loss
 from workbench.models.hooked import Hooked
 from workbench.tasks.base import Batch
-from workbench.training.fields import TrainingError
+from workbench.training.errors import TrainingError
 
 
 class Regularizer(Protocol):
