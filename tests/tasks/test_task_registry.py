@@ -191,6 +191,19 @@ def test_worked_examples(module):
     assert result.failed == 0
 
 
+def test_families_are_declared_by_the_class_wherever_it_lives():
+    families = {}
+    for name in registry.BUILT_IN:
+        families.setdefault(find_task(name).family, []).append(name)
+    assert "other" not in families
+    assert families["copying"] == [
+        "uf", "ub", "nf", "nb", "reverse", "duplicate_string", "odds_first", "sort", "addition",
+    ]  # fmt: skip
+    moved = type("Moved", (find_task("needle"),), {"__module__": "somewhere.copying", "name": "moved"})
+    assert moved.family == "retrieval"
+    assert type("Own", (Task,), {"name": "own"}).family == "other"
+
+
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_every_class_has_a_worked_example(name):
     assert ">>> " in find_task(name).__doc__

@@ -40,6 +40,7 @@ class FlipFlop(Task):
     """
 
     name: ClassVar[str] = "flip_flop"
+    family: ClassVar[str] = "automata"
     question: ClassVar[str] = "Which bit was written last?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
     summary: ClassVar[str] = "the bit last written"
@@ -137,6 +138,7 @@ class Parity(Task):
     """
 
     name: ClassVar[str] = "parity"
+    family: ClassVar[str] = "automata"
     question: ClassVar[str] = "Is the number of ones odd?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
     summary: ClassVar[str] = "whether the number of ones is odd"
@@ -212,6 +214,7 @@ class EvenPairs(Task):
     """
 
     name: ClassVar[str] = "even_pairs"
+    family: ClassVar[str] = "automata"
     question: ClassVar[str] = "Is the number of places where the symbol changes even?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
     summary: ClassVar[str] = "whether the number of changes is even"

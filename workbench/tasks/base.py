@@ -72,8 +72,8 @@ class Task(BaseModel):
     """Names of the answer classes, or None for a real-valued task."""
     output_dim: ClassVar[int] = 1
     """Dimension of the answer of a real-valued task."""
-    family: ClassVar[str] = ""
-    """What it is listed under; "" = the first word of its module's name, e.g. ``copying``."""
+    family: ClassVar[str] = "other"
+    """What it is listed under, e.g. ``copying``."""
     suggested: ClassVar[Mapping[str, Any]] = {}
     """Options of ``lengthlens train`` that suit this task where its own defaults do not, e.g. ``steps``."""
     suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = {}

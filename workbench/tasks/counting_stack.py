@@ -51,6 +51,7 @@ class DyckK(Task):
     """
 
     name: ClassVar[str] = "dyck_k"
+    family: ClassVar[str] = "counting"
     question: ClassVar[str] = "Which bracket closes the one opened last?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
     summary: ClassVar[str] = "the type of the bracket opened last"

@@ -52,6 +52,7 @@ class SparseParity(Task):
     """
 
     name: ClassVar[str] = "sparse_parity"
+    family: ClassVar[str] = "planted"
     question: ClassVar[str] = "What is the parity of the bits that follow small numbers?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
     summary: ClassVar[str] = "the parity of the bits behind small numbers so far"
@@ -176,6 +177,7 @@ class PlantedCorrelation(Task):
     """
 
     name: ClassVar[str] = "planted"
+    family: ClassVar[str] = "planted"
     question: ClassVar[str] = "What is the sum of the planted numbers, modulo m?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
     summary: ClassVar[str] = "the sum of the planted numbers so far, modulo m"

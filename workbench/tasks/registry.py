@@ -24,7 +24,6 @@ __all__ = [
     "ENTRY_POINTS",
     "allowed",
     "describe",
-    "family_of",
     "find_task",
     "load_task",
     "make_task",
@@ -237,19 +236,6 @@ def contained(task: Task) -> Iterator[None]:
         raise
     except BaseException as error:
         raise TaskError(f"the code of the task {task.name} fails: {_said(error)}") from error
-
-
-def family_of(task: type[Task]) -> str:
-    """The family a task is listed under: its own word for it, else where it is defined.
-
-    Example:
-
-        >>> family_of(find_task("kgram_retrieval"))
-        'retrieval'
-    """
-    package, _, module = task.__module__.rpartition(".")
-    home = module.partition("_")[0] if package == "workbench.tasks" else task.__module__.partition(".")[0]
-    return task.family or home
 
 
 def describe(task: Task) -> str:
