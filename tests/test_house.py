@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import subprocess
 import sys
@@ -27,6 +28,54 @@ def test_what_needs_no_torch_does_not_import_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_ground_and_the_storage_room_load_nothing_heavy() -> None:
+    code = (
+        "import importlib, pkgutil, sys, workbench.core, workbench.storage\n"
+        "for room in (workbench.core, workbench.storage):\n"
+        "    names = [found.name for found in pkgutil.iter_modules(room.__path__)]\n"
+        "    assert len(names) > 3, names\n"
+        "    for name in names:\n"
+        "        importlib.import_module(f'{room.__name__}.{name}')\n"
+        "        assert not {'torch', 'transformer_lens', 'pandas', 'pyarrow', 'numpy'} & set(sys.modules), name\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+NOT_FOR_READERS = {
+    "LensError": "the base itself",
+    "NotMeasured": "a figure has nothing to draw: pages show its sentence in place of the figure",
+    "NotApplicable": "as NotMeasured",
+    "Undefined": "as NotMeasured",
+    "NotShared": "as NotMeasured",
+    "Stopped": "ends training inside the trainer",
+    "TooManyError": "ends listing strings inside the tasks",
+    "Cancelled": "ends a job inside the dashboard's worker",
+    "Unknown": "the dashboard answers 404",
+    "Astray": "the dashboard shows its first page with the notice",
+    "NotComputed": "a page asks again later",
+    "Stopping": "leaves a command by SystemExit",
+}
+"""Error classes that are caught where they are raised, each with why no reader sees it as an error."""
+
+
+def test_every_error_class_for_readers_has_the_one_base() -> None:
+    """And the command line knows that base alone."""
+    from workbench.core.errors import LensError
+
+    others = set()
+    for package in ("workbench", "probes", "circuits"):
+        for file in sorted((ROOT / package).rglob("*.py")):
+            name = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+            if name.endswith("__main__"):
+                continue
+            module = importlib.import_module(name)
+            classes = [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, BaseException)]
+            others |= {c.__name__ for c in classes if c.__module__ == name and not issubclass(c, LensError)}
+    assert others | {"LensError"} == set(NOT_FOR_READERS)
+    assert "LensError" in (ROOT / "workbench" / "cli" / "errors.py").read_text()
 
 
 def test_the_dashboards_door_imports_only_the_dashboard() -> None:

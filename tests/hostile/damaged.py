@@ -26,11 +26,11 @@ import pyarrow.parquet as pq
 from benchmarks.forked import lengthlens, warm
 from benchmarks.kills import MEASURE, STEPS, TRAIN
 from workbench.runs.folder import Run, run_id
+from workbench.storage.seal import BLANK, seal, sealed_json
 from workbench.table.assembly import pack, unpack
 from workbench.table.files import PACKED, read_file, write_file
 from workbench.table.layout import shards_of
 from workbench.table.schema import SCHEMA
-from workbench.table.seal import BLANK, seal, sealed_json
 
 LAST = f"odd/steps/{STEPS:08d}"
 FILES = (

@@ -15,12 +15,13 @@ from typing import Any, Generic, TypeVar, cast
 import pandas as pd
 
 from workbench.core.apart import apart
+from workbench.core.canonical import canonical
 from workbench.dashboard.brief import Brief
 from workbench.dashboard.turns import aside
 from workbench.figures.leading import leading_head
 from workbench.figures.light import Frame
 from workbench.models.positions.registry import in_words
-from workbench.runs.folder import Run, canonical
+from workbench.runs.folder import Run
 from workbench.runs.log import COLUMNS, read_log
 from workbench.table.files import ENCODED
 from workbench.table.query import to_pandas
