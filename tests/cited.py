@@ -10,6 +10,7 @@ import pandas as pd
 
 from workbench.core import thresholds
 from workbench.figures.claims import CURSOR, PLACE, RUN, THRESHOLD, Cite, Claim
+from workbench.figures.frame import Frame
 
 NUMBER = re.compile(r"\u2212?\d[\d,]*(?:\.\d+)?")
 
@@ -33,7 +34,8 @@ def same(text: str, value: float) -> bool:
 class Rows:
     """Rows of a run by their place, so that thousands of numbers can be looked up."""
 
-    def __init__(self, frame: pd.DataFrame) -> None:
+    def __init__(self, frame: pd.DataFrame | Frame) -> None:
+        frame = frame.to_pandas() if isinstance(frame, Frame) else frame
         self.frame = frame
         self._columns = {
             str(name): frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame
@@ -58,7 +60,7 @@ def plain(value: Any) -> Any:
     return None if value is None or pd.isna(value) else value
 
 
-def unfounded(pieces: Sequence[tuple[str, str]], frame: pd.DataFrame | Rows, trained: float) -> list[str]:
+def unfounded(pieces: Sequence[tuple[str, str]], frame: pd.DataFrame | Frame | Rows, trained: float) -> list[str]:
     """What of a sentence is not founded: numbers without a citation, and citations that no row bears out.
 
     Args:

@@ -234,9 +234,9 @@ def test_the_head_table_lists_every_head_and_marks_the_chosen(run: Any) -> None:
 def test_the_facts_agree_with_the_table_of_rows(run: Any) -> None:
     cursor = Cursor(RUN, 3000, 200, 1, 2)
     facts, _ = headpanels.fact_rows(run, cursor)
-    rows = run.rows(step=3000, length=200, layer=1, head=2, quantity="hardmax_distance", control="")
+    rows = run.frame.where(step=3000, length=200, layer=1, head=2, quantity="hardmax_distance", control="")
     listed = {item.children[0].children: item.children[1].children[0].children for item in facts.children}
-    assert listed["Hardmax distance"] == f"{float(rows['value'].iloc[0]):.2f}"
+    assert listed["Hardmax distance"] == f"{float(rows['value'][0]):.2f}"
 
 
 def test_an_unmeasured_head_is_said_so(answers: Answers) -> None:

@@ -13,6 +13,8 @@ from workbench import figures
 from workbench.dashboard.asking import EXTRAS, POOLED, Asked, asked_of, check_extras
 from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.runview import RunView
+from workbench.figures.sequence import Part, RowName
+from workbench.figures.tokens import Theme
 
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
@@ -34,8 +36,8 @@ class ComputedPanel:
 
     id: str
     title: str
-    part: str
-    rows_drawn: tuple[str, ...]
+    part: Part
+    rows_drawn: tuple[RowName, ...]
     strip: bool = False
     cells: int = POOLED
     size: tuple[int, int] = (900, 760)
@@ -53,7 +55,7 @@ class ComputedPanel:
             found, read, part=self.part, rows=self.rows_drawn, view=cursor.view, site=asked.site
         )
 
-    def draw(self, answers: Answers, run: RunView, cursor: Cursor, said: Mapping[str, str], theme: str) -> go.Figure:
+    def draw(self, answers: Answers, run: RunView, cursor: Cursor, said: Mapping[str, str], theme: Theme) -> go.Figure:
         """The figure, waited for; raises :class:`workbench.dashboard.asking.NotComputed`."""
         asked = self.asked(run, cursor, said)
         found, read = asked.wait(answers)
@@ -69,7 +71,7 @@ class ComputedPanel:
         found: Mapping[str, Any],
         read: Mapping[str, Any] | None,
         asked: Asked,
-        theme: str,
+        theme: Theme,
         size: int,
         waiting: str = "",
         outline: bool = False,

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
 from workbench.core import thresholds
+from workbench.figures.frame import missing
 from workbench.figures.labels import Piece, head_name, interval, layer_said, proportion, whole
 
 PLACE = (
@@ -147,8 +146,3 @@ def asked(name: str, place: float, before: str = "", after: str = "") -> Claim:
     """The step or the length that was asked about, and of which there is no row."""
     text = whole(place)
     return Claim(f"{before}{text}{after}", "plain", [Cite(text, name, {name: place}, CURSOR)])
-
-
-def missing(value: Any) -> bool:
-    """Whether a row has nothing there."""
-    return value is None or bool(pd.isna(value))

@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from workbench.figures.attention import SCORE_FLOOR, TITLES, UNITS, View, painted, pair_names, position_ticks
 from workbench.figures.labels import head_name, signed, whole
+from workbench.figures.plain_figure import Drawing
+from workbench.figures.registry import figure_of_pass
 from workbench.figures.sequence_marks import Axes, add_outputs, add_reading
 from workbench.figures.template import DASH, blank, colorbar, plotly_scale
 from workbench.figures.tokens import AMOUNT, DIFFERENCE, TOKENS, Theme
@@ -23,7 +24,7 @@ from workbench.figures.window import Window, window_of
 Part = Literal["clean", "edited", "change"]
 RowName = Literal["outputs", "pattern", "summary", "position"]
 
-PARTS: dict[str, str] = {"clean": "as is", "edited": "edited", "change": "edited \u2212 as is"}
+PASSES: dict[str, str] = {"clean": "as is", "edited": "edited", "change": "edited \u2212 as is"}
 #: Height of a row relative to the others, and the gaps, as shares of the plot.
 _WEIGHTS: dict[str, float] = {"outputs": 0.7, "pattern": 2.6, "summary": 0.7, "position": 0.7}
 _GAP, _STRIP = 0.032, 0.075
@@ -37,6 +38,7 @@ _CHANGE_TICKS = {
 _MOST_NAMED = 128
 
 
+@figure_of_pass
 def sequence_view(
     found: Mapping[str, Any],
     read: Mapping[str, Any] | None = None,
@@ -50,7 +52,7 @@ def sequence_view(
     waiting: str = "",
     theme: Theme = "light",
     size: int = 11,
-) -> go.Figure:
+) -> Drawing:
     """Output, attention pattern and probe readings of one sequence.
 
     Args:
@@ -156,8 +158,8 @@ def shown_cells(found: Mapping[str, Any], part: Part, view: View) -> NDArray[np.
 
 
 def _check(found: Mapping[str, Any], part: str, view: str) -> None:
-    if part not in PARTS:
-        raise ValueError(f"unknown part {part!r}; the parts are {', '.join(PARTS)}")
+    if part not in PASSES:
+        raise ValueError(f"unknown part {part!r}; the parts are {', '.join(PASSES)}")
     if view not in TITLES:
         raise ValueError(f"unknown view {view!r}; the views are {', '.join(TITLES)}")
     if part != "clean" and "edited" not in found:
@@ -184,7 +186,7 @@ def _meta(
     return {
         "title": f"{title} and probe readout" if read is not None or "summary" in rows else title,
         "slice": " \u00b7 ".join(one for one in said if one),
-        "alt": f"{title} of {name} on one sequence of {whole(window.count)} positions, {PARTS[part]}"
+        "alt": f"{title} of {name} on one sequence of {whole(window.count)} positions, {PASSES[part]}"
         + (f", {window.said}." if window.said else ".")
         + _answers_said(found, part),
         "n": 1,
@@ -207,7 +209,7 @@ def _answers_said(found: Mapping[str, Any], part: str) -> str:
 
 
 def _ground(
-    figure: go.Figure,
+    figure: Drawing,
     window: Window,
     edge: float,
     domains: list[tuple[float, float]],
@@ -234,7 +236,7 @@ def _ground(
         )
 
 
-def _pattern(figure: go.Figure, found: Mapping[str, Any], part: Part, view: View, axes: Axes) -> None:
+def _pattern(figure: Drawing, found: Mapping[str, Any], part: Part, view: View, axes: Axes) -> None:
     cells = shown_cells(found, part, view)
     if cells is None:
         axes.place(figure, {"range": [0, 1], "tickvals": [], "showgrid": False})
@@ -306,7 +308,7 @@ def _has_empty_corner(window: Window) -> bool:
 
 
 def _outline(
-    figure: go.Figure,
+    figure: Drawing,
     query: int,
     window: Window,
     domains: list[tuple[float, float]],

@@ -10,12 +10,15 @@ import pandas as pd
 
 from workbench.figures.attention import View
 from workbench.figures.labels import magnitude, proportion, signed
-from workbench.figures.sequence import Part, RowName, shown_cells
+from workbench.figures.offered import offered
+from workbench.figures.registry import data_of_pass
+from workbench.figures.sequence import Part, RowName, sequence_view, shown_cells
 from workbench.figures.sequence_marks import NORMAL_95, chosen_positions
 
 ALL_ROWS: tuple[RowName, ...] = ("outputs", "pattern", "summary", "position")
 
 
+@data_of_pass(sequence_view)
 def sequence_view_data(
     found: Mapping[str, Any],
     read: Mapping[str, Any] | None = None,
@@ -45,6 +48,7 @@ def sequence_view_data(
     return pd.concat(filled, ignore_index=True).reindex(columns=columns) if filled else pd.DataFrame(columns=columns)
 
 
+@offered
 def sequence_table(
     found: Mapping[str, Any],
     read: Mapping[str, Any] | None = None,

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from workbench.figures.labels import magnitude, spread, whole
 from workbench.figures.marks import add_band, last_value
+from workbench.figures.plain_figure import Drawing
 from workbench.figures.template import plotly_scale
 from workbench.figures.tokens import AMOUNT, DIFFERENCE, TOKENS, Theme
 from workbench.figures.window import window_of
@@ -43,14 +43,13 @@ class Axes:
     theme: Theme
     size: int
 
-    def place(self, figure: go.Figure, axis: Mapping[str, Any]) -> None:
+    def place(self, figure: Drawing, axis: Mapping[str, Any]) -> None:
         """Set up the row's y axis."""
         title = {"standoff": 6, **axis.get("title", {})}
-        figure.update_layout(
-            {f"yaxis{self.y[1:]}": {**axis, "title": title, "domain": list(self.domain), "anchor": "x"}}
-        )
+        own = {**axis, "title": title, "domain": list(self.domain), "anchor": "x"}
+        figure.update_layout(**{f"yaxis{self.y[1:]}": own})
 
-    def note(self, figure: go.Figure, text: str) -> None:
+    def note(self, figure: Drawing, text: str) -> None:
         """One sentence in the middle of the row."""
         # Plotly drops an axis that nothing is drawn on, and with it the place of the x axis below it.
         figure.add_scatter(x=[None], y=[None], yaxis=self.y, hoverinfo="skip", name="nothing")
@@ -65,14 +64,14 @@ class Axes:
             name="note",
         )
 
-    def ends(self, figure: go.Figure, names: Sequence[tuple[str, float, str]]) -> None:
+    def ends(self, figure: Drawing, names: Sequence[tuple[str, float, str]]) -> None:
         """Names at the right end of what they name: (text, height in axis units, colour), pushed apart."""
         low, high = figure.layout[f"yaxis{self.y[1:]}"].range
         wanted = [min(1.0, max(0.0, (height - low) / (high - low))) for _, height, _ in names]
         for (text, _, colour), height in zip(names, spread(wanted, _APART, 0.12, 0.88), strict=True):
             self._end(figure, text, height, colour)
 
-    def _end(self, figure: go.Figure, text: str, height: float, colour: str) -> None:
+    def _end(self, figure: Drawing, text: str, height: float, colour: str) -> None:
         low, high = self.domain
         figure.add_annotation(
             x=1,
@@ -110,7 +109,7 @@ def shown_classes(found: Mapping[str, Any]) -> list[int]:
 
 
 # ---- outputs ---------------------------------------------------------------------------------------------
-def add_outputs(figure: go.Figure, found: Mapping[str, Any], part: str, axes: Axes) -> None:
+def add_outputs(figure: Drawing, found: Mapping[str, Any], part: str, axes: Axes) -> None:
     """The output at every prefix, and the oracle's answer."""
     if found["outputs_names"] is None:
         _real_outputs(figure, found, part, axes)
@@ -118,7 +117,7 @@ def add_outputs(figure: go.Figure, found: Mapping[str, Any], part: str, axes: Ax
         _class_outputs(figure, found, part, axes)
 
 
-def _class_outputs(figure: go.Figure, found: Mapping[str, Any], part: str, axes: Axes) -> None:
+def _class_outputs(figure: Drawing, found: Mapping[str, Any], part: str, axes: Axes) -> None:
     classes, names = shown_classes(found), found["outputs_names"]
     ticks = [i for i in range(len(classes)) if len(classes) <= 4 or i % 2 == 0]
     axes.place(
@@ -155,7 +154,7 @@ def _class_outputs(figure: go.Figure, found: Mapping[str, Any], part: str, axes:
     _oracle_marks(figure, found, part, classes, axes)
 
 
-def _oracle_marks(figure: go.Figure, found: Mapping[str, Any], part: str, classes: list[int], axes: Axes) -> None:
+def _oracle_marks(figure: Drawing, found: Mapping[str, Any], part: str, classes: list[int], axes: Axes) -> None:
     """The right answer as a square: white where the model agrees, black where it does not."""
     keys = window_of(found).keys
     places = [i for i in keys if found["asked"][i] and found["oracle"][i] in classes]
@@ -186,7 +185,7 @@ def _oracle_marks(figure: go.Figure, found: Mapping[str, Any], part: str, classe
     )
 
 
-def _real_outputs(figure: go.Figure, found: Mapping[str, Any], part: str, axes: Axes) -> None:
+def _real_outputs(figure: Drawing, found: Mapping[str, Any], part: str, axes: Axes) -> None:
     t = TOKENS[axes.theme]
     at = chosen_positions(found["asked"], window_of(found).keys)
     first = {
@@ -207,7 +206,7 @@ def _real_outputs(figure: go.Figure, found: Mapping[str, Any], part: str, axes: 
 
 # ---- readings --------------------------------------------------------------------------------------------
 def add_reading(
-    figure: go.Figure, read: Mapping[str, Any], row: str, part: str, site: int | None, within: range, axes: Axes
+    figure: Drawing, read: Mapping[str, Any], row: str, part: str, site: int | None, within: range, axes: Axes
 ) -> None:
     """What a probe reads at every prefix in view, and what is true: ink thin the truth, coloured the reading."""
     found, t = read[row], TOKENS[axes.theme]
@@ -240,7 +239,7 @@ def add_reading(
 
 
 def _class_reading(
-    figure: go.Figure,
+    figure: Drawing,
     at: NDArray[np.int64],
     true: NDArray[np.float64],
     passes: Mapping[str, NDArray[np.float64]],
@@ -276,7 +275,7 @@ def _class_reading(
 
 # ---- strokes ---------------------------------------------------------------------------------------------
 def _true_line(
-    figure: go.Figure, at: NDArray[np.int64], values: NDArray[np.float64], axes: Axes, shape: str = "hvh"
+    figure: Drawing, at: NDArray[np.int64], values: NDArray[np.float64], axes: Axes, shape: str = "hvh"
 ) -> None:
     figure.add_scatter(
         x=at,
@@ -290,7 +289,7 @@ def _true_line(
 
 
 def _band(
-    figure: go.Figure,
+    figure: Drawing,
     at: NDArray[np.int64],
     low: NDArray[np.float64],
     high: NDArray[np.float64],
@@ -304,7 +303,7 @@ def _band(
 
 
 def _marks(
-    figure: go.Figure,
+    figure: Drawing,
     at: NDArray[np.int64],
     values: NDArray[np.float64],
     colour: str,

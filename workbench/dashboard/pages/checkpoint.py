@@ -101,7 +101,7 @@ def headline(run: RunView, cursor: Cursor) -> tuple[Any, Any]:
     at = {"step": cursor.step, "length": cursor.length, "layer": cursor.layer, "head": cursor.head}
     try:
         first, second = run.memo(
-            ("sentence", *at.values()), lambda: figures.head_sentence(run.light, **at, trained=run.trained)
+            ("sentence", *at.values()), lambda: figures.head_sentence(run.frame, **at, trained=run.trained)
         )
     except NotMeasured as missing:
         name = head_name(cursor.layer, cursor.head)

@@ -19,12 +19,13 @@ from workbench.dashboard.shell import chevron
 from workbench.dashboard.wiring import PARTS, place
 from workbench.figures import sequence_data
 from workbench.figures.labels import head_name, whole
+from workbench.figures.sequence import RowName
 from workbench.models.edits import Edit, EditError, check_edits, parse_edit, parse_edits
 
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
 
-ROWS = ("outputs", "pattern", "summary", "position")
+ROWS: tuple[RowName, ...] = ("outputs", "pattern", "summary", "position")
 CELLS = 256
 PANELS = (
     ComputedPanel("try-clean", "As is", "clean", ROWS, cells=CELLS, size=(640, 760)),
