@@ -67,7 +67,7 @@ def test_a_link_restores_a_checkpoint_and_keys_move_its_query(page: Any, address
 
 
 def test_a_sequence_is_typed_edited_and_told_apart_from_a_wrong_one(page: Any, address: str) -> None:
-    page.goto(f"{address}/try?run={RUN}")
+    page.goto(f"{address}/try?run={RUN}&layer=0&head=0")
     page.wait_for_selector("#try-clean-body.ready")
     settled(page, page.locator("#try-edited-panel").is_hidden)
     settled(page, lambda: page.input_value("#try-text") != "")  # the sample is written there once it is drawn

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from flask.testing import FlaskClient
 
+from workbench.cli.errors import guarded
 from workbench.dashboard.answers import Answers
 from workbench.dashboard.asking import EXTRAS, asked_of
 from workbench.dashboard.create import create_app
@@ -201,6 +202,18 @@ def test_a_task_that_ends_the_program_in_training_is_an_error(call, tmp_path) ->
     status, said = call("train", f"{file}:Mine", "--out", tmp_path / "run", "--steps", 2, "--layers", 1)
     assert status == 2
     assert "error: the code of the task mine fails: it ends the program by sys.exit(0)" in said
+
+
+def test_foreign_code_that_ends_a_command_is_named_with_its_line(tmp_path, capsys) -> None:
+    """Wherever it is called from: left alone, the command would end in silence with a good exit status."""
+    foreign: dict[str, Any] = {"__name__": "mine"}
+    exec(compile("import sys\ndef automaton():\n    sys.exit(0)\n", "mine.py", "exec"), foreign)
+    assert guarded(foreign["automaton"]) == 2
+    assert capsys.readouterr().err == "error: mine.py:3 called sys.exit(0); nothing after it was done\n"
+
+    ours: dict[str, Any] = {"__name__": "workbench.cli.command"}
+    exec(compile("def command():\n    raise SystemExit(3)\n", "command.py", "exec"), ours)
+    assert guarded(ours["command"]) == 3
 
 
 STARTS = {

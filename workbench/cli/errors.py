@@ -7,6 +7,7 @@ import io
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -39,6 +40,9 @@ def guarded(command: Callable[..., Any]) -> int:
         print(leaving.sentence, file=sys.stderr)
         return INTERRUPTED
     except SystemExit as leaving:
+        if (code := _code_that_left(leaving)) is not None:
+            print(f"error: {code} called sys.exit({leaving.code!r}); nothing after it was done", file=sys.stderr)
+            return 2
         if leaving.code == INTERRUPTED:  # what typer makes of Ctrl-C
             print(GOES_ON, file=sys.stderr)
         if isinstance(leaving.code, str):
@@ -59,6 +63,20 @@ def guarded(command: Callable[..., Any]) -> int:
         _drop_unwritable()
         return 2
     return 0
+
+
+OURS = frozenset({"workbench", "probes", "circuits", "app", "argparse", "typer", "click", "__main__"})
+"""Packages that leave by SystemExit where they mean to; from anywhere else it would end a command in silence."""
+
+
+def _code_that_left(leaving: SystemExit) -> str | None:
+    """The file and line of a task or plug-in that called ``sys.exit``; None where the command itself is leaving."""
+    frames = list(traceback.walk_tb(leaving.__traceback__))
+    if not frames:
+        return None
+    frame, line = frames[-1]
+    name = str(frame.f_globals.get("__name__", ""))
+    return None if name.partition(".")[0] in OURS else f"{frame.f_code.co_filename}:{line}"
 
 
 def _drop_unwritable() -> None:
