@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.core import thresholds
-from workbench.figures.claims import CURSOR, PLACE, RUN, THRESHOLD, Cite, Claim
+from workbench.figures.claims import CURSOR, PLACE, RUN, SETTING, THRESHOLD, Cite, Claim
 from workbench.figures.frame import Frame
 
 NUMBER = re.compile(r"\u2212?\d[\d,]*(?:\.\d+)?")
@@ -90,7 +91,10 @@ def _borne_out(one: Cite, rows: Rows, trained: float) -> list[str]:
     if one.source == RUN:
         return [] if one.column == "trained_length" and same(one.text, trained) else [f"{one} is not of the run"]
     if one.source == THRESHOLD:
-        return [] if same(one.text, getattr(thresholds, one.column)) else [f"{one} is no threshold"]
+        return [] if same(one.text, getattr(thresholds, one.column.upper())) else [f"{one} is no threshold"]
+    if one.source == SETTING:
+        told = {json.loads(text).get(one.column) for text in rows.at(one.row, "setting")}
+        return [] if len(told) == 1 and same(one.text, *told) else [f"{one}: the settings say {told}"]
     found = rows.at(one.row, one.column)
     if len(found) != 1:
         return [f"{one}: {len(found)} rows stand there"]

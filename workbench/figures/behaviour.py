@@ -215,7 +215,9 @@ def _accuracy_lines(frame: Frame, data: Frame, along: str, trained: float, theme
 
 def _kept_skill(frame: Frame) -> float:
     """The skill that the rows' own rules ask for past the training length."""
-    return setting_of(frame.where(measurement=MEASUREMENT, quantity="accuracy"), "robust", ROBUST)
+    rows = frame.where(measurement=MEASUREMENT, quantity="accuracy").take([0])
+    told = setting_of(rows.row(0), "robust")
+    return ROBUST if told is None else told
 
 
 def _main(data: Frame) -> Frame:

@@ -229,12 +229,10 @@ def run_name(frame: Frame) -> str:
     return "" if not len(frame) else str(frame["run"][0])
 
 
-def setting_of(rows: Frame, name: str, default: float) -> float:
-    """A number among the settings that rows were made with, e.g. a threshold; ``default`` where they tell none."""
-    if "setting" not in rows or not len(rows):
-        return default
-    found = json.loads(str(rows["setting"][0]) or "{}").get(name, default)
-    return float(found)
+def setting_of(row: Mapping[str, Any], name: str) -> float | None:
+    """A number among the settings that a row was made with, e.g. a threshold; None where it tells none."""
+    found = json.loads(str(row.get("setting") or "{}")).get(name)
+    return None if found is None else float(found)
 
 
 def _said(column: Hashable, value: Any) -> str:

@@ -7,14 +7,12 @@ number is a :class:`workbench.figures.claims.Claim` and says which row it read t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from workbench.core.thresholds import FITTED, ROBUST
 from workbench.figures.behaviour import LAWS, MEASUREMENT
 from workbench.figures.carries import carried_clause, rail_carried
-from workbench.figures.claims import asked, count, estimate, note, plain, threshold
+from workbench.figures.claims import asked, bar, count, estimate, note, plain, threshold
 from workbench.figures.door import of_rows
 from workbench.figures.errors import NotMeasured
 from workbench.figures.frame import Frame, missing, present
@@ -208,11 +206,6 @@ def _verdict(frame: Frame, step: int) -> Row:
     return dict(rows[0])
 
 
-def _setting(row: Row, name: str, default: float) -> float:
-    """A threshold as the row was made with; the present one where it does not say."""
-    return float(json.loads(str(row.get("setting") or "{}")).get(name, default))
-
-
 def _curve(frame: Frame, step: int, quantity: str, law: str) -> Frame:
     """Rows with a value over length, ascending."""
     rows = frame.where(measurement=MEASUREMENT, quantity=quantity, mode="teacher_forced", law=law, step=step)
@@ -276,16 +269,17 @@ def _inside(lengths: Sequence[int], trained: float) -> list[int]:
 class _Fit:
     """The trained length of which least is shown: its skill, and whether it is known to be fitted, or not to be."""
 
-    def __init__(self, row: Row, bar: float) -> None:
-        self.row, self.bar = row, bar
+    def __init__(self, row: Row, verdict: Row) -> None:
+        self.row, self.verdict = row, verdict
+        needed = bar(verdict, "fitted")
         low, high = (float(row["value"] if missing(row[end]) else row[end]) for end in ("low", "high"))
-        self.below, self.open = high < bar, low < bar <= high
+        self.below, self.open = high < needed, low < needed <= high
 
     @property
     def clause(self) -> Pieces:
         """``skill 1.00 [0.79, 1.00] at length 32, against a bar of 0.95``."""
         at = count(self.row, "length", " at length ", ", against a bar of ")
-        return [plain("skill "), *estimate(self.row), at, threshold("FITTED", self.bar)]
+        return [plain("skill "), *estimate(self.row), at, threshold(self.verdict, "fitted")]
 
 
 def _fit(frame: Frame, verdict: Row, trained: float) -> _Fit | None:
@@ -297,16 +291,14 @@ def _fit(frame: Frame, verdict: Row, trained: float) -> _Fit | None:
     held = [row for row in rows if int(row["length"]) in inside]
     if not held:
         return None
-    bar = _setting(verdict, "fitted", FITTED)
-    known = [fit for fit in (_Fit(row, bar) for row in held) if fit.below]
-    every = known or [_Fit(row, bar) for row in held]
+    known = [fit for fit in (_Fit(row, verdict) for row in held) if fit.below]
+    every = known or [_Fit(row, verdict) for row in held]
     return min(every, key=lambda fit: float(fit.row["value"] if missing(fit.row["low"]) else fit.row["low"]))
 
 
 def _unfitted(fit: _Fit | None, verdict: Row) -> Pieces:
     if fit is None:
-        bar = threshold("FITTED", _setting(verdict, "fitted", FITTED))
-        return [plain("skill at trained lengths does not reach "), bar]
+        return [plain("skill at trained lengths does not reach "), threshold(verdict, "fitted")]
     return [*fit.clause, plain(" at every trained length")]
 
 
@@ -347,8 +339,8 @@ def _rail_behaviour(frame: Frame, step: int, trained: float | None) -> Pieces:
         under = "" if failed["law"] == "matched" else f" under the {failed['law']} law"
         return [plain("No. "), count(failed, "value", "Failure length ", under), *kept, *ties]
     if verdict["label"] == "scale-robust":
-        bar = threshold("ROBUST", _setting(verdict, "robust", ROBUST))
-        made: Pieces = [plain("Yes. Skill is shown to be at least "), bar, plain(" at every judged length")]
+        made: Pieces = [plain("Yes. Skill is shown to be at least "), threshold(verdict, "robust")]
+        made.append(plain(" at every judged length"))
         return [*made, count(verdict, "length", " up to "), *ties] if not missing(verdict["length"]) else [*made, *ties]
     return [plain(verdict_style(str(verdict["label"])).word), *_reason(verdict), *_more(verdict), *ties]
 
