@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -14,6 +14,7 @@ from workbench.dashboard.asking import EXTRAS, POOLED, Asked, asked_of, check_ex
 from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.runview import RunView
 from workbench.figures.sequence import Part, RowName
+from workbench.figures.sequence_reading import ProbeReading, SequenceReading
 from workbench.figures.tokens import Theme
 
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ class ComputedPanel:
 
     def figure(
         self,
-        found: Mapping[str, Any],
-        read: Mapping[str, Any] | None,
+        found: SequenceReading,
+        read: ProbeReading | None,
         asked: Asked,
         theme: Theme,
         size: int,
@@ -92,7 +93,7 @@ class ComputedPanel:
         )
 
 
-def query_index(found: Mapping[str, Any], prefix: int | None) -> int:
+def query_index(found: SequenceReading, prefix: int | None) -> int:
     """The chosen query's place on the position axis; the last where none is chosen or it is not there."""
-    last = len(found["tokens"]) - 1
-    return last if prefix is None else min(last, prefix if found["bos"] else prefix - 1)
+    last = len(found.tokens) - 1
+    return last if prefix is None else min(last, prefix if found.bos else prefix - 1)
