@@ -11,6 +11,7 @@ from typing import Any
 from workbench.cli.errors import Stopping, UsageError
 from workbench.cli.options import assignments, length_range, put, resolved, suggestions
 from workbench.cli.progress import TrainingProgress
+from workbench.core.construct import construct
 from workbench.models.architectures import config_class
 from workbench.models.config import Architecture
 from workbench.models.positions import id_law, make_encoding
@@ -20,7 +21,7 @@ from workbench.tasks import make_task
 from workbench.tasks.base import Task
 from workbench.tasks.registry import contained, stored
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
-from workbench.training.fields import construct
+from workbench.training.errors import TrainingError
 from workbench.training.same import gives_way
 from workbench.training.trainer import Stopped, Trainer
 
@@ -54,9 +55,9 @@ def build(task: str, options: Mapping[str, Any], settings: Settings) -> RunConfi
     sizes = {"d_vocab": made.d_vocab, "d_vocab_out": made.d_vocab_out}
     return RunConfig(
         task=made,
-        model=construct(config_class(tree["model"]), {**tree["model"], **sizes}, "model"),
-        training=construct(TrainingConfig, tree["training"], "training"),
-        seeds=construct(Seeds, tree["seeds"], "seeds"),
+        model=construct(config_class(tree["model"]), {**tree["model"], **sizes}, "model", TrainingError),
+        training=construct(TrainingConfig, tree["training"], "training", TrainingError),
+        seeds=construct(Seeds, tree["seeds"], "seeds", TrainingError),
     )
 
 

@@ -19,9 +19,9 @@ from workbench.runs.foreign import checkpoint_files, read_weights
 from workbench.runs.given import Checkpoint, config_of, store
 from workbench.runs.ids import check_training_ids
 from workbench.runs.load import fill
-from workbench.table import bounded
-from workbench.table.bounded import read_bytes
-from workbench.table.seal import json_object
+from workbench.storage import bounded
+from workbench.storage.bounded import read_bytes
+from workbench.storage.seal import json_object
 from workbench.tasks.base import Task
 
 

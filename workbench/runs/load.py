@@ -16,7 +16,7 @@ from workbench.models.schemes import PositionError
 from workbench.models.ssm_config import SSMConfig
 from workbench.runs.folder import RunError
 from workbench.runs.tensors import read_header
-from workbench.table.bounded import WEIGHTS, open_regular
+from workbench.storage.bounded import WEIGHTS, open_regular
 from workbench.tasks.errors import TaskError
 from workbench.tasks.typed import TaskTokenizer
 

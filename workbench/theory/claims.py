@@ -2,7 +2,7 @@
 
 *Without* is C-RASP[empty], held against positions ``none``; *with* is C-RASP[periodic, local], held against
 learned positions trained at random offsets, limit and relative positions. Regular languages need no entry: they are
-decided.
+decided. An entry goes before deciding, where deciding is slow or ends without an answer.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -57,8 +57,8 @@ def describe(
         said = predict(made, Positions(encoding, ids, settings))
     except TheoryError as error:
         return {"unknown": str(error), "programs": []}
-    plain = asdict(said)
-    plain.pop("languages")
+    plain = asdict(replace(said, languages=(), witness=None))
+    del plain["languages"], plain["witness"]
     case = program_of(key_of(made), made)
     programs = said.programs() or ([case.program] if case is not None else [])
     return plain | {"unknown": "", "programs": [program_data(program, seed) for program in programs]}

@@ -14,7 +14,7 @@ from workbench.theory.claims import DECIDED, GUARANTEE, Claim, Entry, Verdict
 from workbench.theory.deciders import Certificate, Convention, find_certificate, in_crasp
 from workbench.theory.errors import TheoryError
 from workbench.theory.exclusion import exclude
-from workbench.theory.zoo import Case
+from workbench.theory.subjects import Witness
 
 EMPTY = "C-RASP[empty]"
 POSITIONAL = "C-RASP[periodic, local]"
@@ -97,18 +97,20 @@ def stated(entry: Entry, at: Positions) -> Claim:
     return claim
 
 
-def of_program(case: Case, without: Claim | None = None) -> Entry:
-    """The entry of a map that the zoo has a program for.
+def of_program(witness: Witness, without: Claim | None = None) -> Entry:
+    """The entry of a map for which there is a program.
 
     Args:
-        case: the program.
+        witness: the program.
         without: what is known without positions; needed where the program reads some.
     """
-    reads = case.program.modulus, case.program.locality or 0
-    found = Claim("guaranteed", GUARANTEE, f"a program of {case.fragment}", case.name, False, "", *reads)
-    if case.fragment == "C-RASP[]":
+    reads = witness.program.modulus, witness.program.locality or 0
+    found = Claim("guaranteed", GUARANTEE, f"a program of {witness.fragment}", witness.name, False, "", *reads)
+    if witness.fragment == "C-RASP[]":
         return Entry(found, found)
-    unknown = Claim("not decided", "none", f"the program known is of {case.fragment}; none without positions is known")
+    unknown = Claim(
+        "not decided", "none", f"the program known is of {witness.fragment}; none without positions is known"
+    )
     return Entry(without or unknown, found)
 
 

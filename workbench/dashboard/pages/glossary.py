@@ -11,13 +11,13 @@ from dash import Dash, html
 
 from workbench.core.apart import apart
 from workbench.dashboard.cursor import Notice
-from workbench.dashboard.formulas import FORMULAS, LETTERS, Formula, typeset
 from workbench.dashboard.panel import span_of
 from workbench.dashboard.registry import Drawn, FreePage, Visit
 from workbench.dashboard.runview import RunView, typed
 from workbench.dashboard.shell import MEANINGS, banner, chip, command
+from workbench.dashboard.typeset import LETTERS, typeset
+from workbench.figures.frame import Frame, present
 from workbench.figures.labels import whole
-from workbench.figures.rows import pick
 from workbench.figures.spark import spark_svg
 from workbench.figures.template import u_length, u_step
 
@@ -103,23 +103,23 @@ def curves(run: RunView | None) -> dict[tuple[str, str], tuple[str, str]]:
 def _curves(run: RunView) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
     last = max(run.measured_steps, default=0)
     for pair in sorted(run.brief.quantities):
-        rows = pick(run.light, measurement=pair[0], quantity=pair[1], control="")
-        rows = rows[rows["value"].notna()]
-        for along, where, here in (("length", u_length, rows[rows["step"] == last]), ("step", u_step, rows)):
-            line = _line(here[here[along].notna()], along)
+        rows = run.frame.where(measurement=pair[0], quantity=pair[1], control="")
+        rows = rows.where(present(rows["value"]))
+        for along, where, here in (("length", u_length, rows.where(step=last)), ("step", u_step, rows)):
+            line = _line(here.where(present(here[along])), along)
             if len(line) > 1:
                 said = f"over prefix length at step {whole(last)}" if along == "length" else "over training"
                 yield pair, (_picture(line, where), f"{said}, in {run.name}")
                 break
 
 
-def _line(rows: Any, along: str) -> list[tuple[float, float]]:
+def _line(rows: Frame, along: str) -> list[tuple[float, float]]:
     """The line of the first series among the rows: what differs from its first row is another."""
     if not len(rows):
         return []
-    first = rows.iloc[0]
+    first = rows.row(0)
     apart = {name: first[name] for name in ("law", "target", "mode", "site", "layer", "head")}
-    same = pick(rows, **{name: value for name, value in apart.items() if value is not None and value == value})
+    same = rows.where(**{name: value for name, value in apart.items() if value is not None and value == value})
     found = {float(at): float(value) for at, value in zip(same[along], same["value"], strict=True)}
     return sorted((at, value) for at, value in found.items() if math.isfinite(value))
 
@@ -145,7 +145,7 @@ def _section(
     for fact in facts:
         line += [" \u00b7 ", fact] if line and fact else [fact]
     terms = [
-        _term(name, quantity, held.get((name, quantity["name"]), 0), asked, drawn.get((name, quantity["name"])))
+        _term(quantity, held.get((name, quantity["name"]), 0), asked, drawn.get((name, quantity["name"])))
         for quantity in spec.get("quantities", ())
     ]
     settings = spec.get("settings") or {}
@@ -161,17 +161,13 @@ def _section(
     )
 
 
-def _formula(formula: Formula | None) -> list[html.P]:
-    """A quantity as a formula, and what its letters are."""
-    if formula is None:
-        return []
-    where = [html.P(typeset(formula.where), className="formula-where")] if formula.where else []
-    return [html.P(typeset(formula.text), className="formula"), *where]
+def _formula(quantity: Mapping[str, Any]) -> list[html.P]:
+    """A quantity as a formula, and what its letters are; nothing where it is said in words alone."""
+    parts = (("formula", quantity.get("formula")), ("formula-where", quantity.get("where")))
+    return [html.P(typeset(text), className=name) for name, text in parts if text]
 
 
-def _term(
-    measurement: str, quantity: Mapping[str, Any], runs: int, asked: str, drawn: tuple[str, str] | None
-) -> html.Div:
+def _term(quantity: Mapping[str, Any], runs: int, asked: str, drawn: tuple[str, str] | None) -> html.Div:
     counted = f"{whole(runs)} run{'' if runs == 1 else 's'}" if runs else "in no run"
     name = quantity["name"]
     facts = " \u00b7 ".join(part for part in (span_of(quantity), counted) if part)
@@ -186,7 +182,7 @@ def _term(
             html.Dd(
                 [
                     html.P(quantity["definition"]),
-                    *_formula(FORMULAS.get(measurement, {}).get(name)),
+                    *_formula(quantity),
                     *([html.P(f"about the {quantity['about']}", className="soft")] if quantity.get("about") else []),
                 ]
             ),
