@@ -11,7 +11,18 @@ from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor, nn
 
-from workbench.models.positions import ENCODINGS, Alibi, Encoding, Learned, Limit, NoPositions, Relative, Rotary
+from workbench.models.positions import (
+    ENCODINGS,
+    Alibi,
+    Encoding,
+    Learned,
+    Limit,
+    NoPositions,
+    PositionError,
+    Relative,
+    Rotary,
+    make_encoding,
+)
 from workbench.models.positions.encoding import LimitTerms, Reach
 from workbench.models.testing import CHECKS, EncodingFault, check_encoding
 
@@ -44,17 +55,22 @@ class Window(Encoding):
 
 def test_one_of_a_stranger_passes_and_can_be_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_encoding(Window(width=5)) == tuple(CHECKS)
-    monkeypatch.setattr(ENCODINGS, "_classes", {})
-    assert ENCODINGS.register(Window) is Window
+    monkeypatch.setattr(ENCODINGS, "_things", dict(ENCODINGS._things))
+    ENCODINGS.add("window", Window)
     assert ENCODINGS["window"] is Window
-    assert [*ENCODINGS][-1] == "window"
+    assert make_encoding({"name": "window", "width": 5}) == Window(width=5)
     assert check_encoding(Window) == tuple(CHECKS)
+    with pytest.raises(PositionError, match="position scheme name 'window' is taken already"):
+        ENCODINGS.add("window", Alibi)
 
-    class Other(Window):
-        pass
 
-    with pytest.raises(ValueError, match="there is an encoding window already"):
-        ENCODINGS.register(Other)
+def test_an_address_of_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    places = {"mine": "workbench.models.config:ModelConfig", "other": "workbench.models.positions.alibi:Alibi"}
+    monkeypatch.setattr(ENCODINGS, "_things", {**ENCODINGS._things, **places})
+    with pytest.raises(PositionError, match="announced as the position scheme 'mine', is no subclass of Encoding"):
+        make_encoding("mine")
+    with pytest.raises(PositionError, match="announced as the position scheme 'other' but calls itself 'alibi'"):
+        make_encoding("other")
 
 
 # ---- one promise broken each ------------------------------------------------------------------------
@@ -193,7 +209,7 @@ def test_a_broken_promise_is_named_with_the_way_out(
     broken: type[Encoding], check: str, way_out: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = broken.model_fields["name"].default
-    monkeypatch.setattr(ENCODINGS, "_classes", {name: broken})  # in place of what has that name
+    monkeypatch.setattr(ENCODINGS, "_things", {**ENCODINGS._things, name: broken})  # in place of what has that name
     with pytest.raises(EncodingFault) as fault:
         check_encoding(broken)
     assert f"positions {name}, check '{check}'" in str(fault.value)

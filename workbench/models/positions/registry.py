@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from importlib import import_module
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
+
+from workbench.core.registry import Registry
+from workbench.models.errors import PositionError
 
 if TYPE_CHECKING:
     from workbench.models.positions.encoding import Encoding
@@ -13,58 +15,36 @@ NONE = "none"
 """The encoding of a model that reads no position."""
 
 
-class Encodings(Mapping[str, "type[Encoding]"]):
-    """Classes of encodings by the name that a config says, in the order in which they are listed.
+def _an_encoding(name: str, found: object, place: str) -> type[Encoding]:
+    from workbench.models.positions.encoding import Encoding
 
-    Args:
-        homes: by name, ``module:class`` within :mod:`workbench.models.positions`; read when first asked for.
-    """
-
-    def __init__(self, homes: Mapping[str, str]) -> None:
-        self._homes = dict(homes)
-        self._classes: dict[str, type[Encoding]] = {}
-
-    def __getitem__(self, name: str) -> type[Encoding]:
-        if name not in self._classes:
-            module, _, attribute = self._homes[name].partition(":")
-            self._classes[name] = getattr(import_module(f"workbench.models.positions.{module}"), attribute)
-        return self._classes[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._homes or name in self._classes
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**self._homes, **self._classes})
-
-    def __len__(self) -> int:
-        return len({*self._homes, *self._classes})
-
-    def register(self, cls: type[Encoding]) -> type[Encoding]:
-        """Add an encoding of one's own, under its name; usable as a decorator.
-
-        It is known to this process alone: whatever opens a run that has it must import its file first.
-
-        Raises:
-            ValueError: for a name that another encoding has.
-        """
-        name = str(cls.model_fields["name"].default)
-        if name in self and self[name] is not cls:
-            raise ValueError(f"there is an encoding {name} already ({self[name].__module__}); choose another name")
-        self._classes[name] = cls
-        return cls
+    if not (isinstance(found, type) and issubclass(found, Encoding)):
+        raise PositionError(f"{place}, announced as the position scheme {name!r}, is no subclass of Encoding")
+    own = found.model_fields["name"].default
+    if own != name:
+        raise PositionError(f"{place} is announced as the position scheme {name!r} but calls itself {own!r}")
+    return found
 
 
-ENCODINGS = Encodings(
+_HOUSE = "workbench.models.positions"
+
+ENCODINGS: Registry[type[Encoding]] = Registry(
+    "position scheme",
+    PositionError,
     {
-        NONE: "none:NoPositions",
-        "learned": "learned:Learned",
-        "sinusoidal": "sinusoidal:Sinusoidal",
-        "rotary": "rotary:Rotary",
-        "alibi": "alibi:Alibi",
-        "limit": "limit:Limit",
-        "relative": "relative:Relative",
-    }
+        NONE: f"{_HOUSE}.none:NoPositions",
+        "learned": f"{_HOUSE}.learned:Learned",
+        "sinusoidal": f"{_HOUSE}.sinusoidal:Sinusoidal",
+        "rotary": f"{_HOUSE}.rotary:Rotary",
+        "alibi": f"{_HOUSE}.alibi:Alibi",
+        "limit": f"{_HOUSE}.limit:Limit",
+        "relative": f"{_HOUSE}.relative:Relative",
+    },
+    group="lengthlens.encodings",
+    check=_an_encoding,
 )
+"""All encodings by name. Other packages announce theirs as entry points of the group ``lengthlens.encodings``; whatever
+opens a run then knows them. ``ENCODINGS.add(name, cls)`` adds one for this process alone."""
 
 
 def make_encoding(value: str | Mapping[str, Any] | Encoding) -> Encoding:
@@ -75,7 +55,7 @@ def make_encoding(value: str | Mapping[str, Any] | Encoding) -> Encoding:
     """
     from workbench.models.schemes import named
 
-    return named("position scheme", ENCODINGS, value)
+    return named(ENCODINGS, value)
 
 
 def those_with(holds: Callable[[type[Encoding]], bool]) -> str:
