@@ -102,7 +102,13 @@ def test_what_cannot_be_measured_is_refused(given, options, said: str) -> None:
 
 
 def test_a_model_without_what_is_needed_says_so_in_rows() -> None:
-    found = run(Heads(), HookedSSM(SSMConfig(d_vocab=3, d_vocab_out=2, n_layers=1, d_model=8, n_ctx=128)), TASK, trained=9, sequences=2)
+    found = run(
+        Heads(),
+        HookedSSM(SSMConfig(d_vocab=3, d_vocab_out=2, n_layers=1, d_model=8, n_ctx=128)),
+        TASK,
+        trained=9,
+        sequences=2,
+    )
     assert {row["status"] for row in found.rows} == {"not_applicable"}
     with pytest.raises(ValueError, match="found no value to draw: it is about attention"):
         found.figure()
