@@ -307,8 +307,12 @@ def tasks(
     name: Annotated[
         str | None, typer.Argument(metavar="[TASK]", help="A task's name, or `file.py:MyTask`: all about that one.")
     ] = None,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Check whether it keeps what a task promises; run this on a task of your own."),
+    ] = False,
 ) -> None:
-    """List the tasks by family: kind, chance and the summary that answers; or tell all about one.
+    """List the tasks by family: kind, chance and the summary that answers; or tell all about one, or check it.
 
     *Kind* says what must be carried on to answer at every length: a finite **state**, an **average**, an
     unbounded **counter**, or a **pointer** to one place. *Chance* is the accuracy of the best constant
@@ -316,7 +320,7 @@ def tasks(
     """
     from workbench.cli.tasks import tasks_command
 
-    tasks_command(name)
+    tasks_command(name, check)
 
 
 @app.command()

@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from workbench.cli.columns import aligned
+from workbench.cli.errors import UsageError
 from workbench.tasks.base import Task, TaskError
-from workbench.tasks.registry import allowed, find_task, load_task, task_names
+from workbench.tasks.registry import allowed, contained, find_task, load_task, make_task, task_names
 
 CHANCE_AT = 64
 """Chance is stated at this length, or at the next one the task admits."""
@@ -47,7 +48,18 @@ COLUMNS: dict[str, Callable[[Task], str]] = {
 """What is told about a task beside its name: the heading and where the text comes from."""
 
 
-def tasks_command(name: str | None) -> None:
+def tasks_command(name: str | None, check: bool = False) -> None:
+    """List all tasks, tell all about one, or check it.
+
+    Raises:
+        UsageError: for a check of no task.
+        TaskCheckError: if the task does not keep what a task promises.
+    """
+    if check:
+        if name is None:
+            raise UsageError("--check checks one task: lengthlens tasks --check my_task.py:MyTask")
+        checked(name)
+        return
     if name is not None:
         tell(load_task(name) if ".py" in name else name)
         return
@@ -59,6 +71,16 @@ def tasks_command(name: str | None) -> None:
         return
     rows = [(name, group, *cells(task)) for group, name, task in entries]
     print("\n".join(aligned(rows)))
+
+
+def checked(name: str) -> None:
+    """Check a task with its default parameters; naming a file trusts its code."""
+    from workbench.tasks.testing import CHECKS, check_task
+
+    task = make_task(name)
+    with contained(task):
+        check_task(task)
+    print(f"{task.name} keeps what a task promises ({', '.join(CHECKS)}).")
 
 
 def by_family(entries: list[Entry]) -> list[Entry]:
