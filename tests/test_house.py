@@ -90,28 +90,36 @@ def test_the_dashboards_door_imports_only_the_dashboard() -> None:
 
 def test_every_built_in_measurement_is_found_and_describes_itself() -> None:
     from workbench.measure.engine import spec_json
-    from workbench.measure.measurement import Measurement
-    from workbench.measure.registry import measurements
+    from workbench.measure.registry import BUILT_IN, measurements
 
     found = measurements()
-    own = {"summary", "position", "length_coupling", "drift", "erasure", "conditional", "description_length"}
-    assert {name for name in found if name.startswith("probes.")} == {f"probes.{name}" for name in own}
-    assert {
-        "behaviour",
-        "behaviour.invariance",
-        "bound",
-        "dynamics",
-        "circuits.hardmax",
-        "circuits.effective_attention",
-    } <= set(found)
+    assert list(found)[: len(BUILT_IN)] == list(BUILT_IN)
     for name, cls in found.items():
         made = cls()
-        assert isinstance(made, Measurement)
-        assert cls.__module__.rsplit(".", 1)[-1] == name.rsplit(".", 1)[-1]
+        assert cls.name == made.spec.name == name, "a name is declared, and registered as it is"
         spec = json.loads(spec_json(made.spec))
         assert spec["quantities"]
         assert all(q["definition"] and q["unit"] for q in spec["quantities"])
+        assert cls(**made.spec.settings) == made
         assert dict(cls(**made.spec.settings).spec.settings) == dict(made.spec.settings)
+
+
+def test_every_measurement_of_the_packages_is_registered() -> None:
+    """A class that derives from Measurement and declares a name is in the registry's table."""
+    import inspect
+    import pkgutil
+    from importlib import import_module
+
+    from workbench.measure.measurement import Measurement
+    from workbench.measure.registry import BUILT_IN, measurements
+
+    known = {cls for name, cls in measurements().items() if name in BUILT_IN}
+    for package in ("workbench.measure", "probes", "circuits"):
+        for info in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
+            if not info.name.endswith("__main__"):
+                for cls in vars(import_module(info.name)).values():
+                    if inspect.isclass(cls) and issubclass(cls, Measurement) and cls.__module__ == info.name:
+                        assert cls in known or not hasattr(cls, "name"), cls
 
 
 def test_no_pickle_is_ever_loaded() -> None:

@@ -110,7 +110,7 @@ def _restate(dice: random.Random, file: str, with_id: bool, root: Path) -> None:
     for _ in range(dice.randint(1, 3)):
         content = mutated(dice, content)
     if with_id:
-        with contextlib.suppress(KeyError, TypeError, ValueError):  # what is left of it may have none
+        with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):  # what is left of it may have none
             content["id"] = run_id(content)
     (root / file).write_bytes(seal((json.dumps({**content, "seal": BLANK}) + "\n").encode()))
 

@@ -10,6 +10,7 @@ import pytest
 from theory.languages_by_hand import KNOWN
 
 from benchmarks.deciders import random_languages
+from workbench.models.positions import ENCODINGS
 from workbench.tasks.base import TaskError
 from workbench.tasks.dfa import Automaton
 from workbench.tasks.registry import find_task, make_task, task_names
@@ -17,11 +18,12 @@ from workbench.theory.claims import ENTRIES
 from workbench.theory.crasp_builder import Predicate, Q, all_of, any_of, count, program
 from workbench.theory.crasp_evaluator import evaluate
 from workbench.theory.deciders import find_certificate, in_crasp
+from workbench.theory.described import describe, describe_all
 from workbench.theory.errors import TheoryError
 from workbench.theory.exclusion import exclude
 from workbench.theory.predict import Positions, Prediction, one_line, predict, predict_regex
 from workbench.theory.published import labelled, reported
-from workbench.theory.verdicts import of_languages, stated
+from workbench.theory.verdicts import POSITIONAL, of_languages, stated
 from workbench.theory.zoo import ZOO
 
 SEP = "<sep>"
@@ -93,17 +95,68 @@ def test_the_theorem_is_silent_about_other_encodings_and_other_ids() -> None:
 def test_limit_positions_must_offer_what_the_program_reads(
     subject: str, period: int, locality: int, verdict: str
 ) -> None:
-    assert predict(subject, Positions("limit", "arange", period, locality)).verdict == verdict
+    assert predict(subject, Positions("limit", "arange", {"period": period, "locality": locality})).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("subject", "settings", "verdict"),
+    [
+        ("tomita_4", {"buckets": 6}, "guaranteed"),  # lags 0, 1, 2 have buckets of their own
+        ("tomita_4", {"buckets": 4}, "not decided"),
+        ("tomita_4", {}, "guaranteed"),
+        ("aaaa_star", {}, "not decided"),  # a residue mod 4 is not read off any bias
+        ("tomita_6", {}, "not expressible"),
+        ("majority", {"buckets": 2}, "guaranteed"),
+    ],
+)
+def test_a_relative_bias_offers_the_lags_that_have_buckets_of_their_own(
+    subject: str, settings: dict[str, int], verdict: str
+) -> None:
+    said = predict(subject, Positions("relative", "arange", settings))
+    assert said.verdict == verdict
+    assert said.language_class == POSITIONAL
+    if verdict == "guaranteed":
+        assert said.derived, "the theorem has a term for every lag"
+        assert any("but for a constant per query" in text for text in said.assumptions)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_every_encoding_gets_a_prediction_on_the_pages(name: str) -> None:
+    for example in ENCODINGS[name].examples():
+        said = describe("parity", {}, example.model_dump())
+        assert said["unknown"] == ""
+        assert said["verdict"] in ("not expressible", "open")
+        assert said["positions"].startswith(name)
+        assert (said["language_class"] == "") == (said["verdict"] == "open")
+        (brief,) = describe_all([{"task": "parity", "parameters": {}, "positions": example.model_dump()}])
+        assert brief["verdict"] == said["verdict"]
+
+
+@pytest.mark.parametrize(("positions", "says"), [
+    (("relativ",), "did you mean relative"),
+    (("limit", "arange", {"buckets": 3}), "no parameter 'buckets'; it has period, locality"),
+    (("relative", "arange", {"buckets": 300}), "max_distance 128 must exceed half the buckets"),
+])  # fmt: skip
+def test_positions_that_do_not_exist_are_refused(positions: tuple[Any, ...], says: str) -> None:
+    with pytest.raises(TheoryError, match=says):
+        Positions(*positions)
 
 
 def test_parameters_change_the_map() -> None:
     assert predict("mod_p_mean", "none", p=1, k=0).verdict == "guaranteed"
     assert predict("mod_p_mean", "none", p=3).verdict == "not expressible"
-    assert predict("mod_p_mean", Positions("limit", "arange", 3, 0), p=3).verdict == "guaranteed"
-    assert predict("mod_p_mean", Positions("limit", "arange", 2, 0), p=3).verdict == "not decided"
+    assert (
+        predict("mod_p_mean", Positions("limit", "arange", {"period": 3, "locality": 0}), p=3).verdict == "guaranteed"
+    )
+    assert (
+        predict("mod_p_mean", Positions("limit", "arange", {"period": 2, "locality": 0}), p=3).verdict == "not decided"
+    )
     assert predict("kgram_retrieval", "none", k=1).verdict == "guaranteed"
     assert predict("kgram_retrieval", "none", k=2).verdict == "not expressible"
-    assert predict("kgram_retrieval", Positions("limit", "arange", 1, 1), k=2).verdict == "not decided"
+    assert (
+        predict("kgram_retrieval", Positions("limit", "arange", {"period": 1, "locality": 1}), k=2).verdict
+        == "not decided"
+    )
     assert predict("tomita", "none", n=7).subject == "tomita_7"
     assert predict("regular", "learned", regex="(aab)*").verdict == "guaranteed"
 

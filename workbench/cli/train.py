@@ -14,7 +14,7 @@ from workbench.cli.progress import TrainingProgress
 from workbench.core.construct import construct
 from workbench.models.architectures import config_class
 from workbench.models.config import Architecture
-from workbench.models.positions import encoding, id_law
+from workbench.models.positions import id_law, make_encoding
 from workbench.models.ssm_config import SSMConfig
 from workbench.runs.folder import Run, RunError
 from workbench.tasks import make_task
@@ -65,7 +65,7 @@ def sections(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The options of ``train`` as fields of model, training and seeds."""
     low, high = length_range(str(options["lengths"]))
     # Refused here by their own names, before --set turns them into dicts.
-    encoding(options["positions"])
+    make_encoding(options["positions"])
     id_law(options["ids"])
     model = {"n_layers": options["layers"], "d_model": options["d_model"], "n_ctx": options["n_ctx"]}
     if options["architecture"] == "ssm":

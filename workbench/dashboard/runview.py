@@ -20,6 +20,7 @@ from workbench.dashboard.brief import Brief
 from workbench.dashboard.turns import aside
 from workbench.figures.leading import leading_head
 from workbench.figures.light import Frame
+from workbench.models.positions.registry import in_words
 from workbench.runs.folder import Run
 from workbench.runs.log import COLUMNS, read_log
 from workbench.table.files import ENCODED
@@ -180,7 +181,7 @@ class RunView:
         """How the model is told positions, in words."""
         ids = _name(self.config["model"].get("ids", "arange"))
         how = "" if ids == "arange" else f" + {ids.replace('_', ' ')}"
-        return ("no positions" if self.encoding == "none" else self.encoding) + how
+        return in_words(self.encoding) + how
 
     @property
     def lengths(self) -> tuple[int, ...]:

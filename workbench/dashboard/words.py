@@ -15,6 +15,7 @@ from workbench.dashboard.shell import command
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import proportion, whole
 from workbench.figures.sentences import Piece, rail_text, verdict_sentence, wants_strings, why_sentence
+from workbench.models.positions.registry import NONE
 
 CLASSES = {"summary": "summary", "position": "position", "muted": "soft num"}
 
@@ -53,7 +54,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _positions(run: RunView) -> str:
-    return run.positions if run.encoding == "none" else f"{run.positions} positions"
+    return run.positions if run.encoding == NONE else f"{run.positions} positions"
 
 
 def verdict(run: RunView, cursor: Cursor) -> list[Any]:

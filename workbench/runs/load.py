@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save
 
 from workbench.models.architectures import make_config, make_model
 from workbench.models.config import ModelConfig
-from workbench.models.positions import PositionError
+from workbench.models.schemes import PositionError
 from workbench.models.ssm_config import SSMConfig
 from workbench.runs.folder import RunError
 from workbench.runs.tensors import read_header

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench.core.apart import apart
+from workbench.models.positions.registry import NONE
 from workbench.tasks.code import NOT_RUN
 from workbench.tasks.errors import UntrustedCode
 from workbench.tasks.registry import task_of
@@ -51,12 +52,9 @@ def describe(
     """
     made = task_of({"name": task, "parameters": parameters, "source": source})
     settings = {"name": positions} if isinstance(positions, str) else dict(positions)
-    encoding = str(settings.get("name", "none"))
+    encoding = str(settings.pop("name", NONE))
     try:
-        sizes: dict[str, Any] = (
-            {key: settings.get(key) for key in ("period", "locality")} if encoding == "limit" else {}
-        )
-        said = predict(made, Positions(encoding, ids, **sizes))
+        said = predict(made, Positions(encoding, ids, settings))
     except TheoryError as error:
         return {"unknown": str(error), "programs": []}
     plain = asdict(replace(said, languages=(), witness=None))

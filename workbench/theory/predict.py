@@ -2,7 +2,8 @@
 
 Two classes are at stake. Transformers without positions are held against C-RASP[empty], those with learned
 positions trained at random offsets, and limit transformers, against C-RASP[periodic, local] (Huang et al.,
-arXiv 2410.02140). Regular languages are decided; other maps are looked up in :mod:`workbench.theory.claims`.
+arXiv 2410.02140); what programs may read of each encoding, it says itself. Regular languages are decided; other
+maps are looked up in :mod:`workbench.theory.claims`.
 
 *guaranteed* is a theorem's word, on the theorem's terms: an idealised learner that takes the simplest
 transformer fitting all lengths up to n/2, at every offset, is right up to n once n is large. It is no
@@ -28,7 +29,7 @@ from workbench.theory.notes import NOTES, Note, regular_notes
 from workbench.theory.published import Reported, reported
 from workbench.theory.subjects import Witness, base_of, entry_of, program_of, resolve
 from workbench.theory.synthesis import synthesise
-from workbench.theory.verdicts import EMPTY, POSITIONAL, SILENT, Positions, of_languages, of_program, stated
+from workbench.theory.verdicts import EMPTY, POSITIONAL, Positions, of_languages, of_program, stated
 from workbench.theory.zoo import ZOO
 
 __all__ = ["Positions", "Prediction", "one_line", "predict", "predict_regex"]
@@ -190,7 +191,7 @@ def _other_reading(
     said: Claim, languages: Callable[[], Iterable[Automaton]], at: Positions, convention: Convention
 ) -> str:
     """What the other convention of acceptance comes to, where that is another verdict."""
-    if at.name != "none":
+    if not at.blind:
         return ""
     other = next(one for one in CONVENTIONS if one != convention)
     claim = of_languages(languages, at, other).without
@@ -218,7 +219,7 @@ def _prediction(
 ) -> Prediction:
     name = said.program if said.verdict == "guaranteed" else ""
     witness = ZOO[name].program if name in ZOO else own.program if own is not None and own.name == name else None
-    held_against = "" if at.name in SILENT else EMPTY if at.name == "none" else POSITIONAL
+    held_against = "" if at.reach is None else EMPTY if at.blind else POSITIONAL
     assumptions = [said.note] if said.note else []
     if said.verdict == "guaranteed":
         assumptions.append(LEARNER)

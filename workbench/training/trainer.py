@@ -18,7 +18,7 @@ import torch
 from workbench.jobs.resources import available_memory
 from workbench.models.architectures import make_model
 from workbench.models.coupling import ids_right, outputs_and_ids
-from workbench.models.positions import PositionError
+from workbench.models.schemes import PositionError
 from workbench.runs.folder import Run, RunError
 from workbench.runs.load import least_numbers, weights_bytes
 from workbench.runs.lock import writer_lock
