@@ -13,7 +13,6 @@ import torch
 from workbench.cli.progress import steps_done
 from workbench.models import ModelConfig, pairs
 from workbench.runs import Run, RunError
-from workbench.runs.load import least_numbers
 from workbench.runs.write import sha256
 from workbench.storage.errors import StorageError
 from workbench.storage.seal import sealed_json
@@ -335,7 +334,7 @@ def test_a_run_that_memory_cannot_hold_is_refused_before_it_is_built(tmp_path, m
     from workbench.training import trainer
 
     made = config()
-    weights = least_numbers(made.model)
+    weights = made.model.least_numbers
     monkeypatch.setattr(trainer, "make_model", None)  # whoever calls it fails
     monkeypatch.setattr(trainer, "available_memory", lambda: 16 * weights - 1)
     with pytest.raises(

@@ -11,9 +11,9 @@ from transformer_lens import ActivationCache, HookedRootModule
 from transformer_lens.hook_points import HookPoint
 from transformer_lens.utilities import lm_cross_entropy_loss
 
+from workbench.models.errors import PositionError
 from workbench.models.layers import Embed, Unembed
 from workbench.models.lens import LensUseError, WithLogits
-from workbench.models.schemes import PositionError
 
 ReturnType = str | None
 """What a forward pass gives, in TransformerLens's words: logits, loss, both, or nothing."""
