@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +87,33 @@ def test_the_dashboards_door_imports_only_the_dashboard() -> None:
     assert ours
     assert all(n.startswith("workbench.dashboard") for n in ours)
     assert not names & {"torch", "transformer_lens"}
+
+
+ELSEWHERE = {
+    ("workbench/measure/intervals.py", "0.95"): "the level of an interval",
+    ("workbench/dashboard/formulas.py", "0.9"): "the cosine from which a code is settled",
+    ("workbench/figures/compare.py", "0.9"): "a height in a plot",
+    ("workbench/figures/training.py", "0.9"): "a place on an axis",
+}
+"""Numbers that look like a threshold of the verdict and are none."""
+
+
+def test_thresholds_of_the_verdict_stand_in_one_place() -> None:
+    from workbench.core.thresholds import FITTED, ROBUST
+
+    written = re.compile(rf"(?<![\d.]){FITTED:g}(?!\d)|(?<![\d.]){ROBUST:g}(?!\d)".replace("0.", r"0\."))
+    found = []
+    for room in ("measure", "figures", "dashboard"):
+        for path in sorted((ROOT / "workbench" / room).rglob("*.py")):
+            tree = ast.parse(path.read_text())
+            documented = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Constant) and id(node) not in documented:
+                    named = written.findall(node.value) if isinstance(node.value, str) else []
+                    named += [f"{node.value:g}"] if node.value in (FITTED, ROBUST) else []
+                    at = path.relative_to(ROOT).as_posix()
+                    found += [(at, number) for number in named if (at, number) not in ELSEWHERE]
+    assert found == []
 
 
 def test_every_built_in_measurement_is_found_and_describes_itself() -> None:

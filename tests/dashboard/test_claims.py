@@ -72,7 +72,7 @@ def test_dots_on_runs_are_the_rail_of_run(gallery: Answers, name: str) -> None:
     line = gallery.summary(run)
     longest, step = run.lengths[-1], run.brief.last
     assert step is not None
-    rail = said(rail_text(run.light, "representation", step, longest, 0, 0, trained=run.trained))
+    rail = said(rail_text(run.frame, "representation", step, longest, 0, 0, trained=run.trained))
     seen = 0
     for concept in ("summary", "position"):
         carried = run.brief.carries.get(concept)
@@ -95,14 +95,14 @@ def test_every_number_in_a_sentence_cites_its_row(gallery: Answers, of_run: dict
     heads = [(layer, head) for layer in range(run.n_layers) for head in range(run.n_heads)]
     numbers = 0
     for step in run.measured_steps:
-        told = [verdict_sentence(run.light, step=step, trained=run.trained)]
+        told = [verdict_sentence(run.frame, step=step, trained=run.trained)]
         for layer, head in heads if step == base.step else [(base.layer, base.head)]:
             at: dict[str, Any] = {"step": step, "layer": layer, "head": head}
-            told.append(why_sentence(run.light, trained=run.trained, length=base.length, **at))
-            told += head_sentence(run.light, length=base.length, trained=run.trained, **at)
+            told.append(why_sentence(run.frame, trained=run.trained, length=base.length, **at))
+            told += head_sentence(run.frame, length=base.length, trained=run.trained, **at)
         for length in run.lengths:
             for kind in ("behaviour", "representation", "mechanism"):
-                told.append(rail_text(run.light, kind, step, length, base.layer, base.head, trained=run.trained))
+                told.append(rail_text(run.frame, kind, step, length, base.layer, base.head, trained=run.trained))
         for pieces in told:
             assert unfounded(pieces, held, run.trained) == []
             numbers += len(NUMBER.findall(said(pieces)))
@@ -188,13 +188,13 @@ def run_is_unfitted(gallery: Answers, name: str) -> bool:
 def test_the_log_is_drawn_as_it_was_written(gallery: Answers, name: str) -> None:
     run = view_of(gallery, name)
     told = drawn(gallery, BY_ID["loss"], place_of(gallery, name))
-    log = run.log.set_index("step")
+    log = run.log.to_pandas().set_index("step")
     held = {int(step): [float(v) for v in row.dropna()] for step, row in log.iterrows()}
     for text in told:
         step = int(parsed(re.search(r"step ([\d,]+)", text)[1]))  # type: ignore[index]
         value = re.search(r"<b>(.*?)</b>", text)[1]  # type: ignore[index]
         assert any(np.isclose(parsed(value), one, rtol=0.05) or same(value, one) for one in held[step]), text
-    assert bool(told) == (not run.log.empty)
+    assert bool(told) == bool(len(run.log))
 
 
 # ---- cells ----------------------------------------------------------------------------------------------
@@ -369,7 +369,7 @@ def test_what_tells_two_runs_apart_is_of_the_rows_of_their_difference(gallery: A
         at = gallery.at(run, default_cursor(run), {"run2": b})
         other = at.beside
         data = over_length_difference(
-            run.light, other.run.light, step=at.cursor.step, step_b=other.cursor.step,
+            run.frame, other.run.frame, step=at.cursor.step, step_b=other.cursor.step,
             trained=run.trained, trained_b=other.run.trained,
         )  # fmt: skip
         held = [abs(float(v)) for name in ("length", "value", "low", "high") for v in data[name] if not np.isnan(v)]

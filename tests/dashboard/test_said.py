@@ -14,7 +14,7 @@ from workbench.dashboard.cursor import default_cursor
 from workbench.dashboard.pages import theory
 from workbench.dashboard.runview import Kept
 from workbench.figures import NotApplicable, NotMeasured, Undefined
-from workbench.figures.light import Frame
+from workbench.figures.frame import Frame
 
 A = "majority-nope-s0"
 
@@ -36,7 +36,7 @@ def test_measure_now_stands_where_strings_would_decide_and_nowhere_else(answers:
     assert run is not None
     place = default_cursor(run)
     assert "Measure now" not in texts(words.verdict(run, place))
-    rows = run.frame.copy()
+    rows = run.frame.to_pandas()
     rows["reason"] = ""
     rows["note"] = rows["note"].astype(object)
     here = (rows["quantity"] == "verdict") & (rows["step"] == place.step)
@@ -47,7 +47,7 @@ def test_measure_now_stands_where_strings_would_decide_and_nowhere_else(answers:
     ):
         rows.loc[here, ["reason", "note"]] = [reason, note]
         kept = Kept()
-        kept.light((run.name, run.signature), lambda: Frame.of(rows))
+        kept.frames((run.name, run.signature), lambda: Frame.of(rows))
         assert ("Measure now" in texts(words.verdict(replace(run, kept=kept), place))) is offers
 
 

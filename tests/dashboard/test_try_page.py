@@ -55,7 +55,7 @@ def test_the_sentence_tells_oracle_model_and_edit(run: Any) -> None:
     words = said(note(run, asked, found))
     assert words.startswith("At prefix 5 the oracle says 1, the model 1 (")
     assert ", edited 0 (" in words
-    right = sum(found["edited"]["correct"][i] for i, asked_there in enumerate(found["asked"]) if asked_there)
+    right = sum(found.edited.correct[i] for i, asked_there in enumerate(found.asked) if asked_there)
     assert f"edited at {right};" in words
 
 

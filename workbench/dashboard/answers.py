@@ -26,7 +26,6 @@ from workbench.dashboard.store import Store
 from workbench.dashboard.summaries import matches, summarise
 from workbench.dashboard.together import by_configuration
 from workbench.dashboard.worker import Worker
-from workbench.figures.draft import drafts
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import whole
 
@@ -168,8 +167,7 @@ class Answers:
         try:
             if mode == "table":
                 return no_update, panel.as_table(one.data(at), one.title), [], no_update, no_update, TABLE
-            with drafts():
-                figure = dict(one.draw(at, look["theme"], look["size"]).to_plotly_json())
+            figure = dict(one.plain(at, look["theme"], look["size"]).to_plotly_json())
         except NotMeasured as missing:
             state = panel.without_rows(missing, run)
             return no_update, [], state, "", missing.message, STATE

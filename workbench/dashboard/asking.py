@@ -14,6 +14,7 @@ from workbench.dashboard.turns import aside
 from workbench.dashboard.worker import Job
 from workbench.dashboard.worker_addresses import LOOK_AT_SEQUENCE, READ_SEQUENCE
 from workbench.dashboard.zoom import Zoom, parse_zoom
+from workbench.figures.sequence_reading import ProbeReading, SequenceReading
 from workbench.models.edits import EditError, parse_edits
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Asked:
             "read": answers.worker.submit(READ_SEQUENCE, self.read(), slot=f"read/{session}"),
         }
 
-    def wait(self, answers: Answers) -> tuple[dict[str, Any], dict[str, Any]]:
+    def wait(self, answers: Answers) -> tuple[SequenceReading, ProbeReading]:
         """Both answers, waited for.
 
         Raises:
@@ -154,13 +155,12 @@ class Asked:
         )
 
 
-def _done(job: Job | None) -> dict[str, Any]:
+def _done(job: Job | None) -> Any:
     if job is None or job.pending:
         raise Busy("It is not computed yet; try again in a while.")
     if job.state != "done":
         raise NotComputed(job.error or "this was stopped; ask again")
-    result: dict[str, Any] = job.result
-    return result
+    return job.result
 
 
 EXTRAS: Mapping[str, str] = {"seq": "", "law": LAWS[0], "edits": "", "pos": "", "site": "", "zoom": ""}

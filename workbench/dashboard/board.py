@@ -14,6 +14,7 @@ from uuid import uuid4
 import dash_mantine_components as dmc
 import numpy as np
 from dash import dcc, html, no_update
+from numpy.typing import NDArray
 
 from workbench import figures
 from workbench.dashboard import zoom
@@ -26,6 +27,7 @@ from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import chevron, icon
 from workbench.dashboard.worker import Job
 from workbench.figures.labels import head_name, layer_name, proportion, whole
+from workbench.figures.sequence_reading import PassName, ProbeReading, SequenceReading
 from workbench.figures.tokens import AMOUNT, colour_at, text_on
 from workbench.figures.window import window_of
 
@@ -57,7 +59,7 @@ ABOUT_OUTPUTS = (
     "answers of the task\u2019s own algorithm, wherever it asks: white where the model agrees, black where it does not."
 )
 
-Note = Callable[[RunView, Asked, Mapping[str, Any]], Any]
+Note = Callable[[RunView, Asked, SequenceReading], Any]
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ class Board:
     def _drawn(
         self,
         asked: Asked,
-        found: Mapping[str, Any],
+        found: SequenceReading,
         reading: Job | None,
         look: Mapping[str, Any],
         modes: Sequence[str],
@@ -201,14 +203,14 @@ class Board:
     def _panel(
         panel: ComputedPanel,
         asked: Asked,
-        found: Mapping[str, Any],
-        read: Mapping[str, Any] | None,
+        found: SequenceReading,
+        read: ProbeReading | None,
         said: str,
         look: Mapping[str, Any],
         mode: str,
     ) -> tuple[Any, ...]:
         """Figure, table, state, slice, description and class of one panel."""
-        if panel.part != "clean" and "edited" not in found:
+        if panel.part != "clean" and found.edited is None:
             return (
                 no_update,
                 [],
@@ -269,16 +271,16 @@ class Shown:
         return (*(one for part in lists for one in part), self.tokens, self.note)
 
 
-def token_data(found: Mapping[str, Any], query: int, theme: str, view: str) -> dict[str, Any]:
+def token_data(found: SequenceReading, query: int, theme: str, view: str) -> dict[str, Any]:
     """What the browser draws the line of tokens from."""
     fills = [colour_at(AMOUNT[theme], i / (TINTS - 1)) for i in range(TINTS)]
-    row = None if at_hand(found) else found["clean"]["row"]
+    row = None if at_hand(found) else found.clean.row
     return {
-        "tokens": list(found["tokens"]),
-        "text": found["text"],
-        "bos": bool(found["bos"]),
-        "trained": found["trained"],
-        "pool": found["pool"],
+        "tokens": list(found.tokens),
+        "text": found.text,
+        "bos": bool(found.bos),
+        "trained": found.trained,
+        "pool": found.pool,
         "query": query,
         "row": None if row is None else [round(float(v), 6) for v in row],
         "view": view,
@@ -296,34 +298,34 @@ def html_table(table: Any, title: str) -> html.Table:
     return html.Table([html.Caption(note), head, html.Tbody(lines)])
 
 
-def at_hand(found: Mapping[str, Any]) -> bool:
+def at_hand(found: SequenceReading) -> bool:
     """Whether the cells hold every query's own weights over all its keys."""
-    return found["pool"] == 1 and window_of(found).whole
+    return found.pool == 1 and window_of(found).whole
 
 
-def row_of(found: Mapping[str, Any], query: int, part: str = "clean") -> np.ndarray | None:
+def row_of(found: SequenceReading, query: int, part: PassName = "clean") -> NDArray[np.float64] | None:
     """A query's weights over its keys, where they are at hand."""
-    one = found[part]
-    if one["pattern"] is None:
+    one = found.of(part)
+    if one.pattern is None or one.row is None:
         return None
     if at_hand(found):
-        return np.asarray(one["pattern"])[query, : query + 1].astype(float)
-    return np.asarray(one["row"])[: query + 1].astype(float) if query == found["query"] else None
+        return one.pattern[query, : query + 1].astype(float)
+    return one.row[: query + 1].astype(float) if query == found.query else None
 
 
-def attention_words(found: Mapping[str, Any], query: int) -> list[Any]:
+def attention_words(found: SequenceReading, query: int) -> list[Any]:
     """What the chosen query looks at most, in one sentence; nothing where that is not known."""
     row = row_of(found, query)
     if row is None:
         return []
-    tokens = list(found["tokens"])[: len(row)]
+    tokens = list(found.tokens)[: len(row)]
     shares: dict[str, float] = {}
     for token, weight in zip(tokens, row, strict=True):
         shares[token] = shares.get(token, 0.0) + float(weight)
     top, share = max(shares.items(), key=lambda item: item[1])
     keys = tokens.count(top)
     return [
-        html.Strong(head_name(found["layer"], found["head"]), className="num"),
+        html.Strong(head_name(found.layer, found.head), className="num"),
         f" gives {proportion(share)} of the query\u2019s attention to ",
         html.Code(top),
         f": {whole(keys)} of {whole(len(tokens))} keys, a share of {proportion(keys / len(tokens))}.",

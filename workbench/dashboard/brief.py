@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from workbench.dashboard.cursor import VERDICTS
 from workbench.figures.carried import at_longest
-from workbench.figures.claims import missing
-from workbench.figures.light import Frame
+from workbench.figures.frame import Frame, missing
 from workbench.figures.representation import CONCEPTS
 from workbench.table.query import to_pandas
 from workbench.table.reading import Reading, merged_specs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -13,6 +13,9 @@ from workbench import figures
 from workbench.dashboard.asking import EXTRAS, POOLED, Asked, asked_of, check_extras
 from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.runview import RunView
+from workbench.figures.sequence import Part, RowName
+from workbench.figures.sequence_reading import ProbeReading, SequenceReading
+from workbench.figures.tokens import Theme
 
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
@@ -34,8 +37,8 @@ class ComputedPanel:
 
     id: str
     title: str
-    part: str
-    rows_drawn: tuple[str, ...]
+    part: Part
+    rows_drawn: tuple[RowName, ...]
     strip: bool = False
     cells: int = POOLED
     size: tuple[int, int] = (900, 760)
@@ -53,7 +56,7 @@ class ComputedPanel:
             found, read, part=self.part, rows=self.rows_drawn, view=cursor.view, site=asked.site
         )
 
-    def draw(self, answers: Answers, run: RunView, cursor: Cursor, said: Mapping[str, str], theme: str) -> go.Figure:
+    def draw(self, answers: Answers, run: RunView, cursor: Cursor, said: Mapping[str, str], theme: Theme) -> go.Figure:
         """The figure, waited for; raises :class:`workbench.dashboard.asking.NotComputed`."""
         asked = self.asked(run, cursor, said)
         found, read = asked.wait(answers)
@@ -66,10 +69,10 @@ class ComputedPanel:
 
     def figure(
         self,
-        found: Mapping[str, Any],
-        read: Mapping[str, Any] | None,
+        found: SequenceReading,
+        read: ProbeReading | None,
         asked: Asked,
-        theme: str,
+        theme: Theme,
         size: int,
         waiting: str = "",
         outline: bool = False,
@@ -90,7 +93,7 @@ class ComputedPanel:
         )
 
 
-def query_index(found: Mapping[str, Any], prefix: int | None) -> int:
+def query_index(found: SequenceReading, prefix: int | None) -> int:
     """The chosen query's place on the position axis; the last where none is chosen or it is not there."""
-    last = len(found["tokens"]) - 1
-    return last if prefix is None else min(last, prefix if found["bos"] else prefix - 1)
+    last = len(found.tokens) - 1
+    return last if prefix is None else min(last, prefix if found.bos else prefix - 1)

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 from urllib.parse import parse_qsl, quote
 
+from workbench.figures.attention import View
 from workbench.figures.labels import head_name, whole
 
-VIEWS = ("attention", "times_length", "score")
+VIEWS: tuple[View, ...] = ("attention", "times_length", "score")
 MOST_DIGITS = 18
 TIES = ("hold", "fail", "open")
 """What near ties may add to a verdict."""
@@ -64,7 +65,7 @@ class Cursor:
     length: int
     layer: int = 0
     head: int = 0
-    view: str = "attention"
+    view: View = "attention"
     sample: int = 0
 
 
@@ -129,16 +130,16 @@ def resolve(search: str | None, run: RunLike) -> tuple[Cursor, list[Notice]]:
     notices += notice
     layer, head, notice = _head(asked.get("layer"), asked.get("head"), run, base)
     notices += notice
-    view = asked.get("view", base.view)
-    if view not in VIEWS:
+    wanted = asked.get("view", base.view)
+    view = next((one for one in VIEWS if one == wanted), base.view)
+    if view != wanted:
         notices.append(
             Notice(
-                f"This link names the view \u201c{view}\u201d, which does not exist.",
+                f"This link names the view \u201c{wanted}\u201d, which does not exist.",
                 "Shown: attention.",
                 "Keep attention",
             )
         )
-        view = base.view
     sample = integer(asked.get("sample"))
     return Cursor(run.name, step, length, layer, head, view, max(sample or 0, 0)), notices
 

@@ -15,8 +15,8 @@ from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.drawing import nearest_earlier
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import chevron, glyph, icon
+from workbench.figures.frame import present
 from workbench.figures.labels import head_name, short, whole
-from workbench.figures.rows import pick
 from workbench.figures.spark import spark_svg
 from workbench.figures.template import choose_ticks, u_length, u_step
 from workbench.figures.verdicts import VERDICTS
@@ -265,8 +265,8 @@ def _mask(images: Sequence[str]) -> dict[str, str]:
 
 def _scent(run: RunView, along: str, values: Sequence[int], dash: str = "", **at: int) -> str:
     """A small picture of accuracy over the values of a slider, or nothing where there are no two of them."""
-    rows = pick(run.light, measurement="behaviour", quantity="accuracy", law="matched", mode="teacher_forced", **at)
-    rows = rows[rows["value"].notna()].sort_values(along)
+    rows = run.frame.where(measurement="behaviour", quantity="accuracy", law="matched", mode="teacher_forced", **at)
+    rows = rows.where(present(rows["value"])).sort(along)
     if len(rows) < 2 or len(values) < 2:
         return ""
     where = PLACES[along]

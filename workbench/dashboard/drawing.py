@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import pandas as pd
 import plotly.graph_objects as go
 
-from workbench import figures
 from workbench.dashboard.cursor import Cursor, default_step
 from workbench.dashboard.runview import RunView
-from workbench.figures.light import Frame
+from workbench.figures import registered
+from workbench.figures.frame import Frame
 from workbench.figures.multiples import partners
+from workbench.figures.plain_figure import Drawing
+from workbench.figures.registry import Registered
 
 if TYPE_CHECKING:
     from workbench.dashboard.store import Store
@@ -106,7 +108,7 @@ class Source(NamedTuple):
         code: the expression that reads them there.
     """
 
-    frame: pd.DataFrame | Frame
+    frame: Frame
     version: str
     name: str
     code: str
@@ -114,7 +116,7 @@ class Source(NamedTuple):
 
 def rows_of(run: RunView, name: str = "frame") -> Source:
     """All rows of a run."""
-    return Source(run.light, run.signature, name, TABLE_CODE.format(path=repr(run.shown_path)))
+    return Source(run.frame, run.signature, name, TABLE_CODE.format(path=repr(run.shown_path)))
 
 
 def log_of(run: RunView) -> Source:
@@ -195,25 +197,37 @@ class Panel:
             size: base text size.
             line: draw the cursor line into the figure, for pictures outside the dashboard.
         """
-        function = getattr(figures, self.figure)
-        drawn = {"cursor": self._cursor(at)} if line and _has(function, "cursor") else {}
+        drawn = {"cursor": self._cursor(at)} if line and _has(self._registered.draw, "cursor") else {}
+        return self._drawn(self._registered.draw, at, theme, size, **drawn)
+
+    def plain(self, at: At, theme: str, size: int) -> Drawing:
+        """The figure as the browser is sent it, without plotly's checks; raises as :meth:`draw`."""
+        return self._drawn(self._registered.plain, at, theme, size)
+
+    @property
+    def _registered(self) -> Registered:
+        return registered(self.figure)
+
+    def _drawn(self, draw: Callable[..., Any], at: At, theme: str, size: int, **drawn: Any) -> Any:
         frames = [source.frame for source in self.sources(at)]
-        figure = function(*frames, **self.arguments(at), theme=theme, size=size, **drawn)
+        figure = draw(*frames, **self.arguments(at), theme=theme, size=size, **drawn)
         if size > BASE_SIZE and figure.layout.margin.r and self.column != "cursor":  # end labels grow with the type
             figure.update_layout(margin_r=round(figure.layout.margin.r * size / BASE_SIZE) + 2)
         return figure
 
     def data(self, at: At) -> pd.DataFrame:
         """Exactly the rows that the figure draws."""
-        function = getattr(figures, f"{self.figure}_data")
+        function = self._registered.data
+        if function is None:
+            raise LookupError(f"no function gives the rows of {self.figure}")
         given = {name: value for name, value in self.arguments(at).items() if _has(function, name)}
-        found: pd.DataFrame | Frame = function(*(source.frame for source in self.sources(at)), **given)
-        return found.to_pandas() if isinstance(found, Frame) else found
+        found: Frame = function(*(source.frame for source in self.sources(at)), **given)
+        return found.to_pandas()
 
     def snippet(self, at: At) -> str:
         """Python that draws the same figure in a notebook."""
         given, sources = self.arguments(at), self.sources(at)
-        if _has(getattr(figures, self.figure), "cursor"):
+        if _has(self._registered.draw, "cursor"):
             given["cursor"] = self._cursor(at)
         imports = [f"from workbench.figures import {self.figure}"]
         imports += [line for name, line in IMPORTS.items() if any(name in source.code for source in sources)]

@@ -27,6 +27,7 @@ from workbench.dashboard.registry import pages
 from workbench.dashboard.runview import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import whole
+from workbench.figures.tokens import Theme
 
 KINDS = {
     "csv": "text/csv",
@@ -55,7 +56,7 @@ class Computed(Protocol):
     def rows(self, answers: Answers, run: RunView, cursor: Cursor, asked: Mapping[str, str]) -> pd.DataFrame:
         """What it shows, as rows."""
 
-    def draw(self, answers: Answers, run: RunView, cursor: Cursor, asked: Mapping[str, str], theme: str) -> go.Figure:
+    def draw(self, answers: Answers, run: RunView, cursor: Cursor, asked: Mapping[str, str], theme: Theme) -> go.Figure:
         """Its figure."""
 
     def snippet(self, run: RunView, cursor: Cursor, asked: Mapping[str, str]) -> str:
@@ -73,7 +74,7 @@ class Free(Protocol):
     def rows(self, answers: Answers, asked: Mapping[str, str]) -> pd.DataFrame:
         """What it shows, as rows."""
 
-    def figure(self, answers: Answers, asked: Mapping[str, str], theme: str, size: int) -> go.Figure:
+    def figure(self, answers: Answers, asked: Mapping[str, str], theme: Theme, size: int) -> go.Figure:
         """Its figure."""
 
     def code(self, answers: Answers, asked: Mapping[str, str]) -> str:
@@ -115,13 +116,13 @@ def answer(answers: Answers, name: str, kind: str, search: str, theme: str = "li
         raise Unknown(f"there is no panel {name!r}; the panels are {', '.join(known)}")
     if kind not in KINDS:
         raise Unknown(f"there is no export {kind!r}; the exports are csv, parquet, json and py")
-    theme = theme if theme in ("light", "dark") else "light"
+    shown: Theme = "dark" if theme == "dark" else "light"
     export = Export(answers, known[name], parse(search), search)
     if kind in ("csv", "parquet"):
         body: Any = to_csv(export.rows()) if kind == "csv" else to_parquet(export.rows())
         called = {"Content-Disposition": f'attachment; filename="{export.file}.{kind}"'}
         return Response(body, mimetype=KINDS[kind], headers=called)
-    text = export.snippet() if kind == "py" else json.dumps(export.picture(theme))
+    text = export.snippet() if kind == "py" else json.dumps(export.picture(shown))
     return Response(text, mimetype=KINDS[kind])
 
 
@@ -159,7 +160,7 @@ class Export:
         code: str = self.panel.code(self.answers, self.asked)
         return code
 
-    def picture(self, theme: str) -> dict[str, Any]:
+    def picture(self, theme: Theme) -> dict[str, Any]:
         """The figure with what a picture must say on its own: title, slice, run and cursor."""
         figure = self._figure(theme)
         said = figure.layout.meta or {}
@@ -179,7 +180,7 @@ class Export:
             return self.answers, self.run, self.cursor, self.asked
         return self.answers, self.asked
 
-    def _figure(self, theme: str) -> go.Figure:
+    def _figure(self, theme: Theme) -> go.Figure:
         if isinstance(self.panel, Panel):
             return self.panel.draw(self.at, theme, 11, line=True)
         if isinstance(self.panel, Computed) and self.run is not None:

@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import pandas as pd
 from dash import html
 
 from workbench import figures
 from workbench.dashboard.drawing import At, Panel
 from workbench.dashboard.panel import definition, frame, spoken
+from workbench.figures.frame import missing
 from workbench.figures.headgrid import head_cells
 from workbench.figures.labels import head_name, interval, whole
 from workbench.figures.spark import spark_svg
@@ -35,7 +35,7 @@ def cells(panel: Panel, at: At, theme: Theme) -> tuple[list[Any], dict[str, str]
     frames = [source.frame for source in panel.sources(at)]
     where = {name: value for name, value in panel.arguments(at).items() if name not in ("layer", "head")}
     alone = len(frames) == 1
-    grid = head_cells(*frames, **where) if alone else figures.head_grid_difference(*frames, **where).to_dict("records")
+    grid = head_cells(*frames, **where) if alone else figures.head_grid_difference(*frames, **where).rows()
     chosen = (place.cursor.layer, place.cursor.head)
     by_place = {(int(r["layer"]), int(r["head"])): r for r in grid}
     layers, heads = (sorted({at[axis] for at in by_place}) for axis in (0, 1))
@@ -55,12 +55,12 @@ def cells(panel: Panel, at: At, theme: Theme) -> tuple[list[Any], dict[str, str]
 
 def _cell(row: dict[str, Any], chosen: bool, theme: Theme) -> html.Button:
     name = head_name(int(row["layer"]), int(row["head"]))
-    defined = not pd.isna(row["share"])
+    defined = not missing(row["share"])
     signed = "curve_a" in row
     colours = difference_colours if signed else cell_colours
     fill, ink = colours(float(row["share"]), theme) if defined else ("var(--sunken)", "var(--ink3)")
     spoken = f"{name}: hardmax distance {row['text']}" + (", A \u2212 B" if signed else _limits(row))
-    counted = not signed and not pd.isna(row["n"])
+    counted = not signed and not missing(row["n"])
     return html.Button(
         [
             html.Span(row["text"], className="num"),

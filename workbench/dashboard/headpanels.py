@@ -13,16 +13,17 @@ from dash.exceptions import PreventUpdate
 
 from workbench import figures
 from workbench.dashboard import panel
-from workbench.dashboard.cursor import Cursor
+from workbench.dashboard.cursor import VIEWS, Cursor
 from workbench.dashboard.drawing import At, Panel
 from workbench.dashboard.redrawing import memory
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import chevron
 from workbench.dashboard.wiring import PARTS, place
 from workbench.figures.errors import NotMeasured
+from workbench.figures.frame import missing
 from workbench.figures.labels import head_name, interval, sample_size, whole
 from workbench.figures.mechanism import title_of
-from workbench.figures.rows import as_pandas, smallest_n
+from workbench.figures.rows import smallest_n
 
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
@@ -138,7 +139,7 @@ def _about(one: Panel, run: RunView) -> list[panel.Said]:
 
 def _length_shell(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> html.Section:
     made = panel.shell(LENGTH_PANEL, run.specs)
-    names = figures.series_names(run.light, step=cursor.step) if run.brief.rows else []
+    names = figures.series_names(run.frame, step=cursor.step) if run.brief.rows else []
     chosen = extras.get("q") or (names[0] if names else "")
     select = dmc.Select(
         id="head-quantity",
@@ -190,7 +191,9 @@ def _table(app: Dash, answers: Answers, one: Panel, draw: Any) -> None:
         try:
             if mode == "table":
                 return no_update, panel.as_table(every(view, cursor), one.title), [], no_update, TABLE
-            rows, said = view.memo((one.id, replace(cursor, run="", view="", sample=0)), lambda: draw(view, cursor))
+            rows, said = view.memo(
+                (one.id, replace(cursor, run="", view=VIEWS[0], sample=0)), lambda: draw(view, cursor)
+            )
         except NotMeasured as missing:
             state = panel.without_rows(missing, view)
             return [], [], state, "", STATE
@@ -199,22 +202,22 @@ def _table(app: Dash, answers: Answers, one: Panel, draw: Any) -> None:
 
 def every(run: RunView, cursor: Cursor) -> pd.DataFrame:
     """All rows about heads at the cursor."""
-    rows = as_pandas(figures.head_rows(run.light, step=cursor.step, length=cursor.length))
+    rows = figures.head_rows(run.frame, step=cursor.step, length=cursor.length).to_pandas()
     order = ["series", "layer", "head"]
     return rows.sort_values(order, kind="stable").drop(columns=["step", "length"])
 
 
 def head_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
     """The head table and its slice text."""
-    data = figures.head_table(run.light, step=cursor.step, length=cursor.length)
+    data = figures.head_table(run.frame, step=cursor.step, length=cursor.length)
     names = list(dict.fromkeys(data["series"]))
     short = dict(zip(data["series"], data["name"], strict=True))
     head = html.Thead(
         html.Tr([html.Th("Head", scope="col"), *(html.Th(short[n], scope="col", title=title_of(n)) for n in names)])
     )
     lines = []
-    for (layer, which), part in data.groupby(["layer", "head"], sort=False):
-        cells = {row["series"]: row for row in part.to_dict("records")}
+    for (layer, which), part in data.group("layer", "head"):
+        cells = {row["series"]: row for row in part.rows()}
         on = (int(layer), int(which)) == (cursor.layer, cursor.head)
         button = html.Button(
             head_name(int(layer), int(which)),
@@ -234,10 +237,10 @@ def head_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
 def _value(row: Mapping[str, Any] | None) -> html.Td:
     if row is None:
         return html.Td("")
-    low, high = (None if pd.isna(row[k]) else float(row[k]) for k in ("low", "high"))
+    low, high = (None if missing(row[k]) else float(row[k]) for k in ("low", "high"))
     limits = interval(low, high, 3)
     note = f"; {row['status']}: {row['note']}" if row["status"] != "ok" else ""
-    share = 0.0 if pd.isna(row["share"]) else float(row["share"])
+    share = 0.0 if missing(row["share"]) else float(row["share"])
     bar = html.I(style={"width": f"{100 * share:.1f}%"})
     return html.Td([html.Span(row["text"], className="num"), bar], title=f"{row['text']} {limits}{note}".strip())
 
@@ -245,9 +248,9 @@ def _value(row: Mapping[str, Any] | None) -> html.Td:
 def fact_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
     """The list of all that is known of the head, and its slice text."""
     at = {"step": cursor.step, "length": cursor.length, "layer": cursor.layer, "head": cursor.head}
-    data = figures.head_facts(run.light, **at)
+    data = figures.head_facts(run.frame, **at)
     made: list[Any] = []
-    for row in data[data["status"] != "not_applicable"].to_dict("records"):
+    for row in data.where(data["status"] != "not_applicable").rows():
         note = str(row["note"]) if row["status"] != "ok" and row["note"] else ""
         value = [html.Span(row["text"], className="num"), html.Span(f" {row['interval']}", className="soft num")]
         if note:

@@ -18,8 +18,8 @@ from workbench.core.apart import apart
 from workbench.core.canonical import canonical
 from workbench.dashboard.brief import Brief
 from workbench.dashboard.turns import aside
+from workbench.figures.frame import Frame
 from workbench.figures.leading import leading_head
-from workbench.figures.light import Frame
 from workbench.models.positions.registry import in_words
 from workbench.runs.folder import Run
 from workbench.runs.log import COLUMNS, read_log
@@ -61,8 +61,7 @@ class Kept:
     """What all runs of a store share memory for."""
 
     def __init__(self, frames: int = FRAMES, drawings: int = DRAWINGS) -> None:
-        self.frames: Cache[pd.DataFrame] = Cache(frames)
-        self.light: Cache[Frame] = Cache(frames)
+        self.frames: Cache[Frame] = Cache(frames)
         self._drawings: Cache[Any] = Cache(drawings)
 
     def drawings(self, key: Any, make: Callable[[], T]) -> T:
@@ -70,7 +69,7 @@ class Kept:
         return cast(T, self._drawings(key, make))
 
 
-def read_frame(path: Path, name: str) -> pd.DataFrame:
+def read_frame(path: Path, name: str) -> Frame:
     """All rows of a run that count, under its name here; none where the folder has gone or cannot be read.
 
     Text columns are categories: they repeat few values, and a figure asks for rows by them many times.
@@ -80,14 +79,14 @@ def read_frame(path: Path, name: str) -> pd.DataFrame:
         rows = read_run(path).rows
     frame = to_pandas(rows.unify_dictionaries())
     frame["run"] = pd.Categorical([name] * len(frame), categories=[name])
-    return frame
+    return Frame.of(frame)
 
 
-def log_of(path: Path) -> pd.DataFrame:
+def log_of(path: Path) -> Frame:
     """The training log, see :func:`workbench.runs.log.read_log`; empty where the run has gone or is damaged."""
     with aside(), apart(lambda _: None, str(path)):  # whoever reads the folder next names it
-        return read_log(path)
-    return pd.DataFrame(columns=list(COLUMNS), dtype=float)
+        return Frame.of(read_log(path))
+    return Frame.from_rows([], COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -108,14 +107,9 @@ class RunView:
         return self.kept.drawings((self.name, self.signature, key), make)
 
     @property
-    def frame(self) -> pd.DataFrame:
+    def frame(self) -> Frame:
         """All rows, read when first asked for; an empty frame where they have gone meanwhile."""
         return self.kept.frames((self.name, self.signature), lambda: read_frame(self.path, self.name))
-
-    @property
-    def light(self) -> Frame:
-        """The same rows, as figures draw them fastest."""
-        return self.kept.light((self.name, self.signature), lambda: Frame.of(self.frame))
 
     @property
     def specs(self) -> Mapping[str, Any]:
@@ -200,18 +194,8 @@ class RunView:
 
     def leading(self, step: int, length: int) -> tuple[int, int]:
         """Layer and head of what stands at the cursor until another is chosen: the head with the largest effect."""
-        found = self.memo(("leading", step, length), lambda: leading_head(self.light, step=step, length=length))
+        found = self.memo(("leading", step, length), lambda: leading_head(self.frame, step=step, length=length))
         return found.layer, found.head
-
-    def rows(self, **equals: Any) -> pd.DataFrame:
-        """Rows whose columns equal the given values (or are among the given lists)."""
-        chosen = self.frame
-        for column, value in equals.items():
-            if isinstance(value, (list, tuple, set, frozenset)):
-                chosen = chosen[chosen[column].isin(list(value))]
-            else:
-                chosen = chosen[chosen[column] == value]
-        return chosen
 
     @property
     def planned(self) -> int:
@@ -219,7 +203,7 @@ class RunView:
         return int(self.config["training"]["steps"])
 
     @property
-    def log(self) -> pd.DataFrame:
+    def log(self) -> Frame:
         """Loss and accuracies as training went, see :func:`workbench.runs.log.read_log`."""
         return self.memo(("log", self.log_signature), lambda: log_of(self.path))
 

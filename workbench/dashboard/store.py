@@ -16,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 
 from workbench.core.apart import apart
@@ -24,6 +23,7 @@ from workbench.dashboard.brief import READ, Rows, make_brief
 from workbench.dashboard.runview import Cache, Kept, RunView
 from workbench.dashboard.runview import shown as shown
 from workbench.dashboard.turns import aside
+from workbench.figures.frame import Frame
 from workbench.runs.folder import Run
 from workbench.runs.log import log_state
 from workbench.table import Table
@@ -64,7 +64,7 @@ class Store:
         self.read_at = 0.0
         self._version = ""
         self._kept = Kept()
-        self._across: Cache[pd.DataFrame] = Cache(ACROSS)
+        self._across: Cache[Frame] = Cache(ACROSS)
 
     def refresh(self, force: bool = False) -> str:
         """Have the disk looked at (at most once per ``patience``); returns the version of all that is known.
@@ -128,7 +128,7 @@ class Store:
         view = self.run(name)
         return ("", "") if view is None else (view.signature, view.log_signature)
 
-    def across(self, measurement: str, quantity: str, **equals: Any) -> pd.DataFrame:
+    def across(self, measurement: str, quantity: str, **equals: Any) -> Frame:
         """Rows of one quantity of all runs that have it, whose columns equal the given values."""
         runs = [run for run in self.runs().values() if (measurement, quantity) in run.brief.quantities]
         key = (measurement, quantity, *sorted(equals.items()), *((run.name, run.signature) for run in runs))
@@ -176,7 +176,7 @@ class Store:
         return RunView(run, root, sign, tuple(run.steps), make_brief(read_run(folder, READ)), live, log, self._kept)
 
 
-def _read_across(runs: Sequence[RunView], measurement: str, quantity: str, equals: Mapping[str, Any]) -> pd.DataFrame:
+def _read_across(runs: Sequence[RunView], measurement: str, quantity: str, equals: Mapping[str, Any]) -> Frame:
     def chosen(run: RunView) -> pa.Table:
         # Whoever reads the folder next says what is wrong with it.
         with apart(lambda _: None, run.name):
@@ -186,7 +186,7 @@ def _read_across(runs: Sequence[RunView], measurement: str, quantity: str, equal
         return SCHEMA.empty_table()
 
     with aside(), ThreadPoolExecutor(READERS) as pool:
-        return to_pandas(pa.concat_tables([SCHEMA.empty_table(), *pool.map(chosen, runs)]))
+        return Frame.of(to_pandas(pa.concat_tables([SCHEMA.empty_table(), *pool.map(chosen, runs)])))
 
 
 def _same_folder(one: Path, other: Path) -> bool:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import pandas as pd
-
 from workbench.dashboard.cursor import Notice, integer
 from workbench.dashboard.runview import Cache
 from workbench.dashboard.store import Store
+from workbench.figures.frame import Frame, present
 from workbench.figures.labels import whole
 from workbench.figures.multiples import MULTIPLES, length_at, times_text
 from workbench.figures.phase import REDUCTIONS, axes_of, axis_title, settings_of, value_text
@@ -118,19 +117,20 @@ class Choices:
             and 3 * len({*places}) >= sides[0] * sides[1]
         )
 
-    def rows(self, series: Sequence[str]) -> pd.DataFrame:
+    def rows(self, series: Sequence[str]) -> Frame:
         """All runs' rows of one series, controls left out; only the columns that a diagram reads."""
-        return self._held(("rows", *series), lambda: self._rows(series)[list(READ)])
+        found: Frame = self._held(("rows", *series), lambda: self._rows(series).only(READ))
+        return found
 
-    def _rows(self, series: Sequence[str]) -> pd.DataFrame:
+    def _rows(self, series: Sequence[str]) -> Frame:
         names = dict(zip(SERIES, series, strict=True))
         rows = self.store.across(names.pop("measurement"), names.pop("quantity"), control="")
-        return rows[(rows[list(names)] == pd.Series(names)).all(axis=1)] if len(rows) else rows
+        return rows.where(**names)
 
     def lengths(self, series: Sequence[str]) -> list[int]:
         """The prefix lengths that any run has the series at; empty where it has none."""
         rows = self.rows(series)
-        found: list[int] = self._held(("lengths", *series), lambda: sorted(map(int, rows["length"].dropna().unique())))
+        found: list[int] = self._held(("lengths", *series), lambda: rows.distinct("length").astype(int).tolist())
         return found
 
     def multiples(self, series: Sequence[str]) -> list[float]:
@@ -141,7 +141,7 @@ class Choices:
     def _multiples(self, series: Sequence[str]) -> list[float]:
         rows = self.rows(series)
         runs = self.store.runs()
-        lengths = {str(run): part.dropna().unique() for run, part in rows.groupby("run", observed=True)["length"]}
+        lengths = {str(run): part.distinct("length").tolist() for (run,), part in rows.group("run")}
         held = [(lengths[run], runs[run].trained) for run in lengths if run in runs]
         return [times for times in MULTIPLES if any(length_at(own, n, times) is not None for own, n in held)]
 
@@ -162,8 +162,8 @@ class Choices:
 
     def _series(self, measurement: str, quantity: str) -> list[tuple[str, ...]]:
         rows = self.store.across(measurement, quantity, control="")
-        found = rows[rows["value"].notna()][list(SERIES)].drop_duplicates()
-        listed = [tuple(str(value) for value in row) for row in found.itertuples(index=False)]
+        found = rows.where(present(rows["value"])).group(*SERIES)
+        listed = [tuple(str(value) for value in key) for key, _ in found]
         return sorted(listed, key=lambda one: (one != FIRST, one[2] != "matched", one[4] != "transfer", one))
 
 

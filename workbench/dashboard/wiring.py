@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from dash import ClientsideFunction, Dash, Input, Output, State, ctx
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard.cursor import Cursor
+from workbench.dashboard.cursor import VIEWS, Cursor
 from workbench.dashboard.drawing import Panel
 from workbench.dashboard.redrawing import memory_id, redrawn, values
 from workbench.dashboard.runview import RunView
+from workbench.figures.attention import View
 
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
@@ -38,7 +39,7 @@ def place(answers: Answers, run: str, step: int, length: int, head: str, *rest: 
     return view, cursor
 
 
-def cursor_of(run: str, step: int, length: int, head: str, view: str = "attention", sample: int = 0) -> Cursor:
+def cursor_of(run: str, step: int, length: int, head: str, view: View = VIEWS[0], sample: int = 0) -> Cursor:
     """The cursor from the page's stores."""
     layer, _, which = head.partition(".")
     return Cursor(run, int(step), int(length), int(layer), int(which), view, int(sample))

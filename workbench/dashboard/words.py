@@ -13,6 +13,7 @@ from workbench.dashboard.expectations import held
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import command
 from workbench.figures.errors import NotMeasured
+from workbench.figures.frame import numbers
 from workbench.figures.labels import proportion, whole
 from workbench.figures.sentences import Piece, rail_text, verdict_sentence, wants_strings, why_sentence
 from workbench.models.positions.registry import NONE
@@ -61,8 +62,8 @@ def verdict(run: RunView, cursor: Cursor) -> list[Any]:
     """The verdict sentence at the cursor's step, or what is missing for one; and the button that may decide it."""
     step = cursor.step
     try:
-        said = run.memo(("verdict", step), lambda: verdict_sentence(run.light, step=step, trained=run.trained))
-        more = run.memo(("wants strings", step), lambda: wants_strings(run.light, step))
+        said = run.memo(("verdict", step), lambda: verdict_sentence(run.frame, step=step, trained=run.trained))
+        more = run.memo(("wants strings", step), lambda: wants_strings(run.frame, step))
         return [*pieces(said), *([" ", measuring.button(run.name, "behaviour", deepen_at=step)] if more else [])]
     except NotMeasured:
         return [
@@ -74,7 +75,7 @@ def verdict(run: RunView, cursor: Cursor) -> list[Any]:
 def why(run: RunView, cursor: Cursor) -> list[Any]:
     """One line: since when, what it carries, what the chosen head does; or the command to find out."""
     at = {"step": cursor.step, "layer": cursor.layer, "head": cursor.head, "length": cursor.length}
-    parts = run.memo(("why", *at.values()), lambda: why_sentence(run.light, trained=run.trained, **at))
+    parts = run.memo(("why", *at.values()), lambda: why_sentence(run.frame, trained=run.trained, **at))
     if not parts and run.brief.rows:
         return [command(f"lengthlens measure {run.typed_path}")]
     return pieces(parts)
@@ -106,19 +107,19 @@ def theory(run: RunView, step: int, said: Mapping[str, Any] | None) -> list[Any]
 def training(run: RunView) -> list[Any]:
     """How far training is and what its log says last."""
     log = run.log
-    if log.empty:
+    if not len(log):
         return ["Nothing is logged yet."]
-    step = int(log["step"].iloc[-1])
+    step = int(log["step"][-1])
     far = f"Step {whole(step)} of {whole(run.planned)}"
     said: list[Any] = [f"{far}, training now. " if run.live else f"{far}. "]
     for column, where in (("accuracy_in", "at trained lengths"), ("accuracy_out", "at twice that")):
-        taken = log[column].dropna()
+        taken = numbers(log[column])
         if len(taken):
-            said.append(f"{'Accuracy ' if len(said) == 1 else ', '}{proportion(float(taken.iloc[-1]))} {where}")
+            said.append(f"{'Accuracy ' if len(said) == 1 else ', '}{proportion(float(taken[-1]))} {where}")
     return [*said, "." if len(said) > 1 else ""]
 
 
 def rail(run: RunView, row: Any, cursor: Cursor) -> list[Any]:
     """The answer in the rail of one row, yes or no first."""
     at = (cursor.step, cursor.length, cursor.layer, cursor.head)
-    return pieces(run.memo(("rail", row, *at), lambda: rail_text(run.light, row, *at, trained=run.trained)))
+    return pieces(run.memo(("rail", row, *at), lambda: rail_text(run.frame, row, *at, trained=run.trained)))

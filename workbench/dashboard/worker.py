@@ -21,7 +21,7 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -78,6 +78,8 @@ def job_key(function: str, arguments: Mapping[str, Any]) -> str:
 
 def array_bytes(result: Any) -> int:
     """Bytes of the numpy arrays anywhere in a result."""
+    if is_dataclass(result):
+        return array_bytes(vars(result))
     if isinstance(result, Mapping):
         return sum(array_bytes(value) for value in result.values())
     if isinstance(result, list | tuple):

@@ -8,7 +8,6 @@ tokens.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.exceptions import PreventUpdate
 
 from workbench.dashboard.shell import icon
+from workbench.figures.sequence_reading import SequenceReading
 from workbench.figures.window import window_of
 
 _NAMED = re.compile(r"q(\d{1,6})-(\d{1,6})k(\d{1,6})-(\d{1,6})", re.ASCII)
@@ -111,7 +111,7 @@ def connect(app: Dash, ident: str, graphs: list[str]) -> None:
         return extras | {"zoom": zoom["part"]}
 
 
-def in_view(found: Mapping[str, Any], beyond: str) -> dict[str, Any]:
+def in_view(found: SequenceReading, beyond: str) -> dict[str, Any]:
     """What the browser needs to know of the part in view.
 
     Args:
@@ -123,6 +123,6 @@ def in_view(found: Mapping[str, Any], beyond: str) -> dict[str, Any]:
     said = f"{window.said} \u00b7 {cells}" if window.said else ""
     if beyond and window.whole:
         said = f"The part {beyond} is not in this sequence. Shown: all tokens."
-    place = {"queries": found["queries"], "keys": found["keys"], "whole": window.whole}
+    place = {"queries": list(found.queries), "keys": list(found.keys), "whole": window.whole}
     # What is in view stands in the panels' headers; what could not be shown stands beside the buttons.
     return place | {"said": said, "class": "soft num" if beyond else "sr"}

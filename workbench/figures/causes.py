@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-import pandas as pd
+import numpy as np
 import plotly.graph_objects as go
 
 from workbench.figures.errors import NotMeasured
+from workbench.figures.frame import Frame, Rows, missing, unique
 from workbench.figures.labels import head_name
-from workbench.figures.rows import pick, valued
+from workbench.figures.offered import offered
+from workbench.figures.rows import valued
 from workbench.figures.tokens import TOKENS, Theme
 
 #: Columns that tell the lines of a figure apart.
@@ -17,8 +20,9 @@ _SERIES = ("law", "length", "layer", "head", "site", "target", "mode", "control"
 _GREY = ("random donor", "output summary")
 
 
+@offered
 def causes(
-    frame: pd.DataFrame,
+    frame: Rows,
     measurement: str,
     quantity: str,
     *,
@@ -39,9 +43,9 @@ def causes(
     Raises:
         NotMeasured: without a row that has a value there.
     """
-    rows = pick(frame, measurement=measurement, quantity=quantity, **where)
+    rows = Frame.of(frame).where(measurement=measurement, quantity=quantity, **where)
     rows = valued(rows)
-    if rows.empty:
+    if not len(rows):
         raise NotMeasured(measurement, f"{measurement} has no value of {quantity} to draw there.")
     along = _axis(rows)
     t = TOKENS[theme]
@@ -50,7 +54,7 @@ def causes(
     order = list(dict.fromkeys(_places(rows, along)))
     for name, part in _series(rows, along):
         grey = any(word in name for word in _GREY)
-        part = part.sort_values(along) if along in ("length", "step") else part
+        part = part.sort(along) if along in ("length", "step") else part
         figure.add_scatter(
             x=_places(part, along),
             y=part["value"].astype(float),
@@ -58,7 +62,7 @@ def causes(
             mode="lines+markers",
             name=name,
             line={"color": t["line2"]} if grey else {},
-            hovertext=part["note"],
+            hovertext=part["note"].tolist(),
         )
     if along == "length" and trained is not None:
         figure.add_vline(x=trained, line={"color": t["train"], "dash": "dot"})
@@ -78,56 +82,56 @@ def causes(
     return figure
 
 
-def _axis(rows: pd.DataFrame) -> str:
-    if rows["site"].nunique() > 1:
+def _axis(rows: Frame) -> str:
+    if len(unique(rows["site"])) > 1:
         return "site"
     for column in ("step", "length"):
-        if rows[column].nunique() > 1:
+        if len(unique(rows[column])) > 1:
             return column
     return "head"
 
 
-def _places(rows: pd.DataFrame, along: str) -> list[Any]:
+def _places(rows: Frame, along: str) -> list[Any]:
     if along == "site":
         return [str(site).removeprefix("blocks.").replace("hook_", "") for site in rows["site"]]
     if along == "head":
-        return [_head(row) for _, row in rows.iterrows()]
+        return [_head(row) for row in rows.rows()]
     return [float(v) for v in rows[along]]
 
 
-def _head(row: pd.Series) -> str:
-    if pd.isna(row["layer"]):
+def _head(row: Mapping[str, Any]) -> str:
+    if missing(row["layer"]):
         return str(row["target"] or "all")
-    return f"layer {int(row['layer'])}" if pd.isna(row["head"]) else head_name(int(row["layer"]), int(row["head"]))
+    return f"layer {int(row['layer'])}" if missing(row["head"]) else head_name(int(row["layer"]), int(row["head"]))
 
 
-def _series(rows: pd.DataFrame, along: str) -> list[tuple[str, pd.DataFrame]]:
+def _series(rows: Frame, along: str) -> list[tuple[str, Frame]]:
     """Lines: rows that differ in nothing but what the axis shows."""
     taken = {"site": ("site", "layer"), "head": ("layer", "head")}.get(along, (along,))
-    by = [c for c in _SERIES if c not in taken and rows[c].nunique(dropna=False) > 1]
+    by = [c for c in _SERIES if c not in taken and len(unique(rows[c])) > 1]
     if not by:
         return [("", rows)]
-    return [(_name(by, key), part) for key, part in rows.groupby(by, sort=False, dropna=False)]
+    return [(_name(by, key), part) for key, part in rows.group(*by)]
 
 
-def _name(by: list[str], key: Any) -> str:
-    values = dict(zip(by, key if isinstance(key, tuple) else (key,), strict=True))
+def _name(by: list[str], key: tuple[Any, ...]) -> str:
+    values = dict(zip(by, key, strict=True))
     parts = []
     for column, value in values.items():
-        if column == "head" and not pd.isna(value):
+        if column == "head" and not missing(value):
             layer = values.get("layer")
-            parts.append(f"h{int(value)}" if layer is None or pd.isna(layer) else head_name(int(layer), int(value)))
-        elif column == "layer" and ("head" not in values or pd.isna(values["head"])):
-            parts.append("all layers" if pd.isna(value) else f"layer {int(value)}")
+            parts.append(f"h{int(value)}" if layer is None or missing(layer) else head_name(int(layer), int(value)))
+        elif column == "layer" and ("head" not in values or missing(values["head"])):
+            parts.append("all layers" if missing(value) else f"layer {int(value)}")
         elif column == "length":
-            parts.append(f"at {int(value)}" if not pd.isna(value) else "")
+            parts.append(f"at {int(value)}" if not missing(value) else "")
         elif column != "layer":
-            parts.append("" if pd.isna(value) else str(value))
+            parts.append("" if missing(value) else str(value))
     return ", ".join(part for part in parts if part) or "measured"
 
 
-def _bars(part: pd.DataFrame, colour: str | None) -> dict[str, Any]:
-    above = (part["high"].astype(float) - part["value"].astype(float)).fillna(0.0)
-    below = (part["value"].astype(float) - part["low"].astype(float)).fillna(0.0)
+def _bars(part: Frame, colour: str | None) -> dict[str, Any]:
+    low, value, high = (part[name].astype(float) for name in ("low", "value", "high"))
+    above, below = np.nan_to_num(high - value), np.nan_to_num(value - low)
     bars: dict[str, Any] = {"type": "data", "array": above, "arrayminus": below, "symmetric": False, "thickness": 1}
     return bars | ({"color": colour} if colour else {})

@@ -18,6 +18,7 @@ from workbench.dashboard.runview import RunView
 from workbench.dashboard.wiring import PARTS, place
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import head_name, whole
+from workbench.figures.sequence_reading import SequenceReading
 
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
@@ -27,12 +28,12 @@ PANEL = ComputedPanel(
 )
 
 
-def note(run: RunView, asked: Asked, found: Mapping[str, Any]) -> list[Any]:
+def note(run: RunView, asked: Asked, found: SequenceReading) -> list[Any]:
     """One sentence on the query that is looked at."""
     query = query_index(found, asked.prefix)
-    prefix = query if found["bos"] else query + 1
+    prefix = query if found.bos else query + 1
     said = board.attention_words(found, query)
-    answer = found["clean"]["correct"][query]
+    answer = found.clean.correct[query]
     right = [] if answer is None else [f" The model\u2019s answer there is {'right' if answer else 'wrong'}."]
     return [html.Strong(f"Query at prefix {whole(prefix)}. "), *said, *right]
 
@@ -101,7 +102,7 @@ def headline(run: RunView, cursor: Cursor) -> tuple[Any, Any]:
     at = {"step": cursor.step, "length": cursor.length, "layer": cursor.layer, "head": cursor.head}
     try:
         first, second = run.memo(
-            ("sentence", *at.values()), lambda: figures.head_sentence(run.light, **at, trained=run.trained)
+            ("sentence", *at.values()), lambda: figures.head_sentence(run.frame, **at, trained=run.trained)
         )
     except NotMeasured as missing:
         name = head_name(cursor.layer, cursor.head)

@@ -52,8 +52,7 @@ def _seeds(run: RunView, at: At, shown: str, name: str) -> Source:
     assert at.store is not None
     where = SHOWN[shown]
     names = [one.name for one in seeds_of(run, at)]
-    frame = at.store.across(**where)
-    frame = frame[frame["run"].isin(names)]
+    frame = at.store.across(**where).where(run=names)
     given = "".join(f", {key}={value!r}" for key, value in where.items())
     code = f"Table.load({run.root.as_posix()!r}).frame(run={names!r}{given})"
     return Source(frame, " ".join(one.signature for one in seeds_of(run, at)), name, code)
@@ -246,8 +245,8 @@ def _difference(at: At) -> list[Any]:
     other = at.beside
     try:
         found = over_length_difference(
-            at.run.light,
-            other.run.light,
+            at.run.frame,
+            other.run.frame,
             step=at.cursor.step,
             step_b=other.cursor.step,
             trained=at.run.trained,

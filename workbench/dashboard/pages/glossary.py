@@ -16,8 +16,8 @@ from workbench.dashboard.registry import Drawn, FreePage, Visit
 from workbench.dashboard.runview import RunView, typed
 from workbench.dashboard.shell import MEANINGS, banner, chip, command
 from workbench.dashboard.typeset import LETTERS, typeset
+from workbench.figures.frame import Frame, present
 from workbench.figures.labels import whole
-from workbench.figures.rows import pick
 from workbench.figures.spark import spark_svg
 from workbench.figures.template import u_length, u_step
 
@@ -103,23 +103,23 @@ def curves(run: RunView | None) -> dict[tuple[str, str], tuple[str, str]]:
 def _curves(run: RunView) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
     last = max(run.measured_steps, default=0)
     for pair in sorted(run.brief.quantities):
-        rows = pick(run.light, measurement=pair[0], quantity=pair[1], control="")
-        rows = rows[rows["value"].notna()]
-        for along, where, here in (("length", u_length, rows[rows["step"] == last]), ("step", u_step, rows)):
-            line = _line(here[here[along].notna()], along)
+        rows = run.frame.where(measurement=pair[0], quantity=pair[1], control="")
+        rows = rows.where(present(rows["value"]))
+        for along, where, here in (("length", u_length, rows.where(step=last)), ("step", u_step, rows)):
+            line = _line(here.where(present(here[along])), along)
             if len(line) > 1:
                 said = f"over prefix length at step {whole(last)}" if along == "length" else "over training"
                 yield pair, (_picture(line, where), f"{said}, in {run.name}")
                 break
 
 
-def _line(rows: Any, along: str) -> list[tuple[float, float]]:
+def _line(rows: Frame, along: str) -> list[tuple[float, float]]:
     """The line of the first series among the rows: what differs from its first row is another."""
     if not len(rows):
         return []
-    first = rows.iloc[0]
+    first = rows.row(0)
     apart = {name: first[name] for name in ("law", "target", "mode", "site", "layer", "head")}
-    same = pick(rows, **{name: value for name, value in apart.items() if value is not None and value == value})
+    same = rows.where(**{name: value for name, value in apart.items() if value is not None and value == value})
     found = {float(at): float(value) for at, value in zip(same[along], same["value"], strict=True)}
     return sorted((at, value) for at, value in found.items() if math.isfinite(value))
 

@@ -31,9 +31,11 @@ from workbench.dashboard.sweeps import (
     series_name,
 )
 from workbench.dashboard.wiring import LOOK
-from workbench.figures.draft import drafts
+from workbench.figures import registered
 from workbench.figures.errors import NotMeasured
+from workbench.figures.frame import Frame
 from workbench.figures.phase import REDUCTIONS, axis_title, phase_diagram, phase_diagram_data
+from workbench.figures.plain_figure import Drawing
 
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
@@ -50,22 +52,28 @@ class PhasePanel:
     def rows(self, answers: Answers, asked: Mapping[str, str]) -> pd.DataFrame:
         """The cells, a row each."""
         choices, sweep = _asked(answers, asked)
-        return phase_diagram_data(choices.rows(sweep.series), choices.configs, **_arguments(sweep, choices))
+        found: Frame = phase_diagram_data(choices.rows(sweep.series), choices.configs, **_arguments(sweep, choices))
+        return found.to_pandas()
 
     def figure(self, answers: Answers, asked: Mapping[str, str], theme: str, size: int) -> go.Figure:
         """The diagram; raises NotMeasured where no run has a value."""
+        return phase_diagram(*self._given(answers, asked), **self._arguments(answers, asked, theme, size))
+
+    def plain(self, answers: Answers, asked: Mapping[str, str], theme: str, size: int) -> Drawing:
+        """The same without plotly's checks."""
+        given = self._arguments(answers, asked, theme, size)
+        return registered("phase_diagram").plain(*self._given(answers, asked), **given)
+
+    def _given(self, answers: Answers, asked: Mapping[str, str]) -> tuple[Frame, Mapping[str, Any]]:
+        choices, sweep = _asked(answers, asked)
+        return choices.rows(sweep.series), choices.configs
+
+    def _arguments(self, answers: Answers, asked: Mapping[str, str], theme: str, size: int) -> dict[str, Any]:
         choices, sweep = _asked(answers, asked)
         low, high = _range(answers.store, sweep.series)
-        return phase_diagram(
-            choices.rows(sweep.series),
-            choices.configs,
-            **_arguments(sweep, choices),
-            low=low,
-            high=high,
-            title=series_name(sweep.series).capitalize(),
-            theme=theme,  # type: ignore[arg-type]
-            size=size,
-        )
+        title = series_name(sweep.series).capitalize()
+        look = {"title": title, "theme": theme, "size": size}
+        return {**_arguments(sweep, choices), "low": low, "high": high, **look}
 
     def code(self, answers: Answers, asked: Mapping[str, str]) -> str:
         """Python that draws the same from the folder."""
@@ -327,8 +335,7 @@ def connect(app: Dash, answers: Answers) -> None:
             if mode == "table":
                 table = panel.plain_table(PHASE.rows(answers, asked), "Phase diagram")
                 return no_update, table, [], no_update, no_update, "body tabled", no_update
-            with drafts():
-                figure = PHASE.figure(answers, asked, look["theme"], look["size"]).to_plotly_json()
+            figure = PHASE.plain(answers, asked, look["theme"], look["size"]).to_plotly_json()
         except NotMeasured as missing:
             state = panel.does_not_apply(missing.message)
             return no_update, [], state, "", missing.message, "body stated", "Phase diagram"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
@@ -22,6 +21,7 @@ from workbench.dashboard.wiring import LOOK, browser
 from workbench.dashboard.worker import Job
 from workbench.dashboard.worker_addresses import DESCRIBE
 from workbench.figures.bounds import meaning
+from workbench.figures.frame import missing
 from workbench.figures.labels import magnitude, whole
 
 if TYPE_CHECKING:
@@ -173,13 +173,12 @@ def _values(line: Mapping[str, Any]) -> list[html.Td]:
 
 def bound(run: RunView) -> list[Any]:
     """The theorems' training lengths, or why they do not apply, and what enters them at the last checkpoint."""
-    rows = run.frame[run.frame["measurement"] == "bound"]
-    if rows.empty:
+    rows = run.frame.where(measurement="bound")
+    if not len(rows):
         return [html.H2("Bound"), *panel.not_measured("bound", "No rows of bound for this run.", run)]
     step = int(rows["step"].max())
-    rows = rows[rows["step"] == step]
-    lengths = rows[rows["quantity"] == "training_length_bound"].to_dict("records")
-    parts = rows[(rows["quantity"] == "bound_part") & rows["value"].notna()].to_dict("records")
+    lengths = rows.where(step=step, quantity="training_length_bound").rows()
+    parts = [row for row in rows.where(step=step, quantity="bound_part").rows() if not missing(row["value"])]
     facts = [html.Div([html.Dt(row["target"].capitalize()), html.Dd(_length(row))]) for row in lengths]
     listed = [
         html.Div([html.Dt(magnitude(row["value"]), className="num"), html.Dd(meaning(row["target"]))]) for row in parts
@@ -198,7 +197,7 @@ def bound(run: RunView) -> list[Any]:
 
 
 def _length(row: Mapping[str, Any]) -> list[Any]:
-    if row["status"] == "ok" and not pd.isna(row["value"]):
+    if row["status"] == "ok" and not missing(row["value"]):
         return [html.Strong(f"{magnitude(row['value'])} tokens")]
     return [f"{str(row['status']).replace('_', ' ').capitalize()}: {row['note']}."]
 

@@ -19,12 +19,14 @@ from workbench.dashboard.shell import chevron
 from workbench.dashboard.wiring import PARTS, place
 from workbench.figures import sequence_data
 from workbench.figures.labels import head_name, whole
+from workbench.figures.sequence import RowName
+from workbench.figures.sequence_reading import SequenceReading
 from workbench.models.edits import Edit, EditError, check_edits, parse_edit, parse_edits
 
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
 
-ROWS = ("outputs", "pattern", "summary", "position")
+ROWS: tuple[RowName, ...] = ("outputs", "pattern", "summary", "position")
 CELLS = 256
 PANELS = (
     ComputedPanel("try-clean", "As is", "clean", ROWS, cells=CELLS, size=(640, 760)),
@@ -49,28 +51,28 @@ WHAT = {
 }
 
 
-def note(run: RunView, asked: Asked, found: Mapping[str, Any]) -> list[Any]:
+def note(run: RunView, asked: Asked, found: SequenceReading) -> list[Any]:
     """What the oracle and the model say at the query that is looked at, and what the edits do overall."""
     query = query_index(found, asked.prefix)
-    prefix = query if found["bos"] else query + 1
+    prefix = query if found.bos else query + 1
     right = sequence_data.oracle_words(found, query)
     clean = sequence_data.answer_words(found, "clean", query)
     said = f"At prefix {whole(prefix)} " + (
         f"the oracle says {right}, the model {clean}" if right else f"nothing is asked; the model says {clean}"
     )
-    if "edited" in found:
+    if found.edited is not None:
         said += f", edited {sequence_data.answer_words(found, 'edited', query)}"
     return [html.H1(f"{said}."), html.P([_tally(found), " ", *board.attention_words(found, query)], className="why")]
 
 
-def _tally(found: Mapping[str, Any]) -> str:
-    answers = [c for c in found["clean"]["correct"] if c is not None]
+def _tally(found: SequenceReading) -> str:
+    answers = [c for c in found.clean.correct if c is not None]
     if not answers:
         return "The task asks nothing of this sequence."
     text = f"Right at {whole(sum(answers))} of {whole(len(answers))} prefixes asked"
-    if "edited" not in found:
+    if found.edited is None:
         return text + "."
-    edited = [c for c in found["edited"]["correct"] if c is not None]
+    edited = [c for c in found.edited.correct if c is not None]
     changed = sum(a != b for a, b in zip(answers, edited, strict=True))
     return (
         f"{text}, edited at {whole(sum(edited))}; {whole(changed)} answer{' changes' if changed == 1 else 's change'}."

@@ -1,7 +1,7 @@
 """Figures as plain dictionaries: what a server draws by the hundred, without plotly's checks of every property.
 
 Checking takes plotly several times as long as drawing takes us and finds the same nothing each time: the tests draw
-every panel both ways and compare. Notebooks and exports get the checked kind, a figure in its own right.
+every panel both ways and compare. Notebooks and exports get the checked kind, plotly's own figure.
 """
 
 from __future__ import annotations
@@ -10,28 +10,29 @@ import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import plotly.graph_objects as go
 
-_DRAFTS: ContextVar[bool] = ContextVar("drafts", default=False)
+_PLAIN: ContextVar[bool] = ContextVar("plain figures", default=False)
 #: Properties that figures here set as ``line_width=0``; any other name with an underscore is itself.
 _NESTED = frozenset({"line", "margin", "title"})
 
 
 @contextmanager
-def drafts() -> Iterator[None]:
-    """Whatever is drawn in this block is a :class:`Draft`."""
-    before = _DRAFTS.set(True)
+def plain_figures() -> Iterator[None]:
+    """Whatever is drawn in this block is a :class:`PlainFigure`."""
+    before = _PLAIN.set(True)
     try:
         yield
     finally:
-        _DRAFTS.reset(before)
+        _PLAIN.reset(before)
 
 
-def drafting() -> bool:
-    """Whether figures are to be drafts."""
-    return _DRAFTS.get()
+def drawing_plainly() -> bool:
+    """Whether figures are to be plain ones."""
+    return _PLAIN.get()
 
 
 class Node(dict[str, Any]):
@@ -55,7 +56,7 @@ class Node(dict[str, Any]):
                 self[name] = _node(value)
 
 
-class Draft:
+class PlainFigure:
     """The part of plotly's figure that :mod:`workbench.figures` draws with.
 
     Args:
@@ -110,6 +111,10 @@ class Draft:
     def _update_axes(self, kind: str, given: dict[str, Any]) -> None:
         for name in [name for name in self.layout if name.startswith(kind)]:
             self.layout[name].merge(given)
+
+
+Drawing: TypeAlias = go.Figure | PlainFigure
+"""What figures draw on: plotly's figure, or within :func:`plain_figures` a plain one."""
 
 
 def _nested(given: dict[str, Any]) -> dict[str, Any]:

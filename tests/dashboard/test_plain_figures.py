@@ -15,8 +15,8 @@ from workbench.dashboard.answers import Answers
 from workbench.dashboard.cursor import default_cursor
 from workbench.dashboard.drawing import At, Panel, Source
 from workbench.dashboard.registry import pages
-from workbench.figures.draft import Draft, drafts
 from workbench.figures.errors import NotMeasured
+from workbench.figures.plain_figure import PlainFigure, plain_figures
 
 PANELS = [one for page in pages() for one in getattr(page, "panels", ()) if isinstance(one, Panel)]
 
@@ -39,8 +39,8 @@ def sent(figure: Any) -> Any:
 
 
 def as_notebooks_read(source: Source) -> Source:
-    """The rows in pandas' frame, texts as texts."""
-    return source._replace(frame=source.frame.to_pandas() if hasattr(source.frame, "to_pandas") else source.frame)
+    """The rows as a DataFrame, texts as texts."""
+    return source._replace(frame=source.frame.to_pandas())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda one: one.id)
@@ -52,23 +52,22 @@ def test_a_panel_is_drawn_the_same_with_and_without_checks(
     extras = {"quantity": "circuits.hardmax|argmax_mass", "run2": "flip_flop-rotary-s0"}
     at = At(run, replace(default_cursor(run), step=1500), runs["flip_flop-rotary-s0"], answers.store, extras)
     try:
-        with drafts():
-            light = sent(panel.draw(at, "dark", 12))
+        plain = sent(panel.plain(at, "dark", 12))
     except NotMeasured as missing:
-        light = missing.message
+        plain = missing.message
     own = Panel.sources
     monkeypatch.setattr(Panel, "sources", lambda one, at: tuple(as_notebooks_read(part) for part in own(one, at)))
     try:
         checked = sent(panel.draw(at, "dark", 12))
     except NotMeasured as missing:
         checked = missing.message
-    assert light == checked
+    assert plain == checked
 
 
-def test_drafts_end_with_their_block() -> None:
+def test_plain_figures_end_with_their_block() -> None:
     from workbench.figures.template import blank
 
     parts: dict[str, Any] = {"column": "step", "xaxis": {}, "yaxis": {}, "meta": {}, "uirevision": ""}
-    with drafts():
-        assert isinstance(blank("light", 11, **parts), Draft)
-    assert not isinstance(blank("light", 11, **parts), Draft)
+    with plain_figures():
+        assert isinstance(blank("light", 11, **parts), PlainFigure)
+    assert not isinstance(blank("light", 11, **parts), PlainFigure)
