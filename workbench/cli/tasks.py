@@ -34,6 +34,21 @@ def predictions(task: Task) -> str:
     return verdicts[0] if verdicts[0] == verdicts[1] else " / ".join(verdicts)
 
 
+def theory_lines(task: Task | str | None) -> list[str]:
+    """What theory says of a task with these parameters, a line each; none where it says nothing."""
+    from workbench.theory.errors import TheoryError
+    from workbench.theory.predict import predict
+
+    if not isinstance(task, Task):
+        return []
+    try:
+        without, with_ids = predict(task, "none"), predict(task, "learned")
+    except (TheoryError, TaskError):
+        return []
+    lines = [f"theory, without positions: {without.line}", f"theory, with positions: {with_ids.line}"]
+    return lines + [f"theory: {note.text} ({note.source})" for note in without.notes]
+
+
 def share(value: float) -> str:
     """A share in two digits; one that is not 0 never looks like it."""
     return "<0.01" if 0 < value < 0.005 else f"{value:.2f}"
@@ -128,6 +143,9 @@ def tell(task: Task | str) -> None:
     for name, field in cls.model_fields.items():
         default = "required" if field.is_required() else f"default {field.get_default(call_default_factory=True)!r}"
         print(f"  --set task.{name}=..  {allowed(field)}; {default}")
+    made = None if isinstance(task, Task) else entry(task)[2]
+    for line in theory_lines(task if isinstance(task, Task) else made):
+        print(f"  {line}")
     if cls.suggested:
         print(f"  suggests {_listed(cls.suggested)}")
     for (option, value), more in cls.suggested_with.items():
