@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from workbench.models.errors import PositionError
 from workbench.models.layers import Embed, Unembed
 from workbench.models.lens import LensUseError, WithLogits
 from workbench.models.lens_parts import ActivationCache, HookedRootModule, HookPoint, lm_cross_entropy_loss
-from workbench.models.schemes import PositionError
 
 ReturnType = str | None
 """What a forward pass gives, in TransformerLens's words: logits, loss, both, or nothing."""
