@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ import pytest
 from flask.testing import FlaskClient
 from test_answers import LIGHT, texts
 
-from workbench.dashboard import measuring, sweepbar
+from workbench import dashboard
+from workbench.dashboard import measuring, panel, sweepbar
+from workbench.dashboard import panels as run_panels
 from workbench.dashboard.ahead import Ahead
 from workbench.dashboard.answers import READY, STATE, Answers
 from workbench.dashboard.create import create_app, serve
@@ -323,3 +326,36 @@ def test_what_sliders_ask_for_next_is_drawn_ahead(answers: Answers, at: At) -> N
     assert len(drawn) == count
     # the nearest first: what the next key press asks for is there soonest
     assert drawn[0][1] == at.cursor.step
+
+
+# ---- rows of panels -----------------------------------------------------------------------------------
+AREAS = re.compile(r"\.matrix-row(?:\.(\w+))?[^{}]*\{[^{}]*grid-template-areas:([^;}]*)")
+
+
+def areas(sheet: str) -> dict[str, set[str]]:
+    """Kind of row -> the areas that it has in every width of the window."""
+    text = (Path(dashboard.__file__).parent / "assets" / sheet).read_text()
+    found: dict[str, set[str]] = {}
+    for kind, template in AREAS.findall(text):
+        named = set(template.replace('"', " ").split())
+        found[kind] = found[kind] & named if kind in found else named
+    return found
+
+
+@pytest.mark.parametrize(
+    ("sheet", "kind", "group"),
+    [
+        ("05-run.css", "", run_panels.PANELS[:9]),
+        ("05-run.css", "one", (run_panels.BY_ID["loss"],)),
+        ("05-run.css", "two", run_panels.DEEPER + run_panels.MORE),
+        ("08-compare.css", "", compare.PANELS + compare.SEED_PANELS),
+    ],
+)
+def test_every_panel_of_a_row_has_an_area_in_every_width(sheet: str, kind: str, group: Sequence[Panel]) -> None:
+    assert {"rail"} | {one.column for one in group} == areas(sheet)[kind]
+
+
+def test_a_panel_stands_in_the_area_of_its_column() -> None:
+    row = panel.matrix_row([], run_panels.PANELS[:3], {})
+    assert [one.style["gridArea"] for one in row.children[1:]] == ["training", "length", "cursor"]
+    assert row.children[0].className == "rail"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ComputedPanel:
     """One pass of one sequence, as a panel that can be exported.
 

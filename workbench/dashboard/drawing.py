@@ -132,14 +132,14 @@ SOURCES: dict[str, Callable[[At], tuple[Source, ...]]] = {
 """Name of what a panel is drawn from -> the rows."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Panel:
     """One panel.
 
     Attributes:
         id: prefix of its component ids, and its name in export links.
         row: kind of evidence, or where else on its page it stands.
-        column: over training, over prefix length, at the cursor, or which run.
+        column: over training, over prefix length, at the cursor, or which run; the named area of its row's grid.
         title: as on screen.
         figure: name of the function in :mod:`workbench.figures`.
         takes: what of :attr:`At.values` that function is given.

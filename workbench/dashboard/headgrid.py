@@ -10,19 +10,12 @@ from dash import html
 
 from workbench import figures
 from workbench.dashboard.drawing import At, Panel
-from workbench.dashboard.panel import definition, frame, spoken
 from workbench.figures.frame import missing
 from workbench.figures.headgrid import head_cells
 from workbench.figures.labels import head_name, interval, whole
 from workbench.figures.spark import spark_svg
 from workbench.figures.template import u_length
 from workbench.figures.tokens import Theme, cell_colours, difference_colours
-
-
-def grid_shell(panel: Panel, specs: Mapping[str, Any]) -> html.Section:
-    """The panel, before anything is drawn."""
-    body = [html.Div(id=f"{panel.id}-grid", className="heads", role="group", **{"aria-label": panel.title})]
-    return frame(panel.id, panel.title, definition(panel, specs), body, name=spoken(panel))
 
 
 def cells(panel: Panel, at: At, theme: Theme) -> tuple[list[Any], dict[str, str], str]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 READY, STATE, TABLE = "body ready", "body stated", "body tabled"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class QuantityPanel(Panel):
     """A panel that shows the quantity the page's address names (``q``), or else the leading one."""
 
@@ -41,41 +41,42 @@ class QuantityPanel(Panel):
 
 
 TABLE_PANEL = Panel(
-    "head-table",
-    "heads",
-    "cursor",
-    "Heads",
-    "head_table_figure",
-    ("step", "length"),
-    ("step", "length", "head"),
-    "circuits.",
-    (),
-    "Every head at the cursor, the leading quantities that were measured; the first column sorts. A bar shows a "
+    id="head-table",
+    row="heads",
+    column="cursor",
+    title="Heads",
+    figure="head_table_figure",
+    takes=("step", "length"),
+    needs=("step", "length", "head"),
+    measurement="circuits.",
+    quantities=(),
+    about="Every head at the cursor, the leading quantities that were measured; the first column sorts. A bar shows a "
     "value within its quantity\u2019s range. A click chooses the head. The table (T) holds all quantities.",
 )
 LENGTH_PANEL = QuantityPanel(
-    "head-length",
-    "heads",
-    "length",
-    "Over length",
-    "heads_over_length",
-    ("trained", "step", "layer", "head"),
-    ("step", "head", "extras"),
-    "circuits.",
-    (),
-    "The chosen head in ink, the others grey. Bands are 95 % intervals; the sequence is the unit.",
+    id="head-length",
+    row="heads",
+    column="length",
+    title="Over length",
+    figure="heads_over_length",
+    takes=("trained", "step", "layer", "head"),
+    needs=("step", "head", "extras"),
+    measurement="circuits.",
+    quantities=(),
+    about="The chosen head in ink, the others grey. Bands are 95 % intervals; the sequence is the unit.",
 )
 FACTS_PANEL = Panel(
-    "head-facts",
-    "heads",
-    "cursor",
-    "What this head is",
-    "head_facts_figure",
-    ("step", "length", "layer", "head"),
-    ("step", "length", "head"),
-    "circuits.",
-    (),
-    "Every quantity that was measured of the chosen head at the cursor, whichever measurement made it. What does not "
+    id="head-facts",
+    row="heads",
+    column="cursor",
+    title="What this head is",
+    figure="head_facts_figure",
+    takes=("step", "length", "layer", "head"),
+    needs=("step", "length", "head"),
+    measurement="circuits.",
+    quantities=(),
+    about="Every quantity that was measured of the chosen head at the cursor, whichever measurement made it. What "
+    "does not "
     "apply to this model is in the table (T) alone.",
 )
 HEAD_PANELS = (TABLE_PANEL, LENGTH_PANEL, FACTS_PANEL)
@@ -84,16 +85,17 @@ HEAD_PANELS = (TABLE_PANEL, LENGTH_PANEL, FACTS_PANEL)
 SCAN = "circuits.effective_attention"
 SCAN_PANELS = tuple(
     Panel(
-        quantity.replace("_", "-"),
-        "scan",
-        "length",
-        title,
-        "quantity_over_length",
-        ("trained", "step"),
-        ("step",),
-        SCAN,
-        (quantity,),
-        "Of each layer and channel of the scan, from its effective weights: as absolute values that add up to 1 they "
+        id=quantity.replace("_", "-"),
+        row="scan",
+        column="length",
+        title=title,
+        figure="quantity_over_length",
+        takes=("trained", "step"),
+        needs=("step",),
+        measurement=SCAN,
+        quantities=(quantity,),
+        about="Of each layer and channel of the scan, from its effective weights: as absolute values that add up "
+        "to 1 they "
         "compare with attention. A line that bends past the trained length says that it looks elsewhere there.",
         settings={"measurement": SCAN, "quantity": quantity},
     )
@@ -238,7 +240,7 @@ def _value(row: Mapping[str, Any] | None) -> html.Td:
     if row is None:
         return html.Td("")
     low, high = (None if missing(row[k]) else float(row[k]) for k in ("low", "high"))
-    limits = interval(low, high, 3)
+    limits = "" if row["label"] else interval(low, high, 3)  # what is so by definition has none
     note = f"; {row['status']}: {row['note']}" if row["status"] != "ok" else ""
     share = 0.0 if missing(row["share"]) else float(row["share"])
     bar = html.I(style={"width": f"{100 * share:.1f}%"})

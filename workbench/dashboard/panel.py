@@ -55,9 +55,30 @@ _SHOWN = (
 )
 
 
-def shell(panel: Panel, specs: Mapping[str, Any]) -> html.Section:
-    """A panel with its graph, before anything is drawn."""
-    return frame(panel.id, panel.title, definition(panel, specs), graph_body(panel.id), name=spoken(panel))
+def shell(panel: Panel, specs: Mapping[str, Any], area: str = "") -> html.Section:
+    """A panel with its graph or its grid of heads, before anything is drawn.
+
+    Args:
+        panel: which.
+        specs: of the measurements, which define its quantities.
+        area: of the row's grid that it stands in; "" = where it comes.
+    """
+    heads = html.Div(id=f"{panel.id}-grid", className="heads", role="group", **{"aria-label": panel.title})
+    body = [heads] if panel.form == "heads" else graph_body(panel.id)
+    return frame(panel.id, panel.title, definition(panel, specs), body, name=spoken(panel), area=area)
+
+
+def matrix_row(rail: Sequence[Any], group: Sequence[Panel], specs: Mapping[str, Any], kind: str = "") -> html.Div:
+    """A row of panels: the rail, then each panel in the area that is named after its column (assets/05-run.css).
+
+    Args:
+        rail: what stands before them.
+        group: the panels.
+        specs: of the measurements.
+        kind: class of a row with other areas than those of the Run page's matrix.
+    """
+    shells = [shell(one, specs, area=one.column) for one in group]
+    return html.Div([html.Div(list(rail), className="rail"), *shells], className=f"matrix-row {kind}".rstrip())
 
 
 def graph_body(ident: str) -> list[Any]:
@@ -73,6 +94,7 @@ def frame(
     body: list[Any],
     tools: Sequence[Any] = (),
     name: str = "",
+    area: str = "",
 ) -> html.Section:
     """Header, body, and the places for table and state that every panel has.
 
@@ -83,6 +105,7 @@ def frame(
         body: what shows the data.
         tools: further controls in the header.
         name: accessible name, where the title alone is not unique on the page.
+        area: named area of the grid that it stands in, or "".
     """
     return html.Section(
         [
@@ -120,6 +143,7 @@ def frame(
         id=f"{ident}-panel",
         className="pan",
         tabIndex=-1,
+        style={"gridArea": area} if area else {},
         **{"aria-label": name or title},
     )
 

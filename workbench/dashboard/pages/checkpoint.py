@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
 
 PANEL = ComputedPanel(
-    "seq", "Attention pattern and probe readout", "clean", ("pattern", "summary", "position"), strip=True
+    id="seq",
+    title="Attention pattern and probe readout",
+    part="clean",
+    rows_drawn=("pattern", "summary", "position"),
+    strip=True,
 )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dash import Dash, Input, Output, State, html
 
-from workbench.dashboard import headgrid, panel, wiring, words
+from workbench.dashboard import panel, wiring, words
 from workbench.dashboard.cursor import Cursor, Notice, default_step
 from workbench.dashboard.cursorbar import run_select, verdict_at
 from workbench.dashboard.cursorpage import CursorPage
@@ -61,24 +61,36 @@ def _seeds(run: RunView, at: At, shown: str, name: str) -> Source:
 def _panels() -> tuple[Panel, ...]:
     made: list[Panel] = []
 
+    sides: tuple[Literal["a", "b"], ...] = ("a", "b")
+
     def three(row: str, figure: str, other: str, takes: tuple[str, ...], needs: tuple[str, ...], **more: Any) -> None:
         title = TITLES[row][0]
-        for side in ("a", "b"):
+        for side in sides:
             made.append(
-                Panel(f"cmp-{row}-{side}", row, side, title, figure, takes, needs, side=side, **more)  # type: ignore[arg-type]
+                Panel(
+                    id=f"cmp-{row}-{side}",
+                    row=row,
+                    column=side,
+                    title=title,
+                    figure=figure,
+                    takes=takes,
+                    needs=needs,
+                    side=side,
+                    **more,
+                )
             )
         about = _DIFFERENCE + str(more.pop("about"))
         also = tuple(f"{name}_b" for name in takes if name in ("step", "length", "trained", "checkpoints"))
         takes = tuple(name for name in takes if name != "floor") + also
         made.append(
             Panel(
-                f"cmp-{row}-d",
-                row,
-                "d",
-                f"{title}, A \u2212 B",
-                other,
-                takes,
-                needs,
+                id=f"cmp-{row}-d",
+                row=row,
+                column="d",
+                title=f"{title}, A \u2212 B",
+                figure=other,
+                takes=takes,
+                needs=needs,
                 about=about,
                 source="both",
                 **more,
@@ -133,16 +145,16 @@ def _seed_panels() -> tuple[Panel, ...]:
 
             made.append(
                 Panel(
-                    f"cmp-{row}-{side}",
-                    row,
-                    side,
-                    TITLES[row][0] + (", A and B" if both else ""),
-                    "seeds_compared" if both else "seeds_over_length",
-                    ("trained", "step"),
-                    ("step",),
-                    SHOWN[shown]["measurement"],
-                    (SHOWN[shown]["quantity"],),
-                    "A solid, B dashed; bands from the lowest to the highest seed." if both else _RANGE,
+                    id=f"cmp-{row}-{side}",
+                    row=row,
+                    column=side,
+                    title=TITLES[row][0] + (", A and B" if both else ""),
+                    figure="seeds_compared" if both else "seeds_over_length",
+                    takes=("trained", "step"),
+                    needs=("step",),
+                    measurement=SHOWN[shown]["measurement"],
+                    quantities=(SHOWN[shown]["quantity"],),
+                    about="A solid, B dashed; bands from the lowest to the highest seed." if both else _RANGE,
                     side="b" if side == "b" else "a",
                     settings={"shown": shown} if both else {"shown": shown, "colour": side},
                     read=read,
@@ -187,20 +199,20 @@ def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str,
     names = [name for name, one in answers.store.runs().items() if one.measured] or [run.name]
     seeds = extras.get("seeds") == "1"
     shown = SEED_PANELS if seeds else PANELS
-    cells: list[Any] = [html.Div(className="corner")]
+    heads: list[Any] = []
     for side, one in (("a", run), ("b", other)):
         ident = "run-select" if side == "a" else "run2-select"
         select = run_select(one, cursor, names, ident, label=f"Run {side.upper()}")
-        cells.append(_head(side, select))
-    cells.append(_head("d", html.Strong("Medians over seeds" if seeds else "Difference"), seeds))
+        heads.append(_head(side, select))
+    heads.append(_head("d", html.Strong("Medians over seeds" if seeds else "Difference"), seeds))
     specs = {**other.specs, **run.specs}
+    rows: list[Any] = []
     for row in dict.fromkeys(made.row for made in shown):
         title, says = TITLES[row]
-        cells.append(html.Div([html.H2(title), html.P(says, className="soft")], className="rail"))
-        for made in shown:
-            if made.row == row:
-                cells.append(headgrid.grid_shell(made, specs) if made.form == "heads" else panel.shell(made, specs))
-    return [html.H1("Compare two runs", className="sr"), html.Div([*cells, memory(shown)], className="matrix compare")]
+        rail = [html.H2(title), html.P(says, className="soft")]
+        rows.append(panel.matrix_row(rail, [made for made in shown if made.row == row], specs))
+    matrix = html.Div([html.Div(heads, className="matrix-row sides"), *rows, memory(shown)], className="matrix compare")
+    return [html.H1("Compare two runs", className="sr"), matrix]
 
 
 def _head(side: str, what: Any, seeds: bool = False) -> html.Div:
@@ -214,6 +226,7 @@ def _head(side: str, what: Any, seeds: bool = False) -> html.Div:
             html.P(id=f"cmp-said-{side}", className="why"),
         ],
         className=f"side {side}",
+        style={"gridArea": side},
     )
 
 

@@ -12,7 +12,6 @@ from dash.exceptions import PreventUpdate
 from workbench.dashboard import expectations, measuring, panel, wiring, words
 from workbench.dashboard.cursor import Cursor, Notice
 from workbench.dashboard.cursorpage import CursorPage
-from workbench.dashboard.headgrid import grid_shell
 from workbench.dashboard.panels import BY_ID, COLUMNS, DEEPER, DEEPER_ROWS, MORE, PANELS, ROWS
 from workbench.dashboard.redrawing import memory
 from workbench.dashboard.runview import RunView
@@ -87,24 +86,19 @@ def counted(run: RunView) -> str:
 
 def matrix(run: RunView) -> html.Div:
     """The 3 x 3 panels with their rail and column heads."""
-    cells: list[Any] = [html.Div(className="corner")]
     notes = {"training": ["at-length"], "length": ["at-step"], "cursor": ["at-step-2", "at-length-2"]}
+    heads = []
     for column, title in COLUMNS.items():
         at: list[Any] = []
         for ident in notes[column]:
             at += [", " if at else "", html.Span(id=ident, className="num")]
-        cells.append(html.P([html.Strong(title), html.Span(at, className="soft")], className=f"column {column}"))
+        said = [html.Strong(title), html.Span(at, className="soft")]
+        heads.append(html.P(said, className=f"column {column}", style={"gridArea": column}))
+    rows = []
     for row, (name, question) in ROWS.items():
-        cells.append(
-            html.Div(
-                [html.H2(name), html.P(question, className="soft"), html.P(id=RAILS[row])],
-                className="rail",
-            )
-        )
-        for one in MATRIX:
-            if one.row == row:
-                cells.append(grid_shell(one, run.specs) if one.form == "heads" else panel.shell(one, run.specs))
-    return html.Div([*cells, memory(MATRIX)], className="matrix")
+        rail = [html.H2(name), html.P(question, className="soft"), html.P(id=RAILS[row])]
+        rows.append(panel.matrix_row(rail, [one for one in MATRIX if one.row == row], run.specs))
+    return html.Div([html.Div(heads, className="matrix-row heads-row"), *rows, memory(MATRIX)], className="matrix")
 
 
 def deeper(run: RunView) -> list[html.Div]:
@@ -113,9 +107,9 @@ def deeper(run: RunView) -> list[html.Div]:
     for row, (name, question) in DEEPER_ROWS.items():
         shown = DEEPER_GROUPS[row]
         if not run.measured.isdisjoint(one.measurement for one in shown):
-            rail = html.Div([html.H2(name), html.P(question, className="soft")], className="rail")
-            shells = [panel.shell(one, run.specs) for one in shown]
-            rows.append(html.Div([rail, *shells, memory(shown)], className="matrix more-row late"))
+            rail = [html.H2(name), html.P(question, className="soft")]
+            shells = panel.matrix_row(rail, shown, run.specs, "two")
+            rows.append(html.Div([shells, memory(shown)], className="matrix more-row late"))
     return rows
 
 
@@ -140,10 +134,8 @@ def more(run: RunView, extras: Mapping[str, str]) -> html.Div:
         attributes={"input": {"aria-label": "Quantity"}},
     )
     heading = [html.H2("Anything else"), html.P("Every quantity in the table", className="soft")]
-    rail = html.Div([*heading, select, html.P(id="more-says")], className="rail")
-    return html.Div(
-        [rail, *(panel.shell(one, run.specs) for one in MORE), memory(MORE)], className="matrix more-row late"
-    )
+    row = panel.matrix_row([*heading, select, html.P(id="more-says")], MORE, run.specs, "two")
+    return html.Div([row, memory(MORE)], className="matrix more-row late")
 
 
 def check(_: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
@@ -163,17 +155,9 @@ def check(_: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str
 
 def training(run: RunView) -> html.Div:
     """How training went, and goes: the one row that needs no measurement."""
-    return html.Div(
-        [
-            html.Div(
-                [html.H2("Training"), html.P("Did it learn?", className="soft"), html.P(id="rail-training")],
-                className="rail",
-            ),
-            panel.shell(BY_ID["loss"], run.specs),
-            memory((BY_ID["loss"],)),
-        ],
-        className="matrix training-row",
-    )
+    rail = [html.H2("Training"), html.P("Did it learn?", className="soft"), html.P(id="rail-training")]
+    loss = (BY_ID["loss"],)
+    return html.Div([panel.matrix_row(rail, loss, run.specs, "one"), memory(loss)], className="matrix training-row")
 
 
 def legend() -> html.P:

@@ -36,16 +36,16 @@ HELD = {
 }
 
 PARTS = Panel(
-    "bound-parts",
-    "theory",
-    "training",
-    "Parts of the bound",
-    "bound_parts",
-    ("step",),
-    (),
-    "bound",
-    ("bound_part", "training_length_bound"),
-    "Norms and margins of the weights that enter the theorems' training length, on a logarithmic axis.",
+    id="bound-parts",
+    row="theory",
+    column="training",
+    title="Parts of the bound",
+    figure="bound_parts",
+    takes=("step",),
+    needs=(),
+    measurement="bound",
+    quantities=("bound_part", "training_length_bound"),
+    about="Norms and margins of the weights that enter the theorems' training length, on a logarithmic axis.",
 )
 
 

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 
 ROWS: tuple[RowName, ...] = ("outputs", "pattern", "summary", "position")
 CELLS = 256
+_TRY: dict[str, Any] = {"rows_drawn": ROWS, "cells": CELLS, "size": (640, 760)}
 PANELS = (
-    ComputedPanel("try-clean", "As is", "clean", ROWS, cells=CELLS, size=(640, 760)),
-    ComputedPanel("try-edited", "Edited", "edited", ROWS, cells=CELLS, size=(640, 760)),
-    ComputedPanel("try-change", "Edited \u2212 as is", "change", ROWS, cells=CELLS, size=(640, 760)),
+    ComputedPanel(id="try-clean", title="As is", part="clean", **_TRY),
+    ComputedPanel(id="try-edited", title="Edited", part="edited", **_TRY),
+    ComputedPanel(id="try-change", title="Edited \u2212 as is", part="change", **_TRY),
 )
 KINDS = (
     ("zero", "Ablate a head: zero"),
