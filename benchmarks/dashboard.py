@@ -30,10 +30,10 @@ from benchmarks.painted import painted
 from benchmarks.table import Line
 from workbench.dashboard.bodies import outputs_of
 from workbench.runs.folder import Run, find_runs
+from workbench.storage.seal import sealed_json
 from workbench.table.files import read_file, write_file
 from workbench.table.layout import table_path
 from workbench.table.reading import STATE, folder_state
-from workbench.table.seal import sealed_json
 
 RUNS = 200
 WHOLE = 20

@@ -9,18 +9,21 @@ not.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from pydantic import AfterValidator
 
 from circuits.edges import without_circuit
 from circuits.edits import canary
 from circuits.heads import head_scores
-from circuits.knockout import MODES, Ablator, Answers, Head, Mode, roles
+from circuits.knockout import Ablator, Answers, Head, Mode, roles
 from circuits.scores import score_inputs
-from circuits.study import Result, study_model
-from workbench.measure.measurement import Quantity, Spec
+from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
 from workbench.measure.rows import difference_rows, mean_row, missing_row, p_quantity, share_row
+from workbench.measure.settings import Count, Factors, Real
 from workbench.table.schema import Row
 
 if TYPE_CHECKING:
@@ -39,18 +42,37 @@ QUANTITIES = (
         "ablated_accuracy",
         "accuracy at exact prefix length n without the part that the row names; mode: zero, the mean over sequences at "
         "each position, or another string's (resample)",
-        "share", 0, 1,
+        "share",
+        0,
+        1,
+        formula="a_{−h}(n)",
+        where="accuracy with the output of the part h replaced",
     ),
-    Quantity("accuracy_drop", "accuracy of the whole model minus that without the part", "share", -1, 1),
+    Quantity(
+        "accuracy_drop",
+        "accuracy of the whole model minus that without the part",
+        "share",
+        -1,
+        1,
+        formula="a(n) − a_{−h}(n)",
+        where="a(n): accuracy as it is",
+    ),
     p_quantity("accuracy_drop", "right only with the part against right only without it"),
-    Quantity("loss_rise", "loss without the part minus loss of the whole model", "nats"),
-)  # fmt: skip
+    Quantity(
+        "loss_rise",
+        "loss without the part minus loss of the whole model",
+        "nats",
+        formula="l_{−h}(n) − l(n)",
+        where="l: loss",
+    ),
+)
 
+Modes = Annotated[Sequence[Mode], AfterValidator(tuple)]
 SETS = ("matching heads", "previous-token heads", "all other heads")
 CIRCUITS = {"induction edges": "induction", "anti-induction edges": "anti_induction"}
 
 
-class Ablation:
+class Ablation(Measurement):
     """The measurement.
 
     Args:
@@ -61,34 +83,18 @@ class Ablation:
         resamples: bootstrap resamples.
     """
 
-    def __init__(
-        self,
-        modes: Sequence[Mode] = ("mean", "resample"),
-        factors: Sequence[float] = (1, 4),
-        matching: float = 0.2,
-        previous: float = 0.1,
-        resamples: int = 400,
-    ) -> None:
-        for mode in modes:
-            if mode not in MODES:
-                raise ValueError(f"there is no ablation {mode!r}; there are {', '.join(MODES)}")
-        self.modes, self.factors, self.resamples = tuple(modes), tuple(factors), resamples
-        self.matching, self.previous = matching, previous
-        self.spec = Spec(
-            name=NAME,
-            version=2,
-            title="Ablation",
-            settings={
-                "modes": list(modes),
-                "factors": list(factors),
-                "matching": matching,
-                "previous": previous,
-                "resamples": resamples,
-            },
-            quantities=QUANTITIES,
-            laws=(),
-            sequences=64,
-        )
+    name = NAME
+    version = 2
+    title = "Ablation"
+    quantities = QUANTITIES
+    laws = ()
+    sequences = 64
+
+    modes: Modes = ("mean", "resample")
+    factors: Factors = (1, 4)
+    matching: Real = 0.2
+    previous: Real = 0.1
+    resamples: Count = 400
 
     def hooks(self, cfg: Architecture) -> list[str]:
         return []
@@ -167,16 +173,13 @@ class Ablation:
         return rows
 
 
-MEASUREMENT = Ablation
-
-
 def ablation_statistics(
     model: HookedModel, task: Task, *, trained: int, lengths: Sequence[int], sequences: int = 64, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.ablation`` for one model, without a run; see :class:`Ablation`."""
     made = Ablation(**settings)
-    return study_model(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 def _named(heads: Sequence[Head]) -> str:

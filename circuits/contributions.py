@@ -26,10 +26,12 @@ from torch import Tensor
 from circuits.lengths import PROPORTIONAL, growth_exponent
 from circuits.rows import head_rows
 from circuits.scores import cached_inputs, score_hooks, scores_at
-from circuits.study import Result, study_model
-from circuits.tie_sets import in_tie_set
-from workbench.measure.measurement import Quantity, Spec
+from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
 from workbench.measure.rows import missing_row
+from workbench.measure.settings import Count
+from workbench.models.tie_sets import in_tie_set
 from workbench.table.schema import Row
 
 if TYPE_CHECKING:
@@ -48,35 +50,43 @@ QUANTITIES = (
         "answer_logit_set",
         f"{_LOGIT} its set of keys (within training the tie set, past it carried), at the query of prefix length n",
         "nats",
+        formula="⟨λ(Σ_{j ∈ S} p_{j} v_{j} W_{O})⟩",
+        where="λ(z): through the final LayerNorm at its own scale, logit of the right answer less the mean of the "
+        "others; v_{j}: value of key j, S: the set of keys",
     ),
-    Quantity("answer_logit_rest", f"{_LOGIT} all other keys, at the query of prefix length n", "nats"),
+    Quantity(
+        "answer_logit_rest",
+        f"{_LOGIT} all other keys, at the query of prefix length n",
+        "nats",
+        formula="⟨λ(Σ_{j ∉ S} p_{j} v_{j} W_{O})⟩",
+        where="letters as in answer_logit_set",
+    ),
     Quantity(
         "set_log_odds",
         "log of the mass on that set over the mass on the rest; undefined where the set is everything",
         "nats",
+        formula="⟨log(Σ_{j ∈ S} p_{j} / Σ_{j ∉ S} p_{j})⟩",
+        where="S: the set of keys",
     ),
 )
 
 
-class Contributions:
+class Contributions(Measurement):
     """The measurement.
 
     Args:
         resamples: bootstrap resamples.
     """
 
-    def __init__(self, resamples: int = 400) -> None:
-        self.resamples = resamples
-        self.spec = Spec(
-            name=NAME,
-            version=2,
-            title="What heads say of the answer",
-            settings={"resamples": resamples},
-            quantities=QUANTITIES,
-            laws=(),
-            sequences=128,
-            needs="attention",
-        )
+    name = NAME
+    version = 2
+    title = "What heads say of the answer"
+    quantities = QUANTITIES
+    laws = ()
+    sequences = 128
+    needs = "attention"
+
+    resamples: Count = 400
 
     def hooks(self, cfg: Architecture) -> list[str]:
         return []
@@ -121,16 +131,13 @@ class Contributions:
         return rows
 
 
-MEASUREMENT = Contributions
-
-
 def contribution_statistics(
     model: HookedModel, task: Task, *, trained: int, lengths: Sequence[int], sequences: int = 128, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.contributions`` for one model, without a run; see :class:`Contributions`."""
     made = Contributions(**settings)
-    return study_model(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 class CarriedSets:

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import PrivateAttr
 
 from circuits.reduction import window_queries
 from circuits.rows import head_rows
-from workbench.measure.measurement import Quantity, Spec, Study
+from workbench.measure.measurement import Measurement, Quantity, Study
+from workbench.measure.settings import Count, Share
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
 
@@ -35,25 +37,38 @@ QUANTITIES = (
     Quantity(
         "scan_support",
         "exp of the entropy of the absolute effective weights of a query; geometric mean over queries",
-        "keys", 1.0,
+        "keys",
+        1.0,
+        formula="exp ⟨H(w)⟩",
+        where="w_{j}: absolute effective weights, of sum 1, H: entropy",
     ),
     Quantity(
-        "scan_peak_support", "1/p_(1), one over the largest absolute weight; geometric mean over queries", "keys", 1.0
+        "scan_peak_support",
+        "1/p_(1), one over the largest absolute weight; geometric mean over queries",
+        "keys",
+        1.0,
+        formula="exp ⟨log(1 / w_{(1)})⟩",
+        where="w_{(1)}: the largest",
     ),
     Quantity(
         "scan_locality",
         "smallest lag up to which lie 1 - epsilon of the absolute weights of a query; mean over queries",
-        "tokens", 0.0,
+        "tokens",
+        0.0,
+        formula="⟨min { τ : Σ_{t − j ≤ τ} w_{j} ≥ 1 − ε }⟩",
+        where="t: the query",
     ),
     Quantity(
         DISPERSION,
         "slope of log(1/p_(1)) on log K from the previous measured length: 0 keeps its focus, 1 is uniform",
         "exponent",
+        formula="Δ log(1 / w_{(1)}) / Δ log K",
+        where="Δ: change from the length measured before",
     ),
-)  # fmt: skip
+)
 
 
-class EffectiveAttention:
+class EffectiveAttention(Measurement):
     """The measurement.
 
     Args:
@@ -62,24 +77,18 @@ class EffectiveAttention:
         resamples: number of bootstrap resamples of sequences.
     """
 
-    def __init__(self, window: int = 4, epsilon: float = 0.05, resamples: int = 400) -> None:
-        if window < 1 or not 0 < epsilon < 1:
-            raise ValueError(f"{NAME}: window must be at least 1 and epsilon lie between 0 and 1")
-        self.window, self.epsilon, self.resamples = window, epsilon, resamples
-        self._seen: dict[int, tuple[Batch, dict[str, Tensor]]] = {}
+    name = NAME
+    version = 2
+    title = "Effective attention"
+    quantities = QUANTITIES
+    sequences = 32
+    needs = "scan"
 
-    @property
-    def spec(self) -> Spec:
-        return Spec(
-            name=NAME,
-            version=2,
-            title="Effective attention",
-            settings={"window": self.window, "epsilon": self.epsilon, "resamples": self.resamples},
-            quantities=QUANTITIES,
-            laws=("matched",),
-            sequences=32,
-            needs="scan",
-        )
+    window: Count = 4
+    epsilon: Share = 0.05
+    resamples: Count = 400
+
+    _seen: dict[int, tuple[Batch, dict[str, Tensor]]] = PrivateAttr(default_factory=dict)
 
     def hooks(self, cfg: Architecture) -> list[str]:
         from workbench.models.effective import effective_hooks
@@ -167,6 +176,3 @@ def _mean(values: Floats) -> Floats:
     total = np.where(defined, values, 0.0).sum(-1)
     mean: Floats = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
     return mean
-
-
-MEASUREMENT = EffectiveAttention

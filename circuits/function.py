@@ -19,9 +19,11 @@ from torch import Tensor
 
 from circuits.edits import evaluation_ids, pieces
 from circuits.knockout import answers
-from circuits.study import Result, study_model
-from workbench.measure.measurement import Quantity, Spec
+from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
 from workbench.measure.rows import mean_row, missing_row
+from workbench.measure.settings import Count, Factors, Positive
 from workbench.table.schema import Row
 from workbench.tasks.batch import TaskError
 
@@ -39,17 +41,22 @@ QUANTITIES = (
         "average_sensitivity",
         "mean number of positions at which another random token changes the last answer; strings uniform over the "
         "tokens that the task's strings hold. control: of the task's own answers to the same strings",
-        "tokens", 0,
+        "tokens",
+        0,
+        formula="⟨Σ_{i ≤ n} 1[f(x^{(i)}) ≠ f(x)]⟩",
+        where="f: last answer, x^{(i)}: x with another random token at i",
     ),
     Quantity(
         "sharpness",
         "mean rise of the loss at n when Gaussian noise of standard deviation eps is added to all weights",
         "nats",
+        formula="⟨l(θ + ε z) − l(θ)⟩",
+        where="l: loss at n, θ: all weights, z: standard normal",
     ),
-)  # fmt: skip
+)
 
 
-class Function:
+class Function(Measurement):
     """The measurement.
 
     Args:
@@ -61,35 +68,19 @@ class Function:
         resamples: bootstrap resamples.
     """
 
-    def __init__(
-        self,
-        strings: int = 16,
-        positions: int = 16,
-        eps: float = 0.02,
-        repeats: int = 10,
-        factors: Sequence[float] = (0.25, 1, 4),
-        resamples: int = 400,
-    ) -> None:
-        if min(strings, positions, repeats) < 1 or eps <= 0:
-            raise ValueError(f"{NAME}: strings, positions and repeats are at least 1 and eps is above 0")
-        self.strings, self.positions, self.eps, self.repeats = strings, positions, eps, repeats
-        self.factors, self.resamples = tuple(factors), resamples
-        self.spec = Spec(
-            name=NAME,
-            version=2,
-            title="Sensitivity and sharpness",
-            settings={
-                "strings": strings,
-                "positions": positions,
-                "eps": eps,
-                "repeats": repeats,
-                "factors": list(factors),
-                "resamples": resamples,
-            },
-            quantities=QUANTITIES,
-            laws=(),
-            sequences=32,
-        )
+    name = NAME
+    version = 2
+    title = "Sensitivity and sharpness"
+    quantities = QUANTITIES
+    laws = ()
+    sequences = 32
+
+    strings: Count = 16
+    positions: Count = 16
+    eps: Positive = 0.02
+    repeats: Count = 10
+    factors: Factors = (0.25, 1, 4)
+    resamples: Count = 400
 
     def hooks(self, cfg: Architecture) -> list[str]:
         return []
@@ -131,16 +122,13 @@ class Function:
         return mean_row(found, rng, self.resamples, "the task asks nothing at this length", **place)
 
 
-MEASUREMENT = Function
-
-
 def function_statistics(
     model: HookedModel, task: Task, *, trained: int, lengths: Sequence[int], sequences: int = 32, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.function`` for one model, without a run; see :class:`Function`."""
     made = Function(**settings)
-    return study_model(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 def sensitivity(

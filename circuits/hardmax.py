@@ -7,20 +7,22 @@ measurement of runs and the function for notebooks go through one path.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
+from pydantic import PrivateAttr
 
 from circuits.reduction import LengthRecord, join, reduce_part, window_queries
 from circuits.report import LOG_SCALED, NOT_LOG_SCALED, Report, not_applicable, nothing_supervised
-from circuits.scores import cached_inputs, score_hooks, score_inputs
-from workbench.measure.measurement import Quantity, Spec
+from circuits.scores import cached_inputs, score_hooks
+from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
+from workbench.measure.settings import Count, NotNegative, Real
 from workbench.models.config import ModelConfig
-from workbench.runs.folder import canonical
-from workbench.table.schema import FIELDS, Row
+from workbench.table.schema import Row
 from workbench.tasks.base import Batch
 
 if TYPE_CHECKING:
@@ -30,59 +32,115 @@ if TYPE_CHECKING:
     from workbench.measure.measurement import Study
     from workbench.models.config import Architecture
     from workbench.models.protocol import HookedModel
-    from workbench.models.scores import ScoreInputs
 
 NAME = "circuits.hardmax"
-#: Tokens per forward pass of :func:`hardmax_statistics`.
-TOKENS = 1 << 16
 
 QUANTITIES = (
     Quantity(
         "hardmax_distance",
         "total variation from the attention row p to the nearest uniform distribution on a set of keys: "
         "min over k of 1 - sum_{j<=k} min(p_(j), 1/k)",
-        "share", 0.0, 1.0,
+        "share",
+        0.0,
+        1.0,
+        formula="min_{k} [1 − Σ_{j ≤ k} min(p_{(j)}, 1/k)]",
     ),
-    Quantity("tie_size", "k*: number of keys of that nearest set; geometric mean over queries", "keys", 1.0),
+    Quantity(
+        "tie_size",
+        "k*: number of keys of that nearest set; geometric mean over queries",
+        "keys",
+        1.0,
+        formula="k* = arg min_{k} [1 − Σ_{j ≤ k} min(p_{(j)}, 1/k)]",
+        where="of several the smallest",
+    ),
     Quantity(
         "argmax_mass",
         "attention mass on the k* keys of the tie set; 1 by definition, and labelled all keys, where that set is "
         "everything: of uniform attention, and of any head past its critical length K*",
-        "share", 0.0, 1.0,
+        "share",
+        0.0,
+        1.0,
+        formula="P = Σ_{j ≤ k*} p_{(j)}",
     ),
     Quantity(
         "margin",
         "effective margin log[(P/k*) / ((1-P)/(K-k*))]: log of the mean weight inside the tie set over "
         "outside; undefined where k* = K",
         "nats",
+        formula="m = log [(P / k*) / ((1 − P) / (K − k*))]",
     ),
-    Quantity("margin_min", "top score minus the best score more than delta below it", "nats", 0.0),
-    Quantity("tie_uniformity", "entropy within the tie set over log k*, for k* >= 2", "share", 0.0, 1.0),
-    Quantity("effective_support", "exp of the mean entropy of attention over queries", "keys", 1.0),
-    Quantity("support_inf", "1/p_(1), one over the largest weight; geometric mean over queries", "keys", 1.0),
+    Quantity(
+        "margin_min",
+        "top score minus the best score more than delta below it",
+        "nats",
+        0.0,
+        formula="s_{(1)} − max { s_{j} : s_{j} < s_{(1)} − δ }",
+        where="s_{(1)}: highest score, δ: setting delta",
+    ),
+    Quantity(
+        "tie_uniformity",
+        "entropy within the tie set over log k*, for k* >= 2",
+        "share",
+        0.0,
+        1.0,
+        formula="H(p_{(1)}/P, …, p_{(k*)}/P) / log k*",
+        where="H: entropy",
+    ),
+    Quantity(
+        "effective_support",
+        "exp of the mean entropy of attention over queries",
+        "keys",
+        1.0,
+        formula="exp ⟨H(p)⟩",
+        where="H(p) = −Σ_{j} p_{j} log p_{j}, mean over queries too",
+    ),
+    Quantity(
+        "support_inf",
+        "1/p_(1), one over the largest weight; geometric mean over queries",
+        "keys",
+        1.0,
+        formula="exp ⟨log(1 / p_{(1)})⟩",
+        where="mean over queries too",
+    ),
     Quantity(
         "dispersion_exponent",
-        "beta: slope of log(1/p_(1)) on log K from the previous measured length; 0 keeps its focus, "
-        "1 is uniform",
+        "beta: slope of log(1/p_(1)) on log K from the previous measured length; 0 keeps its focus, 1 is uniform",
         "exponent",
+        formula="β = Δ log(1 / p_{(1)}) / Δ log K",
+        where="Δ: change from the length measured before, of means",
     ),
     Quantity(
         "leak_exponent",
         "slope of -log(mass) on log K for the tie set carried from N: the top k*(N) keys, or the same share "
         "of all keys where the tie set grows in proportion to length",
         "exponent",
+        formula="−Δ log P_{S} / Δ log K",
+        where="P_{S}: mass on the set S of keys carried from N",
     ),
     Quantity(
         "critical_length",
         "K* = k (1 + e^margin) = k + (K-k) P/(1-P): number of keys at which the tie set holds half of the "
         "mass; its set is that of the largest training length where k* < K",
-        "keys", 1.0,
+        "keys",
+        1.0,
+        formula="K* = k* (1 + e^{m}) = k* + (K − k*) P / (1 − P)",
+        where="m: margin, P: mass on the tie set, k*: its size",
     ),
-    Quantity("p_bit_length", "2^(p/gamma), gamma = margin_min/log K; only under log K scaling", "keys", 1.0),
+    Quantity(
+        "p_bit_length",
+        "2^(p/gamma), gamma = margin_min/log K; only under log K scaling",
+        "keys",
+        1.0,
+        formula="2^{p/γ}",
+        where="γ = margin_min / log K, p: bits of precision",
+    ),
     Quantity(
         "hardmax_length",
         "number of keys from which mass 1 - epsilon lies in the tie set; only under log K scaling",
-        "keys", 1.0,
+        "keys",
+        1.0,
+        formula="((1 − ε) / (k* ε))^{1/(γ − 1)}, where tie sets grow ((1 − ρ)(1 − ε) / (ρ ε))^{1/γ}",
+        where="γ = margin_min / log K, above 1 in the first; ρ: share of all keys in the tie set",
     ),
     Quantity(
         "hardmax_verdict",
@@ -91,10 +149,10 @@ QUANTITIES = (
         "label",
     ),
     Quantity("hardmax_kind", "kind of a hardmax: sink, uniform, point, class or growing", "label"),
-)  # fmt: skip
+)
 
 
-class Hardmax:
+class Hardmax(Measurement):
     """The measurement.
 
     Lengths are observed in ascending order, because longer ones carry the tie sets of shorter ones.
@@ -108,45 +166,25 @@ class Hardmax:
         resamples: number of bootstrap resamples of sequences.
     """
 
-    def __init__(
-        self,
-        window: int = 16,
-        epsilon: float = 0.1,
-        share: float = 0.9,
-        delta: float = 1.0,
-        bits: int = 8,
-        resamples: int = 400,
-    ) -> None:
-        if window < 1:
-            raise ValueError(f"{NAME}: window must be at least 1; got {window}")
-        if delta < 0:
-            raise ValueError(f"{NAME}: delta must not be negative; got {delta}")
-        self.window, self.epsilon, self.share = window, epsilon, share
-        self.delta, self.bits, self.resamples = delta, bits, resamples
-        self._records: dict[str, list[LengthRecord]] = {}
-        self._empty: list[tuple[str, int]] = []
-        self._seen: dict[str, int] = {}
-        self._cfg: Architecture | None = None
+    name = NAME
+    version = 3
+    title = "Hardmax attention"
+    quantities = QUANTITIES
+    sequences = 128
+    needs = "attention"
+    any_law = True
 
-    @property
-    def spec(self) -> Spec:
-        return Spec(
-            name=NAME,
-            version=3,
-            title="Hardmax attention",
-            settings={
-                "window": self.window,
-                "epsilon": self.epsilon,
-                "share": self.share,
-                "delta": self.delta,
-                "bits": self.bits,
-                "resamples": self.resamples,
-            },
-            quantities=QUANTITIES,
-            laws=("matched",),
-            sequences=128,
-            needs="attention",
-        )
+    window: Count = 16
+    epsilon: Real = 0.1
+    share: Real = 0.9
+    delta: NotNegative = 1.0
+    bits: Count = 8
+    resamples: Count = 400
+
+    _records: dict[str, list[LengthRecord]] = PrivateAttr(default_factory=dict)
+    _empty: list[tuple[str, int]] = PrivateAttr(default_factory=list)
+    _seen: dict[str, int] = PrivateAttr(default_factory=dict)
+    _cfg: Architecture | None = PrivateAttr(default=None)
 
     def hooks(self, cfg: Architecture) -> list[str]:
         self._cfg = cfg
@@ -160,11 +198,36 @@ class Hardmax:
         """
         if batch.length != length:
             raise ValueError(f"{NAME} observes length {length}, but its strings have length {batch.length}")
-        softmax = self._config.attention == "softmax"
-        self._observe(law, batch, [(batch, cached_inputs(self._config, cache))] if softmax else [])
+        self.observe_parts(law, length, batch, [(batch, cache)])
+
+    def observe_parts(
+        self, law: str, length: int, batch: Batch, parts: Iterable[tuple[Batch, Mapping[str, Tensor]]]
+    ) -> None:
+        """Reduce the batch of one length part by part, so that q and k of all sequences never exist at once.
+
+        Raises:
+            ValueError: as :meth:`observe`.
+        """
+        if length <= self._seen.get(law, 0):
+            raise ValueError(
+                f"{NAME} carries tie sets from shorter to longer lengths: observe them in ascending order, "
+                f"not {length} after {self._seen[law]}"
+            )
+        self._seen[law] = length
+        earlier = self._records.setdefault(law, [])
+        tie_sets = {record.length: record.tie_set for record in earlier}
+        queries = window_queries(batch, self.window)
+        if self._config.attention != "softmax" or not len(queries):
+            self._empty.append((law, length))
+            return
+        reduced = [
+            reduce_part(part, cached_inputs(self._config, cache), queries, self.delta, tie_sets)
+            for part, cache in parts
+        ]
+        earlier.append(join(reduced, batch, queries))
 
     def finish(self, study: Study) -> list[Row]:
-        return self.rows(study.grid.trained, study.rng(NAME))
+        return self.rows(study.grid.trained or None, study.rng(NAME))
 
     def rows(self, trained: int | None, rng: np.random.Generator) -> list[Row]:
         """Rows of all observed lengths; ``trained`` is N, or None where it is not known."""
@@ -197,48 +260,14 @@ class Hardmax:
             raise ValueError(f"{NAME}: ask hooks(cfg) what to observe before observing it")
         return self._cfg
 
-    def _observe(self, law: str, batch: Batch, pieces: Iterable[tuple[Batch, Sequence[ScoreInputs]]]) -> None:
-        """Reduce the batch of one length, given as pieces of its sequences with what their scores are made of."""
-        if batch.length <= self._seen.get(law, 0):
-            raise ValueError(
-                f"{NAME} carries tie sets from shorter to longer lengths: observe them in ascending order, "
-                f"not {batch.length} after {self._seen[law]}"
-            )
-        self._seen[law] = batch.length
-        earlier = self._records.setdefault(law, [])
-        tie_sets = {record.length: record.tie_set for record in earlier}
-        queries = window_queries(batch, self.window)
-        parts = []
-        for piece, inputs in pieces if len(queries) else ():
-            parts.append(reduce_part(piece, inputs, queries, self.delta, tie_sets))
-        if parts:
-            earlier.append(join(parts, batch, queries))
-        else:
-            self._empty.append((law, batch.length))
-
-
-MEASUREMENT = Hardmax
-
 
 @dataclass(frozen=True)
-class HardmaxResult:
-    """Hardmax statistics of one model, as rows.
+class HardmaxResult(Result):
+    """Hardmax statistics of one model."""
 
-    Attributes:
-        rows: rows of the table's format.
-        trained: longest training length, or None where it was not given.
-    """
-
-    rows: list[Row]
-    trained: int | None
-
-    def frame(self) -> pd.DataFrame:
-        """The rows as a DataFrame with the columns of the table."""
-        return pd.DataFrame(self.rows, columns=list(FIELDS))
-
-    def figure(
+    def figure(  # type: ignore[override]  # one head stands in front here, whichever rows there are
         self,
-        quantity: str = "hardmax_distance",
+        quantity: str | None = "hardmax_distance",
         layer: int | None = None,
         head: int | None = None,
         **style: Any,
@@ -257,7 +286,7 @@ class HardmaxResult:
         longest = int(frame["length"].max())
         return head_over_length(
             frame,
-            quantity=quantity,
+            quantity=quantity or "hardmax_distance",
             step=int(frame["step"].iloc[0]),
             layer=0 if layer is None else layer,
             head=0 if head is None else head,
@@ -272,13 +301,8 @@ def hardmax_statistics(
     *,
     trained: int | None = None,
     step: int = 0,
-    window: int = 16,
-    epsilon: float = 0.1,
-    share: float = 0.9,
-    delta: float = 1.0,
-    bits: int = 8,
-    resamples: int = 400,
     seed: int = 0,
+    **settings: Any,
 ) -> HardmaxResult:
     """Every quantity of ``circuits.hardmax`` for one model, without a run.
 
@@ -289,29 +313,11 @@ def hardmax_statistics(
             to which critical_length looks for one; None = not known: leak_exponent is then undefined and
             critical_length is read at each length from the lengths up to it.
         step: what the rows say as their step.
-        window, epsilon, share, delta, bits, resamples: see :class:`Hardmax`.
         seed: seed of the bootstrap.
+        settings: see :class:`Hardmax`.
 
     Raises:
-        ValueError: for no batch, or two batches of one law and length.
+        MeasurementError: for no batch, two batches of one law and length, or a setting that cannot be.
     """
-    listed = sorted([batches] if isinstance(batches, Batch) else batches, key=lambda b: b.length)
-    if not listed:
-        raise ValueError("hardmax_statistics needs at least one batch")
-    if len({(b.law, b.length) for b in listed}) < len(listed):
-        raise ValueError("hardmax_statistics takes one batch per law and length; join those of equal length")
-    measurement = Hardmax(window=window, epsilon=epsilon, share=share, delta=delta, bits=bits, resamples=resamples)
-    softmax = bool(measurement.hooks(model.cfg))
-    for batch in listed:
-        measurement._observe(batch.law, batch, _pieces(model, batch) if softmax else [])
-    made = measurement.rows(trained, np.random.default_rng(seed))
-    filled = {"run": "", "step": step, "measurement": NAME, "setting": canonical(measurement.spec.settings)}
-    return HardmaxResult([{**r, **filled} for r in made], trained)
-
-
-def _pieces(model: HookedModel, batch: Batch) -> Iterator[tuple[Batch, Sequence[ScoreInputs]]]:
-    """Forward passes over some sequences at a time, so that q and k of all never exist at once."""
-    at_once = max(1, TOKENS // batch.tokens.shape[1])
-    for start in range(0, len(batch), at_once):
-        piece = batch.rows(start, start + at_once)
-        yield piece, score_inputs(model, piece)
+    found = run(Hardmax(**settings), model, batches, trained=trained, seed=seed, step=step)
+    return HardmaxResult(found.measurement, found.rows, found.trained)

@@ -24,10 +24,12 @@ from circuits.edits import clean_pass
 from circuits.observing import ScoreObserver
 from circuits.rows import head_rows
 from circuits.scores import cached_inputs, score_hooks, scores_at
-from circuits.study import Result, study_model
 from circuits.targets import ANSWER_META, KEY_META, KINDS, Definition, Targets, anti_induction, named_positions
-from workbench.measure.measurement import Quantity, Spec
+from workbench.measure.measurement import Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
 from workbench.measure.rows import missing_row
+from workbench.measure.settings import Count
 from workbench.table.schema import Row
 
 if TYPE_CHECKING:
@@ -47,31 +49,55 @@ Scores = Mapping[str, NDArray[np.float64]]
 """Quantity -> ``[sequence, head]``; NaN where a sequence has no target."""
 
 
-def _score(name: str, what: str) -> tuple[Quantity, Quantity]:
+def _score(name: str, what: str, keys: str) -> tuple[Quantity, Quantity]:
+    """Mass on a set of keys, corrected for chance and as it is; ``keys`` is the set as a formula."""
+    corrected = f"attention mass on {what}, corrected for chance: 0 = as uniform attention, 1 = all"
     return (
         Quantity(
-            name, f"attention mass on {what}, corrected for chance: 0 = as uniform attention, 1 = all", "share", None, 1
+            name, corrected, "share", None, 1,
+            formula="(M − |T|/K) / (1 − |T|/K)", where=f"M = Σ_{{j ∈ T}} p_{{j}}, {keys}, t: the query",
         ),
-        Quantity(f"{name}_mass", f"attention mass on {what}", "share", 0, 1),
-    )
+        Quantity(
+            f"{name}_mass", f"attention mass on {what}", "share", 0, 1,
+            formula="M = Σ_{j ∈ T} p_{j}", where=f"{keys}, t: the query",
+        ),
+    )  # fmt: skip
 
 
 QUANTITIES = (
-    *_score("previous_token", "the key directly before the query"),
-    *_score("induction", "keys behind earlier occurrences of the query's token"),
-    *_score("anti_induction", "earlier occurrences of the query's token, or the keys before them (target: definition)"),
-    *_score("duplicate_token", "earlier occurrences of the query's token"),
-    *_score("first_token", "the first key, BOS where there is one"),
-    *_score("answer_token", "the key that holds the answer, as the task names it"),
-    *_score("key_token", "the key that matches the query, as the task names it"),
-    Quantity("sink", "share of queries whose top key is the first one; above 0.9 the head is a sink", "share", 0, 1),
+    *_score("previous_token", "the key directly before the query", "T = {t − 1}"),
+    *_score(
+        "induction", "keys behind earlier occurrences of the query's token", "T = {j + 1 : j + 1 < t, x_{j} = x_{t}}"
+    ),
+    *_score(
+        "anti_induction",
+        "earlier occurrences of the query's token, or the keys before them (target: definition)",
+        "T = {j < t : x_{j} = x_{t}}, or the keys directly before these",
+    ),
+    *_score("duplicate_token", "earlier occurrences of the query's token", "T = {j < t : x_{j} = x_{t}}"),
+    *_score("first_token", "the first key, BOS where there is one", "T = {0}"),
+    *_score("answer_token", "the key that holds the answer, as the task names it", "T: the key that holds the answer"),
+    *_score("key_token", "the key that matches the query, as the task names it", "T: the key that matches the query"),
+    Quantity(
+        "sink",
+        "share of queries whose top key is the first one; above 0.9 the head is a sink",
+        "share",
+        0,
+        1,
+        formula="⟨1[arg max_{j} p_{j} = 0]⟩",
+        where="mean over queries too; 0: the first key",
+    ),
     Quantity(
         "ov_copying",
         "share of tokens whose own logit is the highest that the head's OV circuit W_E W_V W_O W_U gives for reading "
         "them, LayerNorm left out",
-        "share", 0, 1,
+        "share",
+        0,
+        1,
+        formula="(1/V) Σ_{t} 1[arg max_{u} (W_{E} W_{V} W_{O} W_{U})_{t,u} = t]",
+        where="t, u: tokens, V: how many there are",
     ),
-)  # fmt: skip
+)
 
 BOUNDS = {q.name: q.bounds for q in QUANTITIES}
 
@@ -86,23 +112,15 @@ class Heads(ScoreObserver["Scores"]):
         resamples: bootstrap resamples.
     """
 
-    def __init__(self, window: int = 16, definition: Definition = "same", resamples: int = 400) -> None:
-        if window < 1:
-            raise ValueError(f"window is a number of queries, at least 1, not {window}")
-        if definition not in ("same", "before"):
-            raise ValueError(f"definition of anti-induction is same or before, not {definition}")
-        super().__init__()
-        self.window, self.definition, self.resamples = window, definition, resamples
-        self.spec = Spec(
-            name=NAME,
-            version=2,
-            title="Heads",
-            settings={"window": window, "definition": definition, "resamples": resamples},
-            quantities=QUANTITIES,
-            laws=(LAW,),
-            sequences=128,
-            needs="attention",
-        )
+    name = NAME
+    version = 2
+    title = "Heads"
+    quantities = QUANTITIES
+    sequences = 128
+
+    window: Count = 16
+    definition: Definition = "same"
+    resamples: Count = 400
 
     def reduce(self, inputs: ScoreInputs, batch: Batch, cache: Mapping[str, Tensor], layer: int) -> Scores:
         return head_scores(inputs, batch, self.window, self.definition)
@@ -156,15 +174,12 @@ class Heads(ScoreObserver["Scores"]):
         ]
 
 
-MEASUREMENT = Heads
-
-
 def head_statistics(
     model: HookedModel, task: Task, *, trained: int, lengths: Sequence[int], sequences: int = 128, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.heads`` for one model, without a run; see :class:`Heads`."""
-    return study_model(Heads(**settings), model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(Heads(**settings), model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 def head_scores(inputs: ScoreInputs, batch: Batch, window: int = 16, definition: Definition = "same") -> Scores:

@@ -9,20 +9,23 @@ determines everything that can follow; random donors and donors with only the an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import AfterValidator
 
 from circuits.exchange import NONE, Chosen, agreement, choose_donors, exchange, random_donors, take
 from circuits.lastrow import SITES, sites
 from circuits.rowpatch import Patched, QueryRows, query_rows, residual_interchange, tautological
 from circuits.rows import ratio_row
-from circuits.study import Result, study_model
 from circuits.subspace import MOST_CLASSES, random_subspace, summary_subspace
 from workbench.measure.intervals import newcombe
-from workbench.measure.measurement import Quantity, Spec
+from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
 from workbench.measure.rows import mean_row, missing_row, share_row
+from workbench.measure.settings import Count, Factors
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
 
@@ -42,52 +45,88 @@ QUANTITIES = (
         "prefix_exchange_agreement",
         "share of suffix positions with equal answers to f(u w) and f(u' w), u' a prefix of another length (mode) with "
         "the same update summary; 1 for a scale-invariant function",
-        "share", 0, 1,
+        "share",
+        0,
+        1,
+        formula="⟨1[f(u w_{1} … w_{i}) = f(u′ w_{1} … w_{i})]⟩",
+        where="f: answer, u, u′: prefixes of two lengths and one summary, w: what follows; mean over i too",
     ),
     Quantity(
         "kv_splice_agreement",
         "share of suffix positions with equal answers when the suffix runs on the keys and values of u' in layers "
         "0..l (the layer of the row; all where it names none) with its own position ids; 1 for a scale-invariant rule",
-        "share", 0, 1,
+        "share",
+        0,
+        1,
+        formula="⟨1[f(w_{1} … w_{i} | u′) = f(w_{1} … w_{i} | u)]⟩",
+        where="· | u: on the keys and values of u; mean over i too",
     ),
     Quantity(
         "follows_donor",
         "share of sequences whose answer is the donor's clean answer when the last query's row at a site is the "
         "donor's; donors have the same summary",
-        "share", 0, 1,
+        "share",
+        0,
+        1,
+        formula="⟨1[f(x ← h(x′)) = f(x′)]⟩",
+        where="x ← h(x′): x, with the row of the donor x′ at the site of the last query",
     ),
-    Quantity("follows_recipient", "the same with the recipient's own clean answer", "share", 0, 1),
+    Quantity(
+        "follows_recipient",
+        "the same with the recipient's own clean answer",
+        "share",
+        0,
+        1,
+        formula="⟨1[f(x ← h(x′)) = f(x)]⟩",
+        where="letters as in follows_donor",
+    ),
     Quantity(
         "across_length_deficit",
         "follows_donor within one length minus follows_donor across lengths, donors that the clean model answers "
         "right: what of code or read-out moved with the length",
-        "share", -1, 1,
+        "share",
+        -1,
+        1,
+        formula="F_{within} − F_{across}",
+        where="F: follows_donor, donors that the clean model answers right",
     ),
     Quantity(
         "interchange_accuracy",
         "share of sequences answered with the donor's right answer, donors of another summary; about 0 where the "
         "answer has not yet arrived, the donor's accuracy where nothing follows",
-        "share", 0, 1,
+        "share",
+        0,
+        1,
+        formula="⟨1[f(x ← h(x′)) = y(x′)]⟩",
+        where="x′: donor of another summary",
     ),
     Quantity(
         "subspace_interchange_accuracy",
         "the same when only the component in the subspace that tells summaries apart at length N (the class means) is "
         "the donor's: above its control, a random subspace of that rank, the summary is read there",
-        "share", 0, 1,
+        "share",
+        0,
+        1,
+        formula="⟨1[f(x ← Q h(x′) + (1 − Q) h(x)) = y(x′)]⟩",
+        where="Q: projection onto the subspace of the summary",
     ),
     Quantity(
         "rescue",
         "short to long: (patched accuracy - accuracy at n) / (accuracy at n' - accuracy at n); 1: the failure arises "
         "before this site",
         "share",
+        formula="(a′ − a(n)) / (a(n′) − a(n))",
+        where="a′: accuracy at n with rows of the shorter length n′; a(n): accuracy as it is",
     ),
     Quantity(
         "harm",
         "long to short: (accuracy at n - patched accuracy) / (accuracy at n - accuracy at n'); 1: what the long "
         "prefix puts here destroys the answer",
         "share",
+        formula="(a(n) − a′) / (a(n) − a(n′))",
+        where="a′: accuracy at n with rows of the longer length n′; a(n): accuracy as it is",
     ),
-)  # fmt: skip
+)
 
 AGREEMENT = (0.0, 1.0)
 """Between which a share of positions lies."""
@@ -97,7 +136,13 @@ NO_DONOR = "no recipient has a donor of that summary"
 FLAG = "tautological: no attention follows, so the output is the donor's own"
 
 
-class Interchange:
+def _beyond(factors: Sequence[float]) -> Sequence[float]:
+    if any(factor <= 1 for factor in factors):
+        raise ValueError(f"must be multiples of the longest trained length above 1, not {list(factors)}")
+    return factors
+
+
+class Interchange(Measurement):
     """The measurement.
 
     Args:
@@ -107,21 +152,16 @@ class Interchange:
         resamples: bootstrap resamples.
     """
 
-    def __init__(self, suffix: int = 8, factors: Sequence[float] = (2, 8), resamples: int = 400) -> None:
-        if suffix < 1:
-            raise ValueError(f"suffix is a number of tokens, at least 1, not {suffix}")
-        if any(factor <= 1 for factor in factors):
-            raise ValueError(f"factors are multiples of the longest trained length, above 1, not {list(factors)}")
-        self.suffix, self.factors, self.resamples = suffix, tuple(factors), resamples
-        self.spec = Spec(
-            name=NAME,
-            version=3,
-            title="Interchange across lengths",
-            settings={"suffix": suffix, "factors": list(factors), "resamples": resamples},
-            quantities=QUANTITIES,
-            laws=(),
-            sequences=64,
-        )
+    name = NAME
+    version = 3
+    title = "Interchange across lengths"
+    quantities = QUANTITIES
+    laws = ()
+    sequences = 64
+
+    suffix: Count = 8
+    factors: Annotated[Factors, AfterValidator(_beyond)] = (2, 8)
+    resamples: Count = 400
 
     def hooks(self, cfg: Architecture) -> list[str]:
         return []
@@ -143,9 +183,6 @@ class Interchange:
         return made
 
 
-MEASUREMENT = Interchange
-
-
 def interchange_statistics(
     model: HookedModel, task: Task, *, trained: int, lengths: Sequence[int], sequences: int = 64, seed: int = 0,
     **settings: Any,
@@ -162,7 +199,7 @@ def interchange_statistics(
         settings: see :class:`Interchange`.
     """
     made = Interchange(**settings)
-    return study_model(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 def paired_lengths(lengths: Sequence[int], trained: int, factors: Sequence[float]) -> list[int]:

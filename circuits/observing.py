@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+
+from pydantic import PrivateAttr
 
 from circuits.scores import cached_inputs, score_hooks
+from workbench.measure.measurement import Measurement, Needs
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -18,12 +21,13 @@ if TYPE_CHECKING:
 Kept = TypeVar("Kept")
 
 
-class ScoreObserver(ABC, Generic[Kept]):
+class ScoreObserver(Measurement, Generic[Kept]):
     """Asks for what scores are made of, and keeps per length what :meth:`reduce` makes of each layer."""
 
-    def __init__(self) -> None:
-        self._cfg: Architecture | None = None
-        self._seen: dict[int, list[Kept]] = {}
+    needs: ClassVar[Needs] = "attention"
+
+    _cfg: Architecture | None = PrivateAttr(default=None)
+    _seen: dict[int, list[Kept]] = PrivateAttr(default_factory=dict)
 
     def hooks(self, cfg: Architecture) -> list[str]:
         self._cfg = cfg

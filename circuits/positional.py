@@ -9,19 +9,21 @@ score of position i's vector with position j's, through the head's own matrices.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import torch
+from pydantic import AfterValidator
 
 from circuits.gauge import Floats, Gauge, gauge, locality, translation_variances
 from circuits.observing import ScoreObserver
 from circuits.position_tables import PositionTables, position_tables
 from circuits.rows import head_rows
-from circuits.study import Result, study_model
 from workbench.measure.intervals import jackknife
-from workbench.measure.measurement import Quantity, Spec
+from workbench.measure.measurement import Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
 from workbench.measure.rows import missing_row
-from workbench.models.encodings import alibi_slopes
+from workbench.measure.settings import Count, Share
 from workbench.table.schema import Row, row
 from workbench.training.regularizers import positional_penalty
 
@@ -44,33 +46,67 @@ QUANTITIES = (
         "what a function of the lag leaves of mean scores by position, over what row constants leave, per degree of "
         "freedom; 0: lags alone, about 1: lags say nothing. target: fitted for each residue of that period",
         "share",
+        formula="V_{Δ} = [SS(r_{i} + f(i − j, i mod Δ)) / dof] / [SS(r_{i}) / dof′]",
+        where="SS: squares that the fit to mean scores of query i and key j leaves, dof: their degrees of freedom",
     ),
-    Quantity("period", "smallest period that explains nearly all translation variance that any does", "tokens", 2),
-    Quantity("period_strength", "1 - translation variance at that period / that at period 1", "share"),
+    Quantity(
+        "period",
+        "smallest period that explains nearly all translation variance that any does",
+        "tokens",
+        2,
+        formula="min { Δ : V_{Δ} ≤ V_{best} + 0.1 (V_{1} − V_{best}) }",
+        where="V_{Δ}: translation variance at period Δ",
+    ),
+    Quantity(
+        "period_strength",
+        "1 - translation variance at that period / that at period 1",
+        "share",
+        formula="1 − V_{Δ} / V_{1}",
+        where="Δ: the period",
+    ),
     Quantity(
         "locality",
         "smallest lag beyond which phi(lag) - phi(far) holds at most the share eps of its squares; censored where phi "
         "still slopes (unbounded)",
-        "tokens", 0,
+        "tokens",
+        0,
+        formula="min { τ : Σ_{l > τ} (φ(l) − φ_{∞})^{2} ≤ ε Σ_{l} (φ(l) − φ_{∞})^{2} }",
+        where="φ: bias by lag l, φ_{∞}: its median over the far half of lags",
     ),
     Quantity(
-        "positional_share", "share of the variance of scores within queries that position explains", "share"
+        "positional_share",
+        "share of the variance of scores within queries that position explains",
+        "share",
+        formula="Σ_{i,j} (P_{i,j} − P_{i})^{2} / ⟨Σ_{i,j} (s_{i,j} − s_{i})^{2}⟩",
+        where="P_{i,j} = ⟨s_{i,j}⟩; P_{i}, s_{i}: means over the keys of query i",
     ),
     Quantity(
         "attention_locality",
         "smallest lag within which the last query has the share 1 - eps of its attention; depends on n",
-        "tokens", 0,
+        "tokens",
+        0,
+        formula="⟨min { τ : Σ_{t − j ≤ τ} p_{j} ≥ 1 − ε }⟩",
+        where="t: the last query",
     ),
     Quantity(
         "positional_regularizer",
         "sum over queries, mean over keys of the squared scores of position vectors, for each head (Huang et al. 2024, "
         "2410.02140, as in their experiments)",
-        "score", 0,
+        "score",
+        0,
+        formula="(1/m) Σ_{j ≤ i} (e_{i} W_{Q} · e_{j} W_{K})^{2}",
+        where="e_{i}: vector of position i, m: how many there are",
     ),
-)  # fmt: skip
+)
 
 FROM_GAUGE = ("translation_variance", "period", "period_strength", "locality")
 NO_TABLE = "positions are not added as vectors"
+
+
+def _at_least_four(span: int) -> int:
+    if span < 4:
+        raise ValueError(f"must be at least 4 positions, not {span}")
+    return span
 
 
 class Positional(ScoreObserver[PositionTables]):
@@ -82,23 +118,15 @@ class Positional(ScoreObserver[PositionTables]):
         resamples: bootstrap resamples.
     """
 
-    def __init__(self, span: int = 32, eps: float = 0.05, resamples: int = 400) -> None:
-        if span < 4:
-            raise ValueError(f"span is a number of positions, at least 4, not {span}")
-        if not 0 < eps < 1:
-            raise ValueError(f"eps must lie between 0 and 1; got {eps}")
-        super().__init__()
-        self.span, self.eps, self.resamples = span, eps, resamples
-        self.spec = Spec(
-            name=NAME,
-            version=3,
-            title="Positions in attention",
-            settings={"span": span, "eps": eps, "resamples": resamples},
-            quantities=QUANTITIES,
-            laws=(LAW,),
-            sequences=128,
-            needs="attention",
-        )
+    name = NAME
+    version = 3
+    title = "Positions in attention"
+    quantities = QUANTITIES
+    sequences = 128
+
+    span: Annotated[Count, AfterValidator(_at_least_four)] = 32
+    eps: Share = 0.05
+    resamples: Count = 400
 
     def reduce(self, inputs: ScoreInputs, batch: Batch, cache: Mapping[str, Tensor], layer: int) -> PositionTables:
         return position_tables(inputs, batch, self.span, self.eps)
@@ -172,23 +200,20 @@ class Positional(ScoreObserver[PositionTables]):
         return rows
 
 
-MEASUREMENT = Positional
-
-
 def positional_statistics(
     model: HookedModel, task: Task, *, trained: int, lengths: Sequence[int], sequences: int = 128, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.positional`` for one model, without a run; see :class:`Positional`."""
     made = Positional(**settings)
-    return study_model(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 def weight_tables(model: HookedModel, layer: int, size: int) -> Floats | None:
     """``[head, n, n]`` scores of positions by the weights of one layer; None where positions act on content only.
 
     Vectors that are added reach the scores through (p_i W_Q + b_Q) . (p_j W_K + b_K) / sqrt(d_head), LayerNorm and all
-    layers between left out; biases by lag are added as they are.
+    layers between left out; biases by lag are added as they are. What lies above the diagonal means nothing.
     """
     cfg, parts = model.cfg, list[Any]()
     positions = torch.arange(min(size, cfg.n_ctx if cfg.positions.table else size))
@@ -199,13 +224,9 @@ def weight_tables(model: HookedModel, layer: int, size: int) -> Floats | None:
             q = table @ attn.W_Q.double() + attn.b_Q.double()[:, None]
             k = table @ attn.W_K.double() + attn.b_K.double()[:, None]
             parts.append(q @ k.transpose(1, 2) / cfg.attn_scale)
-        lags = positions[:, None] - positions
-        if cfg.positions.name == "alibi":
-            parts.append(-alibi_slopes(cfg.n_heads, attn.W_Q.double())[:, None, None] * lags.abs())
-        if cfg.positions.name == "limit":
-            phi = torch.nn.functional.pad(attn.phi.double(), (0, 1))
-            known = (lags >= 0) & (lags < phi.shape[1] - 1)
-            parts.append(phi[:, torch.where(known, lags, phi.shape[1] - 1)])
+        bias = cfg.positions.bias_by_lag(model, layer, len(positions))
+        if bias is not None:
+            parts.append(bias[:, (positions[:, None] - positions).abs()])
     if not parts:
         return None
     found: Floats = sum(parts).numpy(force=True)  # type: ignore[union-attr]

@@ -14,9 +14,11 @@ from torch import Tensor
 from circuits.influence import Influence, influential_tokens, recall
 from circuits.observing import ScoreObserver
 from circuits.scores import scores_at
-from circuits.study import Result, study_model
-from workbench.measure.measurement import Quantity, Spec
+from workbench.measure.measurement import Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
 from workbench.measure.rows import mean_row, missing_row
+from workbench.measure.settings import Count, Share
 from workbench.table.schema import Row, row
 
 if TYPE_CHECKING:
@@ -35,20 +37,58 @@ QUANTITIES = (
         "keys_needed",
         "smallest number of keys, by weight, whose renormalised output lies within eps of the head's own: rms over "
         "queries of the difference at most eps times the rms of outputs around their mean",
-        "keys", 1,
+        "keys",
+        1,
+        formula="min { k : rms |o − o_{k}| ≤ ε rms |o − ō| }",
+        where="o: output of the head, o_{k}: that of its k heaviest keys, renormalised, ō: mean output",
     ),
-    Quantity("keys_share", "keys_needed over the number of visible keys", "share", 0, 1),
-    Quantity("loss_long", "loss of the last query with every token visible", "nats"),
-    Quantity("loss_short", "loss with the last N tokens visible, N the longest trained length", "nats"),
-    Quantity("loss_sparse", "loss with those and the k most influential earlier tokens visible", "nats"),
-    Quantity("sparse_gap", "loss_sparse - loss_long: what more than k earlier tokens contribute", "nats"),
+    Quantity(
+        "keys_share",
+        "keys_needed over the number of visible keys",
+        "share",
+        0,
+        1,
+        formula="k / K",
+        where="k: keys_needed",
+    ),
+    Quantity(
+        "loss_long",
+        "loss of the last query with every token visible",
+        "nats",
+        formula="l(x_{1} … x_{n})",
+        where="l: mean loss of the last query, given the tokens it may see",
+    ),
+    Quantity(
+        "loss_short",
+        "loss with the last N tokens visible, N the longest trained length",
+        "nats",
+        formula="l(x_{n−N+1} … x_{n})",
+        where="l as in loss_long",
+    ),
+    Quantity(
+        "loss_sparse",
+        "loss with those and the k most influential earlier tokens visible",
+        "nats",
+        formula="l(I_{k}, x_{n−N+1} … x_{n})",
+        where="I_{k}: the k most influential earlier tokens",
+    ),
+    Quantity(
+        "sparse_gap",
+        "loss_sparse - loss_long: what more than k earlier tokens contribute",
+        "nats",
+        formula="l(I_{k}, x_{n−N+1} … x_{n}) − l(x_{1} … x_{n})",
+    ),
     Quantity(
         "planted_recall",
         "share of the positions the task names (planted tokens, or key and answer) among the k most influential ones "
         "of the whole string",
-        "share", 0, 1,
+        "share",
+        0,
+        1,
+        formula="⟨|I_{k} ∩ S| / |S|⟩",
+        where="S: positions that the task names",
     ),
-)  # fmt: skip
+)
 
 OF_HEADS = ("keys_needed", "keys_share")
 OF_WINDOWS = ("loss_long", "loss_short", "loss_sparse", "sparse_gap")
@@ -66,25 +106,17 @@ class Sparsity(ScoreObserver["NDArray[np.int64] | None"]):
         resamples: bootstrap resamples.
     """
 
-    def __init__(
-        self, eps: float = 0.1, k: int = 5, longest: int = 64, searched: int = 8, resamples: int = 400
-    ) -> None:
-        if not 0 < eps < 1:
-            raise ValueError(f"eps must lie between 0 and 1; got {eps}")
-        if k < 1 or searched < 1:
-            raise ValueError(f"k and searched are at least 1; got {k} and {searched}")
-        super().__init__()
-        self.eps, self.k, self.longest, self.searched, self.resamples = eps, k, longest, searched, resamples
-        self.spec = Spec(
-            name=NAME,
-            version=2,
-            title="Sparsity",
-            settings={"eps": eps, "k": k, "longest": longest, "searched": searched, "resamples": resamples},
-            quantities=QUANTITIES,
-            laws=(LAW,),
-            sequences=128,
-            needs="attention",
-        )
+    name = NAME
+    version = 2
+    title = "Sparsity"
+    quantities = QUANTITIES
+    sequences = 128
+
+    eps: Share = 0.1
+    k: Count = 5
+    longest: Count = 64
+    searched: Count = 8
+    resamples: Count = 400
 
     def hooks(self, cfg: Architecture) -> list[str]:
         return [*super().hooks(cfg), *(f"blocks.{layer}.attn.hook_v" for layer in range(cfg.n_layers))]
@@ -158,16 +190,13 @@ class Sparsity(ScoreObserver["NDArray[np.int64] | None"]):
         return influential_tokens(study.model, study.task, batch, k or self.k, window)
 
 
-MEASUREMENT = Sparsity
-
-
 def sparsity_statistics(
     model: HookedModel, task: Task, *, trained: int, lengths: Sequence[int], sequences: int = 128, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.sparsity`` for one model, without a run; see :class:`Sparsity`."""
     made = Sparsity(**settings)
-    return study_model(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 def keys_needed(

@@ -15,9 +15,11 @@ import numpy as np
 from circuits.attend import Pattern, log_scaled, replaced_attention, tie_set, within
 from circuits.edits import TOKENS, canary, clean_pass, evaluation_ids, pieces
 from circuits.knockout import Answers, Head, answers
-from circuits.study import Result, study_model
-from workbench.measure.measurement import Quantity, Spec
+from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
 from workbench.measure.rows import difference_rows, missing_row, p_quantity, share_row
+from workbench.measure.settings import Factors, NotNegative
 from workbench.table.schema import Row
 
 if TYPE_CHECKING:
@@ -36,21 +38,45 @@ QUANTITIES = (
         "hardmax_swap",
         "accuracy at n when attention is uniform on the tie set k* (with delta: on the keys within delta of the top "
         "score), of one head on clean inputs, or of all heads together",
-        "share", 0, 1,
+        "share",
+        0,
+        1,
+        formula="a(n), with 1[j ≤ k*] / k* for p_{(j)}",
+        where="k*: tie_size",
     ),
-    Quantity("hardmax_swap_drop", "accuracy of the model as it is minus hardmax_swap", "share", -1, 1),
+    Quantity(
+        "hardmax_swap_drop",
+        "accuracy of the model as it is minus hardmax_swap",
+        "share",
+        -1,
+        1,
+        formula="a(n) − a′(n)",
+        where="a(n): accuracy as it is, a′: hardmax_swap",
+    ),
     p_quantity("hardmax_swap_drop", "right only as it is against right only with the swap"),
     Quantity(
         "logn_swap",
         "accuracy at n when scores are multiplied by max(1, log K / log K_train), of one head or of all",
-        "share", 0, 1,
+        "share",
+        0,
+        1,
+        formula="a(n), with s_{j} max(1, log K / log K_{train}) for s_{j}",
+        where="K_{train}: keys seen in training",
     ),
-    Quantity("logn_swap_gain", "logn_swap minus accuracy of the model as it is", "share", -1, 1),
+    Quantity(
+        "logn_swap_gain",
+        "logn_swap minus accuracy of the model as it is",
+        "share",
+        -1,
+        1,
+        formula="a′(n) − a(n)",
+        where="a(n): accuracy as it is, a′: logn_swap",
+    ),
     p_quantity("logn_swap_gain", "right only with the swap against right only as it is"),
-)  # fmt: skip
+)
 
 
-class Swaps:
+class Swaps(Measurement):
     """The measurement.
 
     Args:
@@ -58,20 +84,16 @@ class Swaps:
         delta: None = the tie set k*; else the keys within ``delta`` of the top score.
     """
 
-    def __init__(self, factors: Sequence[float] = (1, 4), delta: float | None = None) -> None:
-        if delta is not None and delta < 0:
-            raise ValueError(f"delta must not be negative; got {delta}")
-        self.factors, self.delta = tuple(factors), delta
-        self.spec = Spec(
-            name=NAME,
-            version=2,
-            title="Attention swaps",
-            settings={"factors": list(factors), "delta": delta},
-            quantities=QUANTITIES,
-            laws=(),
-            sequences=32,
-            needs="attention",
-        )
+    name = NAME
+    version = 2
+    title = "Attention swaps"
+    quantities = QUANTITIES
+    laws = ()
+    sequences = 32
+    needs = "attention"
+
+    factors: Factors = (1, 4)
+    delta: NotNegative | None = None
 
     def hooks(self, cfg: Architecture) -> list[str]:
         return []
@@ -121,9 +143,6 @@ class Swaps:
         return [share_row(after.right > 0.5, none, quantity=quantity, **shared), *change]
 
 
-MEASUREMENT = Swaps
-
-
 def swapped(
     model: HookedModel, task: Task, batch: Batch, pattern: Pattern, heads: Sequence[Head]
 ) -> tuple[Answers, Answers]:
@@ -146,4 +165,4 @@ def swap_statistics(
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.swaps`` for one model, without a run; see :class:`Swaps`."""
     made = Swaps(**settings)
-    return study_model(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)

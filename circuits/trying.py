@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from circuits.scores import CELLS, pool_attention, scores_at
-from circuits.tie_sets import tie_set_pattern
 from workbench.figures.sequence_reading import Answer, Pass, SequenceReading
 from workbench.measure.sequence import OneSequence, Progress, one_sequence, quiet
 from workbench.models.edits import Edit, parse_edits
 from workbench.models.scores import ScoreInputs, cached_score_inputs
+from workbench.models.tie_sets import tie_set_pattern
 
 _STAGES = 4
 

@@ -19,19 +19,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated
 
 import torch
 from jaxtyping import Bool, Float, Shaped
+from pydantic import AfterValidator
 from torch import Tensor
 
 from probes import controls
 from probes.decode import Rng
 from probes.linear import ridge
 from probes.metrics import Estimate, Resamples, estimates, fields_of, says_nothing
-from probes.rows import ProbeError, Rows, folds, gather, halves, layer_of
-from probes.stream import POSITION, TARGET, StreamMeasurement, summary_labels
+from probes.rows import Rows, folds, gather, halves, layer_of
+from probes.stream import POSITION, TARGET, Queries, ResampledMeasurement, summary_labels
 from workbench.measure.measurement import Quantity, Study
+from workbench.measure.settings import Count
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
 
@@ -115,7 +117,13 @@ def indicators(labels: Shaped[Tensor, "row *s"]) -> Float[Tensor, "row value"]:
     return torch.nn.functional.one_hot(place, len(classes)).double()
 
 
-class Conditional(StreamMeasurement):
+def _several(positions: int) -> int:
+    if positions < 2:
+        raise ValueError(f"must be at least 2, over which position varies, not {positions}")
+    return positions
+
+
+class Conditional(ResampledMeasurement):
     """Position given the summary, and the summary given position, at every layer and in the band of each length.
 
     Args:
@@ -124,9 +132,6 @@ class Conditional(StreamMeasurement):
         layers: layers to read; None = all.
         positions: how many positions of the band are read, the same ones in every sequence.
         queries: ``supervised`` positions only, or ``all``.
-
-    Raises:
-        ProbeError: for fewer than two positions, or an unknown kind of query.
     """
 
     name = "probes.conditional"
@@ -141,6 +146,8 @@ class Conditional(StreamMeasurement):
             "share of squared error",
             high=1.0,
             about="position",
+            formula="1 − SSE(log i ~ s + x) / SSE(log i ~ s), n/2 < i ≤ n",
+            where="SSE: squares left on held-out strings, x: residual row",
         ),
         Quantity(
             "summary_given_position",
@@ -149,27 +156,13 @@ class Conditional(StreamMeasurement):
             "share of squared error",
             high=1.0,
             about="summary",
+            formula="1 − SSE(s ~ i + x) / SSE(s ~ i), n/2 < i ≤ n",
+            where="SSE: squares left on held-out strings, x: residual row",
         ),
     )
 
-    def __init__(
-        self,
-        law: str = "matched",
-        resamples: int = 400,
-        layers: Sequence[int] | None = None,
-        positions: int = 8,
-        queries: str = "supervised",
-    ) -> None:
-        super().__init__(law, resamples, layers)
-        if positions < 2:
-            raise ProbeError(f"position varies over at least 2 positions, not {positions}")
-        if queries not in ("supervised", "all"):
-            raise ProbeError(f"unknown kind of query {queries!r}; use supervised or all")
-        self.positions, self.queries = positions, queries
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return super().settings | {"positions": self.positions, "queries": self.queries}
+    positions: Annotated[Count, AfterValidator(_several)] = 8
+    queries: Queries = "supervised"
 
     def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
         """The same few positions of the band, evenly spread, of every sequence."""
@@ -195,7 +188,7 @@ class Conditional(StreamMeasurement):
                 if problem:
                     made += [self._row(quantity, length, site, "", problem) for site in self.read]
                     continue
-                found = self._read(quantity, rows.x, rows, fit, rng, KINDS[quantity]) | fixed[length, quantity]
+                found = self._estimates(quantity, rows.x, rows, fit, rng, KINDS[quantity]) | fixed[length, quantity]
                 for control, estimated in found.items():
                     for i, site in enumerate(self.read):
                         at = estimated[i % len(estimated)]
@@ -221,7 +214,7 @@ class Conditional(StreamMeasurement):
             found[quantity] = common or (f"{what} does not vary in the band" if still else "")
         return found
 
-    def _read(
+    def _estimates(
         self,
         quantity: str,
         x: Float[Tensor, "site row d"],
@@ -266,7 +259,7 @@ class Conditional(StreamMeasurement):
                 features[controls.UNTRAINED] = untrained[length].x
             for quantity, problem in self._problems(rows, fit).items():
                 found = {
-                    control: self._read(quantity, x, rows, fit, rng, ("",))[""]
+                    control: self._estimates(quantity, x, rows, fit, rng, ("",))[""]
                     for control, x in features.items()
                     if not problem and bool(x.isfinite().all())
                 }
@@ -284,6 +277,3 @@ class Conditional(StreamMeasurement):
         if isinstance(at, str):
             return row(**fields, status="undefined", note=at)
         return row(**fields, **fields_of(at, n))
-
-
-MEASUREMENT = Conditional

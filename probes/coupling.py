@@ -23,7 +23,7 @@ from torch import Tensor
 from probes.codes import Draws, Labelling, NoCode, codes, inner
 from probes.controls import relabelled
 from probes.rows import Rows, halves
-from probes.stream import TARGET, StreamMeasurement
+from probes.stream import TARGET, ResampledMeasurement
 from workbench.measure.intervals import interval
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Codes:
         return {pair: Change.of(difference, size) for pair, (difference, size) in joined.items()}
 
 
-def codes_of(measurement: StreamMeasurement, study: Study, control: str = "") -> Codes:
+def codes_of(measurement: ResampledMeasurement, study: Study, control: str = "") -> Codes:
     """The codes of what a measurement observed, for its own labels or those of a label control.
 
     Raises:

@@ -8,8 +8,7 @@ below 1 where probes are confident of noise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import torch
 from torch import Tensor
@@ -19,13 +18,13 @@ from probes.decode import Target
 from probes.metrics import Estimate, Resamples, balanced_accuracy, estimates, exact_where_uniform, fields_of
 from probes.online_code import Code, class_code, number_codes
 from probes.rows import ProbeError, Rows, layer_of
-from probes.stream import TARGET, StreamMeasurement
+from probes.stream import TARGET, RealFactors, ResampledMeasurement
 from workbench.measure.intervals import interval
 from workbench.measure.measurement import Quantity, Study
 from workbench.table.schema import Row, row
 
 
-class DescriptionLength(StreamMeasurement):
+class DescriptionLength(ResampledMeasurement):
     """Online code length of the output summary at every layer, and the accuracy of its last classifier.
 
     Args:
@@ -33,9 +32,6 @@ class DescriptionLength(StreamMeasurement):
         resamples: bootstrap resamples behind every interval.
         layers: layers to read; None = all.
         factors: prefix lengths, as multiples of N.
-
-    Raises:
-        ProbeError: for no factor.
     """
 
     name = "probes.description_length"
@@ -53,6 +49,9 @@ class DescriptionLength(StreamMeasurement):
             "bits",
             low=0.0,
             about="summary",
+            formula="L = L_{1} − Σ_{b > 1} log_{2} q_{b}(y_{b} | x_{b})",
+            where="L_{1}: first block in the plain code, y_{b}: labels of block b, q_{b}: probe fitted on the blocks "
+            "before; per sequence",
         ),
         Quantity(
             "compression",
@@ -61,6 +60,8 @@ class DescriptionLength(StreamMeasurement):
             "ratio",
             low=0.0,
             about="summary",
+            formula="L_{plain} / L",
+            where="L: description_length",
         ),
         Quantity(
             "logistic_accuracy",
@@ -70,29 +71,17 @@ class DescriptionLength(StreamMeasurement):
             low=0.0,
             high=1.0,
             about="summary",
+            formula="(1/C) Σ_{c} Pr[ŷ = c | y = c]",
+            where="C: classes",
         ),
     )
 
-    def __init__(
-        self,
-        law: str = "matched",
-        resamples: int = 400,
-        layers: Sequence[int] | None = None,
-        factors: Sequence[float] = (1, 4),
-    ) -> None:
-        super().__init__(law, resamples, layers)
-        if not factors:
-            raise ProbeError("description length needs at least one factor of N")
-        self.factors = [float(f) for f in factors]
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return super().settings | {"factors": self.factors}
+    factors: RealFactors = (1.0, 4.0)
 
     def finish(self, study: Study) -> list[Row]:
         """Code lengths of all layers, beside those of shuffled and hashed labels and of the untrained model."""
         wanted = sorted({study.task.next_length(study.grid.trained * factor) for factor in self.factors})
-        self.rows = {n: self.rows[n] for n in wanted if n in self.rows}
+        self._rows = {n: self.rows[n] for n in wanted if n in self.rows}
         if not self.rows:
             return []
         target = Target.among(TARGET, self.rows)
@@ -136,7 +125,7 @@ class DescriptionLength(StreamMeasurement):
         if classes:
             for control, y in labels.items():
                 try:
-                    yield from self._rows(study, length, site, control, class_code(x, y, classes), y, classes)
+                    yield from self._code_rows(study, length, site, control, class_code(x, y, classes), y, classes)
                 except ProbeError as error:
                     yield self._lost(length, site, control, str(error))
             return
@@ -148,9 +137,9 @@ class DescriptionLength(StreamMeasurement):
             yield from (self._lost(length, site, control, str(error)) for control in able)
             return
         for (control, y), one in zip(able.items(), found, strict=True):
-            yield from self._rows(study, length, site, control, one, y, classes)
+            yield from self._code_rows(study, length, site, control, one, y, classes)
 
-    def _rows(
+    def _code_rows(
         self, study: Study, length: int, site: str, control: str, code: Code, y: Tensor, classes: int
     ) -> Iterator[Row]:
         n, rng = len(y), study.rng(self.name, "bootstrap", length)
@@ -177,6 +166,3 @@ class DescriptionLength(StreamMeasurement):
     def _lost(self, length: int, site: str, control: str, problem: str) -> Row:
         fields = self._fields(length, site, control)
         return row(**fields, quantity="description_length", status="undefined", note=problem)
-
-
-MEASUREMENT = DescriptionLength

@@ -32,7 +32,7 @@ from probes.codes import Draws, Labelling, NoCode, centred, codes, inner
 from probes.coupling import NOISE, STILL, Codes, codes_of
 from probes.metrics import Estimate, fields_of
 from probes.rows import layer_of
-from probes.stream import TARGET, StreamMeasurement
+from probes.stream import TARGET, ResampledMeasurement
 from workbench.measure.intervals import interval
 from workbench.measure.measurement import Quantity, Study
 from workbench.runs.folder import RunError
@@ -99,7 +99,7 @@ def beyond(trained: int, found: Codes) -> list[tuple[int, int]]:
     return [(trained, n) for n in sorted(found.draws) if n > trained] if trained in found.draws else []
 
 
-class Drift(StreamMeasurement):
+class Drift(ResampledMeasurement):
     """Cosines of summary codes between all pairs of lengths, and between this checkpoint and all earlier ones at N.
 
     The embedding and the stream after each block are read.
@@ -126,6 +126,8 @@ class Drift(StreamMeasurement):
             low=-1.0,
             high=1.0,
             about="summary",
+            formula="c · c′ / √((c · c)(c′ · c′))",
+            where="c, c′: class means at both, less their mean",
         ),
         Quantity(
             "settled_step",
@@ -134,6 +136,8 @@ class Drift(StreamMeasurement):
             "step",
             low=0,
             about="summary",
+            formula="min { t : cos(c_{t′}, c) ≥ 0.9 for all t′ ≥ t }",
+            where="c_{t}: the code at step t",
         ),
     )
 
@@ -271,6 +275,3 @@ class Drift(StreamMeasurement):
         fields = {"law": self.law, "length": length, "quantity": "drift", "mode": mode, "target": target}
         fields |= {"control": control}
         return row(**fields, status="undefined", note=problem)
-
-
-MEASUREMENT = Drift

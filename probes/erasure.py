@@ -23,16 +23,18 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Shaped
+from pydantic import PrivateAttr
 from torch import Tensor
 
 from probes import controls
 from probes.decode import REFIT, TRANSFER
 from probes.leace import Eraser, Whitened, residual
-from probes.rows import ProbeError, Rows, gather, halves, join, layer_of
-from probes.stream import POSITION, TARGET, StreamMeasurement, summary_labels
+from probes.rows import Rows, gather, halves, join, layer_of
+from probes.stream import POSITION, TARGET, RealFactors, StreamMeasurement, summary_labels
 from workbench.measure.intervals import clopper_pearson
 from workbench.measure.measurement import Quantity, Study
 from workbench.measure.rows import difference_rows, p_quantity
+from workbench.measure.settings import Count
 from workbench.measure.study import forward
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
@@ -64,9 +66,6 @@ class Erasure(StreamMeasurement):
         layers: layers to edit; None = all.
         factors: prefix lengths, as multiples of N.
         positions: tokens per sequence that erasers of position are fitted on.
-
-    Raises:
-        ProbeError: for no factor, or fewer than one position.
     """
 
     name = "probes.erasure"
@@ -85,6 +84,8 @@ class Erasure(StreamMeasurement):
             "share",
             low=0.0,
             high=1.0,
+            formula="a(n), with x − W^{+} U U^{T} W (x − μ) for x",
+            where="x: residual row of mean μ, W: whitens it, U: basis of W Σ_{x,z}, z: the concept",
         ),
         Quantity(
             "erasure_effect",
@@ -92,6 +93,8 @@ class Erasure(StreamMeasurement):
             "difference of shares",
             low=-1.0,
             high=1.0,
+            formula="a(n) − a′(n)",
+            where="a(n): accuracy as it is, a′: erased_accuracy",
         ),
         p_quantity("erasure_effect", "right only as the model is against right only with the target erased"),
         Quantity(
@@ -100,6 +103,8 @@ class Erasure(StreamMeasurement):
             "difference of shares",
             low=-1.0,
             high=1.0,
+            formula="a_{control}(n) − a′(n)",
+            where="a′: erased_accuracy, a_{control}: of its control",
         ),
         p_quantity("erasure_selectivity", "right only with the control erased against right only with the target"),
         Quantity(
@@ -110,30 +115,20 @@ class Erasure(StreamMeasurement):
             low=0.0,
             high=1.0,
             about="summary",
+            formula="a(n), with μ + W^{+} U U^{T} W (x − μ) for x",
+            where="letters as in erased_accuracy",
         ),
     )
 
-    def __init__(
-        self,
-        law: str = "matched",
-        layers: Sequence[int] | None = None,
-        factors: Sequence[float] = (1, 2, 4),
-        positions: int = 16,
-    ) -> None:
-        super().__init__(law, layers=layers)
-        if not factors or positions < 1:
-            raise ProbeError("erasure needs at least one factor of N, and at least one position per sequence")
-        self.factors, self.positions = [float(f) for f in factors], positions
-        self.tokens: dict[int, Rows] = {}
+    factors: RealFactors = (1.0, 2.0, 4.0)
+    positions: Count = 16
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        own = {name: value for name, value in super().settings.items() if name != "resamples"}
-        return own | {"factors": self.factors, "positions": self.positions}
+    _tokens: dict[int, Rows] = PrivateAttr(default_factory=dict)
+    """By prefix length, tokens drawn from the whole prefix."""
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         super().observe(law, length, batch, cache)
-        self.tokens[length] = self._draw(batch, length, cache)
+        self._tokens[length] = self._draw(batch, length, cache)
 
     def _draw(self, batch: Batch, length: int, cache: Mapping[str, Tensor]) -> Rows:
         """Some tokens of every sequence, anywhere in the prefix, with their position and summary."""
@@ -195,7 +190,7 @@ class Erasure(StreamMeasurement):
         Raises:
             ValueError: where no eraser can be fitted.
         """
-        source = self.rows if target == TARGET else self.tokens
+        source = self.rows if target == TARGET else self._tokens
         lengths = [length] if mode == REFIT else [n for n in study.grid.inside if n in source]
         if not lengths:
             raise ValueError("none of the lengths inside training was measured")
@@ -308,6 +303,3 @@ def _apply(x: Tensor, hook: Any, change: Callable[[Tensor], Tensor], where: slic
     edited = x.clone()
     edited[:, where] = change(x[:, where])
     return edited
-
-
-MEASUREMENT = Erasure

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from jaxtyping import Float
+from pydantic import PrivateAttr
 from torch import Tensor
 
 from probes import controls
@@ -32,7 +33,7 @@ from probes.coupling import STILL, Change, Codes, codes_of, mean_change
 from probes.jacobian import mean_jacobian
 from probes.metrics import Estimate, fields_of
 from probes.rows import MID, ProbeError, layer_of
-from probes.stream import TARGET, StreamMeasurement
+from probes.stream import TARGET, ResampledMeasurement
 from workbench.measure.intervals import interval
 from workbench.measure.measurement import Quantity, Study
 from workbench.table.schema import Row, row
@@ -45,7 +46,7 @@ USED, STORED, INNER = "used", "stored", "used_inner"
 JACOBIAN_SEQUENCES = 64
 
 
-class LengthCoupling(StreamMeasurement):
+class LengthCoupling(ResampledMeasurement):
     """C(n) of the logits (used) and of the residual stream (stored), and their means past and inside training.
 
     Beside the one figure stand those of shuffled and of hashed labels in the same logits, of the untrained model's
@@ -75,6 +76,9 @@ class LengthCoupling(StreamMeasurement):
             low=0.0,
             high=1.0,
             about="summary",
+            formula="(C(2N) + C(4N) + C(8N)) / 3, C(n) = |b(n) − a|^{2} / (|b(n)|^{2} + |a|^{2})",
+            where="a, b(n): class means of the summary inside training and at n, centred at the grand mean inside "
+            "training",
         ),
         Quantity(
             "length_coupling_in",
@@ -83,6 +87,8 @@ class LengthCoupling(StreamMeasurement):
             low=0.0,
             high=1.0,
             about="summary",
+            formula="mean of C(n) over n ≤ N, C(n) = |b(n) − a|^{2} / (|b(n)|^{2} + |a|^{2})",
+            where="b(n), a: class means at n, and at the other lengths inside training",
         ),
         Quantity(
             "length_coupling_at",
@@ -91,25 +97,28 @@ class LengthCoupling(StreamMeasurement):
             low=0.0,
             high=1.0,
             about="summary",
+            formula="C(n) = |b(n) − a|^{2} / (|b(n)|^{2} + |a|^{2})",
+            where="a, b(n): class means of the summary inside training and at n, centred at the grand mean inside "
+            "training",
         ),
     )
 
-    def __init__(self, law: str = "challenge", resamples: int = 400, layers: Sequence[int] | None = None) -> None:
-        super().__init__(law, resamples, layers)
-        self.logits: dict[int, Tensor] = {}
+    law: str = "challenge"
+
+    _logits: dict[int, Tensor] = PrivateAttr(default_factory=dict)
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         super().observe(law, length, batch, cache)
-        self.logits[length] = self._logits(batch, length, cache)
+        self._logits[length] = self._at_query(batch, length, cache)
 
-    def _logits(self, batch: Batch, length: int, cache: Mapping[str, Tensor]) -> Float[Tensor, "row out"]:
+    def _at_query(self, batch: Batch, length: int, cache: Mapping[str, Tensor]) -> Float[Tensor, "row out"]:
         return cache["logits"][:, batch.index(length)].detach().double().cpu()[self.rows[length].sequence]
 
     def finish(self, study: Study) -> list[Row]:
         """Rows of one checkpoint: the one figure first."""
         wanted = [study.task.next_length(study.grid.trained * factor) for factor in FACTORS]
         report = Report({n: len(rows) for n, rows in self.rows.items()}, study, wanted)
-        used = {n: centred(study, x) for n, x in self.logits.items()}
+        used = {n: centred(study, x) for n, x in self._logits.items()}
         own = self._codes(study, "")
         made = report.rows(Place(self._fields(USED, "logits"), used), own)
         for control in (controls.SHUFFLED, controls.HASHED):
@@ -131,7 +140,7 @@ class LengthCoupling(StreamMeasurement):
     def _fixed(self, study: Study) -> Iterator[Place]:
         """What does not depend on the checkpoint: the untrained model's logits, and the last tokens alone."""
         passes = self.untrained_passes(study, [])
-        untrained = {n: self._logits(study.batch(self.law, n), n, cache) for n, cache in passes}
+        untrained = {n: self._at_query(study.batch(self.law, n), n, cache) for n, cache in passes}
         if untrained:
             xs = {n: centred(study, x) for n, x in untrained.items()}
             # To a model that has seen no id all are alike; which ones this checkpoint has seen is not asked.
@@ -249,6 +258,3 @@ class Report:
             **fields_of(at, min(self.sizes[n] for n in over), note),
             status="unseen_position" if unseen else "ok",
         )
-
-
-MEASUREMENT = LengthCoupling

@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from pydantic import PrivateAttr
+
 from probes.decode import Arm, Decoder, Rng
 from probes.linear import Probe
 from probes.metrics import Resamples
 from probes.report import Cell, Names
 from probes.rows import Rows, halves
-from probes.stream import StreamMeasurement
+from probes.stream import ResampledMeasurement
 from workbench.measure.measurement import Study
 
 if TYPE_CHECKING:
@@ -25,18 +27,23 @@ def _call(make: Callable[[], InputControls]) -> InputControls:
     return make()
 
 
-class ProbeMeasurement(StreamMeasurement):
+class ProbeMeasurement(ResampledMeasurement):
     """A measurement that fits linear probes on rows of the residual stream at several prefix lengths.
 
     Half of the sequences are fitted on, half are tested on, the same ones at every length. Arguments as in
-    :class:`StreamMeasurement`.
+    :class:`ResampledMeasurement`.
     """
 
     names: ClassVar[Names]
     label_controls: ClassVar[tuple[str, ...]]
     token_controls: ClassVar[tuple[str, ...]]
-    frozen: Mapping[str, Probe] = {}
-    """By target, the probe that ``transfer`` froze, once decoded."""
+
+    _frozen: Mapping[str, Probe] = PrivateAttr(default_factory=dict)
+
+    @property
+    def frozen(self) -> Mapping[str, Probe]:
+        """By target, the probe that ``transfer`` froze, once decoded."""
+        return self._frozen
 
     def finish(self, study: Study) -> list[Row]:
         """Rows of all layers, lengths, modes and controls of one checkpoint."""
@@ -65,7 +72,7 @@ class ProbeMeasurement(StreamMeasurement):
         if not self.rows:
             return []
         decoder = Decoder(self.rows, inside, halves(self.drawn, rng("split")), rng)
-        self.frozen = decoder.frozen
+        self._frozen = decoder.frozen
 
         def input_controls() -> InputControls:
             step_0 = untrained()

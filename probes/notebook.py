@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,46 +9,36 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from probes.decode import Rng
 from probes.measurement import ProbeMeasurement
 from probes.position import Position
-from probes.rows import ProbeError, Rows
+from probes.rows import ProbeError
 from probes.summary import Summary
-from workbench.measure.study import forward
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
 from workbench.tasks.base import Batch
 
 if TYPE_CHECKING:
-    import pandas as pd
     import plotly.graph_objects as go
 
     from workbench.models.protocol import HookedModel
-    from workbench.table.schema import Row
 
 TARGETS: dict[str, type[ProbeMeasurement]] = {"summary": Summary, "position": Position}
 
 
 @dataclass(frozen=True)
-class ProbeResult:
+class ProbeResult(Result):
     """Rows of one model's probes, as a measurement of a run would have stored them.
 
     Attributes:
-        rows: rows of the table's format; ``run`` is empty and ``step`` 0, for there is no run.
         inside: the lengths that ``transfer`` was fitted on.
         sites: hook names of what was read, the embedding first.
         weights: by target, the directions that ``transfer`` froze, ``[site, d, component]``; a target of C
             classes has C - 1 components, the indicators of all classes but the last.
     """
 
-    rows: list[Row]
     inside: tuple[int, ...]
     sites: tuple[str, ...]
     weights: Mapping[str, NDArray[np.float64]]
-
-    def frame(self) -> pd.DataFrame:
-        """The rows as a data frame, one column per field of the table."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows)
 
     def direction(self, site: str = "", target: str = "") -> NDArray[np.float64]:
         """The fitted direction at one site, ``[d, component]``, each component of length 1.
@@ -69,7 +58,9 @@ class ProbeResult:
         size = np.linalg.norm(found, axis=0, keepdims=True)
         return np.asarray(found / np.where(size > 0, size, 1.0))
 
-    def figure(self, layer: int | None = None, theme: Literal["light", "dark"] = "light") -> go.Figure:
+    def figure(  # type: ignore[override]  # decodability over length is what probes show
+        self, layer: int | None = None, theme: Literal["light", "dark"] = "light"
+    ) -> go.Figure:
         """Decodability over prefix length at one layer (None = the last)."""
         from workbench.figures.representation import decodability_over_length
 
@@ -114,20 +105,10 @@ def probe(
         raise ProbeError(f"inside names length {absent[0]}, but the batches have {lengths}")
 
     measurement = TARGETS[target](law=law, **settings)
-    for length, batch in by_length.items():
-        measurement.observe(law, length, batch, forward(model, batch, measurement.hooks(model.cfg)))
-
-    def step_0() -> dict[int, Rows] | None:
-        if untrained is None:
-            return None
-        names = measurement.hooks(untrained.cfg)
-        return {n: measurement.reduce(b, n, forward(untrained, b, names), names) for n, b in by_length.items()}
-
-    made = measurement.decode(fitted, _generators(seed), step_0)
-    setting = json.dumps(measurement.settings, sort_keys=True)
-    common = {"run": "", "step": 0, "measurement": measurement.name, "setting": setting}
+    trained = max(fitted, default=None)
+    found = run(measurement, model, by_length.values(), trained=trained, inside=fitted, untrained=untrained, seed=seed)
     weights = {name: p.directions.weight.numpy() for name, p in measurement.frozen.items()}
-    return ProbeResult([{**r, **common} for r in made], fitted, tuple(measurement.read), weights)
+    return ProbeResult(found.measurement, found.rows, found.trained, fitted, tuple(measurement.read), weights)
 
 
 def _by_length(batches: Iterable[Batch]) -> dict[int, Batch]:
@@ -142,12 +123,3 @@ def _by_length(batches: Iterable[Batch]) -> dict[int, Batch]:
     if len({len(b) for b in listed}) > 1:
         raise ProbeError("all batches must have equally many sequences, for one split serves all lengths")
     return found
-
-
-def _generators(seed: int) -> Rng:
-    """Independent generators by name, all from one seed."""
-
-    def rng(*parts: object) -> np.random.Generator:
-        return np.random.default_rng([seed, *json.dumps([str(p) for p in parts]).encode()])
-
-    return rng

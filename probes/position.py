@@ -8,8 +8,7 @@ a count that is not normalised grows with i. Position alone reads itself perfect
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -19,11 +18,11 @@ from torch import Tensor
 from probes import controls
 from probes.measurement import ProbeMeasurement
 from probes.report import Names
-from probes.rows import ProbeError, Rows, gather
+from probes.rows import Rows, gather
+from probes.stream import Queries
 from workbench.measure.measurement import Quantity
+from workbench.measure.settings import Count, Seed
 from workbench.tasks.base import Batch
-
-QUERIES = ("supervised", "all")
 
 
 class Position(ProbeMeasurement):
@@ -35,9 +34,6 @@ class Position(ProbeMeasurement):
         positions: positions per sequence and band, drawn at random without replacement.
         seed: seed of that draw, which depends on nothing else but the length.
         queries: ``supervised`` positions only, or ``all``.
-
-    Raises:
-        ProbeError: for fewer than one position, or an unknown kind of query.
     """
 
     name = "probes.position"
@@ -55,29 +51,14 @@ class Position(ProbeMeasurement):
             "R^2",
             high=1.0,
             about="position",
+            formula="1 − Σ (i − î)^{2} / Σ (i − ī)^{2}, n/2 < i ≤ n",
+            where="i, î: position, true and read; or their logarithms",
         ),
     )
 
-    def __init__(
-        self,
-        law: str = "matched",
-        resamples: int = 400,
-        positions: int = 8,
-        seed: int = 0,
-        queries: str = "supervised",
-        layers: Sequence[int] | None = None,
-    ) -> None:
-        super().__init__(law, resamples, layers)
-        if positions < 1:
-            raise ProbeError(f"positions per band must be at least 1, not {positions}")
-        if queries not in QUERIES:
-            raise ProbeError(f"unknown kind of query {queries!r}; use {' or '.join(QUERIES)}")
-        self.positions, self.seed, self.queries = positions, seed, queries
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        own = {"positions": self.positions, "seed": self.seed, "queries": self.queries}
-        return super().settings | own
+    positions: Count = 8
+    seed: Seed = 0
+    queries: Queries = "supervised"
 
     def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
         """Some positions of the band (length/2, length] of every sequence."""
@@ -95,6 +76,3 @@ class Position(ProbeMeasurement):
         kept = np.isfinite(np.take_along_axis(order, chosen, 1))
         sequence, slot = kept.nonzero()
         return torch.from_numpy(np.stack([sequence, first + chosen[sequence, slot]], 1))
-
-
-MEASUREMENT = Position

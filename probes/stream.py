@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeVar
 
 import torch
+from pydantic import AfterValidator, PrivateAttr
 from torch import Tensor
 
 from probes.rows import MID, ProbeError, Rows, gather, sites_in, sites_of
-from workbench.measure.measurement import Quantity, Spec, Study
+from workbench.measure.measurement import Measurement, Spec, Study
+from workbench.measure.settings import Count, Layers, Positive
 from workbench.tasks.base import Batch
 
 if TYPE_CHECKING:
     from workbench.models.config import Architecture
-    from workbench.table.schema import Row
 
 T = TypeVar("T")
 
@@ -24,7 +25,25 @@ SEQUENCES = 512
 TARGET, POSITION = "output_summary", "log_i"
 
 
-class StreamMeasurement(ABC):
+def _some(factors: Sequence[float]) -> tuple[float, ...]:
+    if not factors:
+        raise ValueError("must hold at least one multiple of N")
+    return tuple(float(factor) for factor in factors)
+
+
+def _enough(resamples: int) -> int:
+    if resamples < 2:
+        raise ValueError(f"must be at least 2 for an interval, not {resamples}")
+    return resamples
+
+
+Queries = Literal["supervised", "all"]
+Resampled = Annotated[Count, AfterValidator(_enough)]
+RealFactors = Annotated[Sequence[Positive], AfterValidator(_some)]
+"""Multiples of N, at least one; 1 is stored as 1.0."""
+
+
+class StreamMeasurement(Measurement):
     """A measurement that keeps rows of the residual stream at every prefix length and works on them at the end.
 
     Only the kept rows outlive a forward pass: memory does not grow with the checkpoints, and no activation
@@ -32,50 +51,39 @@ class StreamMeasurement(ABC):
 
     Args:
         law: the evaluation law of the sequences.
-        resamples: bootstrap resamples of sequences behind every interval.
         layers: layers to read, -1 = the embedding, a block's number = in and after that block; None = all.
-
-    Raises:
-        ProbeError: for fewer than two resamples.
     """
 
-    name: ClassVar[str]
-    version: ClassVar[int] = 1
-    title: ClassVar[str]
-    quantities: ClassVar[tuple[Quantity, ...]]
-    about: ClassVar[tuple[str, ...]] = ("summary",)
-    """Which targets it is about, ``summary`` and ``position``: what ``python -m probes --targets`` chooses by."""
     sequences: ClassVar[int] = SEQUENCES
+    about: ClassVar[tuple[str, ...]] = ("summary",)
     mids: ClassVar[bool] = True
     """Whether the middle of a block, between attention and MLP, is read as well as its end."""
 
-    def __init__(self, law: str = "matched", resamples: int = 400, layers: Sequence[int] | None = None) -> None:
-        if resamples < 2:
-            raise ProbeError(f"an interval needs at least 2 resamples, not {resamples}")
-        self.law, self.resamples = law, resamples
-        self.layers = None if layers is None else [int(layer) for layer in layers]
-        self.rows: dict[int, Rows] = {}
-        self.read: list[str] = []
-        """The sites, once something was observed."""
-        self.drawn = 0
-        """Sequences observed per length."""
+    law: str = "matched"
+    layers: Layers | None = None
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Every setting with its value."""
-        return {"law": self.law, "resamples": self.resamples, "layers": self.layers}
+    _rows: dict[int, Rows] = PrivateAttr(default_factory=dict)
+    _read: list[str] = PrivateAttr(default_factory=list)
+    _drawn: int = PrivateAttr(default=0)
 
     @property
     def spec(self) -> Spec:
-        return Spec(
-            name=self.name,
-            version=self.version,
-            title=self.title,
-            settings=self.settings,
-            quantities=self.quantities,
-            laws=(self.law,),
-            sequences=self.sequences,
-        )
+        return replace(super().spec, laws=(self.law,))
+
+    @property
+    def rows(self) -> dict[int, Rows]:
+        """By prefix length, what was kept of it."""
+        return self._rows
+
+    @property
+    def read(self) -> list[str]:
+        """The sites, once something was observed."""
+        return self._read
+
+    @property
+    def drawn(self) -> int:
+        """Sequences observed per length."""
+        return self._drawn
 
     def hooks(self, cfg: Architecture) -> list[str]:
         """The embedding and the residual stream after each block (and, with ``mids``, in it), at the layers wanted.
@@ -100,13 +108,9 @@ class StreamMeasurement(ABC):
         """
         if length in self.rows:
             raise ProbeError(f"{self.name} observed length {length} twice; use one instance per checkpoint")
-        self.read = [site for site in sites_in(cache, self.layers) if self.mids or not site.endswith(MID)]
-        self.drawn = max(self.drawn, len(batch))
-        self.rows[length] = self.reduce(batch, length, cache, self.read)
-
-    @abstractmethod
-    def finish(self, study: Study) -> list[Row]:
-        """Rows of all layers and lengths of one checkpoint."""
+        self._read = [site for site in sites_in(cache, self.layers) if self.mids or not site.endswith(MID)]
+        self._drawn = max(self._drawn, len(batch))
+        self._rows[length] = self.reduce(batch, length, cache, self.read)
 
     def memo(self, study: Study, make: Callable[[], T]) -> T:
         """Keep what does not depend on the checkpoint, for the others of the run."""
@@ -129,6 +133,16 @@ class StreamMeasurement(ABC):
         passes = self.untrained_passes(study, names)
         made = {n: self.reduce(study.batch(self.law, n), n, cache, names) for n, cache in passes}
         return made or None
+
+
+class ResampledMeasurement(StreamMeasurement):
+    """One whose intervals are bootstraps over sequences.
+
+    Args:
+        resamples: how many resamples are behind every interval.
+    """
+
+    resamples: Resampled = 400
 
 
 def summary_rows(batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:

@@ -41,6 +41,8 @@ class Summary(ProbeMeasurement):
             "balanced accuracy or R^2",
             high=1.0,
             about="summary",
+            formula="(1/C) Σ_{c} Pr[ŝ = c | s = c], of numbers 1 − Σ |s − ŝ|^{2} / Σ |s − s̄|^{2}",
+            where="s, ŝ: the summary, true and read off held-out strings, C: classes",
         ),
         Quantity(
             "selectivity",
@@ -48,6 +50,8 @@ class Summary(ProbeMeasurement):
             "last_8_tokens and position_only",
             "difference of scores",
             about="summary",
+            formula="D − max_{c} D_{c}",
+            where="D: summary_decodability of the refitted probe, D_{c}: of control c",
         ),
         Quantity(
             "summary_rmse",
@@ -55,8 +59,7 @@ class Summary(ProbeMeasurement):
             "units of the summary",
             low=0.0,
             about="summary",
+            formula="√⟨|s − ŝ|^{2}⟩",
+            where="s, ŝ: the summary, true and read; mean over components too",
         ),
     )
-
-
-MEASUREMENT = Summary

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import re
 import subprocess
@@ -28,6 +29,54 @@ def test_what_needs_no_torch_does_not_import_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_ground_and_the_storage_room_load_nothing_heavy() -> None:
+    code = (
+        "import importlib, pkgutil, sys, workbench.core, workbench.storage\n"
+        "for room in (workbench.core, workbench.storage):\n"
+        "    names = [found.name for found in pkgutil.iter_modules(room.__path__)]\n"
+        "    assert len(names) > 3, names\n"
+        "    for name in names:\n"
+        "        importlib.import_module(f'{room.__name__}.{name}')\n"
+        "        assert not {'torch', 'transformer_lens', 'pandas', 'pyarrow', 'numpy'} & set(sys.modules), name\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+NOT_FOR_READERS = {
+    "LensError": "the base itself",
+    "NotMeasured": "a figure has nothing to draw: pages show its sentence in place of the figure",
+    "NotApplicable": "as NotMeasured",
+    "Undefined": "as NotMeasured",
+    "NotShared": "as NotMeasured",
+    "Stopped": "ends training inside the trainer",
+    "TooManyError": "ends listing strings inside the tasks",
+    "Cancelled": "ends a job inside the dashboard's worker",
+    "Unknown": "the dashboard answers 404",
+    "Astray": "the dashboard shows its first page with the notice",
+    "NotComputed": "a page asks again later",
+    "Stopping": "leaves a command by SystemExit",
+}
+"""Error classes that are caught where they are raised, each with why no reader sees it as an error."""
+
+
+def test_every_error_class_for_readers_has_the_one_base() -> None:
+    """And the command line knows that base alone."""
+    from workbench.core.errors import LensError
+
+    others = set()
+    for package in ("workbench", "probes", "circuits"):
+        for file in sorted((ROOT / package).rglob("*.py")):
+            name = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+            if name.endswith("__main__"):
+                continue
+            module = importlib.import_module(name)
+            classes = [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, BaseException)]
+            others |= {c.__name__ for c in classes if c.__module__ == name and not issubclass(c, LensError)}
+    assert others | {"LensError"} == set(NOT_FOR_READERS)
+    assert "LensError" in (ROOT / "workbench" / "cli" / "errors.py").read_text()
 
 
 def test_the_dashboards_door_imports_only_the_dashboard() -> None:
@@ -69,28 +118,36 @@ def test_thresholds_of_the_verdict_stand_in_one_place() -> None:
 
 def test_every_built_in_measurement_is_found_and_describes_itself() -> None:
     from workbench.measure.engine import spec_json
-    from workbench.measure.measurement import Measurement
-    from workbench.measure.registry import measurements
+    from workbench.measure.registry import BUILT_IN, measurements
 
     found = measurements()
-    own = {"summary", "position", "length_coupling", "drift", "erasure", "conditional", "description_length"}
-    assert {name for name in found if name.startswith("probes.")} == {f"probes.{name}" for name in own}
-    assert {
-        "behaviour",
-        "behaviour.invariance",
-        "bound",
-        "dynamics",
-        "circuits.hardmax",
-        "circuits.effective_attention",
-    } <= set(found)
+    assert list(found)[: len(BUILT_IN)] == list(BUILT_IN)
     for name, cls in found.items():
         made = cls()
-        assert isinstance(made, Measurement)
-        assert cls.__module__.rsplit(".", 1)[-1] == name.rsplit(".", 1)[-1]
+        assert cls.name == made.spec.name == name, "a name is declared, and registered as it is"
         spec = json.loads(spec_json(made.spec))
         assert spec["quantities"]
         assert all(q["definition"] and q["unit"] for q in spec["quantities"])
+        assert cls(**made.spec.settings) == made
         assert dict(cls(**made.spec.settings).spec.settings) == dict(made.spec.settings)
+
+
+def test_every_measurement_of_the_packages_is_registered() -> None:
+    """A class that derives from Measurement and declares a name is in the registry's table."""
+    import inspect
+    import pkgutil
+    from importlib import import_module
+
+    from workbench.measure.measurement import Measurement
+    from workbench.measure.registry import BUILT_IN, measurements
+
+    known = {cls for name, cls in measurements().items() if name in BUILT_IN}
+    for package in ("workbench.measure", "probes", "circuits"):
+        for info in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
+            if not info.name.endswith("__main__"):
+                for cls in vars(import_module(info.name)).values():
+                    if inspect.isclass(cls) and issubclass(cls, Measurement) and cls.__module__ == info.name:
+                        assert cls in known or not hasattr(cls, "name"), cls
 
 
 def test_no_pickle_is_ever_loaded() -> None:

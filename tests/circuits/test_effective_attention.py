@@ -97,7 +97,9 @@ def test_a_uniform_scan_disperses_with_exponent_one() -> None:
 
 
 def test_settings_that_mean_nothing_are_told() -> None:
-    with pytest.raises(ValueError, match="window must be at least 1"):
+    with pytest.raises(
+        ValueError, match=r"effective_attention\.window must be a whole number from 1 to 1,000,000, not 0"
+    ):
         EffectiveAttention(window=0)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from circuits.study import study_model
 from workbench.measure.measurement import Measurement
+from workbench.measure.model_study import run
 from workbench.measure.registry import make_measurement, measurements
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade_ssm import flip_flop
@@ -48,7 +48,7 @@ def test_rows_are_of_the_table_and_of_the_spec(name: str, kind: str) -> None:
     made = few(name)
     model = model_for(task, MODELS[kind])
     before = {key: value.clone() for key, value in model.state_dict().items()}
-    found = study_model(made, model, task, trained=8, lengths=[4, 8, 16], sequences=6)
+    found = run(made, model, task, trained=8, lengths=[4, 8, 16], sequences=6)
     assert found.rows
     to_arrow(found.rows)
     assert {r["quantity"] for r in found.rows} == {q.name for q in made.spec.quantities}
@@ -72,7 +72,7 @@ def test_rows_are_of_the_table_and_of_the_spec(name: str, kind: str) -> None:
 def test_tasks_without_keys_or_classes_are_measured_as_far_as_they_go(name: str, task: str) -> None:
     made_task = make_task(task)
     model = model_for(made_task, {"positions": "alibi"})
-    found = study_model(few(name), model, made_task, trained=9, lengths=[5, 9, 17], sequences=6)
+    found = run(few(name), model, made_task, trained=9, lengths=[5, 9, 17], sequences=6)
     assert {r["status"] for r in found.rows} <= {"ok", "undefined", "not_applicable", "sampled", "censored"}
     to_arrow(found.rows)
 
@@ -80,7 +80,7 @@ def test_tasks_without_keys_or_classes_are_measured_as_far_as_they_go(name: str,
 @pytest.mark.parametrize("name", NAMES)
 def test_of_a_model_without_attention_they_say_what_they_can(name: str) -> None:
     made = few(name)
-    found = study_model(made, flip_flop(), make_task("flip_flop"), trained=8, lengths=[8, 16], sequences=4)
+    found = run(made, flip_flop(), make_task("flip_flop"), trained=8, lengths=[8, 16], sequences=4)
     assert {r["quantity"] for r in found.rows} == {q.name for q in made.spec.quantities}
     if made.spec.needs == "attention":
         assert {r["status"] for r in found.rows} == {"not_applicable"}
@@ -94,5 +94,5 @@ def test_the_same_seed_gives_the_same_rows(name: str) -> None:
     task = make_task("majority")
     model = model_for(task, {"positions": "rotary"})
     options = {"trained": 9, "lengths": [5, 9, 17], "sequences": 6}
-    once, again = (study_model(few(name), model, task, **options) for _ in range(2))  # type: ignore[arg-type]
+    once, again = (run(few(name), model, task, **options) for _ in range(2))  # type: ignore[arg-type]
     assert once.rows == again.rows

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 import torch
 
-import circuits.hardmax
 import circuits.reduction
+import workbench.measure.study
 from circuits import Hardmax, HardmaxResult, hardmax_statistics
 from circuits.report import ALL_KEYS
 from workbench.figures import mechanism
@@ -278,7 +278,7 @@ def test_chunks_change_nothing(keyed: Make, monkeypatch: pytest.MonkeyPatch) -> 
     batches = [keyed(n, 2) for n in (12, 50)]
     whole = read(model, batches)
     monkeypatch.setattr(circuits.reduction, "CHUNK", 300)
-    monkeypatch.setattr(circuits.hardmax, "TOKENS", 150)
+    monkeypatch.setattr(workbench.measure.study, "CHUNK_TOKENS", 150)
     pieces = read(model, batches)
     columns = ["value", "low", "high"]
     assert np.allclose(whole[columns].astype(float), pieces[columns].astype(float), atol=1e-6, equal_nan=True)
@@ -369,7 +369,7 @@ def test_bad_input_is_refused(keyed: Make) -> None:
         hardmax_statistics(key_head(1.0), [])
     with pytest.raises(ValueError, match="one batch per law and length"):
         hardmax_statistics(key_head(1.0), [keyed(12, 1), keyed(12, 1)])
-    with pytest.raises(ValueError, match="window must be at least 1"):
+    with pytest.raises(ValueError, match=r"hardmax\.window must be a whole number from 1 to 1,000,000, not 0"):
         Hardmax(window=0)
     with pytest.raises(ValueError, match="delta must not be negative"):
         Hardmax(delta=-1.0)

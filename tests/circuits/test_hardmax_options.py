@@ -116,7 +116,7 @@ def test_unscaled_scores_say_so(scaling: str, keyed: Make) -> None:
 @pytest.mark.parametrize("attention", ["linear", "hardmax"])
 def test_what_is_no_softmax_is_not_applicable(attention: str, keyed: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     model = with_options(key_head(3.0), attention=attention)
-    monkeypatch.setattr("circuits.hardmax.score_inputs", lambda *_: pytest.fail("no forward pass is needed"))
+    monkeypatch.setattr("workbench.measure.model_study.forward", lambda *_: pytest.fail("no forward pass is needed"))
     frame = read(model, [keyed(n, 1) for n in LENGTHS])
     assert set(frame.quantity) == {q.name for q in Hardmax().spec.quantities}
     assert set(frame.status) == {"not_applicable"}

@@ -6,8 +6,8 @@ import pytest
 
 from circuits.heads import head_statistics
 from circuits.interchange import interchange_statistics
-from circuits.study import Result
 from workbench.figures.errors import NotMeasured
+from workbench.measure.result import Result
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade import majority
 from workbench.models.handmade_heads import induction_model
@@ -67,7 +67,7 @@ def test_what_cannot_be_exchanged_says_why() -> None:
     assert {r["status"] for r in alone.rows} == {"undefined"}
     with pytest.raises(ValueError, match="found no value to draw"):
         alone.figure()
-    with pytest.raises(ValueError, match="suffix is a number of tokens"):
+    with pytest.raises(ValueError, match=r"interchange\.suffix must be a whole number from 1 to 1,000,000, not 0"):
         interchange_statistics(HookedTransformer(cfg), task, trained=8, lengths=[8], suffix=0)
     with pytest.raises(ValueError, match="multiples of the longest trained length"):
         interchange_statistics(HookedTransformer(cfg), task, trained=8, lengths=[8], factors=[1])

@@ -17,9 +17,9 @@ from circuits.interchange import _Rows, interchange_statistics
 from circuits.knockout import Answers
 from circuits.rowpatch import Patched
 from circuits.rows import head_rows, ratio_row
-from circuits.study import Result
 from circuits.swaps import swap_statistics
 from workbench.measure.intervals import all_equal, newcombe, tango
+from workbench.measure.result import Result
 from workbench.measure.rows import difference_rows, mean_row
 from workbench.models import HookedTransformer
 from workbench.models.handmade import majority

@@ -9,9 +9,9 @@ import pytest
 
 from circuits.ablation import ablation_statistics
 from circuits.heads import head_statistics
-from circuits.study import Result
 from workbench.cli.sweep import config_of
 from workbench.cli.sweep_file import read_sweep
+from workbench.measure.result import Result
 from workbench.training.trainer import Trainer
 
 pytestmark = pytest.mark.science

@@ -19,7 +19,7 @@ from workbench.cli.plain import refuse_strange
 from workbench.cli.sweep_file import read_sweep
 from workbench.cli.train import build
 from workbench.core.errors import LensError, shown
-from workbench.table.errors import nearest
+from workbench.core.suggest import nearest
 
 
 def refused(task: str = "majority", options: dict[str, Any] | None = None, **settings: Any) -> str:

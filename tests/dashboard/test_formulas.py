@@ -1,14 +1,15 @@
-"""The glossary's formulas: each belongs to a quantity that there is, and the main quantities have theirs."""
+"""The glossary's formulas: every quantity that is no label has one, and nothing of the notation is lost in setting it."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 from dash import html
 
-from workbench.dashboard.formulas import FORMULAS, LETTERS, typeset
 from workbench.dashboard.pages.glossary import _formula
+from workbench.dashboard.typeset import LETTERS, typeset
 from workbench.measure.registry import measurements
 
 IN_WORDS = {
@@ -18,9 +19,9 @@ IN_WORDS = {
 """Labels, and what has several parts: said in words alone."""
 
 
-def declared() -> dict[str, set[str]]:
-    """Measurement -> its quantities, from its own declaration."""
-    return {name: {quantity.name for quantity in cls().spec.quantities} for name, cls in measurements().items()}
+def without_formula(name: str) -> set[str]:
+    """The quantities of a measurement that have none."""
+    return {quantity.name for quantity in measurements()[name].quantities if not quantity.formula}
 
 
 def written(parts: Any) -> str:
@@ -32,22 +33,19 @@ def written(parts: Any) -> str:
     return written(parts.children)
 
 
-def test_every_formula_is_of_a_quantity_that_there_is() -> None:
-    known = declared()
-    for name, formulas in FORMULAS.items():
-        assert set(formulas) <= known[name], name
+@pytest.mark.parametrize("name", [name for name in measurements() if name != "bound"])
+def test_every_quantity_but_labels_has_a_formula(name: str) -> None:
+    assert without_formula(name) == IN_WORDS.get(name, set())
 
 
-@pytest.mark.parametrize("family", ["behaviour", "probes.", "circuits."])
-def test_the_main_quantities_have_formulas(family: str) -> None:
-    for name, quantities in declared().items():
-        if name.startswith(family):
-            assert quantities - set(FORMULAS.get(name, {})) == IN_WORDS.get(name, set()), name
+def test_letters_are_explained_only_where_there_is_a_formula() -> None:
+    for cls in measurements().values():
+        assert not [quantity.name for quantity in cls.quantities if quantity.where and not quantity.formula]
 
 
 def test_nothing_of_the_notation_is_left_and_nothing_lost() -> None:
-    texts = [LETTERS, *(t for of in FORMULAS.values() for one in of.values() for t in (one.text, one.where))]
-    for text in texts:
+    quantities = [quantity for cls in measurements().values() for quantity in cls.quantities]
+    for text in [LETTERS, *(text for one in quantities for text in (one.formula, one.where))]:
         made = written(typeset(text))
         assert "_{" not in made
         assert "^{" not in made
@@ -67,7 +65,9 @@ def test_variables_lean_and_names_stand() -> None:
 
 
 def test_a_quantity_in_words_has_no_formula() -> None:
-    assert _formula(None) == []
-    skill = _formula(FORMULAS["behaviour"]["skill"])
-    assert [part.className for part in skill] == ["formula", "formula-where"]
-    assert isinstance(skill[0].children[1], html.I)
+    assert _formula({"name": "verdict", "formula": "", "where": ""}) == []
+    assert _formula({"name": "measured before quantities had formulas"}) == []
+    (skill,) = [quantity for quantity in measurements()["behaviour"].quantities if quantity.name == "skill"]
+    made = _formula(asdict(skill))
+    assert [part.className for part in made] == ["formula", "formula-where"]
+    assert isinstance(made[0].children[1], html.I)

@@ -21,7 +21,7 @@ from workbench.dashboard.cursor import Filters
 from workbench.dashboard.store import Store
 from workbench.dashboard.turns import taking_turns
 from workbench.dashboard.worker import Worker
-from workbench.table.seal import sealed_json
+from workbench.storage.seal import sealed_json
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from circuits.tie_sets import in_tie_set, tie_set_pattern, tie_set_scores
 from circuits.trying import attention_row, look
 from workbench.measure.editing import edited_forward
 from workbench.measure.sequence import one_sequence
 from workbench.models.config import ModelConfig
 from workbench.models.edits import Edit, EditError, parse_edit, parse_edits
 from workbench.models.handmade import key_head, majority
+from workbench.models.tie_sets import in_tie_set, tie_set_pattern, tie_set_scores
 from workbench.models.transformer import HookedTransformer
 from workbench.runs import RunError
 from workbench.tasks import TaskError, make_task

@@ -195,10 +195,11 @@ def test_all_odd_folders(template: Path, tmp_path: Path, capsys: pytest.CaptureF
     wrong: list[str] = []
     kinds: Counter[str] = Counter()
     for number, case in enumerate(every):
-        wrong += tried(template, tmp_path, case, measured=number % 8 == 0)
-        if number % 25 == 0:
+        new = tried(template, tmp_path, case, measured=number % 8 == 0)
+        wrong += new
+        if new or number % 25 == 0:
             with capsys.disabled():
-                print(f"{number} of {len(every)}, {len(wrong)} wrong", flush=True)
+                print("\n".join([f"{number} of {len(every)}, {len(wrong)} wrong", *new]), flush=True)
     for one in wrong:
         kinds[one.partition(": ")[2].split()[0].rstrip(":")] += 1
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

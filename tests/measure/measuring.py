@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from pydantic import PrivateAttr
+
 from workbench.measure.batch import execute, plan
-from workbench.measure.measurement import Quantity, Spec
+from workbench.measure.measurement import Measurement, Quantity, Spec
 from workbench.table import Table
 
 
@@ -13,18 +17,32 @@ def measured(run, **options) -> tuple[Table, list[str]]:
     return Table.load(run.path), problems
 
 
-class Counting:
+class Counting(Measurement):
     """Sees what the engine shows."""
 
-    def __init__(self, laws, sequences=8) -> None:
-        self.spec = Spec("counting", 1, "", {}, (Quantity("x", "", ""),), laws, sequences)
-        self.shown: list = []
+    name = "counting"
+    title = "Counting"
+    quantities = (Quantity("x", "", ""),)
+
+    asked: tuple[str, ...] = ("matched", "challenge")
+    strings: int = 8
+
+    _shown: list = PrivateAttr(default_factory=list)
+
+    @property
+    def spec(self) -> Spec:
+        return replace(super().spec, laws=self.asked, sequences=self.strings)
+
+    @property
+    def shown(self) -> list:
+        """Law, length, batch, shapes and logits of each pass."""
+        return self._shown
 
     def hooks(self, cfg) -> list[str]:
         return ["blocks.0.attn.hook_q", "blocks.1.hook_resid_post"]
 
     def observe(self, law, length, batch, cache) -> None:
-        self.shown.append((law, length, batch, {k: v.shape for k, v in cache.items()}, cache["logits"].clone()))
+        self._shown.append((law, length, batch, {k: v.shape for k, v in cache.items()}, cache["logits"].clone()))
 
     def finish(self, study):
         return []

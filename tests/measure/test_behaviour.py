@@ -16,8 +16,9 @@ from workbench.measure.behaviour_rows import cell_rows, stratum_row
 from workbench.measure.cells import Cell, Rules
 from workbench.measure.floors import STRINGS, floor_of, strings
 from workbench.measure.intervals import clopper_pearson, lower_limit, upper_limit, wilson
-from workbench.measure.measurement import Grid, MeasurementError
+from workbench.measure.measurement import Grid
 from workbench.measure.observed import reduce_batch, tally
+from workbench.measure.settings import MeasurementError
 from workbench.measure.study import BLOCK, CheckpointStudy, Evaluation, forward
 from workbench.models.handmade import majority
 from workbench.table import Table

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from tests.measure.measuring import measured
-from workbench.measure.measurement import MeasurementError
 from workbench.measure.registry import make_measurement
+from workbench.measure.settings import MeasurementError
 from workbench.models.config import ModelConfig
 from workbench.models.transformer import HookedTransformer
 from workbench.tasks import make_task
@@ -77,7 +77,7 @@ def test_a_uniform_head_has_no_margin(make_run: Callable[..., Any]) -> None:
 
 
 def test_impossible_settings_are_refused() -> None:
-    with pytest.raises(MeasurementError, match="positive epsilon"):
+    with pytest.raises(MeasurementError, match=r"bound\.epsilon must be above 0, not 0\.0"):
         make_measurement("bound", {"epsilon": 0.0})
     with pytest.raises(MeasurementError, match="input should be 'inside' or 'outside'"):
         make_measurement("bound", {"reading": "above"})

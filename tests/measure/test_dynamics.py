@@ -69,7 +69,7 @@ def measured(model, task, lengths: tuple[int, ...], trained: int, sequences: int
     grid = Grid(trained, lengths, inside, tuple(n for n in lengths if n > trained))
     study = FakeStudy(task=task, model=model, grid=grid)
     dynamics = Dynamics(**settings)
-    dynamics.sequences = sequences
+    dynamics._wanted = sequences
     rows = dynamics.finish(study)
     assert study.passes == dynamics.batches * len(
         {n for n in lengths if n in (trained // 2, trained, 2 * trained, 4 * trained, 8 * trained)}

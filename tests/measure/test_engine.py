@@ -10,7 +10,7 @@ import torch
 from tests.measure.measuring import Counting, measured
 from workbench.measure.batch import execute, plan
 from workbench.measure.engine import Isolation, Wanted, observe_all
-from workbench.measure.measurement import MeasurementError
+from workbench.measure.settings import MeasurementError
 from workbench.measure.study import CheckpointStudy, Evaluation, forward
 from workbench.models.handmade import majority
 from workbench.table import Table
@@ -144,7 +144,7 @@ def test_one_forward_serves_all_prefixes_of_a_closed_law_and_gives_the_same(make
     item = plan([run.path], only=["behaviour"]).items[0]
     evaluation = Evaluation(TASK, item.grid, 0, 8)
     model = run.load(100)
-    small, large = Counting(("matched", "challenge"), 5), Counting(("matched",), 8)
+    small, large = Counting(strings=5), Counting(asked=("matched",))
     orders = [(Wanted("counting", (), m.spec.sequences, ""), m) for m in (small, large)]
     apart = Isolation()
     passes = observe_all(model, evaluation, orders, apart)

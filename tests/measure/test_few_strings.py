@@ -30,6 +30,13 @@ Right = Callable[[Any], torch.Tensor]
 """Which queries of a batch are answered right, ``[batch, pos]``."""
 
 
+class Unhooked(Behaviour):
+    """Of answers that no model gives."""
+
+    def hooks(self, cfg: Any) -> list[str]:
+        return []
+
+
 class Answering:
     """A study of a model of which it is known what it answers."""
 
@@ -63,13 +70,12 @@ class Answering:
             yield batch, self.answers(batch, names)
 
     def rows(self) -> list[dict]:
-        behaviour = Behaviour(resamples=2)
+        behaviour = Unhooked(resamples=2)
         for law in ("matched", "challenge"):
             for n in self.grid.lengths:
                 batch = self.evaluation.batch(law, n)
                 behaviour.observe(law, n, batch, self.answers(batch, []))
         self.asked, self.passes = [], 0
-        behaviour.hooks = lambda cfg: []  # type: ignore[method-assign]
         return behaviour.finish(self)
 
 

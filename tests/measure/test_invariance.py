@@ -9,10 +9,12 @@ import pytest
 import torch
 from scipy.stats import binom
 
-from circuits.study import ModelStudy, Result, study_model
 from workbench.measure.intervals import wilson
 from workbench.measure.invariance import Invariance, answered_alike, filled, nearest, take_places, unseen_of
-from workbench.measure.measurement import Grid, MeasurementError
+from workbench.measure.measurement import Grid
+from workbench.measure.model_study import ModelStudy, run
+from workbench.measure.result import Result
+from workbench.measure.settings import MeasurementError
 from workbench.measure.study import Evaluation
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade import _blank, majority
@@ -29,7 +31,7 @@ W = 16
 def measured(
     model: Any, task: Task, lengths: tuple[int, ...] = (W, 2 * W, 4 * W), sequences: int = 128, **settings: Any
 ) -> Result:
-    return study_model(Invariance(**settings), model, task, trained=W, lengths=lengths, sequences=sequences)
+    return run(Invariance(**settings), model, task, trained=W, lengths=lengths, sequences=sequences)
 
 
 def rows(found: Result, quantity: str, **where: Any) -> list[dict[str, Any]]:
@@ -241,7 +243,11 @@ def test_the_nearest_lengths_are_taken_once_each() -> None:
     assert nearest((), 16, (1,)) == []
 
 
-@pytest.mark.parametrize("settings", [{"offsets": (0,)}, {"offset_factors": (-1.0,)}, {"filler_factors": (0.0,)}])
-def test_bad_settings_are_refused(settings: dict[str, Any]) -> None:
-    with pytest.raises(MeasurementError, match="offsets of at least 1, and factors above 0"):
+@pytest.mark.parametrize(("settings", "said"), [
+    ({"offsets": (0,)}, "offsets must be a whole number from 1 to 1,000,000, not 0"),
+    ({"offset_factors": (-1.0,)}, "offset_factors must be above 0, not -1.0"),
+    ({"filler_factors": (0.0,)}, "filler_factors must be above 0, not 0.0"),
+])  # fmt: skip
+def test_bad_settings_are_refused(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(MeasurementError, match=said):
         Invariance(**settings)

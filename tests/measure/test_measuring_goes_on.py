@@ -19,8 +19,8 @@ from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade import majority
 from workbench.runs import RunError
 from workbench.runs.write import write_config
+from workbench.storage.errors import StorageError
 from workbench.table import Table
-from workbench.table.errors import StorageError
 from workbench.tasks import make_task
 
 pytestmark = pytest.mark.science  # handmade models measured end to end
@@ -126,9 +126,8 @@ def test_what_killed_measuring_left_behind_is_removed(make_run) -> None:
 class Failing(Counting):
     """Fails where it is told to."""
 
-    def __init__(self, where: str) -> None:
-        super().__init__(("matched",))
-        self.where = where
+    asked: tuple[str, ...] = ("matched",)
+    where: str = "observe"
 
     def observe(self, law, length, batch, cache) -> None:
         if self.where == "observe":
@@ -143,7 +142,7 @@ def test_a_measurement_that_fails_leaves_the_others_alone(make_run, monkeypatch,
     run = make_run(majority(), TASK, trained=9)
     item = plan([run.path], only=["behaviour"], sequences=32).items[0]
     both = replace(item, wanted=(Wanted("failing", (), 32, "k"), *item.wanted))
-    made = {"failing": Failing(where), "behaviour": make_measurement("behaviour")}
+    made = {"failing": Failing(where=where), "behaviour": make_measurement("behaviour")}
     monkeypatch.setattr("workbench.measure.engine.make_measurement", lambda name, _: made[name])
     done = measure_item(both)
     assert done.problems == ("failing failed: ValueError: no such head",)
@@ -163,7 +162,7 @@ def test_a_damaged_step_0_is_named_and_never_taken_for_a_run_without_one(make_ru
 def test_numbers_do_not_depend_on_what_else_is_measured(make_run, tmp_path) -> None:
     """A measurement that was interrupted is measured in other company when it goes on."""
     frames = []
-    for name, others in (("alone", []), ("together", [Counting(("matched", "challenge"), 200), Looking()])):
+    for name, others in (("alone", []), ("together", [Counting(strings=200), Looking()])):
         run = make_run(small_model(), TASK, trained=9, name=name)
         item = plan([run.path], only=["behaviour"], sequences=100).items[0]
         (wanted,) = item.wanted
@@ -178,8 +177,8 @@ def test_numbers_do_not_depend_on_what_else_is_measured(make_run, tmp_path) -> N
 class Looking(Counting):
     """Looks at the pattern, which then is computed in the open."""
 
-    def __init__(self) -> None:
-        super().__init__(("matched",), 300)
+    asked: tuple[str, ...] = ("matched",)
+    strings: int = 300
 
     def hooks(self, cfg) -> list[str]:
         return ["blocks.0.attn.hook_pattern"]

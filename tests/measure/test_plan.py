@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from workbench.measure.batch import plan
-from workbench.measure.measurement import MeasurementError
+from workbench.measure.settings import MeasurementError
 from workbench.models.handmade import majority
 from workbench.tasks import make_task
 from workbench.tasks.base import TaskError

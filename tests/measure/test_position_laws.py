@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 import torch
+from pydantic import PrivateAttr
 from torch import Tensor
 
 from workbench.measure.engine import Isolation, Wanted, observe_all
 from workbench.measure.grid import make_grid, readable
-from workbench.measure.measurement import Grid, Spec
+from workbench.measure.measurement import Grid, Measurement
 from workbench.measure.study import CheckpointStudy, Evaluation
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.positions import PositionError
@@ -33,18 +34,21 @@ def model(positions: str, ids: str, n_ctx: int = 64) -> HookedTransformer:
     return HookedTransformer(cfg, seed=1).eval()
 
 
-class Seen:
+class Seen(Measurement):
     """Remembers the logits it is shown."""
 
-    def __init__(self) -> None:
-        self.spec = Spec("seen", 1, "Seen", {}, (), ("matched",), 4)
-        self.shown: dict[int, tuple[Any, Tensor]] = {}
+    name = "seen"
+    title = "Seen"
+    quantities = ()
+    sequences = 4
+
+    _shown: dict[int, tuple[Any, Tensor]] = PrivateAttr(default_factory=dict)
 
     def hooks(self, cfg: ModelConfig) -> list[str]:
         return []
 
     def observe(self, law: str, length: int, batch: Any, cache: Any) -> None:
-        self.shown[length] = (batch, cache["logits"])
+        self._shown[length] = (batch, cache["logits"])
 
     def finish(self, study: Any) -> list[Any]:
         return []
@@ -56,7 +60,7 @@ def test_a_pass_is_shared_only_where_prefixes_keep_their_ids(ids: str, passes: i
     grid = Grid(9, (5, 9, 21), (5, 9), (21,))
     evaluation = Evaluation(Majority(), grid, 0, 4, consistent=observer.cfg.ids.consistent)
     assert observe_all(observer, evaluation, [(Wanted("seen", (), 4, ""), made)], Isolation()) == passes
-    for length, (batch, logits) in made.shown.items():
+    for length, (batch, logits) in made._shown.items():
         own = observer.cfg.ids.evaluation(length + 1, 64)
         with torch.no_grad():
             assert torch.allclose(logits, observer(batch.tokens, own), atol=1e-5)

@@ -12,7 +12,7 @@ from models.reference import build
 
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.conformance import CASES, Comparison, difference, table
-from workbench.models.encodings import Rotary
+from workbench.models.positions import Rotary
 from workbench.models.upstream import (
     UpstreamError,
     fields_of_config,

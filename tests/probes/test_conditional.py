@@ -12,8 +12,9 @@ from sklearn.linear_model import LinearRegression
 from torch import Tensor
 
 from probes.conditional import POSITION, Conditional, crossed, indicators
-from probes.rows import ProbeError, Rows, halves
+from probes.rows import Rows, halves
 from probes.stream import TARGET
+from workbench.measure.settings import MeasurementError
 from workbench.models.handmade import majority
 from workbench.tasks.automata import Parity
 from workbench.tasks.counting import Majority
@@ -120,9 +121,11 @@ def test_what_cannot_be_had_is_named(
     few = measured(run, 100, "probes.conditional", lengths=[8], sequences=8)
     assert {r["status"] for r in few} == {"undefined"}
     assert all("at least 8" in r["note"] for r in few)
-    with pytest.raises(ProbeError, match="at least 2 positions"):
+    with pytest.raises(
+        MeasurementError, match=r"conditional\.positions must be at least 2, over which position varies, not 1"
+    ):
         Conditional(positions=1)
-    with pytest.raises(ProbeError, match="supervised or all"):
+    with pytest.raises(MeasurementError, match="'supervised' or 'all', not 'some'"):
         Conditional(queries="some")
 
 
@@ -132,7 +135,7 @@ def test_a_summary_that_is_a_function_of_position_is_not_there_beyond_it() -> No
     rows = Rows(plain.x, {TARGET: (plain.labels[POSITION] > 40).long(), POSITION: plain.labels[POSITION]},
                 plain.sequence, plain.tokens)  # fmt: skip
     fit = halves(SEQUENCES, np.random.default_rng(0))
-    read = Conditional(resamples=20)._read(
+    read = Conditional(resamples=20)._estimates(
         "summary_given_position", rows.x, rows, fit, lambda *parts: np.random.default_rng(0), ("",)
     )
     assert read == {"": ["the labels do not vary beyond what they are conditioned on"]}

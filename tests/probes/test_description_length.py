@@ -15,6 +15,7 @@ from probes.description_length import DescriptionLength
 from probes.logistic import Unconverged, logistic
 from probes.online_code import PRECISION, class_code, number_codes
 from probes.rows import ProbeError
+from workbench.measure.settings import MeasurementError
 from workbench.models.handmade import majority
 from workbench.tasks.averages import ModPMean
 from workbench.tasks.counting import Majority
@@ -108,7 +109,7 @@ def test_a_class_of_known_log_odds_costs_its_entropy() -> None:
 def test_too_few_rows_are_named() -> None:
     with pytest.raises(ProbeError, match="63 sequences"):
         class_code(normal(63, 2), torch.arange(63) % 2, 2)
-    with pytest.raises(ProbeError, match="at least one factor"):
+    with pytest.raises(MeasurementError, match=r"description_length\.factors must hold at least one multiple of N"):
         DescriptionLength(factors=())
 
 

@@ -15,8 +15,8 @@ from torch import Tensor
 import probes.erasure
 from probes.erasure import CONTROL, Erasure
 from probes.leace import Whitened, residual
-from probes.rows import ProbeError
 from workbench.measure.intervals import sign_test, tango
+from workbench.measure.settings import MeasurementError
 from workbench.measure.study import forward
 from workbench.models.handmade import majority
 from workbench.tasks.counting import Majority
@@ -251,5 +251,5 @@ def test_too_little_to_fit_on_is_said(make_run: Callable[..., Any], measured: Me
 
 
 def test_bad_settings_are_named() -> None:
-    with pytest.raises(ProbeError, match="at least one factor"):
+    with pytest.raises(MeasurementError, match=r"erasure\.factors must hold at least one multiple of N"):
         Erasure(factors=())

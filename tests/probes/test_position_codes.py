@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from probes.position import Position
-from probes.rows import ProbeError
+from workbench.measure.settings import MeasurementError
 from workbench.tasks.base import Batch
 
 
@@ -124,9 +124,11 @@ def test_a_band_with_one_supervised_position_is_undefined(generators: Any, at: A
 
 
 def test_settings_are_checked() -> None:
-    with pytest.raises(ProbeError, match="at least 1, not 0"):
+    with pytest.raises(
+        MeasurementError, match=r"position\.positions must be a whole number from 1 to 1,000,000, not 0"
+    ):
         Position(positions=0)
-    with pytest.raises(ProbeError, match="use supervised or all"):
+    with pytest.raises(MeasurementError, match=r"position\.queries: input should be 'supervised' or 'all', not 'some'"):
         Position(queries="some")
-    with pytest.raises(ProbeError, match="at least 2 resamples"):
+    with pytest.raises(MeasurementError, match=r"position\.resamples must be at least 2 for an interval, not 1"):
         Position(resamples=1)

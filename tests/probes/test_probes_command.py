@@ -9,7 +9,7 @@ import pytest
 
 from workbench.cli.errors import UsageError
 from workbench.cli.measure import family, measure_command
-from workbench.measure.measurement import MeasurementError
+from workbench.measure.settings import MeasurementError
 from workbench.models.handmade import majority
 from workbench.table.query import Table
 from workbench.tasks.counting import Majority

@@ -19,8 +19,8 @@ from workbench.runs.folder import run_id
 from workbench.runs.integrity import run_problems
 from workbench.runs.load import least_numbers, weights_bytes
 from workbench.runs.write import sha256, write_checkpoint
+from workbench.storage.seal import BLANK, seal, sealed_json
 from workbench.table.schema import row
-from workbench.table.seal import BLANK, seal, sealed_json
 from workbench.table.shards import compact, shard_path, write_shard
 from workbench.table.walk import walk
 from workbench.tasks import make_task

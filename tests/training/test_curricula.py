@@ -13,7 +13,7 @@ from workbench.tasks import make_task
 from workbench.tasks.seeds import generator
 from workbench.training.config import RunConfig, TrainingConfig
 from workbench.training.curriculum import CURRICULA, curriculum
-from workbench.training.fields import TrainingError
+from workbench.training.errors import TrainingError
 from workbench.training.task_schedule import TaskSchedule, check_schedules, scheduled
 from workbench.training.trainer import Trainer
 

@@ -15,12 +15,12 @@ from workbench.models import ModelConfig, pairs
 from workbench.runs import Run, RunError
 from workbench.runs.load import least_numbers
 from workbench.runs.write import sha256
-from workbench.table.errors import StorageError
-from workbench.table.seal import sealed_json
+from workbench.storage.errors import StorageError
+from workbench.storage.seal import sealed_json
 from workbench.tasks import make_task
 from workbench.tasks.seeds import generator
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
-from workbench.training.fields import TrainingError
+from workbench.training.errors import TrainingError
 from workbench.training.live import Live
 from workbench.training.optimizer import learning_rate
 from workbench.training.schedule import checkpoint_steps

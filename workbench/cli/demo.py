@@ -65,7 +65,7 @@ def train_one(item: tuple[str, str]) -> int:
 
 def demo_command(out: Path, serve: bool, port: int) -> None:
     from workbench.jobs.executors import Failure, make_executor
-    from workbench.table.files import require_room
+    from workbench.storage.atomic import require_room
 
     start = time.monotonic()
     require_room(out, ROOM)

@@ -6,8 +6,8 @@ from workbench.measure.cells import Cell, Rules
 from workbench.measure.grid import make_grid
 from workbench.measure.intervals import wilson
 from workbench.measure.looks import Board
+from workbench.measure.model_study import ModelStudy
 from workbench.measure.observed import reduce_batch
-from workbench.measure.study import CheckpointStudy, Evaluation, forward
 from workbench.measure.verdict import fit_note
 from workbench.models.coupling import next_id_hooks
 from workbench.runs.folder import Run
@@ -28,12 +28,11 @@ def fit_sentence(run: Run, sequences: int | None = None) -> str:
     grid = type(whole)(longest, whole.inside, whole.inside, ())
     model = run.load(run.steps[-1])
     count = rules.looks[0] if sequences is None else sequences
-    evaluation = Evaluation(task, grid, run.config["seeds"]["evaluation"], count)
-    study = CheckpointStudy(run, run.steps[-1], model, evaluation, count)
+    study = ModelStudy(model, task, grid, count, run.config["seeds"]["evaluation"])
     cells = {}
     for n in grid.inside:
         batch = study.batch("matched", n)
-        seen = reduce_batch(study, n, batch, forward(model, batch, next_id_hooks(model.cfg)))
+        seen = reduce_batch(study, n, batch, study.answers(batch, next_id_hooks(model.cfg)))
         right, floor = int(seen.correct.sum()), task.chance("matched", n)
         cells["matched", n] = Cell("matched", n, right, len(seen.correct), floor)
     board = Board(grid, rules, cells)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.options import DEFAULTS, TrustCode
+from workbench.models.positions.registry import ENCODINGS
 
 DEFAULT = {name: str(value) for name, value in DEFAULTS.items()}
 
@@ -47,8 +48,7 @@ def train(
     positions: Annotated[
         str | None,
         typer.Option(
-            help="Position encoding: none, learned, sinusoidal, rotary, alibi, limit. Its parameters: "
-            "--set model.positions.base=1e5.",
+            help=f"Position encoding: {', '.join(ENCODINGS)}. Its parameters: --set model.positions.base=1e5.",
             show_default=DEFAULT["positions"],
         ),
     ] = None,
@@ -333,7 +333,7 @@ def predict(
     ] = None,
     positions: Annotated[
         list[str] | None,
-        typer.Option(help="none, learned, limit, rotary, alibi, sinusoidal. Repeatable.", show_default="none, learned"),
+        typer.Option(help=f"{', '.join(ENCODINGS)}. Repeatable.", show_default="none, learned"),
     ] = None,
     ids: Annotated[
         str | None,
@@ -347,7 +347,7 @@ def predict(
         typer.Option(
             "--set",
             metavar="PATH=VALUE",
-            help="task.PARAMETER, or for limit positions positions.period and positions.locality. Repeatable.",
+            help="task.PARAMETER, or positions.SETTING, as positions.period of limit. Repeatable.",
         ),
     ] = None,
     program: Annotated[bool, typer.Option("--program", help="Print the C-RASP programs behind a guarantee.")] = False,

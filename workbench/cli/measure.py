@@ -141,17 +141,17 @@ def family(package: str, targets: str | None, layers: str | None) -> tuple[list[
 
     chosen = {name: cls for name, cls in measurements().items() if name.startswith(f"{package}.")}
     if targets is not None:
-        known = sorted({target for cls in chosen.values() for target in getattr(cls, "about", ())})
+        known = sorted({target for cls in chosen.values() for target in cls.about})
         wanted = [target.strip() for target in targets.split(",")]
         for target in wanted:
             if target not in known:
                 names = " or ".join(known) or "nothing: no measurement here is about one"
                 raise UsageError(f"--targets takes {names}, not {target!r}")
-        chosen = {name: cls for name, cls in chosen.items() if {*wanted} & {*getattr(cls, "about", ())}}
+        chosen = {name: cls for name, cls in chosen.items() if {*wanted} & {*cls.about}}
     if layers is None:
         return list(chosen), {}
     numbers = integers(layers, "--layers")
-    settings = {name: {"layers": numbers} for name, cls in chosen.items() if "layers" in cls().spec.settings}
+    settings = {name: {"layers": numbers} for name, cls in chosen.items() if "layers" in cls.model_fields}
     if not settings:
         raise UsageError(f"no measurement of {package} can be restricted to layers")
     return list(settings), settings

@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 
 from workbench.cli.columns import aligned
 from workbench.tasks.base import Task, TaskError
-from workbench.tasks.registry import allowed, family_of, find_task, load_task, task_names
+from workbench.tasks.registry import allowed, find_task, load_task, task_names
 
 CHANCE_AT = 64
 """Chance is stated at this length, or at the next one the task admits."""
@@ -71,12 +71,12 @@ def entry(name: str) -> Entry:
     """The entry of a task known by name."""
     found = find_task(name)
     try:
-        return family_of(found), name, found()
+        return found.family, name, found()
     except TaskError as error:  # a rule between its default parameters
-        return family_of(found), name, str(error)
+        return found.family, name, str(error)
     except ValueError:
         required = [key for key, field in found.model_fields.items() if field.is_required()]
-        return family_of(found), name, f"needs the parameter {' and '.join(required)}"
+        return found.family, name, f"needs the parameter {' and '.join(required)}"
 
 
 def cells(task: Task | str) -> list[str]:

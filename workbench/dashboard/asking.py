@@ -12,6 +12,7 @@ from workbench.dashboard.cursor import Cursor, Notice
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.turns import aside
 from workbench.dashboard.worker import Job
+from workbench.dashboard.worker_addresses import LOOK_AT_SEQUENCE, READ_SEQUENCE
 from workbench.dashboard.zoom import Zoom, parse_zoom
 from workbench.figures.sequence_reading import ProbeReading, SequenceReading
 from workbench.models.edits import EditError, parse_edits
@@ -19,8 +20,6 @@ from workbench.models.edits import EditError, parse_edits
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
 
-LOOK_JOB = "circuits.trying:look"
-READ_JOB = "probes.readout:read_sequence"
 POOLED = 512
 """Positions up to which every query's weights are at hand; beyond, those of the chosen query are asked for."""
 LAWS = ("matched", "challenge", "training")
@@ -115,8 +114,8 @@ class Asked:
     def submit(self, answers: Answers, session: str) -> dict[str, str]:
         """Ask for both; returns the jobs' keys."""
         return {
-            "look": answers.worker.submit(LOOK_JOB, self.look(), slot=f"look/{session}", urgent=True),
-            "read": answers.worker.submit(READ_JOB, self.read(), slot=f"read/{session}"),
+            "look": answers.worker.submit(LOOK_AT_SEQUENCE, self.look(), slot=f"look/{session}", urgent=True),
+            "read": answers.worker.submit(READ_SEQUENCE, self.read(), slot=f"read/{session}"),
         }
 
     def wait(self, answers: Answers) -> tuple[SequenceReading, ProbeReading]:

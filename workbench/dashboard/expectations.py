@@ -13,8 +13,8 @@ from typing import Any
 
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.worker import Worker
+from workbench.dashboard.worker_addresses import DESCRIBE_ALL
 
-FUNCTION = "workbench.theory.described:describe_all"
 POLL_MS = 700
 WAITING = 16
 """Subjects asked for at a time, a job for each: one that cannot be answered takes no other along."""
@@ -70,7 +70,7 @@ class Expectations:
             self._collect()
             missing = sorted(set(subjects.values()) - set(self._known) - set(self._asked.values()))
             for text in missing[: WAITING - len(self._asked)]:
-                self._asked[self._worker.submit(FUNCTION, {"subjects": [json.loads(text)]})] = text
+                self._asked[self._worker.submit(DESCRIBE_ALL, {"subjects": [json.loads(text)]})] = text
             return {name: self._known.get(text) for name, text in subjects.items()}
 
     def known(self, run: RunView) -> Mapping[str, Any] | None:

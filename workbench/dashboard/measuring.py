@@ -15,12 +15,12 @@ from dash.exceptions import PreventUpdate
 
 from workbench.dashboard.cursor import integer
 from workbench.dashboard.shell import icon
+from workbench.dashboard.worker_addresses import MEASURE_RUN
 
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
     from workbench.dashboard.worker import Job
 
-FUNCTION = "workbench.measure.on_demand:measure_run"
 POLL_MS = 500
 NAME = re.compile(r"[\w.]{0,64}")
 
@@ -64,7 +64,7 @@ def ask(answers: Answers, asked: dict[str, Any]) -> dict[str, str] | None:
         if step not in run.steps:
             return None
         arguments["deepen_at"] = step
-    key = answers.measurer.submit(FUNCTION, arguments, slot="measure")
+    key = answers.measurer.submit(MEASURE_RUN, arguments, slot="measure")
     return {"key": key, "run": run.name, "what": family or "everything"}
 
 

@@ -15,11 +15,13 @@ from typing import Any, Generic, TypeVar, cast
 import pandas as pd
 
 from workbench.core.apart import apart
+from workbench.core.canonical import canonical
 from workbench.dashboard.brief import Brief
 from workbench.dashboard.turns import aside
 from workbench.figures.frame import Frame
 from workbench.figures.leading import leading_head
-from workbench.runs.folder import Run, canonical
+from workbench.models.positions.registry import in_words
+from workbench.runs.folder import Run
 from workbench.runs.log import COLUMNS, read_log
 from workbench.table.files import ENCODED
 from workbench.table.query import to_pandas
@@ -173,7 +175,7 @@ class RunView:
         """How the model is told positions, in words."""
         ids = _name(self.config["model"].get("ids", "arange"))
         how = "" if ids == "arange" else f" + {ids.replace('_', ' ')}"
-        return ("no positions" if self.encoding == "none" else self.encoding) + how
+        return in_words(self.encoding) + how
 
     @property
     def lengths(self) -> tuple[int, ...]:

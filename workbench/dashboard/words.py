@@ -16,6 +16,7 @@ from workbench.figures.errors import NotMeasured
 from workbench.figures.frame import numbers
 from workbench.figures.labels import proportion, whole
 from workbench.figures.sentences import Piece, rail_text, verdict_sentence, wants_strings, why_sentence
+from workbench.models.positions.registry import NONE
 
 CLASSES = {"summary": "summary", "position": "position", "muted": "soft num"}
 
@@ -54,7 +55,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _positions(run: RunView) -> str:
-    return run.positions if run.encoding == "none" else f"{run.positions} positions"
+    return run.positions if run.encoding == NONE else f"{run.positions} positions"
 
 
 def verdict(run: RunView, cursor: Cursor) -> list[Any]:

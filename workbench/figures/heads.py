@@ -25,6 +25,7 @@ from workbench.figures.labels import (
     magnitude,
     proportion,
     sample_size,
+    significance,
     whole,
 )
 from workbench.figures.leading import DROP, DROP_P, cost_clause, largest_effect
@@ -398,4 +399,6 @@ def _limits(row: Mapping[str, Any]) -> str:
 
 
 def _number(quantity: str, value: float) -> str:
+    if quantity.endswith("_p"):
+        return significance(value)
     return magnitude(value) if quantity in COUNTS or abs(value) >= 10 else proportion(value)

@@ -10,11 +10,12 @@ tasks that ask for a final answer only. The verdict is teacher-forced.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import PrivateAttr, model_validator
 
 from workbench.core.thresholds import FITTED, LOOKS, ROBUST
 from workbench.measure.behaviour_rows import (
@@ -43,9 +44,10 @@ from workbench.measure.free_running import affordable, free_run
 from workbench.measure.hard_strings import strata_of
 from workbench.measure.intervals import Ends, mean_ends, wilson
 from workbench.measure.looks import Board, Looks, Tally, look
-from workbench.measure.measurement import Quantity, Spec, Study
+from workbench.measure.measurement import Measurement, Quantity, Spec, Study
 from workbench.measure.near_ties import STRINGS, near_ties
 from workbench.measure.observed import Observed, reduce_batch, share_right, string_hashes, tally
+from workbench.measure.settings import Count, Counts, Real
 from workbench.measure.verdict import decide
 from workbench.models.coupling import NEXT_IDS, next_id_hooks
 from workbench.table.schema import Row, row
@@ -60,15 +62,34 @@ if TYPE_CHECKING:
 SECOND = "second batch"
 """Seed word of the strings that confirm a failure at the last length."""
 
+_BAR = f"min({ROBUST:g}, {ROBUST:g} s)"
 QUANTITIES = (
-    Quantity("accuracy", "share of queries at exact prefix length n answered right", "share", 0, 1),
-    Quantity("exact_match", "share of sequences whose every supervised query up to n is right", "share", 0, 1),
+    Quantity(
+        "accuracy",
+        "share of queries at exact prefix length n answered right",
+        "share",
+        0,
+        1,
+        formula="a(n) = ⟨1[ŷ_{n} = y_{n}]⟩",
+        where="real answers: within the tolerance of the task",
+    ),
+    Quantity(
+        "exact_match",
+        "share of sequences whose every supervised query up to n is right",
+        "share",
+        0,
+        1,
+        formula="⟨∏_{i ≤ n} 1[ŷ_{i} = y_{i}]⟩",
+        where="i: supervised queries",
+    ),
     Quantity(
         "token_accuracy",
         "where the answer is several tokens: share of them that are right, mean over sequences",
         "share",
         0,
         1,
+        formula="⟨(1/m) Σ_{j ≤ m} 1[ŷ_{n,j} = y_{n,j}]⟩",
+        where="m: tokens of the answer",
     ),
     Quantity(
         "coupling_accuracy",
@@ -85,10 +106,34 @@ QUANTITIES = (
         "share",
         0,
         1,
+        formula="⟨1[ŷ_{n} = y_{n}]⟩_{h}",
+        where="⟨·⟩_{h}: mean over the strings of the hard kind h alone",
     ),
-    Quantity("loss", "mean loss at exact prefix length n (nats, or squared error)", "nats", 0),
-    Quantity("chance", "accuracy of the best constant answer at n", "share", 0, 1),
-    Quantity("shortcut", "accuracy of a stated shortcut oracle (target) at n, on strings of its own", "share", 0, 1),
+    Quantity(
+        "loss",
+        "mean loss at exact prefix length n (nats, or squared error)",
+        "nats",
+        0,
+        formula="⟨−log p(y_{n})⟩, of real answers ⟨|ŷ_{n} − y_{n}|^{2}⟩",
+    ),
+    Quantity(
+        "chance",
+        "accuracy of the best constant answer at n",
+        "share",
+        0,
+        1,
+        formula="max_{c} ⟨1[y_{n} = c]⟩",
+        where="c: constant answers",
+    ),
+    Quantity(
+        "shortcut",
+        "accuracy of a stated shortcut oracle (target) at n, on strings of its own",
+        "share",
+        0,
+        1,
+        formula="⟨1[g(x_{1} … x_{n}) = y_{n}]⟩",
+        where="g: the stated shortcut",
+    ),
     Quantity(
         "skill",
         "(accuracy - floor) / (1 - floor); floor = chance, under the challenge law the best of chance and shortcuts, "
@@ -96,6 +141,8 @@ QUANTITIES = (
         "share",
         None,
         1,
+        formula="(a(n) − f) / (1 − f)",
+        where="a(n): accuracy as it is, f: chance, under the challenge law the best of chance and shortcuts",
     ),
     Quantity(
         "failure_length",
@@ -104,12 +151,17 @@ QUANTITIES = (
         "cells pass; censored where there is none",
         "tokens",
         1,
+        formula=f"min {{ n > N : u(n) < {_BAR} and u(n′) < {_BAR} }}",
+        where="u: upper limit of skill, s: mean skill inside training, n′: the judged length after n; the last one "
+        "is judged twice",
     ),
     Quantity(
         "first_wrong",
         "where there is one string per length: the first length beyond training that is answered wrong, of all lengths",
         "tokens",
         1,
+        formula="min { n > N : ŷ_{i} ≠ y_{i} for an i in n − π + 1 … n }",
+        where="π: lengths after which the answers come around",
     ),
     Quantity(
         "near_ties",
@@ -126,7 +178,7 @@ QUANTITIES = (
 )
 
 
-class Behaviour:
+class Behaviour(Measurement):
     """Accuracy, loss, skill, failure length and verdict, teacher-forced, on both evaluation laws.
 
     Args:
@@ -140,53 +192,50 @@ class Behaviour:
         strata: strings of each hard kind, law and length; no more than of a cell at the first look.
     """
 
-    def __init__(
-        self,
-        resamples: int = 400,
-        free_running: int = 32,
-        looks: Sequence[int] = LOOKS,
-        fitted: float = FITTED,
-        robust: float = ROBUST,
-        strata: int = STRINGS,
-    ) -> None:
-        for name, number in (("free_running", free_running), ("strata", strata)):
-            if number < 1:
-                raise ValueError(f"{name} is a number of sequences, at least 1, not {number}")
-        self.resamples, self.free_running, self.strata = resamples, free_running, strata
-        self.rules = Rules(tuple(looks), fitted, robust)
-        self.spec = Spec(
-            name="behaviour",
-            version=4,
-            title="Behaviour",
-            settings={
-                "resamples": resamples,
-                "free_running": free_running,
-                "looks": list(looks),
-                "fitted": fitted,
-                "robust": robust,
-                "strata": strata,
-            },
-            quantities=QUANTITIES,
-            laws=LAWS,
-            sequences=looks[0],
-            deepens=True,
-        )
-        self.seen: dict[Key, tuple[Batch, Mapping[str, Tensor]]] = {}
-        self.strings: dict[Key, set[int]] = {}
-        self.bands: dict[Key, Band] = {}
+    name = "behaviour"
+    version = 4
+    title = "Behaviour"
+    quantities = QUANTITIES
+    laws = LAWS
+    deepens = True
+
+    resamples: Count = 400
+    free_running: Count = 32
+    looks: Counts = LOOKS
+    fitted: Real = FITTED
+    robust: Real = ROBUST
+    strata: Count = STRINGS
+
+    _seen: dict[Key, tuple[Batch, Mapping[str, Tensor]]] = PrivateAttr(default_factory=dict)
+    _strings: dict[Key, set[int]] = PrivateAttr(default_factory=dict)
+    _bands: dict[Key, Band] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _possible_rules(self) -> Behaviour:
+        self.rules  # noqa: B018 - refuses what cannot be
+        return self
+
+    @property
+    def rules(self) -> Rules:
+        """The thresholds of the verdict."""
+        return Rules(tuple(self.looks), self.fitted, self.robust)
+
+    @property
+    def spec(self) -> Spec:
+        return replace(super().spec, sequences=self.looks[0])
 
     def hooks(self, cfg: Architecture) -> list[str]:
         return next_id_hooks(cfg)
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         # Task and training length arrive with the study; answers are small enough to be kept as they are.
-        self.seen[law, length] = (batch, {name: cache[name] for name in ("logits", NEXT_IDS) if name in cache})
+        self._seen[law, length] = (batch, {name: cache[name] for name in ("logits", NEXT_IDS) if name in cache})
 
     def finish(self, study: Study) -> list[Row]:
-        observed = {key: reduce_batch(study, key[1], *held) for key, held in self.seen.items()}
-        floors = {key: floor_of(study.task, *key, study.grid.trained, study.seed) for key in self.seen}
+        observed = {key: reduce_batch(study, key[1], *held) for key, held in self._seen.items()}
+        floors = {key: floor_of(study.task, *key, study.grid.trained, study.seed) for key in self._seen}
         unseen = frozenset(n for n in study.grid.outside if study.reads_unseen(n))
-        first = max(len(batch) for batch, _ in self.seen.values())
+        first = max(len(batch) for batch, _ in self._seen.values())
         counted = self._counted(study)
         if counted is None:
             drawn = {key: self._cell(key, seen, floors[key]) for key, seen in observed.items()}
@@ -211,16 +260,16 @@ class Behaviour:
         return rows + verdict_rows(verdict if counted else with_few(verdict, board), board)
 
     def _cell(self, key: Key, seen: Observed, floor: Floor) -> Cell:
-        batch = self.seen[key][0]
-        self.strings[key] = string_hashes(batch, batch.mask[:, batch.index(key[1])])
-        distinct = len(self.strings[key])
+        batch = self._seen[key][0]
+        self._strings[key] = string_hashes(batch, batch.mask[:, batch.index(key[1])])
+        distinct = len(self._strings[key])
         return Cell(*key, right=int(seen.correct.sum()), n=len(seen.correct), floor=floor.value, distinct=distinct)
 
     def _counted(self, study: Study) -> Counted | None:
         """All lengths, where each has one string."""
         if not study.task.one_string_per_length:
             return None
-        return count_lengths(study, self.hooks(study.cfg), self.seen["matched", max(study.grid.lengths)])
+        return count_lengths(study, self.hooks(study.cfg), self._seen["matched", max(study.grid.lengths)])
 
     def _few(self, study: Study, cell: Cell, first: int) -> Cell:
         """The cell, or in its place one that is counted, or drawn over its band, where its law has few strings."""
@@ -234,8 +283,8 @@ class Behaviour:
             cell = over_band(cell, of, of.floor(study))
         if supports is not None:
             return exact(study, cell, supports, names)
-        self.bands[cell.key], self.strings[cell.key] = of, set()
-        found = tally(study, of.draws(study, 0, first, names), self.strings[cell.key])
+        self._bands[cell.key], self._strings[cell.key] = of, set()
+        found = tally(study, of.draws(study, 0, first, names), self._strings[cell.key])
         return replace(cell, right=found.right, n=found.n, distinct=found.distinct)
 
     def _near_ties(self, study: Study, board: Board, strings: int) -> list[Row]:
@@ -251,13 +300,13 @@ class Behaviour:
         """Ask the open cells again; of what they answer, counts alone are kept."""
 
         def answers(cell: Cell, start: int, stop: int, band_word: str, word: str) -> Answers:
-            of, names = self.bands.get(cell.key), self.hooks(study.cfg)
+            of, names = self._bands.get(cell.key), self.hooks(study.cfg)
             if of is not None:
                 return of.draws(study, start, stop, names, band_word)
             return study.further(*cell.key, start, stop, names, word)
 
         def draw(cell: Cell, start: int, stop: int) -> Tally:
-            return tally(study, answers(cell, start, stop, "band", "evaluate"), self.strings[cell.key])
+            return tally(study, answers(cell, start, stop, "band", "evaluate"), self._strings[cell.key])
 
         def again(cell: Cell, strings: int) -> Tally:
             return tally(study, answers(cell, 0, strings, f"band, {SECOND}", SECOND), set())
@@ -290,7 +339,7 @@ class Behaviour:
 
     def _free_rows(self, study: Study, law: str, n: int) -> list[Row]:
         """The rows of the mode ``free_running``, for tasks whose answers are part of the sequence."""
-        batch, cache = self.seen[law, n]
+        batch, cache = self._seen[law, n]
         if batch.prompt is None:
             return []
         shared: dict[str, Any] = {"law": law, "length": n, "mode": "free_running"}
@@ -318,6 +367,3 @@ def mean_of(quantity: str, values: np.ndarray, ends: Ends, shared: Mapping[str, 
     """A mean over sequences; where all are equal it has the interval of its bounds, or none, and says so."""
     note = {"note": ends.note} if ends.note else {}
     return row(quantity=quantity, value=float(values.mean()), low=ends.low, high=ends.high, **{**shared, **note})
-
-
-MEASUREMENT = Behaviour

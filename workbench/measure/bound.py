@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.measure.measurement import MeasurementError, Quantity, Spec, Study
+from workbench.measure.measurement import Measurement, Quantity, Study
+from workbench.measure.settings import NotNegative, Positive
 from workbench.table.schema import Row, row
 from workbench.theory.bounds import Bound, Reading, one_layer_average_case
 from workbench.theory.weights import COMPLEXITY, COMPOSITE, NotCovered, checkpoint_bound
@@ -26,7 +27,13 @@ QUANTITIES = (
         "tokens",
         0,
     ),
-    Quantity(LOG10, "log10 of training_length_bound, which can exceed any float", "log10 tokens"),
+    Quantity(
+        LOG10,
+        "log10 of training_length_bound, which can exceed any float",
+        "log10 tokens",
+        formula="log_{10} B",
+        where="B: training_length_bound",
+    ),
     Quantity(
         PART,
         "a quantity (target) that enters the bound: norms of the weights, margins of the first layer by enumeration, "
@@ -36,7 +43,7 @@ QUANTITIES = (
 )
 
 
-class TrainingLengthBound:
+class TrainingLengthBound(Measurement):
     """Theorems 4.1, 4.2 and 5.2 of Izzo, Nichani, Lee (arXiv 2510.27015) on a checkpoint's weights.
 
     Where a theorem is not about the architecture its row says so; what can be had of its parts is given
@@ -50,23 +57,16 @@ class TrainingLengthBound:
         reading: of theorem 5.2: ``inside`` or ``outside``.
     """
 
-    def __init__(
-        self, epsilon: float = 0.1, bits: float = 24.0, prior: float = 0.0, reading: Reading = "inside"
-    ) -> None:
-        if not epsilon > 0 or bits < 0 or prior < 0:
-            raise MeasurementError("bound needs a positive epsilon, and bits and prior of at least 0")
-        if reading not in ("inside", "outside"):
-            raise MeasurementError(f"bound reads theorem 5.2 inside or outside, not {reading!r}")
-        self.epsilon, self.bits, self.prior, self.reading = epsilon, bits, prior, reading
-        self.spec = Spec(
-            name="bound",
-            version=1,
-            title="Training length by theorem",
-            settings={"epsilon": epsilon, "bits": bits, "prior": prior, "reading": reading},
-            quantities=QUANTITIES,
-            laws=(),
-            sequences=2,
-        )
+    name = "bound"
+    title = "Training length by theorem"
+    quantities = QUANTITIES
+    laws = ()
+    sequences = 2
+
+    epsilon: Positive = 0.1
+    bits: NotNegative = 24.0
+    prior: NotNegative = 0.0
+    reading: Reading = "inside"
 
     def hooks(self, cfg: Architecture) -> list[str]:
         return []
@@ -128,7 +128,3 @@ def _part(name: str, value: float) -> Row:
         return row(quantity=PART, target=name, value=float(value))
     why = "all scores always tie, so there is no gap" if value > 0 else "attention does not reach the output"
     return row(quantity=PART, target=name, status="undefined", note=why)
-
-
-MEASUREMENT = TrainingLengthBound
-"""Weights only: no forward pass."""

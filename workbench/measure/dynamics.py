@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import AfterValidator, PrivateAttr
 
 from workbench.measure.intervals import interval
-from workbench.measure.measurement import Quantity, Spec, Study
+from workbench.measure.measurement import Measurement, Quantity, Study
+from workbench.measure.settings import Count
 from workbench.table.schema import Row, row
 
 if TYPE_CHECKING:
@@ -34,11 +36,19 @@ QUANTITIES = (
         "lower it (by chance it can leave [-1, 1]). Mode raw: of mean gradients of half the batches each. Control "
         "same_length: raw, between the two halves at n: the most that raw can be expected to show",
         "cosine",
+        formula="g_{n} · g_{N} / √((g_{n} · g_{n})(g_{N} · g_{N}))",
+        where="g_{n}: gradient of the mean loss at n, all parameters",
     ),
 )
 
 
-class Dynamics:
+def _even(batches: int) -> int:
+    if batches < 4 or batches % 2:
+        raise ValueError(f"must be an even number, at least 4, not {batches}")
+    return batches
+
+
+class Dynamics(Measurement):
     """Gradient cosines between N and other lengths, per checkpoint.
 
     The loss is that at the queries of exact prefix length n (all answer tokens, where the answer is
@@ -51,33 +61,30 @@ class Dynamics:
         resamples: bootstrap resamples.
     """
 
-    def __init__(self, batches: int = 16, resamples: int = 400) -> None:
-        if batches < 4 or batches % 2:
-            raise ValueError(f"batches must be an even number, at least 4, not {batches}")
-        self.batches, self.resamples = batches, resamples
-        self.spec = Spec(
-            name="dynamics",
-            version=1,
-            title="Gradients over lengths",
-            settings={"batches": batches, "resamples": resamples},
-            quantities=QUANTITIES,
-            laws=(LAW,),
-            sequences=128,
-        )
-        self.sequences = 0
+    name = "dynamics"
+    title = "Gradients over lengths"
+    quantities = QUANTITIES
+    laws = (LAW,)
+    sequences = 128
+
+    batches: Annotated[Count, AfterValidator(_even)] = 16
+    resamples: Count = 400
+
+    _wanted: int = PrivateAttr(default=0)
+    """Sequences that were shown."""
 
     def hooks(self, cfg: Architecture) -> list[str]:
         return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         # Only how many sequences are wanted: gradients need passes of their own.
-        self.sequences = len(batch)
+        self._wanted = len(batch)
 
     def finish(self, study: Study) -> list[Row]:
         longest = study.grid.trained
         wanted = sorted({study.task.next_length(longest * factor) for factor in FACTORS} - {longest})
         lengths = [longest, *(n for n in wanted if n in study.grid.lengths)]
-        size = max(1, self.sequences // self.batches)
+        size = max(1, self._wanted // self.batches)
         vectors = {n: gradients(study, n, self.batches, size) for n in lengths}
         known = [n for n in lengths if vectors[n] is not None]
         grams = gram([v for v in vectors.values() if v is not None])
@@ -181,6 +188,3 @@ def cosines(aa: Array, bb: Array, ab: Array) -> dict[str, Array]:
     free = np.where((aa[:, 0, 1] > 0) & (bb[:, 0, 1] > 0), aa[:, 0, 1] * bb[:, 0, 1], np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
         return {"raw": (ab / np.sqrt(norms)).mean((1, 2)), "corrected": ab.mean((1, 2)) / np.sqrt(free)}
-
-
-MEASUREMENT = Dynamics

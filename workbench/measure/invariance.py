@@ -18,8 +18,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from workbench.measure.measurement import MeasurementError, Quantity, Spec, Study
+from workbench.measure.measurement import Measurement, Quantity, Study
 from workbench.measure.rows import missing_row, share_row
+from workbench.measure.settings import Counts, Factors
 from workbench.measure.study import covered, forward
 from workbench.models.schemes import PositionError
 from workbench.table.schema import Row
@@ -38,6 +39,8 @@ QUANTITIES = (
         "share",
         0,
         1,
+        formula="⟨1[f(x, i + o) = f(x, i)]⟩",
+        where="f: answer to the string x with position ids i, o: the offset",
     ),
     Quantity(
         FILLER,
@@ -46,6 +49,8 @@ QUANTITIES = (
         "share",
         0,
         1,
+        formula="⟨1[f(x + e) = f(x)]⟩",
+        where="f: answer, x + e: the string x of N tokens with n − N neutral tokens inserted",
     ),
 )
 NO_IDS = "the model reads no position ids"
@@ -53,7 +58,7 @@ NO_NEUTRAL = "the task states no neutral symbol"
 NOT_ASKED = "the task asks nothing at this length"
 
 
-class Invariance:
+class Invariance(Measurement):
     """The measurement.
 
     Args:
@@ -62,36 +67,18 @@ class Invariance:
         shift_factors: prefix lengths at which ids are moved, as multiples of N: the nearest measured ones.
         filler_factors: prefix lengths, as multiples of N, up to which strings of the longest length inside training are
             filled: the nearest measured ones beyond.
-
-    Raises:
-        MeasurementError: for an offset below 1, or a factor that is not positive.
     """
 
-    def __init__(
-        self,
-        offsets: Sequence[int] = (1,),
-        offset_factors: Sequence[float] = (0.25, 1, 4),
-        shift_factors: Sequence[float] = (0.5, 1, 4),
-        filler_factors: Sequence[float] = (2, 4, 8),
-    ) -> None:
-        if min([1, *offsets]) < 1 or min([1.0, *offset_factors, *shift_factors, *filler_factors]) <= 0:
-            raise MeasurementError(f"{NAME} needs offsets of at least 1, and factors above 0")
-        self.offsets, self.offset_factors = tuple(offsets), tuple(offset_factors)
-        self.shift_factors, self.filler_factors = tuple(shift_factors), tuple(filler_factors)
-        self.spec = Spec(
-            name=NAME,
-            version=1,
-            title="Invariance",
-            settings={
-                "offsets": list(offsets),
-                "offset_factors": list(offset_factors),
-                "shift_factors": list(shift_factors),
-                "filler_factors": list(filler_factors),
-            },
-            quantities=QUANTITIES,
-            laws=(),
-            sequences=128,
-        )
+    name = NAME
+    title = "Invariance"
+    quantities = QUANTITIES
+    laws = ()
+    sequences = 128
+
+    offsets: Counts = (1,)
+    offset_factors: Factors = (0.25, 1, 4)
+    shift_factors: Factors = (0.5, 1, 4)
+    filler_factors: Factors = (2, 4, 8)
 
     def hooks(self, cfg: Architecture) -> list[str]:
         return []
@@ -104,7 +91,7 @@ class Invariance:
 
     # ---- other ids -------------------------------------------------------------------------------
     def _shifts(self, study: Study, law: str) -> list[Row]:
-        if study.cfg.positions.name == "none":
+        if not study.cfg.positions.reads_ids:
             return [missing_row("undefined", NO_IDS, quantity=SHIFT, law=law)]
         moved = sorted({*self.offsets, *(max(1, round(study.grid.trained * f)) for f in self.offset_factors)})
         return [
@@ -222,6 +209,3 @@ def unseen_of(study: Study, ids: Int[Tensor, "#batch pos"]) -> Row:
     used = np.unique(ids.numpy(force=True))
     new = int((~covered(used, study.trained_ids)).sum())
     return {"status": "unseen_position", "note": f"{new} of {len(used)} ids unseen in training"} if new else {}
-
-
-MEASUREMENT = Invariance

@@ -1,14 +1,16 @@
-"""The protocol every measurement meets, and what it is handed: the study of one checkpoint."""
+"""What a measurement is, and what it is handed: the study of one checkpoint."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from workbench.core.errors import LensError
+from workbench.measure.settings import refusal
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch, Task
 
 T = TypeVar("T")
+
+Needs = Literal["", "attention", "scan"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,10 @@ class Quantity:
         low: smallest possible value, or None.
         high: largest possible value, or None.
         about: ``summary`` or ``position`` where the quantity is about one of the two, else "".
+        formula: what the definition says in words, or "" for a label, or a count that words say best. Written plainly,
+            ``p_{(j)}`` and ``x^{2}`` for what stands below and above the line; the glossary sets it, and says what the
+            letters are that all formulas share.
+        where: what its other letters are; in the same notation.
     """
 
     name: str
@@ -40,6 +48,8 @@ class Quantity:
     low: int | float | None = None
     high: int | float | None = None
     about: str = ""
+    formula: str = ""
+    where: str = ""
 
     @property
     def bounds(self) -> tuple[float, float] | None:
@@ -52,7 +62,7 @@ class Spec:
     """What a measurement is, as plain data: no model and no torch is needed to read it.
 
     Attributes:
-        name: e.g. ``circuits.hardmax``; its last part is the name of the module it lives in.
+        name: e.g. ``circuits.hardmax``.
         version: raised whenever its numbers may change, so that old shards become stale.
         title: a short human name.
         settings: every setting with its value, JSON-able; part of the shard's key.
@@ -72,7 +82,7 @@ class Spec:
     quantities: tuple[Quantity, ...]
     laws: tuple[str, ...] = ("matched",)
     sequences: int = 256
-    needs: Literal["", "attention", "scan"] = ""
+    needs: Needs = ""
     deepens: bool = False
 
 
@@ -81,7 +91,7 @@ class Grid:
     """The prefix lengths of a study.
 
     Attributes:
-        trained: N, the longest prefix length seen in training.
+        trained: N, the longest prefix length seen in training; 0 of a model in memory of which it is not known.
         lengths: all measured lengths, ascending.
         inside: G_in: those of N/4, N/2, N (each rounded up to an admissible length).
         outside: G_out: the measured lengths beyond N.
@@ -156,39 +166,88 @@ class Study(Protocol):
         ...
 
 
-@runtime_checkable
-class Measurement(Protocol):
+class Measurement(BaseModel):
     """Observes forward passes, reduces them at once, and ends in rows.
 
-    A module that offers one names its class ``MEASUREMENT``; the class is built with its settings as
-    keywords, all of which have defaults. The engine makes a fresh instance per checkpoint, calls
-    ``observe`` once per law in ``spec.laws`` and length in the grid, lengths ascending, and ``finish`` at
-    the end.
+    A subclass is a frozen pydantic model: its fields are its settings, and all have defaults. It states the class
+    variables below and implements :meth:`hooks`, :meth:`observe` and :meth:`finish`; what it keeps between these is
+    private (``_seen: ... = PrivateAttr(default_factory=dict)``). :attr:`spec` follows from both. The engine makes a
+    fresh instance per checkpoint, calls ``observe`` once per law in ``spec.laws`` and length in the grid, lengths
+    ascending, and ``finish`` at the end.
+
+    Raises:
+        MeasurementError: on construction, for a setting that there is not or a value that it cannot have.
     """
 
-    @property
-    def spec(self) -> Spec: ...
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
+    name: ClassVar[str]
+    """E.g. ``circuits.hardmax``: as in the column ``measurement``."""
+    title: ClassVar[str]
+    """A short human name."""
+    quantities: ClassVar[tuple[Quantity, ...]]
+    """What its rows hold."""
+    version: ClassVar[int] = 1
+    """Raised whenever its numbers may change, so that old shards become stale."""
+    laws: ClassVar[tuple[str, ...]] = ("matched",)
+    """Evaluation laws whose batches it wants to observe."""
+    any_law: ClassVar[bool] = False
+    """Whether it can observe batches of any law that it is given, and says in its rows which."""
+    sequences: ClassVar[int] = 256
+    """Sequences per law and length that it wants by default."""
+    needs: ClassVar[Needs] = ""
+    """See :class:`Spec`."""
+    deepens: ClassVar[bool] = False
+    """See :class:`Spec`."""
+    about: ClassVar[tuple[str, ...]] = ()
+    """Which targets it is about, ``summary`` and ``position``: what ``python -m probes --targets`` chooses by."""
+
+    def __init__(self, /, **settings: Any) -> None:
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            raise refusal(self.name, list(type(self).model_fields), error) from None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Every setting with its value, JSON-able; ``type(m)(**m.settings)`` makes it again."""
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    @property
+    def spec(self) -> Spec:
+        """What it is, as plain data."""
+        return Spec(
+            name=self.name,
+            version=self.version,
+            title=self.title,
+            settings=self.settings,
+            quantities=self.quantities,
+            laws=self.laws,
+            sequences=self.sequences,
+            needs=self.needs,
+            deepens=self.deepens,
+        )
+
+    @abstractmethod
     def hooks(self, cfg: Architecture) -> list[str]:
         """Names of the activations ``observe`` wants in ``cache`` (``logits`` is always there)."""
-        ...
 
+    @abstractmethod
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         """Reduce one batch. Position axis of every cached tensor = that of ``batch.tokens``."""
-        ...
 
+    def observe_parts(
+        self, law: str, length: int, batch: Batch, parts: Iterable[tuple[Batch, Mapping[str, Tensor]]]
+    ) -> None:
+        """Reduce one batch that is shown some sequences at a time, as models in memory are.
+
+        Unless overridden, by one that would rather never hold the activations of all of them, they are put together.
+        """
+        from workbench.measure.study import joined
+
+        self.observe(law, length, batch, joined(cache for _, cache in parts))
+
+    @abstractmethod
     def finish(self, study: Study) -> list[Row]:
         """Rows made with ``schema.row``; the engine adds run, step, measurement and setting."""
-        ...
-
-
-@dataclass
-class MeasurementError(LensError):
-    """A measurement, setting or option that does not exist; the message names the nearest."""
-
-    message: str
-    near: tuple[str, ...] = field(default_factory=tuple)
-
-    def __str__(self) -> str:
-        hint = f"; did you mean {' or '.join(self.near)}?" if self.near else ""
-        return self.message + hint

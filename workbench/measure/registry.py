@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import pkgutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import Any, get_type_hints
-
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from typing import Any
 
 from workbench.core.errors import shown
-from workbench.core.limits import DRAWN
-from workbench.measure.measurement import Measurement, MeasurementError
+from workbench.core.suggest import near_names
+from workbench.measure.measurement import Measurement
+from workbench.measure.settings import MeasurementError
 from workbench.tasks.base import EVALUATION_LAWS
 
-PACKAGES = ("workbench.measure", "probes", "circuits")
+BUILT_IN: Mapping[str, str] = {
+    "behaviour": "workbench.measure.behaviour:Behaviour",
+    "bound": "workbench.measure.bound:TrainingLengthBound",
+    "dynamics": "workbench.measure.dynamics:Dynamics",
+    "behaviour.invariance": "workbench.measure.invariance:Invariance",
+    "probes.conditional": "probes.conditional:Conditional",
+    "probes.description_length": "probes.description_length:DescriptionLength",
+    "probes.drift": "probes.drift:Drift",
+    "probes.erasure": "probes.erasure:Erasure",
+    "probes.length_coupling": "probes.length_coupling:LengthCoupling",
+    "probes.position": "probes.position:Position",
+    "probes.summary": "probes.summary:Summary",
+    "circuits.ablation": "circuits.ablation:Ablation",
+    "circuits.contributions": "circuits.contributions:Contributions",
+    "circuits.effective_attention": "circuits.effective_attention:EffectiveAttention",
+    "circuits.function": "circuits.function:Function",
+    "circuits.hardmax": "circuits.hardmax:Hardmax",
+    "circuits.heads": "circuits.heads:Heads",
+    "circuits.interchange": "circuits.interchange:Interchange",
+    "circuits.positional": "circuits.positional:Positional",
+    "circuits.sparsity": "circuits.sparsity:Sparsity",
+    "circuits.swaps": "circuits.swaps:Swaps",
+}
+"""Name -> where its class is; in the order in which they are shown."""
 GROUP = "lengthlens.measurements"
-_LONGEST_NAME = 100
+"""Entry-point group under which other packages announce measurements: ``name = "package.module:Class"``."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +69,13 @@ def broken() -> tuple[str, ...]:
 
 @cache
 def _found() -> Found:
-    classes = {cls().spec.name: cls for cls in _built_in()}
+    classes = {name: _built_in(name) for name in BUILT_IN}
     announced: dict[str, list[tuple[EntryPoint, type[Measurement]]]] = {}
     broken = []
     for entry in dict.fromkeys(entry_points(group=GROUP)):
         try:
             cls = _plugged_in(entry)
-            announced.setdefault(cls().spec.name, []).append((entry, cls))
+            announced.setdefault(cls.name, []).append((entry, cls))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it raises, the other measurements are there
             said = str(error) if isinstance(error, MeasurementError) else f"{type(error).__name__}: {error}"
             broken.append(f"the plug-in {entry.name} ({entry.value}) is passed over: {said}")
@@ -71,14 +90,10 @@ def _found() -> Found:
     return Found(classes, tuple(broken))
 
 
-def _built_in() -> Iterator[Any]:
-    for package in PACKAGES:
-        root = importlib.import_module(package)
-        for info in pkgutil.iter_modules(root.__path__, f"{package}."):
-            if not info.name.endswith("__main__"):
-                cls = getattr(importlib.import_module(info.name), "MEASUREMENT", None)
-                if cls is not None:
-                    yield cls
+@cache
+def _built_in(name: str) -> type[Measurement]:
+    found: type[Measurement] = EntryPoint(name, BUILT_IN[name], GROUP).load()
+    return found
 
 
 def _plugged_in(entry: EntryPoint) -> type[Measurement]:
@@ -94,36 +109,25 @@ def _plugged_in(entry: EntryPoint) -> type[Measurement]:
         found = found.MEASUREMENT
     if not isinstance(found, type):
         raise MeasurementError(f"{shown(found)} is no class")
-    made = found()
-    if not isinstance(made, Measurement) or not isinstance(getattr(made.spec, "name", None), str):
-        raise MeasurementError(f"{found.__name__} has not what a measurement has: spec, hooks, observe and finish")
+    if not issubclass(found, Measurement):
+        raise MeasurementError(f"{found.__name__} is no workbench.measure.Measurement: derive it from that class")
+    if inspect.isabstract(found):
+        missing = ", ".join(sorted(found.__abstractmethods__))
+        raise MeasurementError(f"{found.__name__} does not implement {missing}")
+    unsaid = [part for part in ("name", "title", "quantities") if not hasattr(found, part)]
+    if unsaid:
+        raise MeasurementError(f"{found.__name__} does not say its {unsaid[0]}")
+    found()  # with settings that all have defaults
     return found
 
 
-def make_measurement(name: str, settings: dict[str, Any] | None = None) -> Measurement:
+def make_measurement(name: str, settings: Mapping[str, Any] | None = None) -> Measurement:
     """A measurement with settings.
 
     Raises:
-        MeasurementError: for an unknown name or setting, with the nearest ones, or a value of a wrong type.
+        MeasurementError: for an unknown name or setting, with the nearest ones, or a value that it cannot have.
     """
-    known = measurements()
-    if name not in known:
-        passed = "".join(f"; {sentence}" for sentence in broken())
-        raise MeasurementError(
-            f"unknown measurement {shown(name)} (known: {', '.join(known)}){passed}", _near(name, known)
-        )
-    allowed = known[name]().spec.settings
-    types = _types(known[name])
-    for setting, value in (settings or {}).items():
-        if setting not in allowed:
-            its = ", ".join(allowed) or "none"
-            raise MeasurementError(f"{name} has no setting {shown(setting)} (it has: {its})", _near(setting, allowed))
-        if setting in types:
-            _refuse_type(f"{name}.{setting}", types[setting], value, allowed[setting])
-    try:
-        made = known[name](**(settings or {}))
-    except (TypeError, ValueError) as error:
-        raise MeasurementError(f"{name}: {error}") from None
+    made = _class(name)(**(settings or {}))
     for law in made.spec.laws:
         if law not in EVALUATION_LAWS:
             raise MeasurementError(
@@ -132,34 +136,16 @@ def make_measurement(name: str, settings: dict[str, Any] | None = None) -> Measu
     return made
 
 
-def _near(name: str, known: Any) -> tuple[str, ...]:
-    return tuple(get_close_matches(name, known, n=2, cutoff=0.3)) if len(name) <= _LONGEST_NAME else ()
-
-
-@cache
-def _types(cls: type[Measurement]) -> dict[str, TypeAdapter[Any]]:
-    """What each setting of a measurement may be, as its constructor says; without those that it does not say."""
-    try:
-        hints = get_type_hints(cls.__init__)
-    except (NameError, TypeError):  # of a plug-in, whose own affair its annotations are
-        return {}
-    names = inspect.signature(cls.__init__).parameters
-    strict = ConfigDict(strict=True, allow_inf_nan=False)
-    return {name: TypeAdapter(hints[name], config=strict) for name in names if name in hints and name != "return"}
-
-
-def _refuse_type(what: str, adapter: TypeAdapter[Any], value: Any, default: Any) -> None:
-    """Refuse a value of another type than the setting's; the value itself is not changed."""
-    try:
-        adapter.validate_python(value)
-    except ValidationError as error:
-        said = str(error.errors()[0]["msg"])
-        raise MeasurementError(f"{what}: {said[0].lower()}{said[1:]}, not {shown(value)}") from None
-    if isinstance(value, int) and not isinstance(value, bool):
-        # Whole numbers are all counts here, but for seeds.
-        low, high = (0, (1 << 63) - 1) if what.endswith(".seed") else (1, DRAWN)
-        if not low <= value <= high and (isinstance(default, int) or value > DRAWN):
-            raise MeasurementError(f"{what} must be a whole number from {low} to {high:,}, not {shown(value)}")
+def _class(name: str) -> type[Measurement]:
+    if name in BUILT_IN:  # without looking for what other packages announce
+        return _built_in(name)
+    known = measurements()
+    if name not in known:
+        passed = "".join(f"; {sentence}" for sentence in broken())
+        raise MeasurementError(
+            f"unknown measurement {shown(name)} (known: {', '.join(known)}){passed}", near_names(name, known)
+        )
+    return known[name]
 
 
 def choose(only: Sequence[str] | None) -> list[str]:

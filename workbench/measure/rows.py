@@ -75,6 +75,8 @@ def p_quantity(of: str, what: str) -> Quantity:
         "probability",
         0,
         1,
+        formula="min(1, 2 Σ_{k ≥ max(b, c)} Pr[X = k])",
+        where="b, c: sequences right only on the one side, and only on the other, X: heads of b + c fair coins",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from workbench.core.seeds import seed_of
 from workbench.measure.measurement import Grid
 from workbench.models.protocol import HookedModel
 from workbench.runs.folder import Run
@@ -69,7 +70,20 @@ def forward(
         for tokens, of_tokens in chunks(model, batch, ids):
             logits, cache = model.run_with_cache(tokens, of_tokens, names_filter=list(names), return_cache_object=False)
             parts.append({**cache, "logits": logits})
-    return {name: torch.cat([part[name] for part in parts]) for name in [*names, "logits"]}
+    return joined(parts)
+
+
+def joined(parts: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The activations of parts of a batch, at least one, as those of the whole."""
+    first, *others = parts
+    return {name: torch.cat([first[name], *(part[name] for part in others)]) for name in first}
+
+
+def parts_of(batch: Batch) -> Iterator[Batch]:
+    """The sequences of a batch, as many at a time as one pass takes."""
+    size = _chunk(batch.tokens.shape[1])
+    for start in range(0, len(batch), size):
+        yield batch.rows(start, start + size)
 
 
 def chunks(model: HookedModel, batch: Batch, ids: Tensor | None = None) -> Iterator[tuple[Tensor, Tensor]]:
@@ -166,7 +180,7 @@ class CheckpointStudy:
 
     def rng(self, *parts: object) -> np.random.Generator:
         seed = self._run.config["seeds"]["probe"]
-        return np.random.default_rng(generator("probe", seed, *parts).initial_seed())
+        return np.random.default_rng(seed_of("probe", seed, *parts))
 
     def batch(self, law: str, length: int) -> Batch:
         return self._evaluation.batch(law, length).rows(0, self._sequences)

@@ -20,19 +20,17 @@ from transformer_lens import ActivationCache
 from transformer_lens.head_detector import detect_head
 
 from workbench.models.config import ModelConfig
+from workbench.models.positions.registry import ENCODINGS
 from workbench.models.transformer import HookedTransformer
 
 TOLERANCE = 1e-5
 SIZES = {"d_vocab": 7, "n_layers": 2, "d_model": 32, "n_heads": 4, "d_vocab_out": 5, "n_ctx": 48}
 CASES: dict[str, dict[str, Any]] = {
-    "none": {"positions": "none"},
-    "learned": {"positions": "learned"},
-    "rotary": {"positions": "rotary"},
+    **{name: {"positions": name} for name, encoding in ENCODINGS.items() if encoding.upstream},
     "rotary, base 100, linear x 4": {
         "positions": {"name": "rotary", "base": 100.0, "scaling": "linear", "factor": 4.0}
     },
     "rotary, base 100, ntk x 4": {"positions": {"name": "rotary", "base": 100.0, "scaling": "ntk", "factor": 4.0}},
-    "alibi": {"positions": "alibi"},
     "alibi, 3 heads": {"positions": "alibi", "n_heads": 3, "d_head": 8},
     "learned, attention only": {"positions": "learned", "attn_only": True},
     "none, no LayerNorm, relu, narrow MLP": {"act_fn": "relu", "normalization_type": None, "d_mlp": 9},

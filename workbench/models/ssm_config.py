@@ -9,7 +9,9 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from workbench.core.errors import LensError
 from workbench.models.config import Architecture, Size, Width, whole
-from workbench.models.positions import Arange, Encoding, IdLaw, NoPositions
+from workbench.models.id_laws import Arange, IdLaw
+from workbench.models.positions.encoding import Encoding
+from workbench.models.positions.none import NoPositions
 
 
 class NoHeadsError(LensError, TypeError):

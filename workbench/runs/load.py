@@ -12,11 +12,11 @@ from safetensors.torch import load_file, save
 
 from workbench.models.architectures import make_config, make_model
 from workbench.models.config import ModelConfig
-from workbench.models.positions import PositionError
+from workbench.models.schemes import PositionError
 from workbench.models.ssm_config import SSMConfig
 from workbench.runs.folder import RunError
 from workbench.runs.tensors import read_header
-from workbench.table.bounded import WEIGHTS, open_regular
+from workbench.storage.bounded import WEIGHTS, open_regular
 from workbench.tasks.errors import TaskError
 from workbench.tasks.typed import TaskTokenizer
 

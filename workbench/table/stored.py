@@ -170,6 +170,8 @@ class QuantityPart(Stored):
     name: Name
     definition: str = ""
     unit: str = ""
+    formula: str = ""
+    where: str = ""
 
 
 class SpecJson(Stored):

@@ -25,6 +25,7 @@ STAY = 0.9
 class _Unique(SequenceTask):
     """Inputs whose symbols are all different."""
 
+    family: ClassVar[str] = "copying"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     suggested: ClassVar[Mapping[str, Any]] = {"lengths": "3-51", "positions": "rotary", "steps": 6000}
 
@@ -68,6 +69,7 @@ class _Unique(SequenceTask):
 class _Repeats(SequenceTask):
     """Inputs over a small alphabet, in which symbols repeat."""
 
+    family: ClassVar[str] = "copying"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     suggested: ClassVar[Mapping[str, Any]] = {"lengths": "3-51", "positions": "rotary", "steps": 4000}
 

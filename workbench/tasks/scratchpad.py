@@ -50,6 +50,7 @@ class ParityScratchpad(SequenceTask):
     """
 
     name: ClassVar[str] = "parity_scratchpad"
+    family: ClassVar[str] = "scratchpad"
     question: ClassVar[str] = "What is the parity of the bits up to the next jump?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     summary: ClassVar[str] = "the next parity on the scratchpad"
@@ -131,6 +132,7 @@ class VariableAssignment(SequenceTask):
     """
 
     name: ClassVar[str] = "variable_assignment"
+    family: ClassVar[str] = "scratchpad"
     question: ClassVar[str] = "Which token comes next when the assignments that lead from a variable are written out?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     summary: ClassVar[str] = "the next token of the chain of assignments"

@@ -18,16 +18,16 @@ import torch
 from workbench.jobs.resources import available_memory
 from workbench.models.architectures import make_model
 from workbench.models.coupling import ids_right, outputs_and_ids
-from workbench.models.positions import PositionError
+from workbench.models.schemes import PositionError
 from workbench.runs.folder import Run, RunError
 from workbench.runs.load import least_numbers, weights_bytes
 from workbench.runs.lock import writer_lock
 from workbench.runs.write import remove_unfinished, sha256, write_checkpoint, write_config
-from workbench.table.files import require_room
+from workbench.storage.atomic import require_room
 from workbench.tasks.base import Batch, Task, TaskError
 from workbench.tasks.seeds import generator
 from workbench.training.config import RunConfig, versions
-from workbench.training.fields import TrainingError
+from workbench.training.errors import TrainingError
 from workbench.training.live import Live
 from workbench.training.optimizer import learning_rate, make_optimizer
 from workbench.training.regularizers import outputs_and_penalty

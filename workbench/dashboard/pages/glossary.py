@@ -11,11 +11,11 @@ from dash import Dash, html
 
 from workbench.core.apart import apart
 from workbench.dashboard.cursor import Notice
-from workbench.dashboard.formulas import FORMULAS, LETTERS, Formula, typeset
 from workbench.dashboard.panel import span_of
 from workbench.dashboard.registry import Drawn, FreePage, Visit
 from workbench.dashboard.runview import RunView, typed
 from workbench.dashboard.shell import MEANINGS, banner, chip, command
+from workbench.dashboard.typeset import LETTERS, typeset
 from workbench.figures.frame import Frame, present
 from workbench.figures.labels import whole
 from workbench.figures.spark import spark_svg
@@ -145,7 +145,7 @@ def _section(
     for fact in facts:
         line += [" \u00b7 ", fact] if line and fact else [fact]
     terms = [
-        _term(name, quantity, held.get((name, quantity["name"]), 0), asked, drawn.get((name, quantity["name"])))
+        _term(quantity, held.get((name, quantity["name"]), 0), asked, drawn.get((name, quantity["name"])))
         for quantity in spec.get("quantities", ())
     ]
     settings = spec.get("settings") or {}
@@ -161,17 +161,13 @@ def _section(
     )
 
 
-def _formula(formula: Formula | None) -> list[html.P]:
-    """A quantity as a formula, and what its letters are."""
-    if formula is None:
-        return []
-    where = [html.P(typeset(formula.where), className="formula-where")] if formula.where else []
-    return [html.P(typeset(formula.text), className="formula"), *where]
+def _formula(quantity: Mapping[str, Any]) -> list[html.P]:
+    """A quantity as a formula, and what its letters are; nothing where it is said in words alone."""
+    parts = (("formula", quantity.get("formula")), ("formula-where", quantity.get("where")))
+    return [html.P(typeset(text), className=name) for name, text in parts if text]
 
 
-def _term(
-    measurement: str, quantity: Mapping[str, Any], runs: int, asked: str, drawn: tuple[str, str] | None
-) -> html.Div:
+def _term(quantity: Mapping[str, Any], runs: int, asked: str, drawn: tuple[str, str] | None) -> html.Div:
     counted = f"{whole(runs)} run{'' if runs == 1 else 's'}" if runs else "in no run"
     name = quantity["name"]
     facts = " \u00b7 ".join(part for part in (span_of(quantity), counted) if part)
@@ -186,7 +182,7 @@ def _term(
             html.Dd(
                 [
                     html.P(quantity["definition"]),
-                    *_formula(FORMULAS.get(measurement, {}).get(name)),
+                    *_formula(quantity),
                     *([html.P(f"about the {quantity['about']}", className="soft")] if quantity.get("about") else []),
                 ]
             ),

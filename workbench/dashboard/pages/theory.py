@@ -19,6 +19,7 @@ from workbench.dashboard.shell import banner, chip, icon
 from workbench.dashboard.summaries import TIES
 from workbench.dashboard.wiring import LOOK, browser
 from workbench.dashboard.worker import Job
+from workbench.dashboard.worker_addresses import DESCRIBE
 from workbench.figures.bounds import meaning
 from workbench.figures.frame import missing
 from workbench.figures.labels import magnitude, whole
@@ -26,7 +27,6 @@ from workbench.figures.labels import magnitude, whole
 if TYPE_CHECKING:
     from workbench.dashboard.answers import Answers
 
-FUNCTION = "workbench.theory.described:describe"
 POLL_MS = 300
 HELD = {
     "as observed": "as predicted",
@@ -96,7 +96,7 @@ def _named(name: str) -> dict[str, Any]:
 
 def ask(answers: Answers, run: RunView) -> str:
     """Ask the worker what theory says of a run's task and positions."""
-    return answers.worker.submit(FUNCTION, subject(run), slot="theory")
+    return answers.worker.submit(DESCRIBE, subject(run), slot="theory")
 
 
 def observed(run: RunView, verdict: str) -> list[Any]:

@@ -8,45 +8,39 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from workbench.core.errors import LensError, shown
-from workbench.table.errors import nearest
+from workbench.core.suggest import nearest
 
 _TYPES = ("int", "float", "str", "bool")
 Made = TypeVar("Made", bound=BaseModel)
 
 
-class TrainingError(LensError):
-    """A training setting that does not exist or does not fit; the message names it and the way out.
-
-    Not a ValueError: pydantic would wrap it, and the sentence would drown in a validation report.
-    """
-
-
-def construct(cls: type[Made], values: Mapping[str, Any], what: str) -> Made:
+def construct(cls: type[Made], values: Mapping[str, Any], what: str, error: type[LensError]) -> Made:
     """An instance of ``cls`` with the given fields.
 
     Args:
         cls: the config.
         values: its fields.
         what: how the sentence calls the thing, e.g. ``curriculum growing``.
+        error: what is raised.
 
     Raises:
-        TrainingError: naming the first field that is unknown, missing or impossible.
+        error: naming the first field that is unknown, missing or impossible.
     """
     if not isinstance(values, Mapping):
-        raise TrainingError(f"{what} takes a mapping of settings to values, not {shown(values)}")
+        raise error(f"{what} takes a mapping of settings to values, not {shown(values)}")
     try:
         return cls(**{str(name): value for name, value in values.items()})
-    except ValidationError as error:
-        raise TrainingError(_sentence(cls, error, what)) from None
+    except ValidationError as report:
+        raise error(_sentence(cls, report, what)) from None
 
 
 def _is_field(part: str) -> bool:
     return part.isidentifier() and part not in _TYPES
 
 
-def _sentence(cls: type[BaseModel], error: ValidationError, what: str) -> str:
+def _sentence(cls: type[BaseModel], report: ValidationError, what: str) -> str:
     # An unknown name first: what it was meant to be may be what is missing.
-    first = min(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
+    first = min(report.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
     # Of several types that a value may have, pydantic names the one it speaks of, in a form of its own.
     place = [str(part) for i, part in enumerate(first["loc"]) if i == 0 or isinstance(part, int) or _is_field(part)]
     if first["type"] == "extra_forbidden" and len(place) == 1:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.storage.seal import BLANK, SealError, check_seal, open_json, seal, sealed_json
 from workbench.table.schema import row
-from workbench.table.seal import BLANK, SealError, check_seal, open_json, seal, sealed_json
 from workbench.table.shards import shard_path, write_shard
 
 CONTENT = {"step": 100, "trained_ids": [[0, 50]], "sha256": "ab" * 32, "note": "žluťoučký"}

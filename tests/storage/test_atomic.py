@@ -12,14 +12,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from workbench.table import files
-from workbench.table.errors import StorageError, TableError
-from workbench.table.files import remove_leftovers, replacing, require_room
+from workbench.storage import atomic
+from workbench.storage.atomic import remove_leftovers, replacing, require_room
+from workbench.storage.errors import StorageError
 
 WRITER = """
 import sys, time
 from pathlib import Path
-from workbench.table.files import replacing
+from workbench.storage.atomic import replacing
 with replacing(Path(sys.argv[1])) as stream:
     stream.write(b"half"); stream.flush()
     print("writing", flush=True)
@@ -60,7 +60,7 @@ def test_files_of_others_are_never_taken_for_leftovers(tmp_path: Path) -> None:
 
 def test_a_file_taken_for_a_leftover_before_it_is_locked_is_made_anew(tmp_path: Path, monkeypatch) -> None:
     """The cleaner may come between making the temporary file and locking it."""
-    real, calls = files.hold, []
+    real, calls = atomic.hold, []
 
     def late(descriptor: int, *, wait: bool = False) -> bool:
         calls.append(wait)
@@ -68,7 +68,7 @@ def test_a_file_taken_for_a_leftover_before_it_is_locked_is_made_anew(tmp_path: 
             remove_leftovers(tmp_path)
         return real(descriptor, wait=wait)
 
-    monkeypatch.setattr(files, "hold", late)
+    monkeypatch.setattr(atomic, "hold", late)
     with replacing(tmp_path / "file") as stream:
         stream.write(b"whole")
     assert (tmp_path / "file").read_bytes() == b"whole"
@@ -111,7 +111,6 @@ def test_what_keeps_a_file_from_being_written_is_one_sentence(
     with pytest.raises(StorageError, match=sentence) as caught, replacing(tmp_path / "file") as stream:
         stream.write(b"new")
     assert str(caught.value).startswith(f"{tmp_path} cannot be written")
-    assert isinstance(caught.value, TableError)
     assert os.listdir(tmp_path) == ["file"]
     assert (tmp_path / "file").read_bytes() == b"old"
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from workbench.core.errors import LensError
-from workbench.table.bounded import pieces
+from workbench.storage.bounded import pieces
 
 MARK = "sealed:"
 BLANK = MARK + 64 * "0"

@@ -1,0 +1,44 @@
+"""Formulas of quantities, set in HTML: single letters lean, as variables do, longer names stand.
+
+The notation is that of :class:`workbench.measure.measurement.Quantity`: ``p_{(j)}`` and ``x^{2}`` for what stands below
+and above the line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from dash import html
+
+LETTERS = (
+    "In formulas ⟨·⟩ is the mean over sequences, n the prefix length, N the longest trained one, y_{n} and ŷ_{n} the "
+    "right and the given answer at n, K the number of keys that the query sees, s_{j} and p_{j} its score of key j and "
+    "its weight, p_{(1)} ≥ p_{(2)} ≥ … in order, and 1[·] is 1 where it holds, else 0."
+)
+"""What the letters are that all formulas share."""
+
+_PARTS = re.compile(r"([_^])\{([^{}]*)\}|(?<![^\W\d_])([^\W\d_][\u0300-\u036f]?)(?![^\W\d_])")
+"""What stands below or above the line, or a letter that no other letter touches."""
+_UPRIGHT = "ΣΔ∏"
+
+
+def typeset(text: str) -> list[Any]:
+    """A formula as HTML: variables in italics, indices below and powers above the line."""
+    return list(_typeset(text))
+
+
+def _typeset(text: str) -> Iterator[Any]:
+    done = 0
+    for part in _PARTS.finditer(text):
+        if part.start() > done:
+            yield text[done : part.start()]
+        done = part.end()
+        side, inner, letter = part.groups()
+        if side:
+            yield (html.Sub if side == "_" else html.Sup)(typeset(inner))
+        else:
+            yield letter if letter in _UPRIGHT else html.I(letter)
+    if done < len(text):
+        yield text[done:]

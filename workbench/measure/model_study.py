@@ -1,0 +1,222 @@
+"""Any measurement on a model in memory, without a run: ``run(measurement, model, task, trained=50)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from torch import Tensor
+
+from workbench.core.canonical import canonical
+from workbench.measure.applicable import lacking, not_applicable
+from workbench.measure.grid import make_grid
+from workbench.measure.measurement import Grid, Measurement
+from workbench.measure.result import Result
+from workbench.measure.settings import MeasurementError
+from workbench.measure.study import Evaluation, forward, parts_of
+from workbench.tasks.base import Batch, Task
+from workbench.tasks.seeds import generator
+
+if TYPE_CHECKING:
+    from workbench.models.protocol import HookedModel
+
+T = TypeVar("T")
+
+
+class _NoTask:
+    """Stands where batches were given without their task: nothing is known of it, and prefixes are not shared."""
+
+    def prefix_closed(self, law: str) -> bool:
+        return False
+
+    def __getattr__(self, name: str) -> Any:
+        raise MeasurementError(
+            f"the measurement needs the task ({name}), which batches do not tell; give it beside them: "
+            "run(measurement, model, batches, task=task)"
+        )
+
+
+class ModelStudy:
+    """What ``finish`` is handed of a model in memory; see :class:`workbench.measure.measurement.Study`.
+
+    Args:
+        model: any model with TransformerLens's hook names.
+        task: the task whose strings are drawn, or of which ``given`` ones are; None = not known.
+        grid: prefix lengths.
+        sequences: strings per law and length, where they are drawn.
+        seed: of strings, choices and bootstrap.
+        untrained: the same architecture before training, or None.
+        given: batches by law and length, in place of drawn ones.
+    """
+
+    def __init__(
+        self,
+        model: HookedModel,
+        task: Task | None,
+        grid: Grid,
+        sequences: int,
+        seed: int,
+        untrained: HookedModel | None = None,
+        given: Mapping[tuple[str, int], Batch] | None = None,
+    ) -> None:
+        self.run, self.step, self.deep, self.trained_ids = "memory", 0, True, None
+        self.model, self.cfg, self.grid, self.seed = model, model.cfg, grid, seed
+        self.task: Task = _NoTask() if task is None else task  # type: ignore[assignment]
+        self.earlier: Sequence[int] = ()
+        self.passes = 0
+        self._sequences, self._untrained, self._given = sequences, untrained, given
+        self._evaluation = Evaluation(self.task, grid, seed, sequences, consistent=model.cfg.ids.consistent)
+
+    def reads_unseen(self, length: int) -> bool:
+        """False: which ids were trained is not known."""
+        return False
+
+    def rng(self, *parts: object) -> np.random.Generator:
+        return np.random.default_rng(generator("probe", self.seed, *parts).initial_seed())
+
+    def batch(self, law: str, length: int) -> Batch:
+        """The strings of exactly this law and length.
+
+        Raises:
+            MeasurementError: if batches were given, and none of these.
+        """
+        if self._given is None:
+            return self._evaluation.batch(law, length).rows(0, self._sequences)
+        if (law, length) not in self._given:
+            raise MeasurementError(f"no batch of the law {law} and length {length} was given")
+        return self._given[law, length]
+
+    def cache(
+        self, law: str, length: int, names: Sequence[str], untrained: bool = False, step: int | None = None
+    ) -> Mapping[str, Tensor] | None:
+        model = self._untrained if untrained else self.model
+        if model is None:
+            return None
+        self.passes += 1
+        return forward(model, self.batch(law, length), names)
+
+    def further(
+        self, law: str, length: int, start: int, stop: int, names: Sequence[str], word: str = "evaluate"
+    ) -> Iterator[tuple[Batch, Mapping[str, Tensor]]]:
+        if self._given is not None:
+            raise MeasurementError("further strings cannot be drawn where batches were given; give the task alone")
+        self.passes += 1
+        for batch in self._evaluation.further(law, length, start, stop, word):
+            yield batch, forward(self.model, batch, names)
+
+    def answers(self, batch: Batch, names: Sequence[str]) -> Mapping[str, Tensor]:
+        self.passes += 1
+        return forward(self.model, batch, names)
+
+    def memo(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
+        return make()
+
+
+def run(
+    measurement: Measurement,
+    model: HookedModel,
+    data: Task | Batch | Iterable[Batch],
+    *,
+    task: Task | None = None,
+    trained: int | None = None,
+    lengths: Sequence[int] | None = None,
+    inside: Sequence[int] | None = None,
+    sequences: int | None = None,
+    untrained: HookedModel | None = None,
+    seed: int = 0,
+    step: int = 0,
+) -> Result:
+    """Run one measurement on a model in memory.
+
+    Args:
+        measurement: a fresh one.
+        model: any model with TransformerLens's hook names.
+        data: the task whose strings are drawn, or a batch, or one per law and length.
+        task: of given batches, for the measurements that ask it.
+        trained: N, the longest trained length; of given batches it may be left out.
+        lengths: all prefix lengths of drawn strings; None = the grid of a run.
+        inside: the lengths inside training; None = those up to N.
+        sequences: drawn strings per law and length; None = what the measurement wants.
+        untrained: the same architecture before training, for controls.
+        seed: of strings, choices and bootstrap.
+        step: what the rows say as their step.
+
+    Example:
+
+        >>> from workbench.models.handmade import majority
+        >>> from workbench.measure.behaviour import Behaviour
+        >>> from workbench.tasks import make_task
+        >>> found = run(Behaviour(), majority(), make_task("majority"), trained=9, sequences=64)
+        >>> found.value("accuracy", law="matched", length=9, mode="teacher_forced")
+        1.0
+
+    Raises:
+        MeasurementError: for no batch, two of one law and length, a law that the measurement does not read, or a task
+            without ``trained``.
+        TaskError: for a length that the task does not admit.
+    """
+    given = None if isinstance(data, Task) else _by_law([data] if isinstance(data, Batch) else data)
+    if isinstance(data, Task):
+        task = data
+        grid = _grid(data, trained, lengths)
+    else:
+        assert given is not None
+        _refuse_laws(measurement, given)
+        grid = _parted(trained, sorted({length for _, length in given}))
+    if inside is not None:
+        grid = Grid(grid.trained, grid.lengths, tuple(inside), grid.outside)
+    spec = measurement.spec
+    study = ModelStudy(model, task, grid, sequences or spec.sequences, seed, untrained, given)
+    if why := lacking(measurement, model):
+        rows = not_applicable(spec, why)
+    else:
+        observe(measurement, study, given)
+        rows = measurement.finish(study)
+    filled = {"run": "", "step": step, "measurement": spec.name, "setting": canonical(dict(spec.settings))}
+    return Result(spec.name, [{**r, **filled} for r in rows], trained)
+
+
+def observe(measurement: Measurement, study: ModelStudy, given: Iterable[tuple[str, int]] | None = None) -> None:
+    """Show a measurement its laws and lengths, or the given ones; lengths ascending."""
+    names = measurement.hooks(study.cfg)
+    laws = measurement.spec.laws
+    every = [(law, n) for law in laws for n in study.grid.lengths]
+    for law, length in every if given is None else sorted(given) if laws else ():
+        batch = study.batch(law, length)
+        parts = ((piece, forward(study.model, piece, names)) for piece in parts_of(batch))
+        measurement.observe_parts(law, length, batch, parts)
+
+
+def _grid(task: Task, trained: int | None, lengths: Sequence[int] | None) -> Grid:
+    if trained is None:
+        raise MeasurementError("strings of a task are drawn around N: say trained=N, the longest trained length")
+    if lengths is None:
+        return make_grid(task, trained)
+    for n in lengths:
+        make_grid(task, trained, [n])
+    return _parted(trained, sorted(set(lengths)))
+
+
+def _parted(trained: int | None, lengths: Sequence[int]) -> Grid:
+    """Lengths inside and outside training; none is known to be either without N, which then is 0."""
+    n = trained or 0
+    inside, outside = tuple(x for x in lengths if x <= n), tuple(x for x in lengths if x > n)
+    return Grid(n, tuple(lengths), inside, outside if n else ())
+
+
+def _by_law(batches: Iterable[Batch]) -> dict[tuple[str, int], Batch]:
+    listed = list(batches)
+    found = {(batch.law, batch.length): batch for batch in listed}
+    if not found:
+        raise MeasurementError("a measurement needs at least one batch")
+    if len(found) < len(listed):
+        raise MeasurementError("a measurement takes one batch per law and length; join those of equal length")
+    return found
+
+
+def _refuse_laws(measurement: Measurement, given: Iterable[tuple[str, int]]) -> None:
+    laws = measurement.spec.laws
+    other = sorted({law for law, _ in given if law not in laws})
+    if other and laws and not measurement.any_law:
+        raise MeasurementError(f"{measurement.name} reads strings of the law {' or '.join(laws)}, not of {other[0]}")

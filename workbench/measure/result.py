@@ -1,0 +1,66 @@
+"""What a measurement found on one model in memory: rows, as a table and as a figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from workbench.table.schema import FIELDS, Row
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+
+@dataclass(frozen=True)
+class Result:
+    """Rows of the table's format; ``run`` is empty, for there is no run.
+
+    Attributes:
+        measurement: its name.
+        rows: what it found.
+        trained: longest training length, or None where it was not given.
+    """
+
+    measurement: str
+    rows: list[Row]
+    trained: int | None
+
+    def frame(self) -> pd.DataFrame:
+        """The rows as a DataFrame with the columns of the table."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows, columns=list(FIELDS))
+
+    def value(self, quantity: str, **where: Any) -> float:
+        """The one value of a quantity at a place.
+
+        Raises:
+            KeyError: if not exactly one row is there, or it has no value.
+        """
+        found = [r for r in self.rows if r["quantity"] == quantity and all(r[k] == v for k, v in where.items())]
+        if len(found) != 1 or found[0]["value"] is None:
+            notes = ", ".join(f"{r['status']}: {r['note']}" for r in found) or "no row"
+            raise KeyError(f"{quantity} at {where} has {len(found)} rows ({notes})")
+        return float(found[0]["value"])
+
+    def figure(self, quantity: str | None = None, **style: Any) -> go.Figure:
+        """The quantity over what it varies with; see :func:`workbench.figures.causes.causes`.
+
+        Args:
+            quantity: None = the first one that has a value.
+            style: ``theme``, ``size`` and column values that pick rows.
+
+        Raises:
+            ValueError: if nothing has a value.
+        """
+        from workbench.figures.causes import causes
+
+        named = quantity or next((r["quantity"] for r in self.rows if r["value"] is not None), None)
+        if named is None:
+            raise ValueError(f"{self.measurement} found no value to draw: {self.rows[0]['note'] if self.rows else ''}")
+        return causes(self.frame(), self.measurement, named, trained=self.trained, **style)
+
+    def _repr_html_(self) -> str:
+        """The table, as notebooks show it."""
+        return str(self.frame().to_html(max_rows=20, index=False))
