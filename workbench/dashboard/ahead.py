@@ -48,7 +48,7 @@ class Asked:
                 yield from ((panel, moved) for panel in self.panels if part in panel.needs)
 
 
-class Ahead:
+class Prefetch:
     """A thread that draws ahead, started when first asked.
 
     Args:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench.core.errors import LensError
+from workbench.dashboard.context import Context
 from workbench.dashboard.cursor import Cursor, Notice
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.turns import aside
@@ -16,9 +17,6 @@ from workbench.dashboard.worker_addresses import LOOK_AT_SEQUENCE, READ_SEQUENCE
 from workbench.dashboard.zoom import Zoom, parse_zoom
 from workbench.figures.sequence_reading import ProbeReading, SequenceReading
 from workbench.models.edits import EditError, parse_edits
-
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
 
 POOLED = 512
 """Positions up to which every query's weights are at hand; beyond, those of the chosen query are asked for."""
@@ -111,14 +109,14 @@ class Asked:
             "edits": self.edits,
         }
 
-    def submit(self, answers: Answers, session: str) -> dict[str, str]:
+    def submit(self, context: Context, session: str) -> dict[str, str]:
         """Ask for both; returns the jobs' keys."""
         return {
-            "look": answers.worker.submit(LOOK_AT_SEQUENCE, self.look(), slot=f"look/{session}", urgent=True),
-            "read": answers.worker.submit(READ_SEQUENCE, self.read(), slot=f"read/{session}"),
+            "look": context.worker.submit(LOOK_AT_SEQUENCE, self.look(), slot=f"look/{session}", urgent=True),
+            "read": context.worker.submit(READ_SEQUENCE, self.read(), slot=f"read/{session}"),
         }
 
-    def wait(self, answers: Answers) -> tuple[SequenceReading, ProbeReading]:
+    def wait(self, context: Context) -> tuple[SequenceReading, ProbeReading]:
         """Both answers, waited for.
 
         Raises:
@@ -128,9 +126,9 @@ class Asked:
         if not _waiting.acquire(blocking=False):
             raise Busy(f"{WAITING} exports are being computed already; try again in {SOON} seconds.")
         try:
-            keys = self.submit(answers, f"export/{id(self)}")
+            keys = self.submit(context, f"export/{id(self)}")
             with aside():
-                found = [_done(answers.worker.wait(keys[name], PATIENCE)) for name in ("look", "read")]
+                found = [_done(context.worker.wait(keys[name], PATIENCE)) for name in ("look", "read")]
         finally:
             _waiting.release()
         return found[0], found[1]
@@ -193,7 +191,7 @@ def asked_of(run: RunView, cursor: Cursor, extras: Mapping[str, str], cells: int
     )
 
 
-def check_extras(_: Answers | None, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
+def check_extras(_: Context | None, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
     """Extras that a page can follow, with a notice for each part of the link that it cannot."""
     good, notices = dict(extras), []
 

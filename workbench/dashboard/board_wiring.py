@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, State, no_update
 from dash.exceptions import PreventUpdate
@@ -12,21 +12,19 @@ from dash.exceptions import PreventUpdate
 from workbench.dashboard import zoom
 from workbench.dashboard.asking import Asked, asked_of
 from workbench.dashboard.board import Board, Shown
+from workbench.dashboard.context import Context
 from workbench.dashboard.wiring import LOOK, PARTS, place
 from workbench.dashboard.worker import Job
-
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
 
 PATIENCE = 1.2
 """Seconds for which old figures stay while new ones are computed; then progress is shown."""
 
 
-def connect(app: Dash, answers: Answers, board: Board) -> None:
+def connect(app: Dash, context: Context, board: Board) -> None:
     """Register a board's callbacks."""
     _controls(app, board)
-    _ask(app, answers, board)
-    _show(app, answers, board)
+    _ask(app, context, board)
+    _show(app, context, board)
     zoom.connect(app, board.id, [f"{panel.id}-graph" for panel in board.panels])
     ident, graphs = board.id, [f"{panel.id}-graph" for panel in board.panels]
     for name, prop in (("drawn", "figure"), ("hovered", "hoverData"), ("clicked", "clickData")):
@@ -73,16 +71,16 @@ def _controls(app: Dash, board: Board) -> None:
         return extras | {"sample": str(int(extras.get("sample", "0")) + 1), "seq": "", "pos": "", "zoom": ""}
 
 
-def asked_at(answers: Answers, board: Board, run: str, step: int, length: int, head: str, extras: Any) -> Asked:
+def asked_at(context: Context, board: Board, run: str, step: int, length: int, head: str, extras: Any) -> Asked:
     """The question that the page's stores ask."""
     extras = extras or {}
     view, cursor = place(
-        answers, run, step, length, head, extras.get("view", "attention"), int(extras.get("sample", "0"))
+        context, run, step, length, head, extras.get("view", "attention"), int(extras.get("sample", "0"))
     )
     return asked_of(view, cursor, extras, board.cells)
 
 
-def _ask(app: Dash, answers: Answers, board: Board) -> None:
+def _ask(app: Dash, context: Context, board: Board) -> None:
     @app.callback(
         Output(f"{board.id}-jobs", "data"),
         *[Input(part, "data") for part in PARTS],
@@ -92,7 +90,7 @@ def _ask(app: Dash, answers: Answers, board: Board) -> None:
         State(f"{board.id}-jobs", "data"),
     )
     def ask(step: int, length: int, head: str, extras: Any, run: str, session: str, known: Any) -> Any:
-        keys = asked_at(answers, board, run, step, length, head, extras).submit(answers, session)
+        keys = asked_at(context, board, run, step, length, head, extras).submit(context, session)
         if known and keys == known["keys"]:
             return no_update
         return {"keys": keys, "since": time.time()}
@@ -100,10 +98,10 @@ def _ask(app: Dash, answers: Answers, board: Board) -> None:
     @app.callback(Input(f"{board.id}-cancel", "data"), State(f"{board.id}-jobs", "data"), prevent_initial_call=True)
     def cancel(_: Any, held: dict[str, Any] | None) -> None:
         for key in (held or {"keys": {}})["keys"].values():
-            answers.worker.cancel(key)
+            context.worker.cancel(key)
 
 
-def _show(app: Dash, answers: Answers, board: Board) -> None:
+def _show(app: Dash, context: Context, board: Board) -> None:
     ids = [panel.id for panel in board.panels]
     outputs = [
         *[Output(f"{one}-graph", "figure") for one in ids],
@@ -133,7 +131,7 @@ def _show(app: Dash, answers: Answers, board: Board) -> None:
         look would show nothing as long as it takes longer than the next look."""
         if not held:
             raise PreventUpdate
-        jobs = {name: answers.worker.job(key) for name, key in held["keys"].items()}
+        jobs = {name: context.worker.job(key) for name, key in held["keys"].items()}
         late = time.time() - held["since"] >= PATIENCE
         forgotten = str(tick) if None in jobs.values() else ""
         news = "|".join([state_of(jobs), *held["keys"].values(), str(late), forgotten])
@@ -162,11 +160,11 @@ def _show(app: Dash, answers: Answers, board: Board) -> None:
             raise PreventUpdate
         keys = held["keys"]
         step, length, head = parts
-        asked = asked_at(answers, board, run, step, length, head, extras)
-        jobs = {name: answers.worker.job(key) for name, key in keys.items()}
+        asked = asked_at(context, board, run, step, length, head, extras)
+        jobs = {name: context.worker.job(key) for name, key in keys.items()}
         if None in jobs.values():  # forgotten since: newer answers took its place
-            keys = asked.submit(answers, session)
-            jobs = {name: answers.worker.job(key) for name, key in keys.items()}
+            keys = asked.submit(context, session)
+            jobs = {name: context.worker.job(key) for name, key in keys.items()}
         seen = "|".join([state_of(jobs), *keys.values(), str(extras), str(look), *modes])
         pending = jobs["look"] is not None and jobs["look"].pending
         if seen == drawn["seen"] and not pending:

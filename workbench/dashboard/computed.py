@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from workbench import figures
 from workbench.dashboard.asking import EXTRAS, POOLED, Asked, asked_of, check_extras
+from workbench.dashboard.context import Context
 from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.runview import RunView
 from workbench.figures.sequence import Part, RowName
 from workbench.figures.sequence_reading import ProbeReading, SequenceReading
 from workbench.figures.tokens import Theme
-
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,18 +45,18 @@ class ComputedPanel:
         good, _ = check_extras(None, run, {key: said.get(key, default) for key, default in EXTRAS.items()})
         return asked_of(run, cursor, good, self.cells)
 
-    def rows(self, answers: Answers, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> pd.DataFrame:
+    def rows(self, context: Context, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> pd.DataFrame:
         """Exactly what is drawn; raises :class:`workbench.dashboard.asking.NotComputed`."""
         asked = self.asked(run, cursor, said)
-        found, read = asked.wait(answers)
+        found, read = asked.wait(context)
         return figures.sequence_view_data(
             found, read, part=self.part, rows=self.rows_drawn, view=cursor.view, site=asked.site
         )
 
-    def draw(self, answers: Answers, run: RunView, cursor: Cursor, said: Mapping[str, str], theme: Theme) -> go.Figure:
+    def draw(self, context: Context, run: RunView, cursor: Cursor, said: Mapping[str, str], theme: Theme) -> go.Figure:
         """The figure, waited for; raises :class:`workbench.dashboard.asking.NotComputed`."""
         asked = self.asked(run, cursor, said)
-        found, read = asked.wait(answers)
+        found, read = asked.wait(context)
         return self.figure(found, read, asked, theme, 11, outline=True)
 
     def snippet(self, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> str:

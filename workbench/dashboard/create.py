@@ -15,10 +15,12 @@ from typing import Any
 from dash import Dash
 from waitress.server import create_server
 
-from workbench.dashboard import bodies, cursorpage, exports, measuring, shell, theme, wiring
-from workbench.dashboard.answers import Answers
+from workbench.dashboard import bodies, cursorpage, exports, measuring, router, shell, theme
+from workbench.dashboard.ahead import Prefetch
+from workbench.dashboard.context import Context
 from workbench.dashboard.guard import LOCAL, READ_BYTES, Hosts, guarded, policy
-from workbench.dashboard.registry import pages
+from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.redrawing import drawing
 from workbench.dashboard.store import Store
 from workbench.dashboard.turns import taking_turns
 from workbench.dashboard.worker import Worker
@@ -52,15 +54,15 @@ def create_app(root: Path | Sequence[Path], host: str = LOCAL[0]) -> Dash:
     )
     app.index_string = theme.index_string()
     app.layout = shell.layout(roots, measuring.strip())
-    answers = Answers(Store(roots), Worker())
-    wiring.frame(app, answers)
-    cursorpage.connect(app, answers)
-    measuring.connect(app, answers)
-    for page in pages():
-        page.connect(app, answers)
-    exports.connect(app.server, answers)
+    context = Context(Store(roots), Worker(), prefetch=Prefetch(drawing))
+    router.connect(app, context)
+    cursorpage.connect(app, context, PAGES)
+    measuring.connect(app, context)
+    for page in PAGES:
+        page.connect(app, context)
+    exports.connect(app.server, context)
     bodies.connect(app)
-    app.server.extensions["lengthlens"] = answers
+    app.server.extensions["lengthlens"] = context
     scripts = [*app.csp_hashes(), theme.early_hash()]
     # What is refused takes no turn.
     app.server.wsgi_app = guarded(taking_turns(app.server.wsgi_app), Hosts(host), policy(scripts))
@@ -119,7 +121,7 @@ def quiet_server(app: Dash, host: str, port: int) -> Any:
     """A server for the app (``run``, ``effective_port``, ``close``) that logs no request; errors are logged.
 
     Connections are kept and threads are used again: a move of a slider asks a dozen things at once, and a connection
-    and a thread for each would cost more than most answers. A page that waits for a worker holds a thread as long.
+    and a thread for each would cost more than most context. A page that waits for a worker holds a thread as long.
     """
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     return create_server(

@@ -115,6 +115,16 @@ def default_cursor(run: RunLike) -> Cursor:
     return Cursor(run.name, step, length, *run.leading(step, length))
 
 
+def slug(verdict: str) -> str:
+    return verdict.replace(" ", "-")
+
+
+def nearest_earlier(have: tuple[int, ...], wanted: int) -> int:
+    """The last of ``have`` that is not beyond ``wanted``, or the first there is."""
+    earlier = [value for value in have if value <= wanted]
+    return earlier[-1] if earlier else (have[0] if have else wanted)
+
+
 def parse(search: str | None) -> dict[str, str]:
     """The query string as a dict; of a key given twice the last one counts."""
     return dict(parse_qsl((search or "").lstrip("?"), keep_blank_values=True))

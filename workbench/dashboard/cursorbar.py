@@ -11,8 +11,7 @@ import dash_mantine_components as dmc
 import numpy as np
 from dash import dcc, html
 
-from workbench.dashboard.cursor import Cursor
-from workbench.dashboard.drawing import nearest_earlier
+from workbench.dashboard.cursor import Cursor, nearest_earlier
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import chevron, glyph, icon
 from workbench.figures.frame import present

@@ -8,34 +8,32 @@ dict of strings: ``Output("extras", "data", allow_duplicate=True)``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
+from workbench.dashboard.context import Context
 from workbench.dashboard.cursor import VIEWS, Cursor, Notice, RunLike, default_cursor, resolve, write
 from workbench.dashboard.cursorbar import bar, scent_over_lengths, scent_over_steps, verdict_at
-from workbench.dashboard.registry import Astray, Drawn, Page, Visit, page_at
+from workbench.dashboard.registry import Astray, Drawn, Page, Visit
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import banner, glyph, problems
 from workbench.dashboard.wiring import PARTS, browser, place
 
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
-
-Content = Callable[["Answers", RunView, Cursor, Mapping[str, str]], list[Any]]
+Content = Callable[["Context", RunView, Cursor, Mapping[str, str]], list[Any]]
 Pick = Callable[[Mapping[str, str]], html.Div]
-Check = Callable[["Answers", RunView, Mapping[str, str]], tuple[dict[str, str], list[Notice]]]
+Check = Callable[["Context", RunView, Mapping[str, str]], tuple[dict[str, str], list[Notice]]]
 
 
 SCENTS = {"step": ("length", scent_over_steps), "length": ("step", scent_over_lengths)}
 """Slider -> the part of the cursor at which the curve behind it is, and what draws that curve."""
 
 
-def accept_all(_: Answers, __: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
+def accept_all(_: Context, __: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
     """Takes every extra as the link gives it."""
     return dict(extras), []
 
@@ -59,21 +57,21 @@ class CursorPage(Page):
     explicit: bool = False
     needs_run: bool = True
 
-    def draw(self, answers: Answers, visit: Visit) -> Drawn:
+    def draw(self, context: Context, visit: Visit) -> Drawn:
         """Bar, notices and content at the cursor that the link resolves to."""
-        run = self._run(answers, visit)
+        run = self._run(context, visit)
         cursor, notices = resolve(visit.search, run)
         asked = {key: visit.asked.get(key, default) for key, default in self.extras.items()}
-        extras, more = self.check(answers, run, asked)
+        extras, more = self.check(context, run, asked)
         content = [
-            *stores(answers, self, run, cursor, extras),
+            *stores(context, self, run, cursor, extras),
             html.Section(
                 bar(
                     run,
                     cursor,
-                    list(answers.store.runs()),
+                    list(context.store.runs()),
                     self.pick(extras) if self.pick else None,
-                    answers.store.run(extras.get("run2", "")),
+                    context.store.run(extras.get("run2", "")),
                 ),
                 id="cursorbar",
                 className="cursorbar",
@@ -84,7 +82,7 @@ class CursorPage(Page):
                 [
                     html.Div(banner([*visit.notices, *notices, *more]), id="banner"),
                     html.Div(problems(run.problems), id="problems"),
-                    *self.content(answers, run, cursor, extras),
+                    *self.content(context, run, cursor, extras),
                 ],
                 className=f"content cursor-page {self.path.strip('/')}-page",
             ),
@@ -93,9 +91,9 @@ class CursorPage(Page):
         return Drawn(content, title, run.name, waits=not run.brief.rows)
 
     @staticmethod
-    def _run(answers: Answers, visit: Visit) -> RunView:
+    def _run(context: Context, visit: Visit) -> RunView:
         asked = visit.asked.get("run", "")
-        run = answers.store.run(asked)
+        run = context.store.run(asked)
         if run is not None:
             return run
         said = f"This link names the run {asked}, which is not in this folder." if asked else "This link names no run."
@@ -103,7 +101,7 @@ class CursorPage(Page):
 
 
 def stores(
-    answers: Answers, page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str]
+    context: Context, page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str]
 ) -> list[dcc.Store]:
     """The cursor, one store per part, so that a move redraws only what depends on that part."""
     parts = {"step": cursor.step, "length": cursor.length, "head": f"{cursor.layer}.{cursor.head}"}
@@ -116,20 +114,21 @@ def stores(
         "log-version": run.log_signature,
         "run-check": None,
         "keep-run": None,
-        "link": link(answers, page, run, cursor, extras),
+        "link": link(context, page, run, cursor, extras),
     }
     return [dcc.Store(id=name, data=value) for name, value in data.items()]
 
 
-def link(answers: Answers, page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> dict[str, str]:
+def link(context: Context, page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> dict[str, str]:
     """The canonical link of the view, and which page and run it belongs to."""
-    usual = page.extras if page.explicit else page.check(answers, run, page.extras)[0]
+    usual = page.extras if page.explicit else page.check(context, run, page.extras)[0]
     said = {key: extras[key] for key in page.extras if key in extras and extras[key] != usual[key]}
     return {"path": page.path, "run": run.name, "href": write(cursor, run, page.path, said)}
 
 
-def connect(app: Dash, answers: Answers) -> None:
-    """Register what every page under the bar shares; called once."""
+def connect(app: Dash, context: Context, pages: Sequence[Page]) -> None:
+    """Register what every page under the bar shares; called once, with all pages."""
+    under_bar = {page.path: page for page in pages if isinstance(page, CursorPage)}
     browser(
         app,
         "step",
@@ -152,7 +151,7 @@ def connect(app: Dash, answers: Answers) -> None:
     browser(app, "head", Output("head", "data"), Input("head-select", "value"), prevent_initial_call=True)
     browser(app, "openRun", Input("run-select", "value"), prevent_initial_call=True)
     browser(app, "late", *[Input(part, "data") for part in PARTS])
-    _follow(app, answers)
+    _follow(app, context, under_bar)
 
     @app.callback(
         Output("link", "data"),
@@ -173,21 +172,20 @@ def connect(app: Dash, answers: Answers) -> None:
     ) -> Any:
         extras = extras or {}
         shown = (extras.get("view", VIEWS[0]), extras.get("sample", 0))
-        view, cursor = place(answers, run, step, length, head, *shown)
-        page = _under_bar(known["path"])
-        made = link(answers, page, view, cursor, extras) | {"kept": keep}
+        view, cursor = place(context, run, step, length, head, *shown)
+        page = _under_bar(known["path"], under_bar)
+        made = link(context, page, view, cursor, extras) | {"kept": keep}
         if made["href"] == known["href"] and not keep:  # nothing moved: a stale link keeps its banner
             raise PreventUpdate
-        other = answers.store.run(extras.get("run2", ""))
+        other = context.store.run(extras.get("run2", ""))
         drawn = [draw(view, getattr(cursor, along), other) for along, draw in SCENTS.values()]
         return made, [], unless(mark, glyph(verdict_at(view, step))), *map(unless, scents, drawn)
 
 
-def _under_bar(path: str) -> CursorPage:
-    page = page_at(path)
-    if not isinstance(page, CursorPage):
+def _under_bar(path: str, pages: Mapping[str, CursorPage]) -> CursorPage:
+    if path not in pages:
         raise PreventUpdate  # the reader has left for another page
-    return page
+    return pages[path]
 
 
 def unless(shown: Any, made: Any) -> Any:
@@ -196,7 +194,7 @@ def unless(shown: Any, made: Any) -> Any:
     return no_update if shown == plain else made
 
 
-def _follow(app: Dash, answers: Answers) -> None:
+def _follow(app: Dash, context: Context, under_bar: Mapping[str, CursorPage]) -> None:
     """A run that grows, or whose log does, is read again; the bar follows."""
 
     @app.callback(
@@ -210,7 +208,7 @@ def _follow(app: Dash, answers: Answers) -> None:
         prevent_initial_call=True,
     )
     def changed(_: Any, run: str, known: str, known_log: str) -> Any:
-        return (*answers.run_version(run, known, known_log), problems(answers.troubles(run)))
+        return (*run_version(context, run, known, known_log), problems(troubles(context, run)))
 
     @app.callback(
         Output("cursorbar", "children"),
@@ -226,12 +224,28 @@ def _follow(app: Dash, answers: Answers) -> None:
     def grown(
         _: Any, run: str, step: int, length: int, head: str, extras: Any, known: Any, scale: Mapping[str, Any] | None
     ) -> Any:
-        view, cursor = place(answers, run, step, length, head)
+        view, cursor = place(context, run, step, length, head)
         cursor = followed(cursor, view, scale)
-        page = _under_bar(known["path"])
-        beside = answers.store.run(extras.get("run2", ""))
-        made = bar(view, cursor, list(answers.store.runs()), page.pick(extras) if page.pick else None, beside)
+        page = _under_bar(known["path"], under_bar)
+        beside = context.store.run(extras.get("run2", ""))
+        made = bar(view, cursor, list(context.store.runs()), page.pick(extras) if page.pick else None, beside)
         return made, unless(step, cursor.step), unless(length, cursor.length)
+
+
+def troubles(context: Context, name: str) -> list[str]:
+    """What is wrong with a run that is on screen: damaged rows, or that it has gone meanwhile."""
+    run = context.store.run(name)
+    if run is not None:
+        return list(run.problems)
+    reasons = [one for one in context.store.problems if name in one]
+    gone = f"The run {name} is no longer here: its folder was removed or cannot be read. Shown: as last read."
+    return [gone, *reasons]
+
+
+def run_version(context: Context, name: str, known: str, known_log: str) -> tuple[Any, ...]:
+    """The run's signature and that of its log, each ``no_update`` if it has not changed."""
+    pairs = zip(context.store.version(name), (known, known_log), strict=True)
+    return tuple(no_update if new in ("", old) else new for new, old in pairs)
 
 
 def followed(cursor: Cursor, run: RunLike, scale: Mapping[str, Any] | None) -> Cursor:

@@ -10,21 +10,19 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 import plotly.graph_objects as go
 
-from workbench.dashboard.cursor import Cursor, default_step
+from workbench.dashboard.cursor import Cursor, default_step, nearest_earlier
 from workbench.dashboard.runview import RunView
+from workbench.dashboard.store import Store
 from workbench.figures import registered
 from workbench.figures.frame import Frame
 from workbench.figures.multiples import partners
 from workbench.figures.plain_figure import Drawing
 from workbench.figures.registry import Registered
-
-if TYPE_CHECKING:
-    from workbench.dashboard.store import Store
 
 BASE_SIZE = 11
 """Type size the figures' margins are made for."""
@@ -53,6 +51,11 @@ class At:
     other: RunView | None = None
     store: Store | None = None
     extras: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def asked(cls, store: Store, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> At:
+        """Where a page asks; the key ``run2`` of its address names the run beside."""
+        return cls(run, cursor, store.run(extras.get("run2", "")), store, extras)
 
     @cached_property
     def beside(self) -> At:
@@ -90,12 +93,6 @@ class At:
             **dict(zip(("measurement", "quantity"), self.extras.get("quantity", "").split("|"), strict=False)),
             "floor": min(self.run.brief.chance, beside),
         }
-
-
-def nearest_earlier(have: tuple[int, ...], wanted: int) -> int:
-    """The last of ``have`` that is not beyond ``wanted``, or the first there is."""
-    earlier = [value for value in have if value <= wanted]
-    return earlier[-1] if earlier else (have[0] if have else wanted)
 
 
 class Source(NamedTuple):

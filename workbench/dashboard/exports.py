@@ -18,12 +18,12 @@ import plotly.graph_objects as go
 from flask import Flask, Response, request
 
 from workbench.core.apart import clause
-from workbench.dashboard.answers import Answers
 from workbench.dashboard.asking import Busy
 from workbench.dashboard.bodies import said
+from workbench.dashboard.context import Context
 from workbench.dashboard.cursor import Cursor, parse, resolve
-from workbench.dashboard.drawing import SIZE, Panel
-from workbench.dashboard.registry import pages
+from workbench.dashboard.drawing import SIZE, At, Panel
+from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.runview import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import whole
@@ -53,10 +53,10 @@ class Computed(Protocol):
     title: str
     size: tuple[int, int]
 
-    def rows(self, answers: Answers, run: RunView, cursor: Cursor, asked: Mapping[str, str]) -> pd.DataFrame:
+    def rows(self, context: Context, run: RunView, cursor: Cursor, asked: Mapping[str, str]) -> pd.DataFrame:
         """What it shows, as rows."""
 
-    def draw(self, answers: Answers, run: RunView, cursor: Cursor, asked: Mapping[str, str], theme: Theme) -> go.Figure:
+    def draw(self, context: Context, run: RunView, cursor: Cursor, asked: Mapping[str, str], theme: Theme) -> go.Figure:
         """Its figure."""
 
     def snippet(self, run: RunView, cursor: Cursor, asked: Mapping[str, str]) -> str:
@@ -71,26 +71,26 @@ class Free(Protocol):
     title: str
     size: tuple[int, int]
 
-    def rows(self, answers: Answers, asked: Mapping[str, str]) -> pd.DataFrame:
+    def rows(self, context: Context, asked: Mapping[str, str]) -> pd.DataFrame:
         """What it shows, as rows."""
 
-    def figure(self, answers: Answers, asked: Mapping[str, str], theme: Theme, size: int) -> go.Figure:
+    def figure(self, context: Context, asked: Mapping[str, str], theme: Theme, size: int) -> go.Figure:
         """Its figure."""
 
-    def code(self, answers: Answers, asked: Mapping[str, str]) -> str:
+    def code(self, context: Context, asked: Mapping[str, str]) -> str:
         """Python that draws the same."""
 
     def where(self, asked: Mapping[str, str]) -> str:
         """What its picture is of, beyond its title."""
 
 
-def connect(server: Flask, answers: Answers) -> None:
+def connect(server: Flask, context: Context) -> None:
     """Add the addresses to the app's server."""
 
     @server.get("/data/<name>.<kind>")
     def data(name: str, kind: str) -> Response:
         try:
-            return answer(answers, name, kind, request.query_string.decode(), request.args.get("theme", "light"))
+            return answer(context, name, kind, request.query_string.decode(), request.args.get("theme", "light"))
         except Busy as busy:
             return said(503, str(busy), {"Retry-After": str(busy.seconds)})
         except (NotMeasured, LookupError) as error:
@@ -101,10 +101,10 @@ def connect(server: Flask, answers: Answers) -> None:
 
 def panels() -> dict[str, Any]:
     """Every panel of every page, by its id."""
-    return {panel.id: panel for page in pages() for panel in page.panels}
+    return {panel.id: panel for page in PAGES for panel in page.panels}
 
 
-def answer(answers: Answers, name: str, kind: str, search: str, theme: str = "light") -> Response:
+def answer(context: Context, name: str, kind: str, search: str, theme: str = "light") -> Response:
     """One export.
 
     Raises:
@@ -117,7 +117,7 @@ def answer(answers: Answers, name: str, kind: str, search: str, theme: str = "li
     if kind not in KINDS:
         raise Unknown(f"there is no export {kind!r}; the exports are csv, parquet, json and py")
     shown: Theme = "dark" if theme == "dark" else "light"
-    export = Export(answers, known[name], parse(search), search)
+    export = Export(context, known[name], parse(search), search)
     if kind in ("csv", "parquet"):
         body: Any = to_csv(export.rows()) if kind == "csv" else to_parquet(export.rows())
         called = {"Content-Disposition": f'attachment; filename="{export.file}.{kind}"'}
@@ -133,15 +133,15 @@ class Export:
         Unknown: if the panel is about a run, and there is none of that name.
     """
 
-    def __init__(self, answers: Answers, panel: Any, asked: Mapping[str, str], search: str) -> None:
-        self.answers, self.panel, self.asked = answers, panel, asked
+    def __init__(self, context: Context, panel: Any, asked: Mapping[str, str], search: str) -> None:
+        self.context, self.panel, self.asked = context, panel, asked
         self.run: RunView | None = None
         if isinstance(panel, Panel | Computed):
-            self.run = answers.store.run(asked.get("run", ""))
+            self.run = context.store.run(asked.get("run", ""))
             if self.run is None:
                 raise Unknown(f"there is no run {asked.get('run', '')!r} here")
             self.cursor, _ = resolve(search, self.run)
-            self.at = answers.at(self.run, self.cursor, asked)
+            self.at = At.asked(context.store, self.run, self.cursor, asked)
         self.file = re.sub(r"[^\w.-]+", "-", f"{self.run.name}-{panel.id}" if self.run else panel.id)
 
     def rows(self) -> pd.DataFrame:
@@ -157,7 +157,7 @@ class Export:
             return self.panel.snippet(self.at)
         if isinstance(self.panel, Computed) and self.run is not None:
             return self.panel.snippet(self.run, self.cursor, self.asked)
-        code: str = self.panel.code(self.answers, self.asked)
+        code: str = self.panel.code(self.context, self.asked)
         return code
 
     def picture(self, theme: Theme) -> dict[str, Any]:
@@ -177,14 +177,14 @@ class Export:
 
     def _given(self) -> tuple[Any, ...]:
         if isinstance(self.panel, Computed) and self.run is not None:
-            return self.answers, self.run, self.cursor, self.asked
-        return self.answers, self.asked
+            return self.context, self.run, self.cursor, self.asked
+        return self.context, self.asked
 
     def _figure(self, theme: Theme) -> go.Figure:
         if isinstance(self.panel, Panel):
             return self.panel.draw(self.at, theme, 11, line=True)
         if isinstance(self.panel, Computed) and self.run is not None:
-            return self.panel.draw(self.answers, self.run, self.cursor, self.asked, theme)
+            return self.panel.draw(self.context, self.run, self.cursor, self.asked, theme)
         found: go.Figure = self.panel.figure(*self._given(), theme, 11)
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dash_mantine_components as dmc
 import pandas as pd
@@ -13,6 +13,7 @@ from dash.exceptions import PreventUpdate
 
 from workbench import figures
 from workbench.dashboard import panel
+from workbench.dashboard.context import Context
 from workbench.dashboard.cursor import VIEWS, Cursor
 from workbench.dashboard.drawing import At, Panel
 from workbench.dashboard.redrawing import memory
@@ -24,9 +25,6 @@ from workbench.figures.frame import missing
 from workbench.figures.labels import head_name, interval, sample_size, whole
 from workbench.figures.mechanism import title_of
 from workbench.figures.rows import smallest_n
-
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
 
 READY, STATE, TABLE = "body ready", "body stated", "body tabled"
 
@@ -158,10 +156,10 @@ def _length_shell(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> ht
     return made
 
 
-def connect(app: Dash, answers: Answers) -> None:
+def connect(app: Dash, context: Context) -> None:
     """Register the callbacks of the two tables and of the choice of quantity."""
-    _table(app, answers, TABLE_PANEL, head_rows)
-    _table(app, answers, FACTS_PANEL, fact_rows)
+    _table(app, context, TABLE_PANEL, head_rows)
+    _table(app, context, FACTS_PANEL, fact_rows)
 
     @app.callback(
         Output("extras", "data", allow_duplicate=True),
@@ -178,7 +176,7 @@ def connect(app: Dash, answers: Answers) -> None:
         return made
 
 
-def _table(app: Dash, answers: Answers, one: Panel, draw: Any) -> None:
+def _table(app: Dash, context: Context, one: Panel, draw: Any) -> None:
     @app.callback(
         Output(f"{one.id}-rows", "children"),
         *[Output(f"{one.id}-{name}", "children") for name in ("table", "state", "slice")],
@@ -189,7 +187,7 @@ def _table(app: Dash, answers: Answers, one: Panel, draw: Any) -> None:
         State("run", "data"),
     )
     def show(step: int, length: int, head: str, _: Any, mode: str, run: str) -> Any:
-        view, cursor = place(answers, run, step, length, head)
+        view, cursor = place(context, run, step, length, head)
         try:
             if mode == "table":
                 return no_update, panel.as_table(every(view, cursor), one.title), [], no_update, TABLE

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
+from workbench.dashboard.context import Context
 from workbench.dashboard.cursor import integer
 from workbench.dashboard.shell import icon
+from workbench.dashboard.worker import Job
 from workbench.dashboard.worker_addresses import MEASURE_RUN
-
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
-    from workbench.dashboard.worker import Job
 
 POLL_MS = 500
 NAME = re.compile(r"[\w.]{0,64}")
@@ -37,20 +35,9 @@ def strip() -> html.Div:
     )
 
 
-def button(run: str, family: str, deepen_at: int | None = None) -> html.Button:
-    """Measures what a panel lacks; or draws further strings at one step, where the first ones left a question open."""
-    deeper = {} if deepen_at is None else {"data-measure-step": str(deepen_at)}
-    return html.Button(
-        [icon("play"), "Measure now"],
-        className="button",
-        type="button",
-        **{"data-measure": family, "data-run": run, **deeper},
-    )
-
-
-def ask(answers: Answers, asked: dict[str, Any]) -> dict[str, str] | None:
+def ask(context: Context, asked: dict[str, Any]) -> dict[str, str] | None:
     """Hand a request to the worker; None where it names no run here, or no measurement."""
-    run = answers.store.run(str(asked.get("run", "")))
+    run = context.store.run(str(asked.get("run", "")))
     family = str(asked.get("only", ""))
     if run is None or not NAME.fullmatch(family):
         return None
@@ -64,7 +51,7 @@ def ask(answers: Answers, asked: dict[str, Any]) -> dict[str, str] | None:
         if step not in run.steps:
             return None
         arguments["deepen_at"] = step
-    key = answers.measurer.submit(MEASURE_RUN, arguments, slot="measure")
+    key = context.measurer.submit(MEASURE_RUN, arguments, slot="measure")
     return {"key": key, "run": run.name, "what": family or "everything"}
 
 
@@ -101,7 +88,7 @@ def _left(job: Job) -> str:
     return f" \u00b7 {seconds:.0f} s left" if seconds < 100 else f" \u00b7 {seconds / 60:.0f} min left"
 
 
-def connect(app: Dash, answers: Answers) -> None:
+def connect(app: Dash, context: Context) -> None:
     """Register the strip's callbacks."""
 
     @app.callback(
@@ -115,9 +102,9 @@ def connect(app: Dash, answers: Answers) -> None:
         if not request:
             raise PreventUpdate
         if request.get("cancel") and known:
-            answers.measurer.cancel(known["key"])
+            context.measurer.cancel(known["key"])
             return no_update, False
-        made = ask(answers, request)
+        made = ask(context, request)
         return (made, False) if made is not None else (None, True)
 
     @app.callback(
@@ -128,7 +115,7 @@ def connect(app: Dash, answers: Answers) -> None:
         prevent_initial_call=True,
     )
     def told(_: Any, asked: dict[str, str] | None) -> Any:
-        job = answers.measurer.job(asked["key"]) if asked else None
+        job = context.measurer.job(asked["key"]) if asked else None
         if job is None or asked is None:
             return [], True
         return shown(job, asked), not job.pending

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from dash import dcc, html
 
-from workbench.dashboard import measuring
+from workbench.dashboard import measure_button
 from workbench.dashboard.drawing import Panel
 from workbench.dashboard.panels import COLUMNS
 from workbench.dashboard.runview import RunView
@@ -208,7 +208,7 @@ def not_measured(measurement: str, message: str, run: RunView, helps: bool = Tru
     return [
         html.P([icon("rows"), html.Strong("Not measured yet")], className="head"),
         html.P([message, " Folder: ", html.Code(f"{run.shown_path}/measurements/"), "."]),
-        html.Div([asks, measuring.button(run.name, family)], className="ways"),
+        html.Div([asks, measure_button.button(run.name, family)], className="ways"),
     ]
 
 

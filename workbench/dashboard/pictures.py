@@ -17,7 +17,7 @@ from typing import Any
 
 from workbench.dashboard.create import create_app, quiet_server
 from workbench.dashboard.cursor import link
-from workbench.dashboard.registry import pages
+from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.store import Store
 
 SIZE = (1440, 900)
@@ -55,9 +55,9 @@ def served(root: Path) -> Iterator[str]:
     What theory expects of the runs is known before: pages show it from the start.
     """
     app = create_app(root)
-    answers = app.server.extensions["lengthlens"]
+    context = app.server.extensions["lengthlens"]
     for _ in range(PATIENCE):
-        if None not in answers.expectations.of(answers.store.runs().values()).values():
+        if None not in context.expectations.of(context.store.runs().values()).values():
             break
         time.sleep(1)
     server = quiet_server(app, "127.0.0.1", 0)
@@ -69,7 +69,7 @@ def served(root: Path) -> Iterator[str]:
         server.task_dispatcher.shutdown()
         server.close()
         thread.join(5)  # it ends once the last browser has left
-        answers.close()
+        context.close()
 
 
 def settled(page: Any, condition: str = SETTLED, patience: float = 120.0) -> None:
@@ -117,9 +117,7 @@ def take(
     measured = [name for name, view in Store([root]).runs().items() if view.measured]
     if not measured:
         raise SystemExit(f"{root} holds no measured run: lengthlens measure {root} makes the rows")
-    shown = {
-        page.path.strip("/") or "runs": _address(page.path, page.needs_run, run or measured[0]) for page in pages()
-    }
+    shown = {page.path.strip("/") or "runs": _address(page.path, page.needs_run, run or measured[0]) for page in PAGES}
     out.mkdir(parents=True, exist_ok=True)
     taken: list[Path] = []
     with served(root) as address, sync_playwright() as playwright:

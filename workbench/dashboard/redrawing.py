@@ -9,7 +9,7 @@ then which question led to what is on screen, nor whether an answer was overtake
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import orjson
@@ -17,9 +17,7 @@ from dash import dcc, no_update
 from plotly.io.json import to_json_plotly
 
 from workbench.dashboard.drawing import At, Panel
-
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
+from workbench.dashboard.render import rendered
 
 Shown = Mapping[str, Sequence[int]]
 """Panel -> the mark of what it shows, then one of each of its values."""
@@ -68,14 +66,14 @@ class Drawing(NamedTuple):
     marks: tuple[int, ...]
 
 
-def drawing(answers: Answers, one: Panel, at: At, look: Mapping[str, Any], mode: str = "figure") -> Drawing:
+def drawing(one: Panel, at: At, look: Mapping[str, Any], mode: str = "figure") -> Drawing:
     """A panel's values as they are sent; figures are kept, and sent again when a reader comes back to a place."""
-    return _drawing(answers, one, at, look, mode, _mark(one, at, look, mode))
+    return _drawing(one, at, look, mode, _mark(one, at, look, mode))
 
 
-def _drawing(answers: Answers, one: Panel, at: At, look: Mapping[str, Any], mode: str, mark: int) -> Drawing:
+def _drawing(one: Panel, at: At, look: Mapping[str, Any], mode: str, mark: int) -> Drawing:
     def made() -> Drawing:
-        drawn = (answers.heads if one.form == "heads" else answers.panel)(one, at, look, mode)
+        drawn = rendered(one, at, look, mode)
         first = 0 if drawn[0] is no_update else mark  # to read it all through would take longer than to draw it
         marks = (first, *(0 if value is no_update else crc32(repr(value).encode()) for value in drawn[1:]))
         return Drawing((drawn[0] if drawn[0] is no_update else Encoded(drawn[0]), *drawn[1:]), marks)
@@ -84,12 +82,11 @@ def _drawing(answers: Answers, one: Panel, at: At, look: Mapping[str, Any], mode
 
 
 def redrawn(
-    answers: Answers, group: Sequence[Panel], at: At, look: Mapping[str, Any], modes: Sequence[str], shown: Shown
+    group: Sequence[Panel], at: At, look: Mapping[str, Any], modes: Sequence[str], shown: Shown
 ) -> tuple[list[Any], dict[str, list[int]]]:
     """The values of all panels, ``no_update`` where they are on screen already, and what is on screen then.
 
     Args:
-        answers: who draws.
         group: the panels.
         at: where.
         look: theme and type size.
@@ -108,7 +105,7 @@ def redrawn(
             made += [no_update] * count
             now[one.id] = before
             continue
-        drawn = _drawing(answers, one, at, look, mode, mark)
+        drawn = _drawing(one, at, look, mode, mark)
         # A mark of 0 stands for what an answer leaves alone, so that is still as it was.
         marks = [new or old for new, old in zip(drawn.marks, before[1:], strict=True)]
         pairs = zip(drawn.values, marks, before[1:], strict=True)

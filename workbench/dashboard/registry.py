@@ -1,4 +1,4 @@
-"""What a page is, and which pages there are: every module of :mod:`workbench.dashboard.pages` brings one as ``PAGE``.
+"""What a page is; which there are is listed in :mod:`workbench.dashboard.pages.listed`.
 
 A page that stands under the cursor bar is a :class:`workbench.dashboard.cursorpage.CursorPage`; every other
 one is a :class:`FreePage`. The frame (header, navigation, link, notices) knows them only by this.
@@ -6,19 +6,14 @@ one is a :class:`FreePage`. The frame (header, navigation, link, notices) knows 
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from dash import Dash
 
+from workbench.dashboard.context import Context
 from workbench.dashboard.cursor import Notice, parse
-
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
 
 
 class Exported(Protocol):
@@ -85,7 +80,6 @@ class Page:
     Attributes:
         path: its address, e.g. ``/compare``.
         name: in the navigation.
-        order: place in the navigation.
         connect: registers its callbacks; it must name no component of another page.
         panels: whose exports it offers.
         needs_run: whether its address says nothing without ``?run=``.
@@ -93,12 +87,11 @@ class Page:
 
     path: str
     name: str
-    order: int
-    connect: Callable[[Dash, Answers], None] = field(repr=False)
+    connect: Callable[[Dash, Context], None] = field(repr=False)
     panels: tuple[Exported, ...] = ()
     needs_run: bool = False
 
-    def draw(self, answers: Answers, visit: Visit) -> Drawn:
+    def draw(self, context: Context, visit: Visit) -> Drawn:
         """The page as a visit asks for it; raises :class:`Astray` where it cannot be shown at all."""
         raise NotImplementedError(self.path)
 
@@ -111,21 +104,8 @@ class FreePage(Page):
         layout: its answer to a visit; may raise :class:`Astray`.
     """
 
-    layout: Callable[[Answers, Visit], Drawn] = field(repr=False)
+    layout: Callable[[Context, Visit], Drawn] = field(repr=False)
 
-    def draw(self, answers: Answers, visit: Visit) -> Drawn:
+    def draw(self, context: Context, visit: Visit) -> Drawn:
         """The page as a visit asks for it."""
-        return self.layout(answers, visit)
-
-
-@cache
-def pages() -> tuple[Page, ...]:
-    """All pages, in the order of the navigation."""
-    package = import_module("workbench.dashboard.pages")
-    modules = (import_module(f"{package.__name__}.{found.name}") for found in pkgutil.iter_modules(package.__path__))
-    return tuple(sorted((module.PAGE for module in modules if hasattr(module, "PAGE")), key=lambda page: page.order))
-
-
-def page_at(path: str) -> Page | None:
-    """The page at an address, or None."""
-    return next((page for page in pages() if page.path == path), None)
+        return self.layout(context, visit)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 
 from workbench.core.thresholds import FITTED, HORIZON, LOOKS, ROBUST
 from workbench.dashboard import theme
-from workbench.dashboard.cursor import VERDICTS, Notice, link
-from workbench.dashboard.registry import Page
+from workbench.dashboard.cursor import VERDICTS, Notice, link, slug
 from workbench.dashboard.store import shown as shown_path
 
 POLL_MS = 2000
@@ -84,10 +83,6 @@ def glyph(verdict: str) -> html.Span:
 def chip(verdict: str) -> html.Span:
     """A verdict as tint, glyph and word."""
     return html.Span([glyph(verdict), VERDICTS[verdict]], className=f"chip {slug(verdict)}")
-
-
-def slug(verdict: str) -> str:
-    return verdict.replace(" ", "-")
 
 
 def banner(notices: Sequence[Notice], href: str | None = None) -> list[html.Div]:
@@ -182,7 +177,20 @@ def layout(roots: Sequence[Path], *also: Any) -> dmc.MantineProvider:
     )
 
 
-def nav(pages: Sequence[Page], shown: Page, run: str | None) -> list[html.A]:
+class Linked(Protocol):
+    """A page, as the navigation knows it."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def needs_run(self) -> bool: ...
+
+
+def nav(pages: Sequence[Linked], shown: Linked, run: str | None) -> list[html.A]:
     """The pages there are; those about one run lead to ``run``; while there is none, only the first is listed.
 
     A link to a page under the cursor bar carries the cursor along (``data-carry``, see ``assets/actions.js``).

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.dashboard.brief import Brief
-from workbench.dashboard.cursor import Filters, link
+from workbench.dashboard.cursor import Filters, link, slug
 from workbench.dashboard.runview import RunView
-from workbench.dashboard.shell import slug
 from workbench.figures.labels import MISSING, beyond, estimate, interval, layer_said, proportion, whole
 from workbench.figures.rows import nearest
 from workbench.figures.spark import spark_path

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, State, ctx
+from dash import ClientsideFunction, Dash, Input, Output, State
 from dash.exceptions import PreventUpdate
 
+from workbench.dashboard.context import Context
 from workbench.dashboard.cursor import VIEWS, Cursor
-from workbench.dashboard.drawing import Panel
+from workbench.dashboard.drawing import At, Panel
 from workbench.dashboard.redrawing import memory_id, redrawn, values
 from workbench.dashboard.runview import RunView
 from workbench.figures.attention import View
-
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
 
 LOOK = Input("look", "data")
 """Theme and type size, for whatever draws a figure."""
@@ -28,9 +26,9 @@ def browser(app: Dash, name: str, *deps: Any, **options: Any) -> None:
     app.clientside_callback(ClientsideFunction("lens", name), *deps, **options)
 
 
-def place(answers: Answers, run: str, step: int, length: int, head: str, *rest: Any) -> tuple[RunView, Cursor]:
+def place(context: Context, run: str, step: int, length: int, head: str, *rest: Any) -> tuple[RunView, Cursor]:
     """The run and the cursor that a page's stores say; no update where run or head are gone or a store is empty."""
-    view = answers.store.run(run)
+    view = context.store.run(run)
     if view is None or step is None or length is None or head is None:
         raise PreventUpdate
     cursor = cursor_of(run, step, length, head, *rest)
@@ -45,47 +43,14 @@ def cursor_of(run: str, step: int, length: int, head: str, view: View = VIEWS[0]
     return Cursor(run, int(step), int(length), int(layer), int(which), view, int(sample))
 
 
-def frame(app: Dash, answers: Answers) -> None:
-    """Register what the frame does on every page: find the page, look at the folder."""
-    browser(app, "start", Output("place", "data"), Output("look", "data"), Input("page", "id"))
-    browser(app, "read", Input("read-at", "data"), prevent_initial_call=True)
-    browser(app, "write", Input("link", "data"), prevent_initial_call=True)
-    browser(app, "changed", Input("version", "data"), prevent_initial_call=True)
-    browser(app, "arrived", Input("here", "data"), prevent_initial_call=True)
-
-    @app.callback(
-        Output("page", "children"),
-        Output("nav", "children"),
-        Output("here", "data"),
-        Input("place", "data"),
-        Input("version", "data"),
-        State("here", "data"),
-        prevent_initial_call=True,
-    )
-    def page(place: dict[str, Any] | None, _: Any, here: dict[str, Any] | None) -> Any:
-        if place is None or (ctx.triggered_id == "version" and not answers.arrived(here)):
-            raise PreventUpdate
-        return answers.page(place["path"], place["search"], place["last"])
-
-    @app.callback(
-        Output("version", "data"),
-        Output("status", "children"),
-        Output("read-at", "data"),
-        Input("poll", "n_intervals"),
-        State("version", "data"),
-    )
-    def poll(_: int, known: str | None) -> Any:
-        return answers.poll(known)
-
-
-def panels(app: Dash, answers: Answers, group: Sequence[Panel], late: bool = False) -> None:
+def panels(app: Dash, context: Context, group: Sequence[Panel], late: bool = False) -> None:
     """Panels that are always on a page together, and the store of what they show: see :mod:`.redrawing`.
 
     A group listens to those parts of the cursor that any of its panels shows; the others are State.
 
     Args:
         app: the app.
-        answers: who draws.
+        context: who draws.
         group: the panels.
         late: whether they stand below what is seen first. Then they follow the store ``late``, which the browser sets
             at once while anything of class ``late`` is in view, and else once the cursor rests: drawing what nobody
@@ -109,11 +74,11 @@ def panels(app: Dash, answers: Answers, group: Sequence[Panel], late: bool = Fal
     outputs = [Output(*value) for one in group for value in values(one)]
 
     def draw(cursor: dict[str, Any], extras: Any, look: Any, versions: Any, modes: Any, run: str, shown: Any) -> Any:
-        view, where = place(answers, run, **cursor)
+        view, where = place(context, run, **cursor)
         if look is None:
             raise PreventUpdate
-        answers.ahead.disturb()
-        made, now = redrawn(answers, group, answers.at(view, where, extras or {}), look, modes, shown or {})
+        context.prefetch.disturb()
+        made, now = redrawn(group, At.asked(context.store, view, where, extras or {}), look, modes, shown or {})
         if now == shown:
             raise PreventUpdate
         return [*made, now]

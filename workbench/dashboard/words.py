@@ -7,7 +7,7 @@ from typing import Any
 
 from dash import html
 
-from workbench.dashboard import measuring
+from workbench.dashboard import measure_button
 from workbench.dashboard.cursor import Cursor
 from workbench.dashboard.expectations import held
 from workbench.dashboard.runview import RunView
@@ -64,7 +64,7 @@ def verdict(run: RunView, cursor: Cursor) -> list[Any]:
     try:
         said = run.memo(("verdict", step), lambda: verdict_sentence(run.frame, step=step, trained=run.trained))
         more = run.memo(("wants strings", step), lambda: wants_strings(run.frame, step))
-        return [*pieces(said), *([" ", measuring.button(run.name, "behaviour", deepen_at=step)] if more else [])]
+        return [*pieces(said), *([" ", measure_button.button(run.name, "behaviour", deepen_at=step)] if more else [])]
     except NotMeasured:
         return [
             "Not measured",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dash import Dash, Input, Output, State, html
 
@@ -11,6 +11,7 @@ from workbench import figures
 from workbench.dashboard import board, board_wiring, headpanels, wiring, words
 from workbench.dashboard.asking import EXTRAS, Asked, check_extras
 from workbench.dashboard.computed import ComputedPanel, query_index
+from workbench.dashboard.context import Context
 from workbench.dashboard.cursor import Cursor, Notice
 from workbench.dashboard.cursorpage import CursorPage
 from workbench.dashboard.headpanels import HEAD_PANELS, LENGTH_PANEL
@@ -19,9 +20,6 @@ from workbench.dashboard.wiring import PARTS, place
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import head_name, whole
 from workbench.figures.sequence_reading import SequenceReading
-
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
 
 PANEL = ComputedPanel(
     id="seq",
@@ -45,7 +43,7 @@ def note(run: RunView, asked: Asked, found: SequenceReading) -> list[Any]:
 BOARD = board.Board("seq-board", (PANEL,), note)
 
 
-def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
+def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
     """What stands below the cursor bar: a sentence on the head, tables left, the sequence right."""
     beside = headpanels.shells(run, cursor, extras) if run.n_heads else headpanels.scan_shells(run)
     return [
@@ -115,9 +113,9 @@ def headline(run: RunView, cursor: Cursor) -> tuple[Any, Any]:
     return words.pieces(first), words.pieces(second)
 
 
-def check(answers: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
+def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
     """Extras that the page can follow; a quantity that this run does not have becomes a notice."""
-    good, notices = check_extras(answers, run, extras)
+    good, notices = check_extras(context, run, extras)
     asked = good.get("q", "")
     known = {quantity for _, quantity in run.brief.quantities}
     if asked and asked not in known and asked.partition(" \u00b7 ")[0] not in known:
@@ -127,12 +125,12 @@ def check(answers: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[di
     return good, notices
 
 
-def connect(app: Dash, answers: Answers) -> None:
+def connect(app: Dash, context: Context) -> None:
     """Register the page's callbacks."""
-    board_wiring.connect(app, answers, BOARD)
-    headpanels.connect(app, answers)
+    board_wiring.connect(app, context, BOARD)
+    headpanels.connect(app, context)
     for group in ((LENGTH_PANEL,), headpanels.SCAN_PANELS):
-        wiring.panels(app, answers, group)
+        wiring.panels(app, context, group)
 
     @app.callback(
         Output("head-meta", "children"),
@@ -143,14 +141,13 @@ def connect(app: Dash, answers: Answers) -> None:
         State("run", "data"),
     )
     def said(step: int, length: int, head: str, _: Any, run: str) -> Any:
-        view, cursor = place(answers, run, step, length, head)
+        view, cursor = place(context, run, step, length, head)
         return meta(view, cursor), *headline(view, cursor)
 
 
 PAGE = CursorPage(
     path="/checkpoint",
     name="Checkpoint",
-    order=30,
     connect=connect,
     content=content,
     panels=(*HEAD_PANELS, *headpanels.SCAN_PANELS, PANEL),

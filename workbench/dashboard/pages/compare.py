@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from dash import Dash, Input, Output, State, html
 
 from workbench.dashboard import panel, wiring, words
+from workbench.dashboard.context import Context
 from workbench.dashboard.cursor import Cursor, Notice, default_step
 from workbench.dashboard.cursorbar import run_select, verdict_at
 from workbench.dashboard.cursorpage import CursorPage
@@ -20,9 +21,6 @@ from workbench.figures.compare import compare_sentence, over_length_difference
 from workbench.figures.errors import NotMeasured, NotShared
 from workbench.figures.labels import whole
 from workbench.figures.seeds import SHOWN
-
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
 
 BADGES = {"a": "A", "b": "B", "d": "A \u2212 B"}
 TITLES = {
@@ -166,9 +164,9 @@ def _seed_panels() -> tuple[Panel, ...]:
 PANELS, SEED_PANELS = _panels(), _seed_panels()
 
 
-def check(answers: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
+def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
     """B is the run that the link names, or else the first other one, of the same task where there is one."""
-    runs, notices = answers.store.runs(), []
+    runs, notices = context.store.runs(), []
     asked = extras.get("run2", "")
     others = [one for one in runs.values() if one.name != run.name and one.measured]
     alike = [one for one in others if one.task == run.task]
@@ -192,11 +190,11 @@ def pick(extras: Mapping[str, str]) -> html.Div:
     )
 
 
-def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
+def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
     """Three equal columns, each headed by its run; then a row per kind of evidence."""
-    at = answers.at(run, cursor, extras)
+    at = At.asked(context.store, run, cursor, extras)
     other = at.other or run
-    names = [name for name, one in answers.store.runs().items() if one.measured] or [run.name]
+    names = [name for name, one in context.store.runs().items() if one.measured] or [run.name]
     seeds = extras.get("seeds") == "1"
     shown = SEED_PANELS if seeds else PANELS
     heads: list[Any] = []
@@ -272,11 +270,11 @@ def _difference(at: At) -> list[Any]:
     return words.pieces(compare_sentence(found))
 
 
-def connect(app: Dash, answers: Answers) -> None:
+def connect(app: Dash, context: Context) -> None:
     """Register the page's callbacks."""
     browser(app, "openOther", Input("run2-select", "value"), prevent_initial_call=True)
     for group in (PANELS, SEED_PANELS):
-        wiring.panels(app, answers, group)
+        wiring.panels(app, context, group)
 
     @app.callback(
         *[Output(f"cmp-{what}-{side}", "children") for side in "ab" for what in ("chip", "said")],
@@ -289,15 +287,14 @@ def connect(app: Dash, answers: Answers) -> None:
         State("extras", "data"),
     )
     def said(step: int, _: Any, length: int, head: str, run: str, extras: dict[str, str]) -> Any:
-        view, cursor = place(answers, run, step, length, head)
-        at = answers.at(view, cursor, extras)
+        view, cursor = place(context, run, step, length, head)
+        at = At.asked(context.store, view, cursor, extras)
         return heads_of(at, extras.get("seeds") == "1")
 
 
 PAGE = CursorPage(
     path="/compare",
     name="Compare",
-    order=50,
     connect=connect,
     content=content,
     extras={"run2": "", "seeds": ""},

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard import expectations, measuring, panel, wiring, words
+from workbench.dashboard import expectations, measure_button, panel, wiring, words
+from workbench.dashboard.context import Context
 from workbench.dashboard.cursor import Cursor, Notice
 from workbench.dashboard.cursorpage import CursorPage
+from workbench.dashboard.drawing import At
 from workbench.dashboard.panels import BY_ID, COLUMNS, DEEPER, DEEPER_ROWS, MORE, PANELS, ROWS
 from workbench.dashboard.redrawing import memory
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import chevron, command, icon
 from workbench.dashboard.wiring import PARTS, browser, place
-
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
-
 
 RAILS = {row: f"rail-{row}" for row in ROWS}
 """Kind of evidence -> the id of its sentence."""
@@ -29,7 +27,7 @@ DEEPER_GROUPS = {row: tuple(one for one in DEEPER if one.row == row) for row in 
 """Row -> its panels, which are on the page of a run that was asked that question."""
 
 
-def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
+def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
     """What stands below the cursor bar, first without plots: each panel fills itself."""
     return [
         html.Div(
@@ -70,7 +68,7 @@ def unmeasured(run: RunView) -> html.Div:
                 className="prose",
             ),
             html.Div(
-                [command(f"lengthlens measure {run.typed_path}"), measuring.button(run.name, "")], className="ways"
+                [command(f"lengthlens measure {run.typed_path}"), measure_button.button(run.name, "")], className="ways"
             ),
             html.P("This page looks again every two seconds.", className="soft"),
             *[html.P(id=rail, hidden=True) for rail in RAILS.values()],  # filled with the words above, here with none
@@ -138,7 +136,7 @@ def more(run: RunView, extras: Mapping[str, str]) -> html.Div:
     return html.Div([row, memory(MORE)], className="matrix more-row late")
 
 
-def check(_: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
+def check(_: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
     """The quantity that a link names, or one that has no panel of its own, else any."""
     asked = extras.get("quantity", "")
     pairs = {"|".join(pair) for pair in run.brief.quantities}
@@ -175,22 +173,22 @@ def legend() -> html.P:
     )
 
 
-def connect(app: Dash, answers: Answers) -> None:
+def connect(app: Dash, context: Context) -> None:
     """Register the page's callbacks."""
     for name, store in (("atStep", "step"), ("atLength", "length")):
         outputs = [Output(f"at-{store}", "children"), Output(f"at-{store}-2", "children")]
         browser(app, name, *outputs, Input(store, "data"))
-    _prose(app, answers)  # before the panels: questions are asked in this order, and the verdict comes first
+    _prose(app, context)  # before the panels: questions are asked in this order, and the verdict comes first
     for group in (MATRIX, (BY_ID["loss"],)):
-        wiring.panels(app, answers, group)
+        wiring.panels(app, context, group)
     for group in (*DEEPER_GROUPS.values(), MORE):
-        wiring.panels(app, answers, group, late=True)
-    _more(app, answers)
-    _ahead(app, answers)
-    _theory(app, answers)
+        wiring.panels(app, context, group, late=True)
+    _more(app, context)
+    _ahead(app, context)
+    _theory(app, context)
 
 
-def _more(app: Dash, answers: Answers) -> None:
+def _more(app: Dash, context: Context) -> None:
     @app.callback(
         Output("extras", "data", allow_duplicate=True),
         Input("more-quantity", "value"),
@@ -202,14 +200,14 @@ def _more(app: Dash, answers: Answers) -> None:
 
     @app.callback(Output("more-says", "children"), Input("extras", "data"), State("run", "data"))
     def says(extras: dict[str, str], run: str) -> Any:
-        view = answers.store.run(run)
+        view = context.store.run(run)
         measurement, _, name = extras.get("quantity", "").partition("|")
         known = [] if view is None else view.specs.get(measurement, {}).get("quantities", ())
         found = next((one for one in known if one["name"] == name), None)
         return "" if found is None else f"{found['definition']}. {panel.span_of(found)}".rstrip(". ") + "."
 
 
-def _ahead(app: Dash, answers: Answers) -> None:
+def _ahead(app: Dash, context: Context) -> None:
     # Of what every page has, only State: a callback whose Inputs are but partly on a page is an error there.
     @app.callback(
         Input("run-version", "data"),
@@ -219,12 +217,12 @@ def _ahead(app: Dash, answers: Answers) -> None:
         *[State(part, "data") for part in PARTS],
     )
     def ahead(_: Any, look: Any, known: Any, run: str, step: int, length: int, head: str) -> None:
-        view, cursor = place(answers, run, step, length, head)
+        view, cursor = place(context, run, step, length, head)
         if look is not None and view.brief.rows and known["path"] == PAGE.path:
-            answers.ahead.ask(answers.at(view, cursor, {}), (*PANELS, *DEEPER), look)
+            context.prefetch.ask(At.asked(context.store, view, cursor, {}), (*PANELS, *DEEPER), look)
 
 
-def _theory(app: Dash, answers: Answers) -> None:
+def _theory(app: Dash, context: Context) -> None:
     # On its own: a poll that asked for all words would overtake a question for them that is still under way.
     @app.callback(
         Output("theory-says", "children"),
@@ -235,22 +233,22 @@ def _theory(app: Dash, answers: Answers) -> None:
         State("run", "data"),
     )
     def says(_: Any, step: int, __: Any, run: str) -> Any:
-        view = answers.store.run(run)
+        view = context.store.run(run)
         if view is None or step is None:
             raise PreventUpdate
-        expected = answers.expectations.of([view])[view.name]
+        expected = context.expectations.of([view])[view.name]
         return words.theory(view, step, expected), expected is not None
 
 
-def _prose(app: Dash, answers: Answers) -> None:
+def _prose(app: Dash, context: Context) -> None:
     @app.callback(Output("rail-training", "children"), Input("log-version", "data"), State("run", "data"))
     def trained(_: Any, run: str) -> Any:
-        view = answers.store.run(run)
+        view = context.store.run(run)
         return no_update if view is None else words.training(view)
 
     @app.callback(Output("unmeasured-count", "children"), Input("run-version", "data"), State("run", "data"))
     def grown(_: Any, run: str) -> Any:
-        view = answers.store.run(run)
+        view = context.store.run(run)
         return no_update if view is None else counted(view)
 
     @app.callback(
@@ -260,7 +258,7 @@ def _prose(app: Dash, answers: Answers) -> None:
         State("run", "data"),
     )
     def said(step: int, length: int, head: str, _: Any, run: str) -> Any:
-        view, cursor = place(answers, run, step, length, head)
+        view, cursor = place(context, run, step, length, head)
         rails = [words.rail(view, row, cursor) if view.brief.rows else "" for row in RAILS]
         return words.verdict(view, cursor), words.why(view, cursor), *rails
 
@@ -268,7 +266,6 @@ def _prose(app: Dash, answers: Answers) -> None:
 PAGE = CursorPage(
     path="/run",
     name="Run",
-    order=20,
     connect=connect,
     content=content,
     panels=PANELS + DEEPER + MORE,

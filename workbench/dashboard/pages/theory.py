@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
 from workbench.dashboard import panel, words
+from workbench.dashboard.context import Context
 from workbench.dashboard.cursor import Notice, default_cursor
 from workbench.dashboard.cursorbar import run_select
 from workbench.dashboard.drawing import At, Panel
 from workbench.dashboard.expectations import held, subject
 from workbench.dashboard.registry import Astray, Drawn, FreePage, Visit
+from workbench.dashboard.render import plot
 from workbench.dashboard.runview import RunView
 from workbench.dashboard.shell import banner, chip, icon
 from workbench.dashboard.summaries import TIES
@@ -23,9 +25,6 @@ from workbench.dashboard.worker_addresses import DESCRIBE
 from workbench.figures.bounds import meaning
 from workbench.figures.frame import missing
 from workbench.figures.labels import magnitude, whole
-
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
 
 POLL_MS = 300
 HELD = {
@@ -49,9 +48,9 @@ PARTS = Panel(
 )
 
 
-def layout(answers: Answers, visit: Visit) -> Drawn:
+def layout(context: Context, visit: Visit) -> Drawn:
     """The run's prediction, filled in once the worker has it; the bound from the table."""
-    runs = answers.store.runs()
+    runs = context.store.runs()
     name = visit.asked.get("run", "")
     if name and name not in runs:
         said = f"This link names the run {name}, which is not in this folder."
@@ -63,7 +62,7 @@ def layout(answers: Answers, visit: Visit) -> Drawn:
     content = html.Div(
         [
             dcc.Store(id="theory-run", data=run.name),
-            dcc.Store(id="theory-job", data=ask(answers, run)),
+            dcc.Store(id="theory-job", data=ask(context, run)),
             dcc.Interval(id="theory-poll", interval=POLL_MS),
             html.Div(banner(visit.notices, "/theory"), id="banner"),
             html.Div(
@@ -94,9 +93,9 @@ def _named(name: str) -> dict[str, Any]:
     return {"aria-label": name}
 
 
-def ask(answers: Answers, run: RunView) -> str:
+def ask(context: Context, run: RunView) -> str:
     """Ask the worker what theory says of a run's task and positions."""
-    return answers.worker.submit(DESCRIBE, subject(run), slot="theory")
+    return context.worker.submit(DESCRIBE, subject(run), slot="theory")
 
 
 def observed(run: RunView, verdict: str) -> list[Any]:
@@ -202,7 +201,7 @@ def _length(row: Mapping[str, Any]) -> list[Any]:
     return [f"{str(row['status']).replace('_', ' ').capitalize()}: {row['note']}."]
 
 
-def connect(app: Dash, answers: Answers) -> None:
+def connect(app: Dash, context: Context) -> None:
     """Register the page's callbacks."""
     browser(app, "openTheory", Input("theory-select", "value"), prevent_initial_call=True)
     browser(app, "drawn", Input("bound-parts-graph", "figure"))
@@ -216,7 +215,7 @@ def connect(app: Dash, answers: Answers) -> None:
         State("theory-run", "data"),
     )
     def told(_: Any, key: str, name: str) -> Any:
-        run, job = answers.store.run(name), answers.worker.job(key)
+        run, job = context.store.run(name), context.worker.job(key)
         if run is None or job is None:
             raise PreventUpdate
         return (*said(run, job), not job.pending)
@@ -231,10 +230,10 @@ def connect(app: Dash, answers: Answers) -> None:
         State("theory-run", "data"),
     )
     def draw(look: Any, mode: str, name: str) -> Any:
-        run = answers.store.run(name)
+        run = context.store.run(name)
         if run is None or look is None:
             raise PreventUpdate
-        return answers.panel(PARTS, At(run, default_cursor(run)), look, mode)
+        return plot(PARTS, At(run, default_cursor(run)), look, mode)
 
 
 def said(run: RunView, job: Job) -> tuple[Any, Any]:
@@ -248,6 +247,4 @@ def said(run: RunView, job: Job) -> tuple[Any, Any]:
     return prediction(run, job.result), programs(job.result)
 
 
-PAGE = FreePage(
-    path="/theory", name="Theory", order=70, layout=layout, connect=connect, panels=(PARTS,), needs_run=True
-)
+PAGE = FreePage(path="/theory", name="Theory", layout=layout, connect=connect, panels=(PARTS,), needs_run=True)
