@@ -158,7 +158,11 @@ class Loaded:
         return self.rows
 
 
-@pytest.mark.parametrize("turned", [lambda r: r, Frame.of, lambda r: pa.Table.from_pandas(r), Loaded], ids=["frame", "rows", "arrow", "table"])
+@pytest.mark.parametrize(
+    "turned",
+    [lambda r: r, Frame.of, lambda r: pa.Table.from_pandas(r), Loaded],
+    ids=["frame", "rows", "arrow", "table"],
+)
 def test_a_figure_takes_rows_of_every_kind(turned: Any, robust: pd.DataFrame) -> None:
     wanted = figures.accuracy_over_length(robust, trained=50, step=1000)
     assert figures.accuracy_over_length(turned(robust), trained=50, step=1000) == wanted

@@ -9,13 +9,13 @@ from dash import Dash, Input, Output, State, ctx, no_update
 from dash.exceptions import PreventUpdate
 
 from workbench.core.apart import clause
-from workbench.dashboard.context import Context
-from workbench.dashboard.cursor import Notice
+from workbench.dashboard.components.page_frame import nav
+from workbench.dashboard.pages.base import Astray, Visit
 from workbench.dashboard.pages.listed import PAGES, page_at
-from workbench.dashboard.registry import Astray, Visit
-from workbench.dashboard.runview import RunView
-from workbench.dashboard.shell import nav
-from workbench.dashboard.wiring import browser
+from workbench.dashboard.panels.callbacks import browser
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import Notice
+from workbench.dashboard.state.run_view import RunView
 
 
 def connect(app: Dash, context: Context) -> None:

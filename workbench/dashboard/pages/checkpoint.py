@@ -8,15 +8,18 @@ from typing import Any
 from dash import Dash, Input, Output, State, html
 
 from workbench import figures
-from workbench.dashboard import board, board_wiring, headpanels, wiring, words
-from workbench.dashboard.asking import EXTRAS, Asked, check_extras
-from workbench.dashboard.computed import ComputedPanel, query_index
-from workbench.dashboard.context import Context
-from workbench.dashboard.cursor import Cursor, Notice
-from workbench.dashboard.cursorpage import CursorPage
-from workbench.dashboard.headpanels import HEAD_PANELS, LENGTH_PANEL
-from workbench.dashboard.runview import RunView
-from workbench.dashboard.wiring import PARTS, place
+from workbench.dashboard.components import prose
+from workbench.dashboard.pages.cursor_page import CursorPage
+from workbench.dashboard.panels import callbacks, head_tables
+from workbench.dashboard.panels.callbacks import PARTS, place
+from workbench.dashboard.panels.head_tables import HEAD_PANELS, LENGTH_PANEL
+from workbench.dashboard.panels.sequence import board
+from workbench.dashboard.panels.sequence import callbacks as sequence_callbacks
+from workbench.dashboard.panels.sequence.panel import ComputedPanel, query_index
+from workbench.dashboard.panels.sequence.query import EXTRAS, Asked, check_extras
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import Cursor, Notice
+from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import head_name, whole
 from workbench.figures.sequence_reading import SequenceReading
@@ -45,7 +48,7 @@ BOARD = board.Board("seq-board", (PANEL,), note)
 
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
     """What stands below the cursor bar: a sentence on the head, tables left, the sequence right."""
-    beside = headpanels.shells(run, cursor, extras) if run.n_heads else headpanels.scan_shells(run)
+    beside = head_tables.shells(run, cursor, extras) if run.n_heads else head_tables.scan_shells(run)
     return [
         *BOARD.stores(),
         html.Div(
@@ -110,7 +113,7 @@ def headline(run: RunView, cursor: Cursor) -> tuple[Any, Any]:
         name = head_name(cursor.layer, cursor.head)
         said = [f"{name} at step {whole(cursor.step)}", html.Span(": not measured.", className="soft")]
         return said, [missing.message]
-    return words.pieces(first), words.pieces(second)
+    return prose.pieces(first), prose.pieces(second)
 
 
 def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
@@ -127,10 +130,10 @@ def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[di
 
 def connect(app: Dash, context: Context) -> None:
     """Register the page's callbacks."""
-    board_wiring.connect(app, context, BOARD)
-    headpanels.connect(app, context)
-    for group in ((LENGTH_PANEL,), headpanels.SCAN_PANELS):
-        wiring.panels(app, context, group)
+    sequence_callbacks.connect(app, context, BOARD)
+    head_tables.connect(app, context)
+    for group in ((LENGTH_PANEL,), head_tables.SCAN_PANELS):
+        callbacks.panels(app, context, group)
 
     @app.callback(
         Output("head-meta", "children"),
@@ -150,7 +153,7 @@ PAGE = CursorPage(
     name="Checkpoint",
     connect=connect,
     content=content,
-    panels=(*HEAD_PANELS, *headpanels.SCAN_PANELS, PANEL),
+    panels=(*HEAD_PANELS, *head_tables.SCAN_PANELS, PANEL),
     extras={"pos": EXTRAS["pos"], "site": EXTRAS["site"], "zoom": EXTRAS["zoom"], "q": ""},
     check=check,
 )

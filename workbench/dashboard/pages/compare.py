@@ -7,16 +7,18 @@ from typing import Any, Literal
 
 from dash import Dash, Input, Output, State, html
 
-from workbench.dashboard import panel, wiring, words
-from workbench.dashboard.context import Context
-from workbench.dashboard.cursor import Cursor, Notice, default_step
-from workbench.dashboard.cursorbar import run_select, verdict_at
-from workbench.dashboard.cursorpage import CursorPage
-from workbench.dashboard.drawing import At, Panel, Source
-from workbench.dashboard.redrawing import memory
-from workbench.dashboard.runview import RunView
-from workbench.dashboard.shell import chip, icon
-from workbench.dashboard.wiring import browser, place
+from workbench.dashboard.components import prose
+from workbench.dashboard.components.cursorbar import run_select, verdict_at
+from workbench.dashboard.components.page_frame import chip, icon
+from workbench.dashboard.pages.cursor_page import CursorPage
+from workbench.dashboard.panels import callbacks
+from workbench.dashboard.panels import frame as panel_frame
+from workbench.dashboard.panels.callbacks import browser, place
+from workbench.dashboard.panels.spec import At, Panel, Source
+from workbench.dashboard.panels.updates import memory
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import Cursor, Notice, default_step
+from workbench.dashboard.state.run_view import RunView
 from workbench.figures.compare import compare_sentence, over_length_difference
 from workbench.figures.errors import NotMeasured, NotShared
 from workbench.figures.labels import whole
@@ -208,7 +210,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
     for row in dict.fromkeys(made.row for made in shown):
         title, says = TITLES[row]
         rail = [html.H2(title), html.P(says, className="soft")]
-        rows.append(panel.matrix_row(rail, [made for made in shown if made.row == row], specs))
+        rows.append(panel_frame.matrix_row(rail, [made for made in shown if made.row == row], specs))
     matrix = html.Div([html.Div(heads, className="matrix-row sides"), *rows, memory(shown)], className="matrix compare")
     return [html.H1("Compare two runs", className="sr"), matrix]
 
@@ -237,7 +239,7 @@ def heads_of(at: At, seeds: bool) -> tuple[Any, ...]:
             count = len(seeds_of(here.run, here))
             text: list[Any] = [f"{count} seed{'' if count == 1 else 's'} of this configuration."]
         else:
-            text = words.verdict(here.run, here.cursor)
+            text = prose.verdict(here.run, here.cursor)
         if here.cursor.step != at.cursor.step:
             text = [*text, html.Span(_other_step(at, here.cursor.step), className="soft")]
         said += [chip(verdict), text]
@@ -267,14 +269,14 @@ def _difference(at: At) -> list[Any]:
         return [apart.message]
     except NotMeasured:
         return ["One of them has no accuracies at this step."]
-    return words.pieces(compare_sentence(found))
+    return prose.pieces(compare_sentence(found))
 
 
 def connect(app: Dash, context: Context) -> None:
     """Register the page's callbacks."""
     browser(app, "openOther", Input("run2-select", "value"), prevent_initial_call=True)
     for group in (PANELS, SEED_PANELS):
-        wiring.panels(app, context, group)
+        callbacks.panels(app, context, group)
 
     @app.callback(
         *[Output(f"cmp-{what}-{side}", "children") for side in "ab" for what in ("chip", "said")],

@@ -10,13 +10,13 @@ from typing import Any
 from dash import Dash, html
 
 from workbench.core.apart import apart
-from workbench.dashboard.context import Context
-from workbench.dashboard.cursor import Notice
-from workbench.dashboard.panel import span_of
-from workbench.dashboard.registry import Drawn, FreePage, Visit
-from workbench.dashboard.runview import RunView, typed
-from workbench.dashboard.shell import MEANINGS, banner, chip, command
-from workbench.dashboard.typeset import LETTERS, typeset
+from workbench.dashboard.components.page_frame import MEANINGS, banner, chip, command
+from workbench.dashboard.components.typeset import LETTERS, typeset
+from workbench.dashboard.pages.base import Drawn, FreePage, Visit
+from workbench.dashboard.panels.frame import span_of
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import Notice
+from workbench.dashboard.state.run_view import RunView, typed
 from workbench.figures.frame import Frame, present
 from workbench.figures.labels import whole
 from workbench.figures.spark import spark_svg

@@ -9,16 +9,19 @@ import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard import expectations, measure_button, panel, wiring, words
-from workbench.dashboard.context import Context
-from workbench.dashboard.cursor import Cursor, Notice
-from workbench.dashboard.cursorpage import CursorPage
-from workbench.dashboard.drawing import At
-from workbench.dashboard.panels import BY_ID, COLUMNS, DEEPER, DEEPER_ROWS, MORE, PANELS, ROWS
-from workbench.dashboard.redrawing import memory
-from workbench.dashboard.runview import RunView
-from workbench.dashboard.shell import chevron, command, icon
-from workbench.dashboard.wiring import PARTS, browser, place
+from workbench.dashboard.components import measure_button, prose
+from workbench.dashboard.components.page_frame import chevron, command, icon
+from workbench.dashboard.pages.cursor_page import CursorPage
+from workbench.dashboard.panels import callbacks
+from workbench.dashboard.panels import frame as panel_frame
+from workbench.dashboard.panels.callbacks import PARTS, browser, place
+from workbench.dashboard.panels.run_panels import BY_ID, COLUMNS, DEEPER, DEEPER_ROWS, MORE, PANELS, ROWS
+from workbench.dashboard.panels.spec import At
+from workbench.dashboard.panels.updates import memory
+from workbench.dashboard.server import theory_lookup
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import Cursor, Notice
+from workbench.dashboard.state.run_view import RunView
 
 RAILS = {row: f"rail-{row}" for row in ROWS}
 """Kind of evidence -> the id of its sentence."""
@@ -32,11 +35,11 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
     return [
         html.Div(
             [
-                html.P(words.meta(run), className="meta"),
+                html.P(prose.meta(run), className="meta"),
                 html.H1(id="verdict-line"),
                 html.P(id="why", className="why"),
                 html.P(id="theory-says", className="why"),
-                dcc.Interval(id="expected-poll", interval=expectations.POLL_MS),
+                dcc.Interval(id="expected-poll", interval=theory_lookup.POLL_MS),
             ],
             className="headline",
             **{"aria-live": "polite"},
@@ -95,7 +98,7 @@ def matrix(run: RunView) -> html.Div:
     rows = []
     for row, (name, question) in ROWS.items():
         rail = [html.H2(name), html.P(question, className="soft"), html.P(id=RAILS[row])]
-        rows.append(panel.matrix_row(rail, [one for one in MATRIX if one.row == row], run.specs))
+        rows.append(panel_frame.matrix_row(rail, [one for one in MATRIX if one.row == row], run.specs))
     return html.Div([html.Div(heads, className="matrix-row heads-row"), *rows, memory(MATRIX)], className="matrix")
 
 
@@ -106,7 +109,7 @@ def deeper(run: RunView) -> list[html.Div]:
         shown = DEEPER_GROUPS[row]
         if not run.measured.isdisjoint(one.measurement for one in shown):
             rail = [html.H2(name), html.P(question, className="soft")]
-            shells = panel.matrix_row(rail, shown, run.specs, "two")
+            shells = panel_frame.matrix_row(rail, shown, run.specs, "two")
             rows.append(html.Div([shells, memory(shown)], className="matrix more-row late"))
     return rows
 
@@ -132,7 +135,7 @@ def more(run: RunView, extras: Mapping[str, str]) -> html.Div:
         attributes={"input": {"aria-label": "Quantity"}},
     )
     heading = [html.H2("Anything else"), html.P("Every quantity in the table", className="soft")]
-    row = panel.matrix_row([*heading, select, html.P(id="more-says")], MORE, run.specs, "two")
+    row = panel_frame.matrix_row([*heading, select, html.P(id="more-says")], MORE, run.specs, "two")
     return html.Div([row, memory(MORE)], className="matrix more-row late")
 
 
@@ -155,7 +158,9 @@ def training(run: RunView) -> html.Div:
     """How training went, and goes: the one row that needs no measurement."""
     rail = [html.H2("Training"), html.P("Did it learn?", className="soft"), html.P(id="rail-training")]
     loss = (BY_ID["loss"],)
-    return html.Div([panel.matrix_row(rail, loss, run.specs, "one"), memory(loss)], className="matrix training-row")
+    return html.Div(
+        [panel_frame.matrix_row(rail, loss, run.specs, "one"), memory(loss)], className="matrix training-row"
+    )
 
 
 def legend() -> html.P:
@@ -180,9 +185,9 @@ def connect(app: Dash, context: Context) -> None:
         browser(app, name, *outputs, Input(store, "data"))
     _prose(app, context)  # before the panels: questions are asked in this order, and the verdict comes first
     for group in (MATRIX, (BY_ID["loss"],)):
-        wiring.panels(app, context, group)
+        callbacks.panels(app, context, group)
     for group in (*DEEPER_GROUPS.values(), MORE):
-        wiring.panels(app, context, group, late=True)
+        callbacks.panels(app, context, group, late=True)
     _more(app, context)
     _ahead(app, context)
     _theory(app, context)
@@ -204,7 +209,7 @@ def _more(app: Dash, context: Context) -> None:
         measurement, _, name = extras.get("quantity", "").partition("|")
         known = [] if view is None else view.specs.get(measurement, {}).get("quantities", ())
         found = next((one for one in known if one["name"] == name), None)
-        return "" if found is None else f"{found['definition']}. {panel.span_of(found)}".rstrip(". ") + "."
+        return "" if found is None else f"{found['definition']}. {panel_frame.span_of(found)}".rstrip(". ") + "."
 
 
 def _ahead(app: Dash, context: Context) -> None:
@@ -237,14 +242,14 @@ def _theory(app: Dash, context: Context) -> None:
         if view is None or step is None:
             raise PreventUpdate
         expected = context.expectations.of([view])[view.name]
-        return words.theory(view, step, expected), expected is not None
+        return prose.theory(view, step, expected), expected is not None
 
 
 def _prose(app: Dash, context: Context) -> None:
     @app.callback(Output("rail-training", "children"), Input("log-version", "data"), State("run", "data"))
     def trained(_: Any, run: str) -> Any:
         view = context.store.run(run)
-        return no_update if view is None else words.training(view)
+        return no_update if view is None else prose.training(view)
 
     @app.callback(Output("unmeasured-count", "children"), Input("run-version", "data"), State("run", "data"))
     def grown(_: Any, run: str) -> Any:
@@ -259,8 +264,8 @@ def _prose(app: Dash, context: Context) -> None:
     )
     def said(step: int, length: int, head: str, _: Any, run: str) -> Any:
         view, cursor = place(context, run, step, length, head)
-        rails = [words.rail(view, row, cursor) if view.brief.rows else "" for row in RAILS]
-        return words.verdict(view, cursor), words.why(view, cursor), *rails
+        rails = [prose.rail(view, row, cursor) if view.brief.rows else "" for row in RAILS]
+        return prose.verdict(view, cursor), prose.why(view, cursor), *rails
 
 
 PAGE = CursorPage(

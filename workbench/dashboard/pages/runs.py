@@ -13,17 +13,25 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 
 from workbench.core.apart import apart
 from workbench.core.thresholds import FITTED, HORIZON, ROBUST
-from workbench.dashboard.brief import Brief
-from workbench.dashboard.context import Context
-from workbench.dashboard.cursor import TIES, VERDICTS, Filters, check_filters, read_filters, slug, write_filters
-from workbench.dashboard.expectations import POLL_MS, held
-from workbench.dashboard.registry import Drawn, FreePage, Visit
-from workbench.dashboard.runsgrid import grid
-from workbench.dashboard.runview import RunView, shown, typed
-from workbench.dashboard.shell import banner, chevron, command, glyph, icon, problems
-from workbench.dashboard.summaries import matches, summarise
-from workbench.dashboard.together import by_configuration
-from workbench.dashboard.wiring import browser
+from workbench.dashboard.components.page_frame import banner, chevron, command, glyph, icon, problems
+from workbench.dashboard.components.runs_grid import grid
+from workbench.dashboard.pages.base import Drawn, FreePage, Visit
+from workbench.dashboard.panels.callbacks import browser
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.theory_lookup import POLL_MS, held
+from workbench.dashboard.state.cursor import (
+    TIES,
+    VERDICTS,
+    Filters,
+    check_filters,
+    read_filters,
+    slug,
+    write_filters,
+)
+from workbench.dashboard.state.run_brief import Brief
+from workbench.dashboard.state.run_summary import matches, summarise
+from workbench.dashboard.state.run_view import RunView, shown, typed
+from workbench.dashboard.state.seed_groups import by_configuration
 from workbench.figures.labels import whole
 
 CARDS = {

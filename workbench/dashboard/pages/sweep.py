@@ -12,14 +12,15 @@ import plotly.graph_objects as go
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard import panel
-from workbench.dashboard.context import Context
-from workbench.dashboard.cursor import query
-from workbench.dashboard.registry import Drawn, FreePage, Visit
-from workbench.dashboard.shell import banner, chevron, command, problems
-from workbench.dashboard.store import Store
-from workbench.dashboard.sweepbar import bar, length_scale, length_track
-from workbench.dashboard.sweeps import (
+from workbench.dashboard.components.page_frame import banner, chevron, command, problems
+from workbench.dashboard.components.sweepbar import bar, length_scale, length_track
+from workbench.dashboard.pages.base import Drawn, FreePage, Visit
+from workbench.dashboard.panels import frame as panel_frame
+from workbench.dashboard.panels.callbacks import LOOK
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import query
+from workbench.dashboard.state.store import Store
+from workbench.dashboard.state.sweep_query import (
     MOST_VALUES,
     SERIES,
     Choices,
@@ -31,7 +32,6 @@ from workbench.dashboard.sweeps import (
     read,
     series_name,
 )
-from workbench.dashboard.wiring import LOOK
 from workbench.figures import registered
 from workbench.figures.errors import NotMeasured
 from workbench.figures.frame import Frame
@@ -257,8 +257,8 @@ def _select(ident: str, name: str, data: list[Any], value: str, width: int, sear
 
 def _panel() -> html.Div:
     about = [("", "Colours have the quantity's own range where it has one, else that of the cells.")]
-    body = panel.graph_body("phase")
-    return html.Div(panel.frame("phase", "Phase diagram", about, body), className="sweep-diagram")
+    body = panel_frame.graph_body("phase")
+    return html.Div(panel_frame.frame("phase", "Phase diagram", about, body), className="sweep-diagram")
 
 
 def connect(app: Dash, context: Context) -> None:
@@ -331,11 +331,11 @@ def connect(app: Dash, context: Context) -> None:
             raise PreventUpdate
         try:
             if mode == "table":
-                table = panel.plain_table(PHASE.rows(context, asked), "Phase diagram")
+                table = panel_frame.plain_table(PHASE.rows(context, asked), "Phase diagram")
                 return no_update, table, [], no_update, no_update, "body tabled", no_update
             figure = PHASE.plain(context, asked, look["theme"], look["size"]).to_plotly_json()
         except NotMeasured as missing:
-            state = panel.does_not_apply(missing.message)
+            state = panel_frame.does_not_apply(missing.message)
             return no_update, [], state, "", missing.message, "body stated", "Phase diagram"
         said = figure["layout"]["meta"]
         return figure, [], [], said["slice"], said["alt"], "body ready", said["title"]

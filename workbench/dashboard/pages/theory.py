@@ -8,20 +8,21 @@ from typing import Any
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard import panel, words
-from workbench.dashboard.context import Context
-from workbench.dashboard.cursor import Notice, default_cursor
-from workbench.dashboard.cursorbar import run_select
-from workbench.dashboard.drawing import At, Panel
-from workbench.dashboard.expectations import held, subject
-from workbench.dashboard.registry import Astray, Drawn, FreePage, Visit
-from workbench.dashboard.render import plot
-from workbench.dashboard.runview import RunView
-from workbench.dashboard.shell import banner, chip, icon
-from workbench.dashboard.summaries import TIES
-from workbench.dashboard.wiring import LOOK, browser
-from workbench.dashboard.worker import Job
-from workbench.dashboard.worker_addresses import DESCRIBE
+from workbench.dashboard.components import prose
+from workbench.dashboard.components.cursorbar import run_select
+from workbench.dashboard.components.page_frame import banner, chip, icon
+from workbench.dashboard.pages.base import Astray, Drawn, FreePage, Visit
+from workbench.dashboard.panels import frame as panel_frame
+from workbench.dashboard.panels.callbacks import LOOK, browser
+from workbench.dashboard.panels.render import plot
+from workbench.dashboard.panels.spec import At, Panel
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.theory_lookup import held, subject
+from workbench.dashboard.server.worker import Job
+from workbench.dashboard.server.worker_addresses import DESCRIBE
+from workbench.dashboard.state.cursor import Notice, default_cursor
+from workbench.dashboard.state.run_summary import TIES
+from workbench.dashboard.state.run_view import RunView
 from workbench.figures.bounds import meaning
 from workbench.figures.frame import missing
 from workbench.figures.labels import magnitude, whole
@@ -68,7 +69,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
             html.Div(
                 [
                     html.Div([html.H1("What does theory say?"), select], className="who"),
-                    html.P(words.meta(run), className="meta"),
+                    html.P(prose.meta(run), className="meta"),
                 ],
                 className="headline",
             ),
@@ -79,7 +80,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
                     ),
                     html.Section(id="program", className="pan says", **_named("Program")),
                     html.Section(bound(run), className="pan says", **_named("Bound")),
-                    panel.shell(PARTS, run.specs),
+                    panel_frame.shell(PARTS, run.specs),
                 ],
                 className="theory",
             ),
@@ -126,7 +127,7 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
     for note in said["notes"]:
         recalled = "; recalled, not checked" if note["recalled"] else ""
         facts.append(("Beside", f"{note['text']} ({note['source']}{recalled})"))
-    lead = [html.Strong(words.SAYS[said["verdict"]]), f" ({said['verdict']}; positions: {said['positions']})."]
+    lead = [html.Strong(prose.SAYS[said["verdict"]]), f" ({said['verdict']}; positions: {said['positions']})."]
     return [
         html.H2("Prediction"),
         html.P(lead, className="verdict-says"),
@@ -174,7 +175,7 @@ def bound(run: RunView) -> list[Any]:
     """The theorems' training lengths, or why they do not apply, and what enters them at the last checkpoint."""
     rows = run.frame.where(measurement="bound")
     if not len(rows):
-        return [html.H2("Bound"), *panel.not_measured("bound", "No rows of bound for this run.", run)]
+        return [html.H2("Bound"), *panel_frame.not_measured("bound", "No rows of bound for this run.", run)]
     step = int(rows["step"].max())
     lengths = rows.where(step=step, quantity="training_length_bound").rows()
     parts = [row for row in rows.where(step=step, quantity="bound_part").rows() if not missing(row["value"])]

@@ -9,15 +9,16 @@ import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard import board, board_wiring
-from workbench.dashboard.asking import EXTRAS, IN_LINK, LAWS, Asked, check_extras
-from workbench.dashboard.computed import ComputedPanel, query_index
-from workbench.dashboard.context import Context
-from workbench.dashboard.cursor import Cursor
-from workbench.dashboard.cursorpage import CursorPage
-from workbench.dashboard.runview import RunView
-from workbench.dashboard.shell import chevron
-from workbench.dashboard.wiring import PARTS, place
+from workbench.dashboard.components.page_frame import chevron
+from workbench.dashboard.pages.cursor_page import CursorPage
+from workbench.dashboard.panels.callbacks import PARTS, place
+from workbench.dashboard.panels.sequence import board
+from workbench.dashboard.panels.sequence import callbacks as sequence_callbacks
+from workbench.dashboard.panels.sequence.panel import ComputedPanel, query_index
+from workbench.dashboard.panels.sequence.query import EXTRAS, IN_LINK, LAWS, Asked, check_extras
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import Cursor
+from workbench.dashboard.state.run_view import RunView
 from workbench.figures import sequence_data
 from workbench.figures.labels import head_name, whole
 from workbench.figures.sequence import RowName
@@ -239,7 +240,7 @@ def typed(text: str | None) -> str:
 
 def connect(app: Dash, context: Context) -> None:
     """Register the page's callbacks."""
-    board_wiring.connect(app, context, BOARD)
+    sequence_callbacks.connect(app, context, BOARD)
     _sequence(app, context)
     _edit(app, context)
 
