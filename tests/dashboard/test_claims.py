@@ -254,12 +254,12 @@ def by_head(rows: Rows, at: At) -> dict[str, list[dict[str, Any]]]:
 
 
 def holds(text: str, rows: list[dict[str, Any]]) -> bool:
-    """Whether a value, and its interval if it has one, are those of one row."""
+    """Whether a value, and its interval if it has one, are those of one row; of a small p value, whether one is so small."""
+    if text.startswith("< "):
+        return any(str(row["quantity"]).endswith("_p") and row["value"] < float(text[2:]) for row in rows)
     found = numbers(text)
-    return any(
-        all(close(number, row[name]) for number, name in zip(found, ("value", "low", "high"), strict=False))
-        for row in rows
-    )
+    names = ("value", "low", "high") if numbers(text.partition("[")[0]) else ("low", "high")  # a value may be a word
+    return any(all(close(number, row[name]) for number, name in zip(found, names, strict=False)) for row in rows)
 
 
 @pytest.mark.parametrize("name", NAMES)
