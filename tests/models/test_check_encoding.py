@@ -56,20 +56,24 @@ class Window(Encoding):
 def test_one_of_a_stranger_passes_and_can_be_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_encoding(Window(width=5)) == tuple(CHECKS)
     monkeypatch.setattr(ENCODINGS, "_things", dict(ENCODINGS._things))
-    ENCODINGS.add("window", Window)
+    assert ENCODINGS.register(Window) is Window
     assert ENCODINGS["window"] is Window
     assert make_encoding({"name": "window", "width": 5}) == Window(width=5)
     assert check_encoding(Window) == tuple(CHECKS)
-    with pytest.raises(PositionError, match="position scheme name 'window' is taken already"):
-        ENCODINGS.add("window", Alibi)
+
+    class Other(Window):
+        pass
+
+    with pytest.raises(PositionError, match="the position scheme name 'window' is taken already"):
+        ENCODINGS.register(Other)
 
 
 def test_an_address_of_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     places = {"mine": "workbench.models.config:ModelConfig", "other": "workbench.models.positions.alibi:Alibi"}
     monkeypatch.setattr(ENCODINGS, "_things", {**ENCODINGS._things, **places})
-    with pytest.raises(PositionError, match="announced as the position scheme 'mine', is no subclass of Encoding"):
+    with pytest.raises(PositionError, match="announced as the encoding mine, is no subclass of Encoding"):
         make_encoding("mine")
-    with pytest.raises(PositionError, match="announced as the position scheme 'other' but calls itself 'alibi'"):
+    with pytest.raises(PositionError, match="announced as the encoding other but calls itself alibi"):
         make_encoding("other")
 
 

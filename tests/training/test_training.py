@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+from workbench.cli import main
 from workbench.cli.progress import steps_done
 from workbench.models import ModelConfig, pairs
 from workbench.runs import Run, RunError
-from workbench.runs.load import least_numbers
 from workbench.runs.write import sha256
 from workbench.storage.errors import StorageError
 from workbench.storage.seal import sealed_json
@@ -24,6 +24,7 @@ from workbench.training.curriculum import curriculum
 from workbench.training.errors import TrainingError
 from workbench.training.live import Live
 from workbench.training.optimizer import learning_rate
+from workbench.training.rate_schedules import RATE_SCHEDULES
 from workbench.training.schedule import checkpoint_steps
 from workbench.training.state import NAME, State
 from workbench.training.trainer import Stopped, Trainer
@@ -72,6 +73,23 @@ def test_learning_rate_laws() -> None:
     assert at(10, rate_law="cosine") == at(10, rate_law="linear") == at(50, rate_law="constant") == 1.0
     assert at(60, rate_law="cosine") == at(60, rate_law="linear") == pytest.approx(0.5)
     assert at(109, rate_law="linear") == pytest.approx(0.01)
+    assert at(89, rate_law="wsd") == 1.0
+    assert [at(step, rate_law="wsd") for step in (90, 100, 109)] == pytest.approx([1.0, 0.5, 0.05])
+
+
+def test_a_learning_rate_schedule_is_one_function_with_a_line_over_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The setting takes it, training follows it, and the command's help tells it."""
+    assert "training.rate_law=constant|linear|cosine|wsd," in str(main.train.__doc__)
+    with pytest.raises(TrainingError, match="unknown learning-rate schedule 'halving'; known: constant, linear"):
+        TrainingConfig(rate_law="halving")
+    monkeypatch.setattr(RATE_SCHEDULES, "_things", dict(RATE_SCHEDULES._things))
+
+    @RATE_SCHEDULES.register
+    def halving(done: float) -> float:
+        return 0.5 ** (4 * done)
+
+    law = TrainingConfig(steps=8, warmup=0, learning_rate=1.0, rate_law="halving")
+    assert learning_rate(law, 4) == pytest.approx(0.25)
 
 
 def test_generators_are_pure_functions_of_their_parts() -> None:
@@ -390,7 +408,7 @@ def test_a_run_that_memory_cannot_hold_is_refused_before_it_is_built(tmp_path, m
     from workbench.training import trainer
 
     made = config()
-    weights = least_numbers(made.model)
+    weights = made.model.least_numbers
     monkeypatch.setattr(trainer, "make_model", None)  # whoever calls it fails
     monkeypatch.setattr(trainer, "available_memory", lambda: 16 * weights - 1)
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""What is wrong with positions. No torch, so that a name can be refused before anything is read."""
+"""What models refuse. Needs no torch, so that names are known before a model is read."""
 
 from __future__ import annotations
 
@@ -10,3 +10,7 @@ class PositionError(LensError):
 
     Not a ValueError: pydantic would wrap it, and the sentence would drown in a validation report.
     """
+
+
+class ArchitectureError(LensError, ValueError):
+    """An architecture that does not exist."""

@@ -223,18 +223,25 @@ class Predicted(TaskIds):
     weight: float = Field(default=1.0, gt=0.0)
 
 
+def _own_name(cls: type[IdLaw]) -> str:
+    return str(cls.model_fields["name"].default)
+
+
+def _an_id_law(name: str, found: object, place: str) -> type[IdLaw]:
+    if not (isinstance(found, type) and issubclass(found, IdLaw)):
+        raise PositionError(f"{place}, announced as the id law {name}, is no subclass of IdLaw")
+    return found
+
+
 ID_LAWS: Registry[type[IdLaw]] = Registry(
     "id law",
     PositionError,
-    {
-        "arange": Arange,
-        "random_offset": RandomOffset,
-        "pose": Pose,
-        "random_subset": RandomSubset,
-        "coupled": Coupled,
-        "predicted": Predicted,
-    },
+    {_own_name(cls): cls for cls in (Arange, RandomOffset, Pose, RandomSubset, Coupled, Predicted)},
+    group="lengthlens.id_laws",
+    check=_an_id_law,
+    name_of=_own_name,
 )
+"""Classes of id laws by the name that a config says."""
 
 
 def id_law(value: str | dict[str, Any] | IdLaw) -> IdLaw:

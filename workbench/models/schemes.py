@@ -32,16 +32,16 @@ def named(registry: Registry[type[S]], value: str | Mapping[str, Any] | S) -> S:
     """
     if isinstance(value, Scheme):
         return value  # type: ignore[return-value]  # mypy narrows to Scheme, the caller knows which
+    kind = registry.kind
     if not isinstance(value, str | Mapping):
-        raise PositionError(
-            f"{registry.kind} must be a name, or a mapping with a name and parameters, not {shown(value)}"
-        )
+        raise PositionError(f"{kind} must be a name, or a mapping with a name and parameters, not {shown(value)}")
     fields: dict[str, Any] = {"name": value} if isinstance(value, str) else {str(k): v for k, v in value.items()}
-    cls = registry.find(fields.get("name"))
+    name = fields.get("name")
+    found = registry.find(name)
     try:
-        return cls(**fields)
+        return found(**fields)
     except ValidationError as error:
-        raise PositionError(f"{registry.kind} {fields['name']}: {_problem(cls, error)}") from None
+        raise PositionError(f"{kind} {name}: {_problem(found, error)}") from None
 
 
 def _problem(scheme: type[Scheme], error: ValidationError) -> str:

@@ -15,36 +15,39 @@ NONE = "none"
 """The encoding of a model that reads no position."""
 
 
+def _own_name(cls: type[Encoding]) -> str:
+    return str(cls.model_fields["name"].default)
+
+
 def _an_encoding(name: str, found: object, place: str) -> type[Encoding]:
     from workbench.models.positions.encoding import Encoding
 
     if not (isinstance(found, type) and issubclass(found, Encoding)):
-        raise PositionError(f"{place}, announced as the position scheme {name!r}, is no subclass of Encoding")
-    own = found.model_fields["name"].default
-    if own != name:
-        raise PositionError(f"{place} is announced as the position scheme {name!r} but calls itself {own!r}")
+        raise PositionError(f"{place}, announced as the encoding {name}, is no subclass of Encoding")
+    if _own_name(found) != name:
+        raise PositionError(f"{place} is announced as the encoding {name} but calls itself {_own_name(found)}")
     return found
 
 
-_HOUSE = "workbench.models.positions"
-
+_HOME = "workbench.models.positions"
 ENCODINGS: Registry[type[Encoding]] = Registry(
     "position scheme",
     PositionError,
     {
-        NONE: f"{_HOUSE}.none:NoPositions",
-        "learned": f"{_HOUSE}.learned:Learned",
-        "sinusoidal": f"{_HOUSE}.sinusoidal:Sinusoidal",
-        "rotary": f"{_HOUSE}.rotary:Rotary",
-        "alibi": f"{_HOUSE}.alibi:Alibi",
-        "limit": f"{_HOUSE}.limit:Limit",
-        "relative": f"{_HOUSE}.relative:Relative",
+        NONE: f"{_HOME}.none:NoPositions",
+        "learned": f"{_HOME}.learned:Learned",
+        "sinusoidal": f"{_HOME}.sinusoidal:Sinusoidal",
+        "rotary": f"{_HOME}.rotary:Rotary",
+        "alibi": f"{_HOME}.alibi:Alibi",
+        "limit": f"{_HOME}.limit:Limit",
+        "relative": f"{_HOME}.relative:Relative",
     },
     group="lengthlens.encodings",
     check=_an_encoding,
+    name_of=_own_name,
 )
-"""All encodings by name. Other packages announce theirs as entry points of the group ``lengthlens.encodings``; whatever
-opens a run then knows them. ``ENCODINGS.add(name, cls)`` adds one for this process alone."""
+"""Classes of encodings by the name that a config says. Whatever opens a run that has one of ``register``'s must import
+its file first; of an installed package, the entry point is enough."""
 
 
 def make_encoding(value: str | Mapping[str, Any] | Encoding) -> Encoding:
