@@ -17,12 +17,10 @@ from torch import Tensor
 from benchmarks.memory import peak_mib
 from benchmarks.peers import HEADS, LAYERS, VOCABULARY, WIDTH
 from benchmarks.table import Line, interleaved
+from workbench.models.positions import ENCODINGS
 
 LENGTH, BATCH, WINDOW = 4096, 4, 16
 LONG = 16_384
-ENCODINGS: tuple[str | dict[str, object], ...] = (
-    "none", "learned", "sinusoidal", "rotary", "alibi", {"name": "limit", "period": 3, "locality": 2},
-)  # fmt: skip
 
 
 def setting(positions: str | dict[str, object], length: int, batch: int):  # type: ignore[no-untyped-def]
@@ -98,9 +96,8 @@ def measure(rounds: int = 5) -> list[Line]:
         Line(what, "ours / run_with_cache, peak memory", memory["hardmax"] / memory["run_with_cache"], 0.2,
              f"{memory['hardmax']:.0f} MiB against {memory['run_with_cache']:.0f} MiB", at_most=True),
     ]  # fmt: skip
-    for positions in ENCODINGS:
-        name = positions if isinstance(positions, str) else positions["name"]
-        gib = peak("hardmax_statistics(model, batch)", positions, LONG, 1) / 1024
+    for name, kind in ENCODINGS.items():
+        gib = peak("hardmax_statistics(model, batch)", kind.examples()[0].model_dump(), LONG, 1) / 1024
         lines.append(Line(f"circuits.hardmax, n = {LONG:,}, {name}", "GiB of peak memory", gib, 1.5, at_most=True))
     return lines
 

@@ -24,8 +24,8 @@ from benchmarks.kills import MEASURE, STEPS, TRAIN
 from workbench.runs.folder import Run, RunError
 from workbench.runs.log import COLUMNS, read_log
 from workbench.runs.write import sha256
+from workbench.storage.seal import sealed_json
 from workbench.table import Table
-from workbench.table.seal import sealed_json
 
 FLIPS = 14
 STOP_AT = 190

@@ -12,12 +12,12 @@ import time
 from pathlib import Path
 
 from benchmarks.table import Line
+from workbench.storage.seal import sealed_json
 from workbench.table import Table
 from workbench.table.files import read_file, write_file
 from workbench.table.layout import table_path
 from workbench.table.reading import STATE, folder_state
 from workbench.table.schema import row
-from workbench.table.seal import sealed_json
 from workbench.table.shards import compact, shard_path, write_shard
 
 RUNS, STEPS, MEASUREMENTS, ROWS = 200, 24, 8, 50

@@ -15,9 +15,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from circuits.edits import Clean, Edit, edited_pass
-from circuits.tie_sets import tie_set_pattern
 from workbench.models.kernels import blocks
 from workbench.models.scores import ScoreInputs, cached_score_inputs
+from workbench.models.tie_sets import tie_set_pattern
 
 if TYPE_CHECKING:
     from workbench.models.protocol import HookedModel
@@ -49,7 +49,7 @@ def replaced_attention(
 
 
 def tie_set(scores: Float[Tensor, "batch head query key"], queries: range) -> Float[Tensor, "batch head query key"]:
-    """Uniform weight on the k* keys of the nearest hardmax (see :mod:`circuits.tie_sets`).
+    """Uniform weight on the k* keys of the nearest hardmax (see :mod:`workbench.models.tie_sets`).
 
     Not on the keys of the very highest score: a counter averages over keys that tie but for rounding.
     """

@@ -26,12 +26,12 @@ from torch import Tensor
 from circuits.lengths import PROPORTIONAL, growth_exponent
 from circuits.rows import head_rows
 from circuits.scores import cached_inputs, score_hooks, scores_at
-from circuits.tie_sets import in_tie_set
 from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.rows import missing_row
 from workbench.measure.settings import Count
+from workbench.models.tie_sets import in_tie_set
 from workbench.table.schema import Row
 
 if TYPE_CHECKING:

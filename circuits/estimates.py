@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from circuits.reduction import LengthRecord
-from circuits.statistics import Floats
 from workbench.measure.intervals import Bounds, equal_ends, interval, resampled_means
+from workbench.models.tie_sets import Floats
 
 At = tuple[int, int]
 

@@ -99,13 +99,12 @@ class LastRow:
 
     def _attention_out(self, layer: int, x: Tensor) -> Tensor:
         """What attention writes for the last query, whose row entering the block is ``x [batch, 1, d_model]``."""
-        from workbench.models.encodings import rotate
-
         attn, inputs = self.model.blocks[layer].attn, self._inputs[layer]
         q, k, v = attn.parts(attn.project(self.model.blocks[layer].ln1(x)))
         if self._at.turn is not None:
             last = tuple(part[:, -1:] for part in self._at.turn)
-            q, k = rotate(q, last), rotate(k, last)  # type: ignore[arg-type]
+            turned = self.model.cfg.positions.turned
+            q, k = turned(q, last), turned(k, last)
         inputs = replace(inputs, q=_ending(inputs.q, q), k=_ending(inputs.k, k))
         pattern = inputs.pattern(inputs.scores([inputs.q.shape[1] - 1]))
         values = _ending(self._clean.seen[self._values()[layer]], v)

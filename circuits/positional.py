@@ -24,7 +24,6 @@ from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.rows import missing_row
 from workbench.measure.settings import Count, Share
-from workbench.models.encodings import alibi_slopes
 from workbench.table.schema import Row, row
 from workbench.training.regularizers import positional_penalty
 
@@ -218,7 +217,7 @@ def weight_tables(model: HookedModel, layer: int, size: int) -> Floats | None:
     """``[head, n, n]`` scores of positions by the weights of one layer; None where positions act on content only.
 
     Vectors that are added reach the scores through (p_i W_Q + b_Q) . (p_j W_K + b_K) / sqrt(d_head), LayerNorm and all
-    layers between left out; biases by lag are added as they are.
+    layers between left out; biases by lag are added as they are. What lies above the diagonal means nothing.
     """
     cfg, parts = model.cfg, list[Any]()
     positions = torch.arange(min(size, cfg.n_ctx if cfg.positions.table else size))
@@ -229,13 +228,9 @@ def weight_tables(model: HookedModel, layer: int, size: int) -> Floats | None:
             q = table @ attn.W_Q.double() + attn.b_Q.double()[:, None]
             k = table @ attn.W_K.double() + attn.b_K.double()[:, None]
             parts.append(q @ k.transpose(1, 2) / cfg.attn_scale)
-        lags = positions[:, None] - positions
-        if cfg.positions.name == "alibi":
-            parts.append(-alibi_slopes(cfg.n_heads, attn.W_Q.double())[:, None, None] * lags.abs())
-        if cfg.positions.name == "limit":
-            phi = torch.nn.functional.pad(attn.phi.double(), (0, 1))
-            known = (lags >= 0) & (lags < phi.shape[1] - 1)
-            parts.append(phi[:, torch.where(known, lags, phi.shape[1] - 1)])
+        bias = cfg.positions.bias_by_lag(model, layer, len(positions))
+        if bias is not None:
+            parts.append(bias[:, (positions[:, None] - positions).abs()])
     if not parts:
         return None
     found: Floats = sum(parts).numpy(force=True)  # type: ignore[union-attr]

@@ -14,19 +14,9 @@ from numpy.typing import NDArray
 
 from circuits.lengths import log_critical_length
 from circuits.scores import scores_at
-from circuits.statistics import (
-    Floats,
-    Ints,
-    SortedRows,
-    entropy,
-    log_mass,
-    margin,
-    margin_min,
-    nearest_hardmax,
-    sort_rows,
-    tie_uniformity,
-)
+from circuits.statistics import entropy, log_mass, margin, margin_min, tie_uniformity
 from workbench.models.scores import ScoreInputs
+from workbench.models.tie_sets import Floats, Ints, SortedRows, nearest_hardmax, sort_rows
 from workbench.tasks.base import Batch
 
 #: Scores held at once; with the float64 sums this is about 100 bytes each.

@@ -19,7 +19,8 @@ from torch import Tensor
 
 from workbench.measure.study import forward
 from workbench.models.config import ModelConfig
-from workbench.models.scores import Queries, ScoreInputs, cached_score_inputs
+from workbench.models.positions.encoding import Queries
+from workbench.models.scores import ScoreInputs, cached_score_inputs
 
 if TYPE_CHECKING:
     from workbench.models.config import Architecture

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from circuits.scores import CELLS, pool_attention, scores_at
-from circuits.tie_sets import tie_set_pattern
+from workbench.figures.sequence_reading import Answer, Pass, SequenceReading
 from workbench.measure.sequence import OneSequence, Progress, one_sequence, quiet
 from workbench.models.edits import Edit, parse_edits
 from workbench.models.scores import ScoreInputs, cached_score_inputs
+from workbench.models.tie_sets import tie_set_pattern
 
 _STAGES = 4
 
@@ -35,7 +36,7 @@ def look(
     queries: Sequence[int] | None = None,
     keys: Sequence[int] | None = None,
     progress: Progress = quiet,
-) -> dict[str, Any]:
+) -> SequenceReading:
     """Outputs and one head's attention on one sequence, as the checkpoint is and under edits.
 
     Args:
@@ -51,21 +52,6 @@ def look(
         keys: likewise of the keys.
         progress: told which of a few stages is done.
 
-    Returns:
-        plain values, and per pass (``clean``, and ``edited`` where there are edits) a dict of:
-
-        - ``outputs``: ``[pos, out]`` float32; probabilities of the answer classes, or real outputs;
-        - ``correct``: per position, None where nothing is asked;
-        - ``pattern``, ``scores``: ``[query cell, key cell]`` float32, the highest entry of each cell, NaN where
-          no key is visible; None for a model without attention;
-        - ``row_top``: ``[query cell]`` float32, the highest score of a cell's queries over all their keys; likewise;
-        - ``row``: ``[key]`` float32, the chosen query's weights; None without attention.
-
-        Beside them ``tokens``, ``text``, ``bos``, ``length``, ``oracle`` (the task's online algorithm, per
-        position; None where nothing is asked), ``outputs_names`` (None = real answers), ``asked``,
-        ``query``, ``queries`` and ``keys`` (as asked, within the sequence), ``pool`` (positions per cell), ``trained``,
-        ``step``, ``layer``, ``head``, ``edits``.
-
     Raises:
         RunError, TaskError, EditError: as :func:`workbench.measure.sequence.one_sequence`.
         PositionError: for a sequence longer than the model's positions.
@@ -78,32 +64,33 @@ def look(
     at = one.batch.index(one.batch.length if query is None else query)
     part = _Part(layer, head, at, _within(queries, one, "queries"), _within(keys, one, "keys"), cells)
     progress(1, _STAGES, "the clean pass")
-    found: dict[str, Any] = {"clean": _pass(one, (), part)}
+    clean = _pass(one, (), part)
     if wanted:
         progress(2, _STAGES, "the edited pass")
-        found["edited"] = _pass(one, wanted, part)
+    edited = _pass(one, wanted, part) if wanted else None
     progress(3, _STAGES, "the oracle")
     asked = one.batch.mask[0].tolist()
     oracle = [None] * int(one.batch.bos) + list(one.task.reference(one.strings))
-    return {
-        **found,
-        "tokens": one.tokens,
-        "text": one.text,
-        "bos": one.batch.bos,
-        "length": one.batch.length,
-        "oracle": [_plain(answer) if a else None for answer, a in zip(oracle, asked, strict=True)],
-        "outputs_names": None if one.task.output_names is None else list(one.task.output_names),
-        "asked": asked,
-        "query": at,
-        "queries": [part.queries.start, part.queries.stop],
-        "keys": [part.keys.start, part.keys.stop],
-        "pool": -(-max(len(part.queries), len(part.keys)) // cells),
-        "trained": one.run.trained_length,
-        "step": step,
-        "layer": layer,
-        "head": head,
-        "edits": edits,
-    }
+    return SequenceReading(
+        clean=clean,
+        edited=edited,
+        tokens=list(one.tokens),
+        text=one.text,
+        bos=bool(one.batch.bos),
+        length=one.batch.length,
+        oracle=[_plain(answer) if a else None for answer, a in zip(oracle, asked, strict=True)],
+        outputs_names=None if one.task.output_names is None else list(one.task.output_names),
+        asked=asked,
+        query=at,
+        queries=(part.queries.start, part.queries.stop),
+        keys=(part.keys.start, part.keys.stop),
+        pool=-(-max(len(part.queries), len(part.keys)) // cells),
+        trained=one.run.trained_length,
+        step=step,
+        layer=layer,
+        head=head,
+        edits=edits,
+    )
 
 
 def attention_row(
@@ -143,7 +130,7 @@ def _within(asked: Sequence[int] | None, one: OneSequence, name: str) -> range:
     return range(start, min(stop, count))
 
 
-def _pass(one: OneSequence, edits: Sequence[Edit], part: _Part) -> dict[str, Any]:
+def _pass(one: OneSequence, edits: Sequence[Edit], part: _Part) -> Pass:
     layer, head = part.layer, part.head
     has_attention = f"blocks.{layer}.attn.hook_pattern" in one.model.hook_dict
     names = one.model.score_hooks(layer) if has_attention else []
@@ -152,18 +139,14 @@ def _pass(one: OneSequence, edits: Sequence[Edit], part: _Part) -> dict[str, Any
     correct = one.task.correct(logits, one.batch)[0].tolist()
     asked = one.batch.mask[0].tolist()
     outputs = logits[0] if one.task.real else logits[0].softmax(-1)
-    made: dict[str, Any] = {
-        "outputs": outputs.numpy(force=True),
-        "correct": [c if a else None for c, a in zip(correct, asked, strict=True)],
-        **dict.fromkeys(("pattern", "scores", "row_top", "row")),
-    }
-    if has_attention:
-        inputs = _inputs(one, cache, layer, head)
-        hard = _hard(edits, layer, head)
-        pooled = pool_attention(_Hardened(**vars(inputs)) if hard else inputs, part.cells, part.queries, part.keys)
-        made |= {name: pooled[f"{name}_max"] for name in ("pattern", "scores")}
-        made |= {"row_top": pooled["row_top"], "row": _row(inputs, part.at, hard)}
-    return made
+    found = outputs.numpy(force=True), [c if a else None for c, a in zip(correct, asked, strict=True)]
+    if not has_attention:
+        return Pass(*found)
+    inputs = _inputs(one, cache, layer, head)
+    hard = _hard(edits, layer, head)
+    pooled = pool_attention(_Hardened(**vars(inputs)) if hard else inputs, part.cells, part.queries, part.keys)
+    row = _row(inputs, part.at, hard)
+    return Pass(*found, pooled["pattern_max"], pooled["scores_max"], pooled["row_top"], row)
 
 
 class _Hardened(ScoreInputs):
@@ -200,7 +183,7 @@ def _check_place(one: OneSequence, layer: int, head: int, query: int | None) -> 
         one.batch.index(query)
 
 
-def _plain(answer: Any) -> Any:
+def _plain(answer: Any) -> Answer:
     if answer is None or isinstance(answer, int | float):
         return answer
     return [float(v) for v in answer]

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Shaped
+from numpy.typing import NDArray
 from torch import Tensor
 
 from probes.decode import Target
 from probes.linear import Probe, code, fit_probes
 from probes.rows import Rows, folds, gather, halves, pooled
 from probes.summary import Summary
+from workbench.figures.sequence_reading import ConceptReading, ProbeReading
 from workbench.measure.grid import make_grid
 from workbench.measure.sequence import OneSequence, Progress, one_sequence, quiet
 from workbench.measure.study import CheckpointStudy, Evaluation, forward
@@ -59,7 +61,7 @@ class Fitted:
 
 def read_sequence(
     run_path: str, step: int, sequence: Mapping[str, Any], edits: str = "", progress: Progress = quiet
-) -> dict[str, Any]:
+) -> ProbeReading:
     """The summary and the position that probes read at every prefix of one sequence.
 
     Args:
@@ -68,16 +70,6 @@ def read_sequence(
         sequence: typed or drawn, see :func:`workbench.measure.sequence.one_sequence`.
         edits: as a link writes them; probes are fitted on the clean model and read the edited one.
         progress: told which of a few stages is done.
-
-    Returns:
-        plain values and arrays:
-
-        - ``sites``: layer of each place in the residual stream, -1 for the embedding;
-        - ``prefix``: prefix length of each position; ``asked``: whether the task asks there;
-        - ``summary`` and ``position``, each a dict of ``true [pos]``, ``clean [site, pos]``, ``edited
-          [site, pos]`` (None without edits), ``rmse [site]``, ``strings`` and ``problem``; ``summary`` also
-          ``classes`` (names, or None for a real one: then a vector's first component is read) and ``name``.
-          Categorical summaries are places in ``classes``, -1 for a class that the probe does not know.
 
     Raises:
         RunError, TaskError, EditError: as :func:`workbench.measure.sequence.one_sequence`.
@@ -95,13 +87,13 @@ def read_sequence(
     passes = {"clean": _states(one, "")} | ({"edited": _states(one, edits)} if wanted else {})
     place = one.batch.prefix_lengths().numpy()
     true, names = _summary_truth(one, summary)
-    return {
-        "sites": [-1, *range(one.model.cfg.n_layers)],
-        "prefix": place.tolist(),
-        "asked": one.batch.mask[0].tolist(),
-        "summary": {**_read(summary, passes), "true": true, "classes": names, "name": one.task.summary},
-        "position": {**_read(position, passes), "true": place.astype(float)},
-    }
+    return ProbeReading(
+        sites=[-1, *range(one.model.cfg.n_layers)],
+        prefix=place.tolist(),
+        asked=one.batch.mask[0].tolist(),
+        summary=replace(_read(summary, passes, true), classes=names, name=one.task.summary),
+        position=_read(position, passes, place.astype(float)),
+    )
 
 
 def fit_summary(one: OneSequence) -> Fitted:
@@ -179,18 +171,13 @@ def _states(one: OneSequence, edits: str) -> Shaped[Tensor, "site row d"]:
     return torch.stack([cache[name][0] for name in names]).float().cpu()
 
 
-def _read(fitted: Fitted, passes: Mapping[str, Tensor]) -> dict[str, Any]:
-    made: dict[str, Any] = {
-        "clean": None,
-        "edited": None,
-        "rmse": list(fitted.rmse),
-        "strings": fitted.strings,
-        "problem": fitted.problem,
-    }
+def _read(fitted: Fitted, passes: Mapping[str, Tensor], true: NDArray[np.float64]) -> ConceptReading:
+    read: dict[str, NDArray[np.float64]] = {}
     if fitted.probe is not None:
         for name, states in passes.items():
-            made[name] = _columns(fitted.probe(states))[..., 0].double().numpy(force=True)
-    return made
+            read[name] = _columns(fitted.probe(states))[..., 0].double().numpy(force=True)
+    clean, edited = read.get("clean"), read.get("edited")
+    return ConceptReading(true, clean, edited, list(fitted.rmse), fitted.strings, fitted.problem)
 
 
 def _summary_truth(one: OneSequence, fitted: Fitted) -> tuple[Any, list[str] | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from workbench.core import thresholds
-from workbench.figures.claims import CURSOR, PLACE, RUN, THRESHOLD, Cite, Claim
+from workbench.figures.claims import CURSOR, PLACE, RUN, SETTING, THRESHOLD, Cite, Claim
+from workbench.figures.frame import Frame
 
 NUMBER = re.compile(r"\u2212?\d[\d,]*(?:\.\d+)?")
 
@@ -33,7 +35,8 @@ def same(text: str, value: float) -> bool:
 class Rows:
     """Rows of a run by their place, so that thousands of numbers can be looked up."""
 
-    def __init__(self, frame: pd.DataFrame) -> None:
+    def __init__(self, frame: pd.DataFrame | Frame) -> None:
+        frame = frame.to_pandas() if isinstance(frame, Frame) else frame
         self.frame = frame
         self._columns = {
             str(name): frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame
@@ -58,7 +61,7 @@ def plain(value: Any) -> Any:
     return None if value is None or pd.isna(value) else value
 
 
-def unfounded(pieces: Sequence[tuple[str, str]], frame: pd.DataFrame | Rows, trained: float) -> list[str]:
+def unfounded(pieces: Sequence[tuple[str, str]], frame: pd.DataFrame | Frame | Rows, trained: float) -> list[str]:
     """What of a sentence is not founded: numbers without a citation, and citations that no row bears out.
 
     Args:
@@ -88,7 +91,10 @@ def _borne_out(one: Cite, rows: Rows, trained: float) -> list[str]:
     if one.source == RUN:
         return [] if one.column == "trained_length" and same(one.text, trained) else [f"{one} is not of the run"]
     if one.source == THRESHOLD:
-        return [] if same(one.text, getattr(thresholds, one.column)) else [f"{one} is no threshold"]
+        return [] if same(one.text, getattr(thresholds, one.column.upper())) else [f"{one} is no threshold"]
+    if one.source == SETTING:
+        told = {json.loads(text).get(one.column) for text in rows.at(one.row, "setting")}
+        return [] if len(told) == 1 and same(one.text, *told) else [f"{one}: the settings say {told}"]
     found = rows.at(one.row, one.column)
     if len(found) != 1:
         return [f"{one}: {len(found)} rows stand there"]

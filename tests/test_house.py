@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TORCH_FREE = (
     "workbench.table.query", "workbench.figures.mechanism", "workbench.jobs.executors", "workbench.runs",
     "workbench.cli.main", "workbench.cli.show", "workbench.models", "workbench.tasks", "probes", "circuits",
-    "workbench.dashboard.create", "app",
+    "workbench.dashboard.app", "app",
 )  # fmt: skip
 
 
@@ -29,6 +31,54 @@ def test_what_needs_no_torch_does_not_import_it() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_the_ground_and_the_storage_room_load_nothing_heavy() -> None:
+    code = (
+        "import importlib, pkgutil, sys, workbench.core, workbench.storage\n"
+        "for room in (workbench.core, workbench.storage):\n"
+        "    names = [found.name for found in pkgutil.iter_modules(room.__path__)]\n"
+        "    assert len(names) > 3, names\n"
+        "    for name in names:\n"
+        "        importlib.import_module(f'{room.__name__}.{name}')\n"
+        "        assert not {'torch', 'transformer_lens', 'pandas', 'pyarrow', 'numpy'} & set(sys.modules), name\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+NOT_FOR_READERS = {
+    "LensError": "the base itself",
+    "NotMeasured": "a figure has nothing to draw: pages show its sentence in place of the figure",
+    "NotApplicable": "as NotMeasured",
+    "Undefined": "as NotMeasured",
+    "NotShared": "as NotMeasured",
+    "Stopped": "ends training inside the trainer",
+    "TooManyError": "ends listing strings inside the tasks",
+    "Cancelled": "ends a job inside the dashboard's worker",
+    "Unknown": "the dashboard answers 404",
+    "Astray": "the dashboard shows its first page with the notice",
+    "NotComputed": "a page asks again later",
+    "Stopping": "leaves a command by SystemExit",
+}
+"""Error classes that are caught where they are raised, each with why no reader sees it as an error."""
+
+
+def test_every_error_class_for_readers_has_the_one_base() -> None:
+    """And the command line knows that base alone."""
+    from workbench.core.errors import LensError
+
+    others = set()
+    for package in ("workbench", "probes", "circuits"):
+        for file in sorted((ROOT / package).rglob("*.py")):
+            name = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+            if name.endswith("__main__"):
+                continue
+            module = importlib.import_module(name)
+            classes = [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, BaseException)]
+            others |= {c.__name__ for c in classes if c.__module__ == name and not issubclass(c, LensError)}
+    assert others | {"LensError"} == set(NOT_FOR_READERS)
+    assert "LensError" in (ROOT / "workbench" / "cli" / "errors.py").read_text()
+
+
 def test_the_dashboards_door_imports_only_the_dashboard() -> None:
     tree = ast.parse((ROOT / "app.py").read_text())
     names = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
@@ -37,6 +87,33 @@ def test_the_dashboards_door_imports_only_the_dashboard() -> None:
     assert ours
     assert all(n.startswith("workbench.dashboard") for n in ours)
     assert not names & {"torch", "transformer_lens"}
+
+
+ELSEWHERE = {
+    ("workbench/measure/intervals.py", "0.95"): "the level of an interval",
+    ("workbench/dashboard/formulas.py", "0.9"): "the cosine from which a code is settled",
+    ("workbench/figures/compare.py", "0.9"): "a height in a plot",
+    ("workbench/figures/training.py", "0.9"): "a place on an axis",
+}
+"""Numbers that look like a threshold of the verdict and are none."""
+
+
+def test_thresholds_of_the_verdict_stand_in_one_place() -> None:
+    from workbench.core.thresholds import FITTED, ROBUST
+
+    written = re.compile(rf"(?<![\d.]){FITTED:g}(?!\d)|(?<![\d.]){ROBUST:g}(?!\d)".replace("0.", r"0\."))
+    found = []
+    for room in ("measure", "figures", "dashboard"):
+        for path in sorted((ROOT / "workbench" / room).rglob("*.py")):
+            tree = ast.parse(path.read_text())
+            documented = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Constant) and id(node) not in documented:
+                    named = written.findall(node.value) if isinstance(node.value, str) else []
+                    named += [f"{node.value:g}"] if node.value in (FITTED, ROBUST) else []
+                    at = path.relative_to(ROOT).as_posix()
+                    found += [(at, number) for number in named if (at, number) not in ELSEWHERE]
+    assert found == []
 
 
 def test_every_built_in_measurement_is_found_and_describes_itself() -> None:

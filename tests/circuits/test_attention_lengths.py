@@ -16,7 +16,8 @@ from circuits.lengths import (
     p_bit_length,
     scaling_exponent,
 )
-from circuits.statistics import entropy, log_mass, sort_rows
+from circuits.statistics import entropy, log_mass
+from workbench.models.tie_sets import sort_rows
 
 
 def log_support(m: float, keys: int) -> float:

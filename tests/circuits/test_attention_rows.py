@@ -14,11 +14,11 @@ from circuits.hardmax import hardmax_statistics
 from circuits.positional import Positional, positional_statistics, weight_tables
 from circuits.reduction import Part, join
 from circuits.sparsity import OF_WINDOWS, sparsity_statistics
-from circuits.statistics import nearest_hardmax, sort_rows
 from circuits.verdict import hardmax_kind
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade import _blank
 from workbench.models.handmade_heads import induction_model
+from workbench.models.tie_sets import nearest_hardmax, sort_rows
 from workbench.tasks import make_task
 from workbench.tasks.base import Batch
 

@@ -13,6 +13,7 @@ import torch
 from circuits import attention_sample, score_inputs, scores_at, stream_scores
 from circuits.scores import cached_inputs, pool_attention, score_hooks
 from workbench.models import HookedTransformer, ModelConfig
+from workbench.models.positions import ENCODINGS
 from workbench.models.scores import ScoreInputs
 from workbench.runs import Run
 from workbench.runs.load import weights_bytes
@@ -24,8 +25,13 @@ Make = Callable[..., Batch]
 
 LIMIT = {"name": "limit", "period": 3, "locality": 4}
 OPTIONS = [
-    *({"positions": p, "log_scaling": s} for p in ("none", "rotary", "alibi", LIMIT) for s in ("none", "all", "learned")),
-    {"positions": "learned"}, {"positions": "sinusoidal"}, {"positions": LIMIT, "log_scaling": "local"},
+    *(
+        {"positions": example.model_dump(), "log_scaling": scaling}
+        for kind in ENCODINGS.values()
+        for example in kind.examples()
+        for scaling in ("none", "all", "learned")
+    ),
+    {"positions": LIMIT, "log_scaling": "local"},
     {"attention": "hardmax"}, {"attention": "hardmax", "positions": "alibi"}, {"attention": "linear"},
 ]  # fmt: skip
 

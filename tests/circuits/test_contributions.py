@@ -10,10 +10,10 @@ import torch
 
 from circuits.contributions import CarriedSets, answer_logits, contribution_statistics, split
 from circuits.scores import cached_inputs, scores_at
-from circuits.tie_sets import in_tie_set
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade import majority
 from workbench.models.handmade_heads import induction_model
+from workbench.models.tie_sets import in_tie_set
 from workbench.tasks import make_task
 
 RETRIEVAL = make_task("kgram_retrieval", symbols=10)

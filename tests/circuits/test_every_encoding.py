@@ -14,7 +14,7 @@ from circuits.heads import head_scores
 from circuits.scores import score_inputs
 from circuits.sparsity import keys_needed
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.encodings import ENCODINGS
+from workbench.models.positions import ENCODINGS
 from workbench.tasks.base import Batch
 
 Make = Callable[..., Batch]

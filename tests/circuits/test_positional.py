@@ -13,6 +13,7 @@ from circuits.scores import score_inputs
 from workbench.measure.intervals import jackknife
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade_heads import fixed_lag_model
+from workbench.models.positions import ENCODINGS
 from workbench.tasks import make_task
 
 N = 48
@@ -130,7 +131,8 @@ def test_a_fixed_lag_is_local_and_lag_alone() -> None:
 
 def test_weights_give_the_table_that_activations_of_empty_tokens_have() -> None:
     """Oracle: with all token embeddings 0 and no LayerNorm, the model's own scores are the table."""
-    for positions in ("learned", "sinusoidal", {"name": "limit", "period": 3, "locality": 4}):
+    relative = {"name": "relative", "buckets": 6, "max_distance": 9}
+    for positions in ("learned", "sinusoidal", "alibi", {"name": "limit", "period": 3, "locality": 4}, relative):
         cfg = ModelConfig(
             d_vocab=3, n_layers=1, d_model=16, n_heads=2, n_ctx=32, positions=positions, normalization_type=None,
             initializer_range=0.5,
@@ -139,7 +141,8 @@ def test_weights_give_the_table_that_activations_of_empty_tokens_have() -> None:
         with torch.no_grad():
             model.embed.W_E.zero_()
             for name, parameter in model.named_parameters():
-                if name.endswith(("b_Q", "b_K", "phi")):
+                # Without vectors, the biases of q and k are content: a constant that no position moves.
+                if name.endswith(("b_Q", "b_K", "phi") if cfg.positions.added else "phi"):
                     parameter.normal_(generator=torch.Generator().manual_seed(1))
         _, cache = model.run_with_cache(torch.zeros(1, 20, dtype=torch.long))
         own = cache["blocks.0.attn.hook_attn_scores"][0].numpy()
@@ -148,6 +151,29 @@ def test_weights_give_the_table_that_activations_of_empty_tokens_have() -> None:
         lower = np.tril_indices(20)
         assert table[:, lower[0], lower[1]] == pytest.approx(own[:, lower[0], lower[1]], abs=1e-9)
     assert weight_tables(model_of("rotary"), 0, 20) is None
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_weights_are_said_to_say_nothing_only_where_they_do(name: str) -> None:
+    model, cls = model_of(ENCODINGS[name].examples()[0].model_dump()), ENCODINGS[name]
+    rows = positional_statistics(model, MAJORITY, trained=41, lengths=[41], sequences=4).frame()
+    rows = rows[(rows["mode"] == "weights") & rows["quantity"].isin(["translation_variance", "locality"])]
+    silent = set(rows[rows["note"].str.contains("say nothing without content", na=False)]["status"])
+    assert silent == (set() if cls.added or cls.biased else {"not_applicable"})
+    if cls.biased and not cls.added:  # by lag alone
+        variances = rows[(rows["quantity"] == "translation_variance") & (rows["target"] == "period 1")]
+        assert len(variances) == 2
+        assert variances["value"].tolist() == pytest.approx([0.0, 0.0], abs=1e-9)
+
+
+def test_a_relative_bias_has_the_locality_of_its_last_bucket() -> None:
+    """Buckets begin at 0, 1, 2, 3, 5, 7: a bias that differs in the bucket of lags 5 and 6 alone ends at lag 6."""
+    model = model_of({"name": "relative", "buckets": 6, "max_distance": 9})
+    with torch.no_grad():
+        model.pos_bias["W_bias"].zero_()
+        model.pos_bias["W_bias"][:, 4] = 1.0
+    found = positional_statistics(model, MAJORITY, trained=41, lengths=[41], sequences=4)
+    assert found.value("locality", mode="weights", head=0) == found.value("locality", mode="weights", head=1) == 6
 
 
 def test_the_regularizer_has_the_values_of_its_closed_forms() -> None:

@@ -20,10 +20,9 @@ from circuits.statistics import (
     log_mass,
     margin,
     margin_min,
-    nearest_hardmax,
-    sort_rows,
     tie_uniformity,
 )
+from workbench.models.tie_sets import nearest_hardmax, sort_rows
 
 Scores = NDArray[np.float32]
 

@@ -12,7 +12,7 @@ import torch
 
 from circuits.sweep import REDUCERS, block_size, stream_blocks, sweep, sweep_statistics
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.encodings import ENCODINGS
+from workbench.models.positions import ENCODINGS
 from workbench.models.scores import ScoreInputs
 from workbench.tasks.base import Batch
 

@@ -13,7 +13,7 @@ from workbench.cli.sweep import config_of
 from workbench.cli.sweep_file import read_sweep
 from workbench.cli.train import build
 from workbench.models import SSMConfig
-from workbench.training.fields import TrainingError
+from workbench.training.errors import TrainingError
 
 
 def test_options_shape_a_state_space_model() -> None:

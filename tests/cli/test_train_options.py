@@ -16,7 +16,7 @@ from workbench.models.positions import ENCODINGS, ID_LAWS
 from workbench.tasks import registry
 from workbench.tasks.counting import Majority
 from workbench.training.curriculum import CURRICULA
-from workbench.training.fields import TrainingError
+from workbench.training.errors import TrainingError
 
 
 def test_the_order_of_precedence() -> None:
@@ -45,8 +45,7 @@ class Suggesting(Majority):
 
 @pytest.fixture
 def suggesting(monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(registry, "BUILT_IN", {**registry.BUILT_IN, "suggesting": f"{__name__}:Suggesting"})
-    monkeypatch.setattr(registry, "_imported", lambda entry: Suggesting)
+    monkeypatch.setitem(registry.TASKS._things, "suggesting", Suggesting)
     return "suggesting"
 
 

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from fake_specs import SPECS, N
 
+from workbench.storage.seal import sealed_json
 from workbench.table.schema import Row, row
-from workbench.table.seal import sealed_json
 from workbench.table.shards import compact, shard_path, write_shard
 
 STEPS = (0, 10, 20, 50, 100, 200, 300, 500, 700, 1000, 1500, 2000, 2500, 3000)

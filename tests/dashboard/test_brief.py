@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.dashboard.runview import FRAMES, Cache
-from workbench.dashboard.store import Store
+from workbench.dashboard.state.run_view import FRAMES, Cache
+from workbench.dashboard.state.store import Store
 from workbench.table import Table
 
 A, B = "majority-nope-s0", "flip_flop-rotary-s0"
@@ -43,7 +43,7 @@ def test_rows_across_runs_are_those_of_the_whole_table(small_root: Path) -> None
     ours = Store([small_root]).across("circuits.hardmax", "margin", control="", step=1000)
     whole = Table.load(small_root).frame(quantity="margin", step=1000, control="")
     keys = ["run", "layer", "head", "length"]
-    assert ours.sort_values(keys)["value"].tolist() == whole.sort_values(keys)["value"].tolist()
+    assert ours.to_pandas().sort_values(keys)["value"].tolist() == whole.sort_values(keys)["value"].tolist()
     assert set(ours["run"]) == {A, B}
 
 

@@ -11,13 +11,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from circuits.tie_sets import in_tie_set, tie_set_pattern, tie_set_scores
 from circuits.trying import attention_row, look
 from workbench.measure.editing import edited_forward
 from workbench.measure.sequence import one_sequence
 from workbench.models.config import ModelConfig
 from workbench.models.edits import Edit, EditError, parse_edit, parse_edits
 from workbench.models.handmade import key_head, majority
+from workbench.models.tie_sets import in_tie_set, tie_set_pattern, tie_set_scores
 from workbench.models.transformer import HookedTransformer
 from workbench.runs import RunError
 from workbench.tasks import TaskError, make_task
@@ -76,17 +76,17 @@ def test_too_many_edits_are_refused() -> None:
 # ---- canaries --------------------------------------------------------------------------------------------
 def test_the_clean_pass_is_the_closed_form(keyed: str) -> None:
     found = look(keyed, 100, {"text": TEXT}, 0, 0)
-    np.testing.assert_allclose(second(found["clean"]["outputs"]), mass(TEXT), atol=1e-5)
-    assert "edited" not in found
-    assert found["tokens"] == ["<bos>", *TEXT]
-    assert found["oracle"] == [None, 0, 1, 1, 1, 0, 1, 1]
+    np.testing.assert_allclose(second(found.clean.outputs), mass(TEXT), atol=1e-5)
+    assert found.edited is None
+    assert found.tokens == ["<bos>", *TEXT]
+    assert found.oracle == [None, 0, 1, 1, 1, 0, 1, 1]
 
 
 def test_zero_ablation_takes_the_head_away(keyed: str) -> None:
     found = look(keyed, 100, {"text": TEXT}, 0, 0, edits="zero.0.0")
-    np.testing.assert_allclose(found["edited"]["outputs"], 0.5, atol=1e-6)
-    np.testing.assert_allclose(second(found["clean"]["outputs"]), mass(TEXT), atol=1e-5)
-    np.testing.assert_array_equal(found["edited"]["row"], found["clean"]["row"])
+    np.testing.assert_allclose(found.edited.outputs, 0.5, atol=1e-6)
+    np.testing.assert_allclose(second(found.clean.outputs), mass(TEXT), atol=1e-5)
+    np.testing.assert_array_equal(found.edited.row, found.clean.row)
 
 
 def test_mean_ablation_puts_the_mean_of_other_strings_there(keyed: str) -> None:
@@ -94,17 +94,17 @@ def test_mean_ablation_puts_the_mean_of_other_strings_there(keyed: str) -> None:
     others = ["".join("^01"[i] for i in row[1:]) for row in one.reference().tokens.tolist()]
     wanted = np.mean([mass(other)[: len(TEXT) + 1] for other in others], axis=0)
     found = look(keyed, 100, {"text": TEXT}, 0, 0, edits="mean.0.0")
-    np.testing.assert_allclose(second(found["edited"]["outputs"]), wanted, atol=1e-5)
+    np.testing.assert_allclose(second(found.edited.outputs), wanted, atol=1e-5)
 
 
 def test_hard_attention_is_uniform_on_the_keys_and_on_all_where_there_is_none(keyed: str) -> None:
     found = look(keyed, 100, {"text": TEXT}, 0, 0, edits="hardmax.0.0")
     # Two of six keys at margin 2 hold less than uniform attention to six does: k* is found per row, not assumed.
     wanted = [attention_mass_after_swap(seen, TEXT[: seen - 1].count("1")) for seen in range(1, len(TEXT) + 2)]
-    np.testing.assert_allclose(second(found["edited"]["outputs"]), wanted, atol=1e-5)
-    assert found["edited"]["row"][KEYS].sum() == pytest.approx(wanted[-1])
-    assert look(keyed, 100, {"text": TEXT}, 0, 0, edits="hardmax.all")["edited"]["outputs"][-1, 1] == pytest.approx(
-        found["edited"]["outputs"][-1, 1]
+    np.testing.assert_allclose(second(found.edited.outputs), wanted, atol=1e-5)
+    assert found.edited.row[KEYS].sum() == pytest.approx(wanted[-1])
+    assert look(keyed, 100, {"text": TEXT}, 0, 0, edits="hardmax.all").edited.outputs[-1, 1] == pytest.approx(
+        found.edited.outputs[-1, 1]
     )
 
 
@@ -120,17 +120,17 @@ def test_a_patch_after_the_last_block_gives_the_donors_output_and_changes_no_oth
     keyed: str, donor: int
 ) -> None:
     found = look(keyed, 100, {"text": TEXT}, 0, 0, edits=f"patch.0.{donor}")
-    clean, edited = found["clean"]["outputs"], found["edited"]["outputs"]
+    clean, edited = found.clean.outputs, found.edited.outputs
     np.testing.assert_array_equal(edited[:-1], clean[:-1])
     np.testing.assert_array_equal(edited[-1], clean[donor])
-    shorter = look(keyed, 100, {"text": TEXT[:donor]}, 0, 0)["clean"]["outputs"]
+    shorter = look(keyed, 100, {"text": TEXT[:donor]}, 0, 0).clean.outputs
     np.testing.assert_allclose(edited[-1], shorter[-1], atol=1e-6)
 
 
 def test_a_patch_into_a_stated_prefix(make_run: Callable[..., Any]) -> None:
     run = make_run(majority(256), make_task("majority"), 16)
     found = look(str(run.path), 100, {"text": "110000"}, 0, 0, edits="patch.0.2.5")
-    answers = found["edited"]["outputs"].argmax(1), found["clean"]["outputs"].argmax(1)
+    answers = found.edited.outputs.argmax(1), found.clean.outputs.argmax(1)
     assert [a.tolist()[1:] for a in answers] == [[1, 1, 1, 0, 1, 0], [1, 1, 1, 0, 0, 0]]
 
 
@@ -217,28 +217,28 @@ def test_a_place_that_is_not_there_is_named(keyed: str) -> None:
 # ---- long sequences ----------------------------------------------------------------------------------------
 def test_pooled_cells_are_maxima_of_the_exact_rows(keyed: str) -> None:
     drawn = {"law": "matched", "length": 39, "seed": 5}
-    whole = look(keyed, 100, drawn, 0, 0)["clean"]["pattern"]
+    whole = look(keyed, 100, drawn, 0, 0).clean.pattern
     pooled = look(keyed, 100, drawn, 0, 0, query=20, cells=10)
-    assert pooled["pool"] == 4
+    assert pooled.pool == 4
     for cell in (0, 4, 9):
         block = whole[4 * cell : 4 * cell + 4, :4]
-        assert pooled["clean"]["pattern"][cell, 0] == pytest.approx(np.nanmax(block), abs=1e-6)
+        assert pooled.clean.pattern[cell, 0] == pytest.approx(np.nanmax(block), abs=1e-6)
     row = attention_row(keyed, 100, drawn, 0, 0, query=20)
     np.testing.assert_allclose(row["row"][:21], whole[20, :21], atol=1e-6)
-    np.testing.assert_array_equal(row["row"], pooled["clean"]["row"])
+    np.testing.assert_array_equal(row["row"], pooled.clean.row)
 
 
 def test_a_part_is_looked_at_token_by_token(keyed: str) -> None:
     drawn = {"law": "matched", "length": 39, "seed": 5}
     whole = look(keyed, 100, drawn, 0, 0)
     part = look(keyed, 100, drawn, 0, 0, query=20, cells=10, queries=(18, 28), keys=[4, 11])
-    assert (part["queries"], part["keys"], part["pool"]) == ([18, 28], [4, 11], 1)
+    assert (part.queries, part.keys, part.pool) == ((18, 28), (4, 11), 1)
     for name in ("pattern", "scores"):
-        np.testing.assert_allclose(part["clean"][name], whole["clean"][name][18:28, 4:11], atol=1e-6)
-    np.testing.assert_allclose(part["clean"]["row_top"], whole["clean"]["row_top"][18:28], atol=1e-6)
-    np.testing.assert_allclose(part["clean"]["row"][:21], whole["clean"]["pattern"][20, :21], atol=1e-6)
+        np.testing.assert_allclose(getattr(part.clean, name), getattr(whole.clean, name)[18:28, 4:11], atol=1e-6)
+    np.testing.assert_allclose(part.clean.row_top, whole.clean.row_top[18:28], atol=1e-6)
+    np.testing.assert_allclose(part.clean.row[:21], whole.clean.pattern[20, :21], atol=1e-6)
     cut = look(keyed, 100, drawn, 0, 0, queries=(18, 900))
-    assert cut["queries"] == [18, 40]
+    assert cut.queries == (18, 40)
     for wrong in ((40, 50), (-1, 5), (7, 7)):
         with pytest.raises(ValueError, match="this sequence has positions 0 to 39"):
             look(keyed, 100, drawn, 0, 0, keys=wrong)

@@ -39,29 +39,29 @@ def leader(text: str, n: int) -> int:
 def test_the_summary_is_read_at_every_prefix_past_training_too(counter: str) -> None:
     text = TEXT * 4
     found = read_sequence(counter, 100, {"text": text})
-    asked = np.array(found["asked"])
+    asked = np.array(found.asked)
     wanted = np.array([0, *(leader(text, n) for n in range(1, len(text) + 1))])
-    assert found["sites"] == [-1, 0, 1]
-    assert found["summary"]["classes"] == ["0", "1"]
-    assert found["summary"]["strings"] == 256
-    np.testing.assert_array_equal(found["summary"]["true"][asked], wanted[asked])
-    np.testing.assert_array_equal(found["summary"]["clean"][2][asked], wanted[asked])
-    assert (found["summary"]["clean"][0][asked] != wanted[asked]).any()  # one token does not know who leads
-    assert found["summary"]["edited"] is None
+    assert found.sites == [-1, 0, 1]
+    assert found.summary.classes == ["0", "1"]
+    assert found.summary.strings == 256
+    np.testing.assert_array_equal(found.summary.true[asked], wanted[asked])
+    np.testing.assert_array_equal(found.summary.clean[2][asked], wanted[asked])
+    assert (found.summary.clean[0][asked] != wanted[asked]).any()  # one token does not know who leads
+    assert found.summary.edited is None
 
 
 def test_an_ablated_counter_is_read_as_knowing_nothing(counter: str) -> None:
     found = read_sequence(counter, 100, {"text": TEXT}, "zero.0.0")
-    asked = np.array(found["asked"])
-    clean, edited = found["summary"]["clean"], found["summary"]["edited"]
+    asked = np.array(found.asked)
+    clean, edited = found.summary.clean, found.summary.edited
     np.testing.assert_array_equal(clean[0], edited[0])  # the embedding lies before the edit
     assert len(np.unique(edited[2][asked])) == 1
     assert len(np.unique(clean[2][asked])) == 2
 
 
 def test_a_patched_state_is_read_as_the_donors(counter: str) -> None:
-    clean = read_sequence(counter, 100, {"text": TEXT})["summary"]["clean"]
-    edited = read_sequence(counter, 100, {"text": TEXT}, "patch.0.5")["summary"]["edited"]
+    clean = read_sequence(counter, 100, {"text": TEXT}).summary.clean
+    edited = read_sequence(counter, 100, {"text": TEXT}, "patch.0.5").summary.edited
     np.testing.assert_array_equal(edited[1:, -1], clean[1:, 5])
     np.testing.assert_array_equal(edited[:, :-1], clean[:, :-1])
 
@@ -99,10 +99,10 @@ def test_the_position_is_read_where_it_is_written(make_run: Callable[..., Any]) 
         model.pos_embed.W_pos.zero_()
         model.pos_embed.W_pos[:, 0] = torch.arange(64.0)
     run = make_run(model, make_task("parity"), 16)
-    found = read_sequence(str(run.path), 100, {"law": "matched", "length": 40, "seed": 1})["position"]
-    np.testing.assert_allclose(found["clean"][0, 1:], found["true"][1:], atol=1e-2)
-    assert found["rmse"][0] < 1e-2
-    assert found["problem"] == ""
+    found = read_sequence(str(run.path), 100, {"law": "matched", "length": 40, "seed": 1}).position
+    np.testing.assert_allclose(found.clean[0, 1:], found.true[1:], atol=1e-2)
+    assert found.rmse[0] < 1e-2
+    assert found.problem == ""
 
 
 def test_a_probe_is_fitted_once_per_checkpoint(counter: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,6 +119,6 @@ def test_a_probe_is_fitted_once_per_checkpoint(counter: str, monkeypatch: pytest
 def test_a_summary_that_does_not_vary_is_said_so_and_not_read(make_run: Callable[..., Any]) -> None:
     cfg = ModelConfig(d_vocab=2, n_layers=1, d_model=8, n_heads=1, n_ctx=64, d_vocab_out=2)
     run = make_run(HookedTransformer(cfg), make_task("aa_star"), 1)  # of length 1 there is one string
-    found = read_sequence(str(run.path), 100, {"text": "aaa"})["summary"]
-    assert found["problem"] == "output_summary has one class only"
-    assert found["clean"] is None
+    found = read_sequence(str(run.path), 100, {"text": "aaa"}).summary
+    assert found.problem == "output_summary has one class only"
+    assert found.clean is None

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.dashboard.worker import Job, Worker, array_bytes
+from workbench.dashboard.server.worker import Job, Worker, array_bytes
+from workbench.figures.sequence_reading import Pass
 
 
 def test_arrays_are_counted_wherever_they_are() -> None:
     made = {"a": np.zeros(4, np.float32), "b": {"c": [np.zeros(2), np.zeros(2)]}, "d": ["x"] * 9, "e": None}
     assert array_bytes(made) == 16 + 32
+    assert array_bytes(Pass(outputs=np.zeros((2, 3), np.float32), correct=[True, None])) == 24
 
 
 def held(worker: Worker, count: int, size: int) -> list[str]:

@@ -9,7 +9,7 @@ from workbench.models import ModelConfig
 from workbench.models.positions import ENCODINGS, ID_LAWS
 from workbench.table import Table
 from workbench.tasks import Task, find_task
-from workbench.tasks.registry import family_of, task_names
+from workbench.tasks.registry import task_names
 from workbench.tasks.seeds import generator
 from workbench.training.config import RunConfig, TrainingConfig
 from workbench.training.trainer import Trainer
@@ -28,7 +28,7 @@ TASKS = defaults()
 FAMILIES: dict[str, str] = {}
 """One task of each family: the first one listed."""
 for _name, _task in TASKS.items():
-    FAMILIES.setdefault(family_of(type(_task)), _name)
+    FAMILIES.setdefault(_task.family, _name)
 
 
 def coupled(task: Task) -> bool:

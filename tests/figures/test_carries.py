@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
+import numpy as np
 import pytest
 from cited import said, unfounded
 
 from workbench.figures.carried import at_longest
 from workbench.figures.carries import carried_clause, rail_carried
+from workbench.figures.frame import Frame
 from workbench.table.schema import row
 
 N = 32
@@ -20,7 +21,7 @@ Probe = dict[tuple[int, int], tuple[float | None, float | None, float | None]]
 def made(synthetic: Any) -> Any:
     """Rows of both probes at step 7: (layer, length) -> frozen (position: None), refitted, highest control."""
 
-    def make(summary: Probe | None = None, position: Probe | None = None) -> pd.DataFrame:
+    def make(summary: Probe | None = None, position: Probe | None = None) -> Frame:
         rows = []
         for concept, target, probe in (("summary", "output_summary", summary), ("position", "log_i", position)):
             for (layer, length), (frozen, refit, control) in (probe or {}).items():
@@ -49,13 +50,13 @@ def made(synthetic: Any) -> Any:
                         value += wrong
                         limits = {"low": value - 0.02, "high": value + 0.02}
                         rows.append(row(**common, site=site, mode=mode, control=name, value=value, **limits))
-        frame: pd.DataFrame = synthetic.frame_of(rows)
+        frame = Frame.of(synthetic.frame_of(rows))
         return frame
 
     return make
 
 
-def clause(frame: pd.DataFrame) -> str:
+def clause(frame: Frame) -> str:
     pieces = carried_clause(frame, 7, N)
     assert unfounded(pieces, frame, N) == []
     return said(pieces)
@@ -83,10 +84,10 @@ def test_a_summary_at_its_controls_level_claims_nothing(made: Any, control: floa
 def test_a_margin_that_does_not_show_is_none(made: Any) -> None:
     frame = made(flat(0.97, 0.97, 0.90))
     own = frame["control"] == ""
-    frame.loc[own, ["low", "high"]] = (0.9049, 0.99)
-    frame.loc[frame["control"] == "untrained", "high"] = 0.9001
+    high = np.where(own, 0.99, np.where(frame["control"] == "untrained", 0.9001, frame["high"]))
+    frame = frame.with_columns(low=np.where(own, 0.9049, frame["low"]), high=high)
     assert "not above its controls" in clause(frame)
-    frame.loc[own, "low"] = 0.9051
+    frame = frame.with_columns(low=np.where(own, 0.9051, frame["low"]))
     assert clause(frame).startswith("It carries the summary")
 
 

@@ -36,6 +36,11 @@ def test_short(value: float, text: str) -> None:
     assert labels.short(value) == text
 
 
+def test_a_p_value_is_never_said_to_be_nothing() -> None:
+    said = [labels.significance(p) for p in (0.0, 0.0099, 0.01, 0.5, None)]
+    assert said == ["< 0.01", "< 0.01", "0.01", "0.50", labels.MISSING]
+
+
 def test_lengths_intervals_and_places() -> None:
     assert labels.whole(1024) == "1,024"
     assert labels.whole(None) == "–"

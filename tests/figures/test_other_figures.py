@@ -15,6 +15,7 @@ import pytest
 from workbench import figures
 from workbench.figures import NotMeasured
 from workbench.figures.compare import difference
+from workbench.figures.frame import Frame
 from workbench.figures.heatmap import CAP, pool, pooled_edges
 from workbench.figures.rows import COLUMNS
 from workbench.figures.template import u_length, u_step
@@ -152,7 +153,7 @@ def test_interval_of_a_difference_is_newcombes() -> None:
     """Newcombe 1998, example (a): 56/70 - 48/80, Wilson limits of each; published interval 0.0524 to 0.3339."""
     a = made(56 / 70, 0.69162, 0.87695)
     b = made(48 / 80, 0.49042, 0.70018)
-    row = difference(a, b).iloc[0]
+    row = difference(Frame.of(a), Frame.of(b)).row(0)
     assert row["value"] == pytest.approx(0.2)
     assert row["low"] == pytest.approx(0.0524, abs=2e-4)
     assert row["high"] == pytest.approx(0.3339, abs=2e-4)

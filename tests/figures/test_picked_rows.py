@@ -9,41 +9,33 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from workbench.figures.light import Frame
+from workbench.figures.frame import Frame
 from workbench.figures.marks import add_end_labels
 from workbench.figures.rows import after_last_block, edges, latest, nearest, telling, valued
 from workbench.figures.scale import Scale
 
 
-def both(frame: pd.DataFrame) -> list[pd.DataFrame]:
-    """The rows in either kind of frame."""
-    return [frame, Frame.of(frame)]
-
-
 def test_only_drawn_statuses_with_a_value_are_valued() -> None:
     rows = pd.DataFrame({"status": ["ok", "sampled", "undefined", "ok"], "value": [1.0, 2.0, 3.0, np.nan]})
-    for frame in both(rows):
-        assert list(valued(frame)["value"]) == [1.0, 2.0]
+    assert list(valued(Frame.of(rows))["value"]) == [1.0, 2.0]
 
 
 def test_the_latest_rows_are_each_runs_own() -> None:
     rows = pd.DataFrame({"run": ["a", "a", "b", "b"], "step": [1, 9, 1, 4], "value": [0.0, 1.0, 2.0, 3.0]})
-    assert list(latest(rows, "step")["value"]) == [1.0, 3.0]
+    assert list(latest(Frame.of(rows), "step")["value"]) == [1.0, 3.0]
 
 
 def test_after_the_last_block_is_not_its_middle() -> None:
     names = ["blocks.0.hook_resid_post", "blocks.1.hook_resid_mid", "blocks.1.hook_resid_post"]
     rows = pd.DataFrame({"site": names, "layer": [0.0, 1.0, 1.0]})
-    for frame in both(rows):
-        assert list(after_last_block(frame)["site"]) == names[2:]
+    assert list(after_last_block(Frame.of(rows))["site"]) == names[2:]
 
 
 @pytest.mark.parametrize(("trained", "told"), [(60, [50, 200]), (50, [50, 200]), (20, [30, 200])])
 def test_lengths_tell_most_at_the_last_trained_and_the_longest(trained: float, told: list[float]) -> None:
-    rows = pd.DataFrame({"length": [200.0, 50.0, 30.0, 50.0], "step": [0, 7, 7, 3]})
-    for frame in both(rows):
-        assert telling(frame, "length", trained) == told
-        assert telling(frame, "step", trained) == edges(frame, "step") == [0.0, 7.0]
+    frame = Frame.of(pd.DataFrame({"length": [200.0, 50.0, 30.0, 50.0], "step": [0, 7, 7, 3]}))
+    assert telling(frame, "length", trained) == told
+    assert telling(frame, "step", trained) == edges(frame, "step") == [0.0, 7.0]
     assert nearest([30, 50, 200], trained) == told[0]
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from workbench.figures.errors import NotMeasured
+from workbench.figures.frame import Frame
 from workbench.figures.plateau import loss_plateau, loss_plateau_data, plateau_sentences, plateaus
 
 KNOBS = {"simple": "omega", "mod_p_mean": "p"}
@@ -50,9 +51,10 @@ def test_medians_and_extremes_over_seeds_at_the_last_step() -> None:
 
 
 def test_the_plateau_is_the_mean_of_the_last_two_octaves() -> None:
-    found = plateaus(loss_plateau_data(rows(held), knobs=KNOBS)).set_index(["task", "knob", "trained"])
-    assert found.loc[("simple", 4, 8), "value"] == pytest.approx(4 / 8)
-    assert found.loc[("simple", 4, 8), "growth"] == pytest.approx(1.0)
+    found = plateaus(Frame.of(loss_plateau_data(rows(held), knobs=KNOBS)))
+    one = found.where(task="simple", knob=4, trained=8).row(0)
+    assert one["value"] == pytest.approx(4 / 8)
+    assert one["growth"] == pytest.approx(1.0)
 
 
 def test_claims_that_hold_are_said_to() -> None:

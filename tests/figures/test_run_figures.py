@@ -404,3 +404,6 @@ def test_the_band_of_kept_skill_is_that_of_the_rows_own_rules(story_frame: pd.Da
     for setting, kept in (("{}", 0.9), ('{"robust":0.8}', 0.8)):
         figure = build("accuracy_over_length", run.assign(setting=setting))
         assert f"band {floor + kept * (1 - floor):.2f}–1.00" in figure.layout.meta["slice"]
+        (level,), band = traces(figure, "level"), traces(figure, "band")[0]
+        drawn_from = np.array([y for y in band.y if y is not None])
+        assert drawn_from.min() == pytest.approx(min(level.y) + kept * (1 - min(level.y)))

@@ -25,6 +25,8 @@ from workbench.figures.verdicts import VERDICTS, verdict_style
 from workbench.table.schema import row
 
 Made = Callable[..., pd.DataFrame]
+OTHER = '{"fitted":0.8,"robust":0.7}'
+"""Settings of rows that were made with other thresholds than today's."""
 
 
 @pytest.fixture
@@ -179,6 +181,20 @@ def test_the_bar_is_the_one_that_the_rows_were_made_with(made: Made) -> None:
     frame = made({50: (1, 0.99, 1)}, "not fitted", skill={50: (0.90, 0.88, 0.94)})
     frame["setting"] = '{"fitted":0.97}'
     assert "against a bar of 0.97" in said(verdict_sentence(frame, step=2000, trained=50))
+
+
+@pytest.mark.parametrize(("setting", "fitted", "robust"), [("{}", "0.95", "0.9"), (OTHER, "0.8", "0.7")])
+def test_a_threshold_in_words_is_that_of_the_rows_and_is_founded(
+    made: Made, setting: str, fitted: str, robust: str
+) -> None:
+    kept = made({50: (1, 0.99, 1), 256: (1, 0.99, 1)}, "scale-robust").assign(setting=setting)
+    pieces = rail_text(kept, "behaviour", 2000, 256, 0, 0, trained=50)
+    assert f"Skill is shown to be at least {robust} at every judged length" in said(pieces)
+    assert unfounded(pieces, kept, 50) == []
+    low = made({50: (0.6, 0.5, 0.7)}, "not fitted", skill={50: (0.2, 0.1, 0.3)}).assign(setting=setting)
+    pieces = verdict_sentence(low, step=2000, trained=50)
+    assert f"against a bar of {fitted} at every trained length" in said(pieces)
+    assert unfounded(pieces, low, 50) == []
 
 
 def test_undecided_gives_its_reason(made: Made) -> None:

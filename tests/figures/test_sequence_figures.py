@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,76 +14,71 @@ from workbench import figures
 from workbench.figures.sequence import row_domains, shown_cells
 from workbench.figures.sequence_data import answer_words, oracle_words
 from workbench.figures.sequence_marks import MOST_CLASSES, MOST_MARKS, chosen_positions, round_ticks, shown_classes
+from workbench.figures.sequence_reading import ConceptReading, Pass, ProbeReading, SequenceReading
 
 TOKENS = ["<bos>", "1", "0", "1", "1"]
 COUNT = len(TOKENS)
 
 
-def one_pass(shift: float, pool: int = 1) -> dict[str, Any]:
+def one_pass(shift: float, pool: int = 1) -> Pass:
     side = -(-COUNT // pool)
     uniform = np.tril(np.ones((side, side))) / np.arange(1, side + 1)[:, None]
     hidden = np.triu(np.ones((side, side), dtype=bool), 1)
     second = np.array([0.5, 0.8, 0.4, 0.7, 0.9]) + shift
     outputs = np.stack([1 - second, second], 1)
-    return {
-        "outputs": outputs.astype(np.float32),
-        "correct": [None, True, None, bool(outputs[3, 1] > 0.5), bool(outputs[4, 1] > 0.5)],
-        "pattern": np.where(hidden, np.nan, uniform).astype(np.float32),
-        "scores": np.where(hidden, np.nan, np.arange(side) + shift).astype(np.float32),
-        "row_top": (np.arange(side) + shift).astype(np.float32),
-        "row": np.full(COUNT, 1 / COUNT, np.float32),
-    }
+    return Pass(
+        outputs=outputs.astype(np.float32),
+        correct=[None, True, None, bool(outputs[3, 1] > 0.5), bool(outputs[4, 1] > 0.5)],
+        pattern=np.where(hidden, np.nan, uniform).astype(np.float32),
+        scores=np.where(hidden, np.nan, np.arange(side) + shift).astype(np.float32),
+        row_top=(np.arange(side) + shift).astype(np.float32),
+        row=np.full(COUNT, 1 / COUNT, np.float32),
+    )
 
 
-def looked(edited: bool = True, pool: int = 1, **changes: Any) -> dict[str, Any]:
-    made: dict[str, Any] = {
-        "clean": one_pass(0.0, pool),
-        "tokens": TOKENS,
-        "text": "1011",
-        "bos": True,
-        "length": 4,
-        "oracle": [None, 1, None, 1, 1],
-        "outputs_names": ["0", "1"],
-        "asked": [False, True, False, True, True],
-        "query": 4,
-        "queries": [0, COUNT],
-        "keys": [0, COUNT],
-        "pool": pool,
-        "trained": 2,
-        "step": 7,
-        "layer": 0,
-        "head": 1,
-        "edits": "zero.0.1" if edited else "",
-    }
-    return made | ({"edited": one_pass(-0.6, pool)} if edited else {}) | changes
+def looked(edited: bool = True, pool: int = 1, **changes: Any) -> SequenceReading:
+    made = SequenceReading(
+        clean=one_pass(0.0, pool),
+        edited=one_pass(-0.6, pool) if edited else None,
+        tokens=TOKENS,
+        text="1011",
+        bos=True,
+        length=4,
+        oracle=[None, 1, None, 1, 1],
+        outputs_names=["0", "1"],
+        asked=[False, True, False, True, True],
+        query=4,
+        queries=(0, COUNT),
+        keys=(0, COUNT),
+        pool=pool,
+        trained=2,
+        step=7,
+        layer=0,
+        head=1,
+        edits="zero.0.1" if edited else "",
+    )
+    return replace(made, **changes)
 
 
-def was_read(problem: str = "") -> dict[str, Any]:
-    summary = {
-        "true": np.array([-1.0, 1, 0, 1, 1]),
-        "clean": None if problem else np.array([[0.0, 0, 0, 0, 0], [0, 1, 0, 1, 1]]),
-        "edited": None if problem else np.array([[0.0, 0, 0, 0, 0], [0, 0, 0, 1, 0]]),
-        "rmse": [0.0, 0.0],
-        "strings": 256,
-        "problem": problem,
-        "classes": ["even", "odd"],
-        "name": "parity",
-    }
-    position = {
-        "true": np.arange(5.0),
-        "clean": np.array([np.arange(5.0), np.arange(5.0) + 0.5]),
-        "edited": np.array([np.arange(5.0), np.full(5, 2.0)]),
-        "rmse": [0.1, 0.2],
-        "strings": 128,
-        "problem": "",
-    }
-    return {
-        "sites": [-1, 0],
-        "prefix": list(range(5)),
-        "asked": [False, True, False, True, True],
-        "summary": summary,
-        "position": position,
-    }
+def was_read(problem: str = "") -> ProbeReading:
+    summary = ConceptReading(
+        true=np.array([-1.0, 1, 0, 1, 1]),
+        clean=None if problem else np.array([[0.0, 0, 0, 0, 0], [0, 1, 0, 1, 1]]),
+        edited=None if problem else np.array([[0.0, 0, 0, 0, 0], [0, 0, 0, 1, 0]]),
+        rmse=[0.0, 0.0],
+        strings=256,
+        problem=problem,
+        classes=["even", "odd"],
+        name="parity",
+    )
+    position = ConceptReading(
+        true=np.arange(5.0),
+        clean=np.array([np.arange(5.0), np.arange(5.0) + 0.5]),
+        edited=np.array([np.arange(5.0), np.full(5, 2.0)]),
+        rmse=[0.1, 0.2],
+        strings=128,
+    )
+    return ProbeReading([-1, 0], list(range(5)), [False, True, False, True, True], summary, position)
 
 
 def trace(figure: Any, name: str) -> Any:
@@ -117,13 +113,17 @@ def test_what_is_drawn_is_what_is_exported() -> None:
         np.testing.assert_allclose(drawn.T.ravel(), outputs["value"], rtol=1e-6)
 
 
-def part_in_view(**changes: Any) -> dict[str, Any]:
+def part_in_view(**changes: Any) -> SequenceReading:
     """Queries 3 and 4, keys 1 to 3, of :func:`looked`."""
     made = looked(**changes)
-    for one in ("clean", "edited"):
-        made[one] = made[one] | {name: made[one][name][3:5, 1:4] for name in ("pattern", "scores")}
-        made[one]["row_top"] = made[one]["row_top"][3:5]
-    return made | {"queries": [3, 5], "keys": [1, 4]}
+
+    def cut(one: Pass) -> Pass:
+        assert one.pattern is not None
+        assert one.scores is not None
+        assert one.row_top is not None
+        return replace(one, pattern=one.pattern[3:5, 1:4], scores=one.scores[3:5, 1:4], row_top=one.row_top[3:5])
+
+    return replace(made, clean=cut(made.clean), edited=cut(made.changed), queries=(3, 5), keys=(1, 4))
 
 
 @pytest.mark.parametrize("part", ["clean", "edited", "change"])
@@ -181,8 +181,8 @@ def test_the_change_is_edited_minus_clean() -> None:
 def test_only_readings_that_changed_are_marked() -> None:
     figure = figures.sequence_view(looked(), was_read(), part="change")
     assert list(trace(figure, "summary").x) == [1, 4]
-    same = was_read()
-    same["summary"]["edited"] = same["summary"]["clean"]
+    read = was_read()
+    same = replace(read, summary=replace(read.summary, edited=read.summary.clean))
     said = [a.text for a in figures.sequence_view(looked(), same, part="change").layout.annotations]
     assert "0 of 3 readings change" in said
 
@@ -220,7 +220,7 @@ def test_pooled_patterns_have_their_edges_at_positions() -> None:
 
 def test_a_model_without_attention_is_said_so() -> None:
     found = looked(edited=False)
-    found["clean"] |= {"pattern": None, "scores": None, "row": None}
+    found = replace(found, clean=replace(found.clean, pattern=None, scores=None, row=None))
     figure = figures.sequence_view(found, was_read())
     assert "this model has no attention" in [a.text for a in figure.layout.annotations]
     assert not len(figures.sequence_view_data(found, rows=("pattern",)))
@@ -241,7 +241,8 @@ def test_readings_that_are_on_their_way_have_their_place() -> None:
 
 def test_real_answers_are_drawn_beside_the_oracle() -> None:
     found = looked(edited=False, outputs_names=None, oracle=[None, 0.5, None, 0.7, 0.75])
-    found["clean"]["outputs"] = np.array([[0.0], [0.4], [0.6], [0.7], [0.8]], np.float32)
+    outputs = np.array([[0.0], [0.4], [0.6], [0.7], [0.8]], np.float32)
+    found = replace(found, clean=replace(found.clean, outputs=outputs))
     figure = figures.sequence_view(found, rows=("outputs",))
     np.testing.assert_allclose(trace(figure, "output").y, [0.4, 0.7, 0.8])
     np.testing.assert_allclose(trace(figure, "true").y, [0.5, 0.7, 0.75])
@@ -261,7 +262,8 @@ def test_the_table_tells_every_position() -> None:
 
 def test_many_classes_are_cut_to_the_ones_that_matter() -> None:
     found = looked(edited=False, outputs_names=[f"c{i}" for i in range(30)], oracle=[None, 7, None, 29, 29])
-    found["clean"]["outputs"] = np.eye(30, dtype=np.float32)[[0, 11, 12, 13, 14]]
+    outputs = np.eye(30, dtype=np.float32)[[0, 11, 12, 13, 14]]
+    found = replace(found, clean=replace(found.clean, outputs=outputs))
     assert {7, 29, 11, 13, 14} <= set(shown_classes(found))
     assert len(shown_classes(found)) == MOST_CLASSES
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
 import pytest
 from cited import said, unfounded
 
+from workbench.figures.frame import Frame
 from workbench.figures.heads import head_sentence
 from workbench.figures.leading import Leading, has_effect, leading_clause, leading_head
 from workbench.figures.shape import WORDS, shape_clause
@@ -20,7 +20,7 @@ AT = {"run": "r", "step": 7, "law": "matched", "layer": 0, "head": 1, "measureme
 def made(synthetic: Any) -> Any:
     """Rows of L0 H1 at step 7: length -> distance from hardmax, and its label (None = no such row)."""
 
-    def make(heads: dict[int, tuple[float, str | None]]) -> pd.DataFrame:
+    def make(heads: dict[int, tuple[float, str | None]]) -> Frame:
         rows = []
         for length, (distance, label) in heads.items():
             at = AT | {"length": length, "n": 128}
@@ -29,13 +29,13 @@ def made(synthetic: Any) -> Any:
             )
             if label is not None:
                 rows.append(row(**at, quantity="hardmax_verdict", label=label, value=0.5, low=0.4, high=0.6))
-        frame: pd.DataFrame = synthetic.frame_of(rows)
+        frame = Frame.of(synthetic.frame_of(rows))
         return frame
 
     return make
 
 
-def clause(frame: pd.DataFrame, trained: float | None = 32) -> str:
+def clause(frame: Frame, trained: float | None = 32) -> str:
     pieces = shape_clause(frame, 7, trained, 0, 1)
     assert unfounded(pieces, frame, 32) == []
     return said(pieces)
@@ -99,8 +99,8 @@ def test_run_and_checkpoint_go_by_one_criterion(made: Any, synthetic: Any, label
     # The distance would say hard at 0.01 and soft at 0.6; both pages say what the label says.
     for distance in (0.01, 0.6):
         frame = made({32: (distance, label), 64: (distance, label)})
-        kind = synthetic.frame_of([row(**AT, length=64, quantity="hardmax_kind", label="point")])
-        frame = pd.concat([frame, kind], ignore_index=True)
+        kind = Frame.of(synthetic.frame_of([row(**AT, length=64, quantity="hardmax_kind", label="point")]))
+        frame = Frame.concat([frame, kind])
         assert f"is {WORDS[label]} at every measured length" in clause(frame)
         first, second = head_sentence(frame, step=7, length=64, layer=0, head=1, trained=32)
         expected = "attends to a few keys, however many it sees" if label == "hardmax" else checkpoint
@@ -114,7 +114,7 @@ def test_run_and_checkpoint_go_by_one_criterion(made: Any, synthetic: Any, label
 def ablated(synthetic: Any) -> Any:
     """Rows of what ablating each head costs at step 7: (length, layer, head) -> value, low, high, n."""
 
-    def make(costs: dict[tuple[int, int, int], tuple[float, float, float, int]], mode: str = "mean") -> pd.DataFrame:
+    def make(costs: dict[tuple[int, int, int], tuple[float, float, float, int]], mode: str = "mean") -> Frame:
         common = {
             "run": "r",
             "step": 7,
@@ -137,7 +137,7 @@ def ablated(synthetic: Any) -> Any:
             )
             for (length, layer, head), (v, low, high, n) in costs.items()
         ]
-        frame: pd.DataFrame = synthetic.frame_of(rows)
+        frame = Frame.of(synthetic.frame_of(rows))
         return frame
 
     return make
@@ -169,7 +169,7 @@ def test_the_head_with_the_largest_effect_leads(ablated: Any) -> None:
 def test_an_effect_shown_in_any_mode_counts_and_the_mode_is_said(ablated: Any) -> None:
     mean = ablated({(128, 0, 0): (0.05, -0.01, 0.1, 64), (128, 0, 1): (0.1, 0.02, 0.2, 64)})
     other = ablated({(128, 0, 0): (0.36, 0.25, 0.47, 64), (128, 0, 1): (0.2, 0.1, 0.3, 64)}, mode="resample")
-    found = leading_head(pd.concat([mean, other], ignore_index=True), step=7, length=128)
+    found = leading_head(Frame.concat([mean, other]), step=7, length=128)
     assert found.name == "L0 H0"
     assert "0.36 [0.25, 0.47] with another string's output in its place" in said(leading_clause(found))
     assert leading_head(mean, step=7, length=128).name == "L0 H1"
@@ -179,14 +179,12 @@ def test_an_effect_shown_in_any_mode_counts_and_the_mode_is_said(ablated: Any) -
 def test_an_effect_is_claimed_by_the_exact_sign_test(ablated: Any, p: float, effect: bool) -> None:
     # 5 to 0 of 512: Tango's interval excludes 0, the sign test (.0625) does not
     drop = ablated({(128, 0, 1): (5 / 512, 0.0022, 0.0227, 512)})
-    chance = drop.assign(quantity="accuracy_drop_p", value=p, low=None, high=None)
-    found = leading_head(pd.concat([drop, chance], ignore_index=True), step=7, length=128)
+    chance = drop.with_columns(quantity="accuracy_drop_p", value=p, low=None, high=None)
+    found = leading_head(Frame.concat([drop, chance]), step=7, length=128)
     assert (found.row is not None) is effect
     assert found.looked
-    better = drop.assign(value=-0.1)
-    assert (
-        leading_head(pd.concat([better, chance.assign(value=0.001)], ignore_index=True), step=7, length=128).row is None
-    )
+    better = drop.with_columns(value=-0.1)
+    assert leading_head(Frame.concat([better, chance.with_columns(value=0.001)]), step=7, length=128).row is None
 
 
 def test_without_a_shown_effect_the_first_head_leads_and_words_say_so(ablated: Any) -> None:
@@ -211,7 +209,7 @@ def test_without_a_shown_effect_the_first_head_leads_and_words_say_so(ablated: A
 def test_an_effect_needs_an_interval_above_0_and_enough_sequences(
     ablated: Any, value: float, low: float, n: int, effect: bool
 ) -> None:
-    (found,) = ablated({(128, 0, 0): (value, low, 0.5, n)}).to_dict("records")
+    (found,) = ablated({(128, 0, 0): (value, low, 0.5, n)}).rows()
     assert has_effect(found) is effect
 
 
@@ -224,7 +222,7 @@ def test_what_ablating_costs_is_claimed_only_where_it_is_shown(made: Any, ablate
             "accuracy is not shown to drop (0.42 [\u22120.01, 0.55]) with its mean output in its place. L0 H1 is soft",
         ),
     ):
-        frame = pd.concat([made({64: (0.3, "soft")}), costs], ignore_index=True)
+        frame = Frame.concat([made({64: (0.3, "soft")}), costs])
         pieces = head_sentence(frame, step=7, length=64, layer=0, head=1, trained=32)[1]
         assert words in said(pieces)
         assert unfounded(pieces, frame, 32) == []

@@ -26,11 +26,11 @@ import pyarrow.parquet as pq
 from benchmarks.forked import lengthlens, warm
 from benchmarks.kills import MEASURE, STEPS, TRAIN
 from workbench.runs.folder import Run, run_id
+from workbench.storage.seal import BLANK, seal, sealed_json
 from workbench.table.assembly import pack, unpack
 from workbench.table.files import PACKED, read_file, write_file
 from workbench.table.layout import shards_of
 from workbench.table.schema import SCHEMA
-from workbench.table.seal import BLANK, seal, sealed_json
 
 LAST = f"odd/steps/{STEPS:08d}"
 FILES = (
@@ -110,7 +110,7 @@ def _restate(dice: random.Random, file: str, with_id: bool, root: Path) -> None:
     for _ in range(dice.randint(1, 3)):
         content = mutated(dice, content)
     if with_id:
-        with contextlib.suppress(KeyError, TypeError, ValueError):  # what is left of it may have none
+        with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):  # what is left of it may have none
             content["id"] = run_id(content)
     (root / file).write_bytes(seal((json.dumps({**content, "seal": BLANK}) + "\n").encode()))
 

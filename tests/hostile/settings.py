@@ -22,8 +22,8 @@ from workbench.cli.sweep_file import read_sweep
 from workbench.cli.train import build
 from workbench.measure.registry import make_measurement, measurements
 from workbench.models.config import ModelConfig
-from workbench.models.encodings import ENCODINGS
 from workbench.models.id_laws import ID_LAWS
+from workbench.models.positions import ENCODINGS
 from workbench.models.ssm_config import SSMConfig
 from workbench.tasks.registry import find_task, task_names
 from workbench.training.config import Schedule, Seeds, TrainingConfig

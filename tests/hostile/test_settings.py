@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hostile import settings
 
-from workbench.tasks import registry
+from workbench.core import registry
 
 SEED = 20261122
 
@@ -19,7 +19,7 @@ SEED = 20261122
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "FOLDER", tmp_path, raising=False)
     # Which packages are installed does not change meanwhile, and is looked up for every task.
-    monkeypatch.setattr(registry, "_announced", functools.cache(registry._announced))
+    monkeypatch.setattr(registry, "entry_points", functools.cache(registry.entry_points))
 
 
 def judged(ones: list[settings.Setting]) -> list[str]:

@@ -209,8 +209,8 @@ def test_executors_are_made_by_name():
 @pytest.mark.parametrize(
     ("name", "workers", "said"),
     [
-        ("proceses", None, "no executor 'proceses': did you mean processes"),
-        ("dask", None, "there are serial and processes"),
+        ("proceses", None, "unknown executor 'proceses'; did you mean processes"),
+        ("dask", None, "unknown executor 'dask'; known: serial, processes"),
         ("processes", 0, "1 worker or more, not 0"),
         ("serial", 4, "serial has one worker"),
     ],

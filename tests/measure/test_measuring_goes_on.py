@@ -19,8 +19,8 @@ from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade import majority
 from workbench.runs import RunError
 from workbench.runs.write import write_config
+from workbench.storage.errors import StorageError
 from workbench.table import Table
-from workbench.table.errors import StorageError
 from workbench.tasks import make_task
 
 pytestmark = pytest.mark.science  # handmade models measured end to end

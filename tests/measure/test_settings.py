@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from workbench.core.canonical import canonical
 from workbench.core.limits import DRAWN
 from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.settings import Count, Counts, Factors, MeasurementError, NotNegative, Real, Seed, Share
-from workbench.runs.folder import canonical
 
 
 class Wide(Measurement):

@@ -9,18 +9,16 @@ import numpy as np
 import torch
 
 from workbench.models import HookedTransformer, ModelConfig
+from workbench.models.positions import ENCODINGS as REGISTERED
+from workbench.models.positions import make_encoding
 
 LIMIT = {"name": "limit", "period": 3, "locality": 2}
 ENCODINGS: dict[str, Any] = {
-    "none": "none",
-    "learned": "learned",
-    "sinusoidal": "sinusoidal",
-    "rotary": "rotary",
-    "rotary-linear": {"name": "rotary", "scaling": "linear", "factor": 4.0},
-    "rotary-ntk": {"name": "rotary", "scaling": "ntk", "factor": 4.0, "base": 100.0},
-    "alibi": "alibi",
-    "limit": LIMIT,
+    name if number == 0 else f"{name}-{number}": example.model_dump()
+    for name, kind in REGISTERED.items()
+    for number, example in enumerate(kind.examples())
 }
+"""The examples of every encoding."""
 OPTIONS: dict[str, dict[str, Any]] = {
     **{
         f"{name}/{scaling}": {"positions": positions, "log_scaling": scaling}
@@ -28,11 +26,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
         for scaling in ("none", "all", "learned")
     },
     "limit/local": {"positions": LIMIT, "log_scaling": "local"},
-    **{f"{name}/linear": {"positions": name, "attention": "linear"} for name in ("none", "learned", "sinusoidal")},
     **{
-        f"{name}/hardmax": {"positions": ENCODINGS[name], "attention": "hardmax"}
-        for name in ("none", "rotary", "alibi")
+        f"{name}/linear": {"positions": positions, "attention": "linear"}
+        for name, positions in ENCODINGS.items()
+        if make_encoding(positions).before_attention
     },
+    **{f"{name}/hardmax": {"positions": positions, "attention": "hardmax"} for name, positions in ENCODINGS.items()},
     "limit/all/hardmax": {"positions": LIMIT, "log_scaling": "all", "attention": "hardmax"},
     "bare": {"normalization_type": None, "act_fn": "relu", "d_head": 6, "d_mlp": (3, 7)},
 }
@@ -120,12 +119,23 @@ def _weights(
         lag = ids[-1] - i
         if scheme.name == "alibi":
             scores[j] -= 2 ** (-8 * (h + 1) / cfg.n_heads) * abs(lag)
+        if scheme.name == "relative":
+            scores[j] += w["pos_bias.W_bias"][h, _bucket(lag, scheme.buckets, scheme.max_distance)]
         if scheme.name == "limit" and 0 <= lag <= scheme.locality:
             scores[j] += w[a + "phi"][h, lag] * (log_keys if cfg.log_scaling == "local" else 1.0)
     if cfg.log_scaling in ("all", "learned"):
         scores = scores * log_keys * (w[a + "log_gain"][h] if cfg.log_scaling == "learned" else 1.0)
     p = (scores >= scores.max() - 1e-9) if cfg.attention == "hardmax" else np.exp(scores - scores.max())
     return p / p.sum()
+
+
+def _bucket(lag: int, buckets: int, max_distance: int) -> int:
+    """By the logarithm, which is kept 1e-9 away from whole numbers."""
+    half = buckets // 2
+    if lag < half:
+        return max(lag, 0)
+    wide = math.log(lag / half) / math.log(max_distance / half) * (buckets - half)
+    return min(half + int(wide + 1e-9), buckets - 1)
 
 
 def _feature(x: float) -> float:

@@ -10,8 +10,8 @@ import torch
 from models.reference import build, tokens
 
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.encodings import alibi_slopes
 from workbench.models.kernels import attend
+from workbench.models.positions import Alibi
 from workbench.models.scores import ScoreInputs, hardmax
 
 SCORES, PATTERN = "blocks.0.attn.hook_attn_scores", "blocks.0.attn.hook_pattern"
@@ -140,6 +140,7 @@ def test_scores_and_biases_are_made_for_a_block_of_queries_at_a_time(
     monkeypatch.setattr("workbench.models.kernels.SCORES_AT_ONCE", held)
     monkeypatch.setattr(ScoreInputs, made, spy)
     q, k, v = torch.randn(3, 1, pos, heads, 4, generator=torch.Generator().manual_seed(0))
-    attend(ScoreInputs(q, k, torch.arange(pos)[None], alibi_slopes(heads, q), attention=attention), v)
+    slopes = Alibi().fixed_weights(heads, q)[None, None]
+    attend(ScoreInputs(q, k, Alibi(), torch.arange(pos)[None], slopes, attention=attention), v)
     assert max(size for size, _ in sizes) <= held < pos * pos * heads / 8
     assert sorted(i for _, queries in sizes for i in queries) == list(range(pos))

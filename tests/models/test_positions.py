@@ -11,8 +11,18 @@ import pytest
 import torch
 
 from workbench.models import ModelConfig
-from workbench.models.encodings import Rotary, alibi_slopes, turn
-from workbench.models.positions import ENCODINGS, ID_LAWS, Coupled, Pose, PositionError, RandomSubset, encoding, id_law
+from workbench.models.positions import (
+    ENCODINGS,
+    ID_LAWS,
+    Alibi,
+    Coupled,
+    Pose,
+    PositionError,
+    RandomSubset,
+    Rotary,
+    id_law,
+    make_encoding,
+)
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -129,18 +139,20 @@ def test_offsets_and_ids_agree_with_plain_python() -> None:
 
 # ---- encodings --------------------------------------------------------------------------------------
 def test_alibi_slopes_are_the_published_ones() -> None:
-    like = torch.zeros(())
-    assert alibi_slopes(8, like).tolist() == [2.0**-i for i in range(1, 9)]
-    assert alibi_slopes(16, like)[1::2].tolist() == [2.0**-i for i in range(1, 9)]
-    assert alibi_slopes(16, like)[0].item() == pytest.approx(2**-0.5)
-    assert alibi_slopes(2, torch.zeros((), dtype=torch.float64)).dtype == torch.float64
+    def slopes(heads: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        return Alibi().fixed_weights(heads, torch.zeros((), dtype=dtype))[:, 0]
+
+    assert slopes(8).tolist() == [2.0**-i for i in range(1, 9)]
+    assert slopes(16)[1::2].tolist() == [2.0**-i for i in range(1, 9)]
+    assert slopes(16)[0].item() == pytest.approx(2**-0.5)
+    assert slopes(2, torch.float64).dtype == torch.float64
 
 
 def test_rotary_scalings_slow_what_they_say() -> None:
     ids, d_head = torch.tensor([[3]]), 8
 
     def angles(**parameters: Any) -> torch.Tensor:
-        cos, sin = turn(ids, d_head, Rotary(**parameters), torch.float64)
+        cos, sin = Rotary(**parameters).turn(ids, d_head, torch.float64)
         return torch.atan2(sin, cos)[0, 0, 0]
 
     plain, linear = angles(base=100.0), angles(base=100.0, scaling="linear", factor=4.0)
@@ -219,6 +231,6 @@ def test_coupled_ids_that_do_not_exist_or_fit_are_refused() -> None:
 
 
 def test_registries_know_every_scheme_by_its_own_name() -> None:
-    assert all(encoding(name).name == name for name in ENCODINGS)
+    assert all(make_encoding(name).name == name for name in ENCODINGS)
     assert all(id_law(name).name == name for name in ID_LAWS)
-    assert encoding(Rotary(base=5.0)).base == 5.0  # type: ignore[attr-defined]
+    assert make_encoding(Rotary(base=5.0)).base == 5.0  # type: ignore[attr-defined]

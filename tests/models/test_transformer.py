@@ -10,8 +10,8 @@ import torch
 from models.reference import ENCODINGS, LIMIT, OPTIONS, build, numpy_forward, tokens
 
 from workbench.models import HookedTransformer, ModelConfig, kernels
-from workbench.models.encodings import encoding
-from workbench.models.positions import PositionError
+from workbench.models.positions import ENCODINGS as REGISTERED
+from workbench.models.positions import PositionError, make_encoding
 
 EVERY = pytest.mark.parametrize("name", OPTIONS)
 IDS = torch.tensor([[0, 1, 2, 5, 6, 7, 9, 10, 13, 17, 20, 23]])
@@ -128,27 +128,28 @@ def test_looking_at_what_scores_are_made_of_changes_no_bit(name: str) -> None:
 
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_what_each_scheme_reads_of_the_ids(name: str) -> None:
-    model, x, ids = build(ENCODINGS[name] if name == "none" else f"{name}/none"), tokens(), torch.arange(12)[None]
-    scheme = encoding(ENCODINGS[name])
+    model, x, ids = build(f"{name}/none"), tokens(), torch.arange(12)[None]
+    scheme = make_encoding(ENCODINGS[name])
 
     def change(other: torch.Tensor) -> float:
         with torch.no_grad():
             return float((model(x, ids) - model(x, other)).abs().max())
 
-    if name == "none":
+    if not scheme.reads_ids:
         assert change(ids + 7) == change(2 * ids) == 0
         return
     assert change(2 * ids) > 1e-2
-    if scheme.absolute:
+    if scheme.shift is None:
+        assert scheme.absolute
         assert change(ids + 6) > 1e-2
-    elif name == "limit":
-        assert change(ids + 6) == 0, "lags and residues mod 3 are the same"
-        assert change(ids + 7) > 1e-2
+    elif scheme.shift > 1:
+        assert change(ids + 2 * scheme.shift) == 0, "lags and residues are the same"
+        assert change(ids + 2 * scheme.shift + 1) > 1e-2
     else:
         assert change(ids + 7) < 1e-4, "differences only"
 
 
-@pytest.mark.parametrize("positions", ["rotary", "alibi", LIMIT], ids=str)
+@pytest.mark.parametrize("positions", ["rotary", "alibi", LIMIT, "relative"], ids=str)
 def test_differences_are_exact_at_large_ids_too(positions: Any) -> None:
     model, x, ids = build({"positions": positions}), tokens(), torch.arange(12)[None]
     with torch.no_grad():
@@ -158,10 +159,10 @@ def test_differences_are_exact_at_large_ids_too(positions: Any) -> None:
 def test_ids_outside_the_table_are_refused() -> None:
     with pytest.raises(PositionError, match=r"id 24 was asked for; train with n_ctx of at least 25"):
         build("learned")(tokens(1, 25))
-    for positions in ("none", "sinusoidal", "rotary", "alibi", "limit"):
+    for positions in (name for name, kind in REGISTERED.items() if not kind.table):
         assert build(positions)(tokens(1, 40)).shape == (1, 40, 3), "no table, hence no limit"
     ids = torch.arange(4)[None] - 2
-    for positions in ("none", "learned", "sinusoidal", "rotary", "alibi", "limit"):
+    for positions in REGISTERED:
         with pytest.raises(PositionError, match="count from 0, but one is -2; shift all of them by 2 or more"):
             build(positions)(tokens(1, 4), ids)
         assert build(positions)(tokens(1, 4), ids + 2).shape == (1, 4, 3)

@@ -14,7 +14,7 @@ import pytest
 
 from workbench.runs import RunError
 from workbench.runs.lock import writer_lock
-from workbench.table.errors import StorageError
+from workbench.storage.errors import StorageError
 
 HOLD = """
 import sys, time

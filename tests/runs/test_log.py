@@ -11,7 +11,7 @@ import pytest
 from tests.table.making import CONFIG
 from workbench.runs.folder import sha256_of
 from workbench.runs.log import COLUMNS, log_state, read_log
-from workbench.table.seal import sealed_json
+from workbench.storage.seal import sealed_json
 
 
 def line(step: int, loss: float = 0.5) -> dict[str, object]:

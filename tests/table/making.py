@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from workbench.storage.seal import sealed_json
 from workbench.table.schema import Row, row
-from workbench.table.seal import sealed_json
 from workbench.table.shards import shard_path, write_shard
 
 CONFIG: dict[str, Any] = {

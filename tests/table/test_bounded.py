@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from workbench.table import bounded
+from workbench.storage import bounded
+from workbench.storage.bounded import UnreadableError, open_regular, read_bytes, sha256_of_file, unzip
+from workbench.storage.seal import BLANK, SealError, check_file_seal, check_seal, json_object, seal
 from workbench.table.assembly import pack, unpack
-from workbench.table.bounded import UnreadableError, open_regular, read_bytes, sha256_of_file, unzip
 from workbench.table.errors import TableError
 from workbench.table.files import ENCODED, MOST_ROWS, open_parquet, read_file
 from workbench.table.schema import SCHEMA, SCHEMA_VERSION
-from workbench.table.seal import BLANK, SealError, check_file_seal, check_seal, json_object, seal
 
 
 def test_a_regular_file_is_read_whole_and_through_a_link(tmp_path) -> None:

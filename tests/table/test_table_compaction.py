@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.table.making import RunMaker
+from workbench.storage.errors import StorageError
 from workbench.table import Table, TableError
 from workbench.table.assembly import unpack
-from workbench.table.errors import StorageError
 from workbench.table.shards import compact, read_metadata, renew, shards_of
 
 

@@ -16,9 +16,9 @@ import pandas as pd
 import pytest
 
 from tests.table.making import CONFIG
+from workbench.storage.seal import sealed_json
 from workbench.table import Table, TableError
 from workbench.table.schema import SCHEMA, row
-from workbench.table.seal import sealed_json
 from workbench.table.shards import compact
 
 

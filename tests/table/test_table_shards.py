@@ -15,11 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 from table.making import RunMaker
 
+from workbench.storage.atomic import replacing
+from workbench.storage.errors import StorageError
+from workbench.storage.seal import BLANK, KEY, seal
 from workbench.table import Table, TableError, shards
-from workbench.table.errors import StorageError
-from workbench.table.files import read_file, replacing, write_file
+from workbench.table.files import read_file, write_file
 from workbench.table.schema import FIELDS, SCHEMA, row
-from workbench.table.seal import BLANK, KEY, seal
 from workbench.table.shards import read_metadata, read_shard, renew, shard_path, shards_of, write_shard
 
 META = {"spec": '{"name": "behaviour", "version": 1}', "key": "k1", "sha256": "aa"}

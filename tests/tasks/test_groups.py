@@ -86,7 +86,7 @@ def test_groups_are_whole_and_generated(name, parameters, letters, length):
     assert task.output_names[0] == task.tokens_names[1] == "e"
     reached, waiting = {0}, [0]
     while waiting:
-        fresh = set(task.automaton.table[waiting.pop()].tolist()) - reached
+        fresh = set(task.automaton().table[waiting.pop()].tolist()) - reached
         reached |= fresh
         waiting += fresh
     assert len(reached) == order

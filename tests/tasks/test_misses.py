@@ -135,7 +135,7 @@ def test_half_of_the_misses_are_exchanges(name, q_below_two, seeded):
     misses = [
         word for word, answer in zip(words_of(task, batch), batch.targets[:, -1].tolist(), strict=True) if not answer
     ]
-    dead = task.automaton.names.index("dead")
+    dead = task.acceptor.names.index("dead")
     states = batch.update_summary[batch.targets[:, -1] == 0, -1]
     sunk = (states == dead).double().mean().item()
     assert sunk == pytest.approx(1.0 if q_below_two else 0.5, abs=0.04)

@@ -221,7 +221,7 @@ def test_parameters_survive_the_way_through_a_config():
 def test_what_a_task_has_cached_is_not_taken_along(seeded):
     task = make_task("tomita", n=4)
     task.sample(4, 30, seeded(0), "challenge", 5)
-    assert len(task.model_copy(update={"n": 3}).automaton) == 5
+    assert len(task.model_copy(update={"n": 3}).acceptor) == 5
     assert task.model_copy(update={"n": 4}) == task == pickle.loads(pickle.dumps(task))
     with pytest.raises(ValueError, match="less than or equal to 7"):
         task.model_copy(update={"n": 8})

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from workbench.core import registry as core_registry
 from workbench.tasks import Task, TaskError, describe, find_task, load_task, make_task, registry, task_names
 
 BUILT_IN = ["flip_flop", "parity", "majority", "mod_p_mean", "kgram_retrieval"]
@@ -72,9 +73,9 @@ def test_kinds_and_questions():
 @pytest.mark.parametrize(
     ("name", "parameters", "sentence"),
     [
-        ("majorty", {}, "unknown task 'majorty'; did you mean majority?"),
-        ("zzz", {}, f"unknown task 'zzz'; there are {', '.join(registry.BUILT_IN)}"),
-        ("majority", {"p": 3}, "majority: unknown parameter 'p'; there are none"),
+        ("majorty", {}, "unknown task 'majorty'; did you mean majority or letter_majority or parity?"),
+        ("zzz", {}, f"unknown task 'zzz'; known: {', '.join(registry.BUILT_IN)}"),
+        ("majority", {"p": 3}, "majority: unknown parameter 'p'; known: none"),
         (
             "kgram_retrieval",
             {"symbol": 3},
@@ -140,7 +141,7 @@ def test_what_a_file_can_lack(tmp_path):
 
 def announce(monkeypatch: pytest.MonkeyPatch, *entries: tuple[str, str]) -> None:
     found = [EntryPoint(name=n, value=v, group=registry.ENTRY_POINTS) for n, v in entries]
-    monkeypatch.setattr(registry, "entry_points", lambda group: found if group == "lengthlens.tasks" else [])
+    monkeypatch.setattr(core_registry, "entry_points", lambda group: found if group == "lengthlens.tasks" else [])
 
 
 def test_tasks_of_other_packages(monkeypatch, tmp_path):
@@ -188,6 +189,19 @@ def test_worked_examples(module):
     result = doctest.testmod(importlib.import_module(f"workbench.tasks.{module}"))
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_families_are_declared_by_the_class_wherever_it_lives():
+    families = {}
+    for name in registry.BUILT_IN:
+        families.setdefault(find_task(name).family, []).append(name)
+    assert "other" not in families
+    assert families["copying"] == [
+        "uf", "ub", "nf", "nb", "reverse", "duplicate_string", "odds_first", "sort", "addition",
+    ]  # fmt: skip
+    moved = type("Moved", (find_task("needle"),), {"__module__": "somewhere.copying", "name": "moved"})
+    assert moved.family == "retrieval"
+    assert type("Own", (Task,), {"name": "own"}).family == "other"
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

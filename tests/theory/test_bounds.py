@@ -143,10 +143,23 @@ def test_two_layers_use_the_position_margin() -> None:
     assert bound.parts["exponent"] == pytest.approx(4.0)
 
 
+def test_a_relative_bias_is_covered_with_the_lags_before_its_last_bucket() -> None:
+    model = limit_model(positions={"name": "relative", "buckets": 6, "max_distance": 9}, log_scaling="all")
+    bound, parts = checkpoint_bound(model, 0, epsilon=0.1, bits=24)
+    assert isinstance(bound, Bound)
+    assert (parts["period"], parts["locality"]) == (1, 6)
+    found = norms(model)
+    assert found["residual"] == pytest.approx(float(model.W_E.norm(dim=-1).max())), "nothing is added to the embedding"
+
+
 @pytest.mark.parametrize(
     ("config", "why"),
     [
-        ({"positions": "learned", "log_scaling": "all"}, "not learned"),
+        (
+            {"positions": "learned", "log_scaling": "all"},
+            "periodic and local positions (none, limit or relative), not learned",
+        ),
+        ({"positions": "relative", "n_layers": 2}, "the local term"),
         ({"log_scaling": "none"}, "log_scaling is none"),
         ({"log_scaling": "all", "normalization_type": "LN"}, "LayerNorm"),
         ({"log_scaling": "all", "n_layers": 2}, "the local term"),

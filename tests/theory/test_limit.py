@@ -13,6 +13,7 @@ from theory.limit_models import limit_model, strings
 from workbench.theory.errors import TheoryError
 from workbench.theory.limit import LimitHead, limit_heads, margins
 
+RELATIVE = {"name": "relative", "buckets": 6, "max_distance": 9}
 SCHEMES = [
     {},
     {"log_scaling": "all"},
@@ -21,6 +22,9 @@ SCHEMES = [
     {"positions": "none"},
     {"positions": "none", "normalization_type": "LN"},
     {"normalization_type": "LN", "log_scaling": "all"},
+    {"positions": RELATIVE},
+    {"positions": RELATIVE, "log_scaling": "all"},
+    {"positions": RELATIVE, "log_scaling": "learned", "normalization_type": "LN"},
 ]
 
 
@@ -64,6 +68,26 @@ def test_margins_are_those_of_all_strings(period: int, locality: int, bos: int |
         assert found.top == pytest.approx(top, abs=1e-8)
         assert found.pair == pytest.approx(pair, abs=1e-8)
         assert found.pair <= found.top
+
+
+def test_the_local_term_of_a_relative_bias_is_what_differs_from_the_last_bucket() -> None:
+    """Buckets begin at lags 0, 1, 2, 3, 5, 7: the local term ends at lag 6, and a constant belongs to the content."""
+    model = limit_model(positions=RELATIVE, log_scaling="all")
+    weights = model.pos_bias["W_bias"].detach().numpy()
+    for head, limit in enumerate(limit_heads(model, 0)):
+        own = weights[head] - weights[head, -1]
+        assert limit.phi == pytest.approx(own[[0, 1, 2, 3, 3, 4, 4]])
+        assert (limit.period, limit.locality) == (1, 6)
+    shifted = limit_model(positions=RELATIVE, log_scaling="all")
+    shifted.pos_bias["W_bias"].data += 3.0
+    for a, b in zip(limit_heads(model, 0), limit_heads(shifted, 0), strict=True):
+        assert a.phi == pytest.approx(b.phi)
+        assert (margins(a).top, margins(a).pair) == pytest.approx((margins(b).top, margins(b).pair))
+
+
+def test_positions_that_are_no_limit_transformers_are_refused() -> None:
+    with pytest.raises(TheoryError, match=r"learned positions are no limit .* these are none, limit or relative"):
+        limit_heads(limit_model(positions="learned"), 0)
 
 
 def test_the_top_margin_is_not_enough_where_the_top_token_is_absent() -> None:

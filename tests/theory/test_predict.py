@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from theory.languages_by_hand import KNOWN
 
 from benchmarks.deciders import random_languages
+from workbench.models.positions import ENCODINGS
 from workbench.tasks.base import TaskError
 from workbench.tasks.dfa import Automaton
-from workbench.tasks.registry import make_task, task_names
+from workbench.tasks.registry import find_task, make_task, task_names
 from workbench.theory.claims import ENTRIES
 from workbench.theory.crasp_builder import Predicate, Q, all_of, any_of, count, program
 from workbench.theory.crasp_evaluator import evaluate
 from workbench.theory.deciders import find_certificate, in_crasp
+from workbench.theory.described import describe, describe_all
 from workbench.theory.errors import TheoryError
 from workbench.theory.exclusion import exclude
-from workbench.theory.maps import regular_map
 from workbench.theory.predict import Positions, Prediction, one_line, predict, predict_regex
 from workbench.theory.published import labelled, reported
+from workbench.theory.verdicts import POSITIONAL, of_languages, stated
 from workbench.theory.zoo import ZOO
 
 SEP = "<sep>"
@@ -92,17 +95,68 @@ def test_the_theorem_is_silent_about_other_encodings_and_other_ids() -> None:
 def test_limit_positions_must_offer_what_the_program_reads(
     subject: str, period: int, locality: int, verdict: str
 ) -> None:
-    assert predict(subject, Positions("limit", "arange", period, locality)).verdict == verdict
+    assert predict(subject, Positions("limit", "arange", {"period": period, "locality": locality})).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("subject", "settings", "verdict"),
+    [
+        ("tomita_4", {"buckets": 6}, "guaranteed"),  # lags 0, 1, 2 have buckets of their own
+        ("tomita_4", {"buckets": 4}, "not decided"),
+        ("tomita_4", {}, "guaranteed"),
+        ("aaaa_star", {}, "not decided"),  # a residue mod 4 is not read off any bias
+        ("tomita_6", {}, "not expressible"),
+        ("majority", {"buckets": 2}, "guaranteed"),
+    ],
+)
+def test_a_relative_bias_offers_the_lags_that_have_buckets_of_their_own(
+    subject: str, settings: dict[str, int], verdict: str
+) -> None:
+    said = predict(subject, Positions("relative", "arange", settings))
+    assert said.verdict == verdict
+    assert said.language_class == POSITIONAL
+    if verdict == "guaranteed":
+        assert said.derived, "the theorem has a term for every lag"
+        assert any("but for a constant per query" in text for text in said.assumptions)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_every_encoding_gets_a_prediction_on_the_pages(name: str) -> None:
+    for example in ENCODINGS[name].examples():
+        said = describe("parity", {}, example.model_dump())
+        assert said["unknown"] == ""
+        assert said["verdict"] in ("not expressible", "open")
+        assert said["positions"].startswith(name)
+        assert (said["language_class"] == "") == (said["verdict"] == "open")
+        (brief,) = describe_all([{"task": "parity", "parameters": {}, "positions": example.model_dump()}])
+        assert brief["verdict"] == said["verdict"]
+
+
+@pytest.mark.parametrize(("positions", "says"), [
+    (("relativ",), "did you mean relative"),
+    (("limit", "arange", {"buckets": 3}), "no parameter 'buckets'; it has period, locality"),
+    (("relative", "arange", {"buckets": 300}), "max_distance 128 must exceed half the buckets"),
+])  # fmt: skip
+def test_positions_that_do_not_exist_are_refused(positions: tuple[Any, ...], says: str) -> None:
+    with pytest.raises(TheoryError, match=says):
+        Positions(*positions)
 
 
 def test_parameters_change_the_map() -> None:
     assert predict("mod_p_mean", "none", p=1, k=0).verdict == "guaranteed"
     assert predict("mod_p_mean", "none", p=3).verdict == "not expressible"
-    assert predict("mod_p_mean", Positions("limit", "arange", 3, 0), p=3).verdict == "guaranteed"
-    assert predict("mod_p_mean", Positions("limit", "arange", 2, 0), p=3).verdict == "not decided"
+    assert (
+        predict("mod_p_mean", Positions("limit", "arange", {"period": 3, "locality": 0}), p=3).verdict == "guaranteed"
+    )
+    assert (
+        predict("mod_p_mean", Positions("limit", "arange", {"period": 2, "locality": 0}), p=3).verdict == "not decided"
+    )
     assert predict("kgram_retrieval", "none", k=1).verdict == "guaranteed"
     assert predict("kgram_retrieval", "none", k=2).verdict == "not expressible"
-    assert predict("kgram_retrieval", Positions("limit", "arange", 1, 1), k=2).verdict == "not decided"
+    assert (
+        predict("kgram_retrieval", Positions("limit", "arange", {"period": 1, "locality": 1}), k=2).verdict
+        == "not decided"
+    )
     assert predict("tomita", "none", n=7).subject == "tomita_7"
     assert predict("regular", "learned", regex="(aab)*").verdict == "guaranteed"
 
@@ -162,22 +216,104 @@ def test_a_map_is_expressible_only_if_every_answer_is() -> None:
 
 
 # ---- what is derived here, proved again ----------------------------------------------------------
+FLIP = {"off": {"x": "on", "y": "off"}, "on": {"x": "off"}}  # y turns nothing off
+FINITE: list[tuple[str, dict[str, object]]] = [
+    *((name, {}) for name in task_names() if find_task(name).kind == "state"),
+    ("dyck_k", {"k": 2, "depth": 3}),
+    ("dyck_k", {"k": 2, "depth": 2, "ask": "next"}),
+    ("mod_count", {"m": 4, "increments": (0, 3, -1)}),
+    ("symmetric_group", {"tokens": "generators"}),
+    ("sparse_parity", {"k": 1, "least": 1, "values": 4}),
+    ("planted", {"k": 2, "modulus": 3, "fillers": 2, "span": 2}),
+    ("tomita", {"n": 5, "ask": "state"}),
+    ("tomita", {"n": 7, "ask": "next"}),
+    ("bounded_dyck", {"n": 3, "ask": "next"}),
+    ("regular", {"ask": "state", "dfa": {"start": "off", "accepting": ["on"], "transitions": FLIP}}),
+]
+MOST_STRINGS = 4_000
+
+
+def promised(task: Any, string: tuple[int, ...]) -> bool:
+    """Whether a string of symbol numbers holds no more than the k tokens that a planted task ever plants."""
+    planted = {"sparse_parity": lambda s: s < task.values // 2, "planted": lambda s: s < task.modulus - 1}
+    return task.name not in planted or sum(map(planted[task.name], string)) <= task.k
+
+
+@pytest.mark.parametrize(("name", "parameters"), FINITE, ids=str)
+def test_the_automaton_of_every_finite_state_task_answers_like_its_oracle(
+    name: str, parameters: dict[str, object]
+) -> None:
+    """On all strings of a length, as long as these are few; of SparseParity those with at most k small numbers."""
+    task = make_task(name, **parameters)
+    automaton = task.automaton()
+    if (name, parameters) == ("dyck_k", {}):
+        assert automaton is None  # 8 types, 10 deep: some 10^9 stacks
+        return
+    assert automaton is not None
+    assert automaton.alphabet == task.tokens_names[1:]
+    symbols = len(automaton.alphabet)
+    length = max(n for n in range(2, 13) if n == 2 or symbols**n <= MOST_STRINGS)
+    compared = 0
+    strings = list(itertools.product(range(symbols), repeat=length))
+    for string, states in zip(strings, automaton.run(np.array(strings)), strict=True):
+        if not promised(task, string):
+            continue
+        said = [None if a < 0 else int(a) for a in automaton.labels[states]]
+        wanted = task.reference([1 + symbol for symbol in string])
+        if name == "planted":  # asked at the end alone; the automaton tells every prefix
+            said = [None] * (length - 1) + said[-1:]
+        assert said == wanted, string
+        compared += 1
+    assert compared > 1 or symbols == 1
+
+
+@pytest.mark.parametrize("name", [name for name in task_names() if find_task(name).kind != "state"])
+def test_no_automaton_is_stated_where_the_state_is_not_finite(name: str) -> None:
+    assert make_task(name).automaton() is None
+
+
+def test_a_map_without_automaton_or_claim_is_told_so() -> None:
+    assert predict("dyck_k").reason == "no claim about this map is known, and no automaton is stated for this task"
+    assert predict("dyck_k", k=2, depth=3).verdict == "guaranteed"
+
+
 @pytest.mark.parametrize(
-    "name",
-    ["parity", "flip_flop", "even_pairs", "mod_count", "cycle_navigation", "tomita", "symmetric_group", "zero_two"],
+    ("name", "parameters"), [("sparse_parity", {"values": 4}), ("planted", {"fillers": 2}), ("modular_arithmetic", {})]
 )
-def test_automata_behind_tasks_answer_like_their_reference(name: str) -> None:
-    task = make_task(name)
-    found = regular_map(task)
-    assert found is not None
-    rng = np.random.default_rng(0)
-    for _ in range(30):
-        tokens = rng.integers(1, task.d_vocab, 12)
-        state, said = found.automaton.start, []
-        for token in tokens:
-            state = int(found.automaton.table[state, token - 1])
-            said.append(int(found.answers[state]))
-        assert said == [-1 if a is None else a for a in task.reference(tokens.tolist())]
+def test_what_is_claimed_of_a_finite_state_map_is_what_deciding_finds(name: str, parameters: dict[str, object]) -> None:
+    automaton = make_task(name, **parameters).automaton()
+    assert automaton is not None
+    for at in (Positions.named("none"), Positions.named("learned")):
+        decided = stated(of_languages(automaton.languages, at), at)
+        assert predict(name, at, **parameters).verdict == decided.verdict
+
+
+class Stating(type(make_task("majority"))):  # type: ignore[misc]
+    """The majority task under another name, which states a program."""
+
+    name = "stating"
+    program_text: ClassVar[str | None] = "alphabet 0 1\nmore := count(Q(0)) < count(Q(1))"
+
+    @property
+    def crasp_program(self) -> str | None:
+        return self.program_text
+
+
+def test_a_task_may_state_its_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = predict(Stating())
+    assert (said.verdict, said.program) == ("guaranteed", "stated by the task stating")
+    (own,) = said.programs()
+    assert evaluate(own, np.array([own.ids("011")]))["more"].tolist() == [[False, False, True]]
+    monkeypatch.setattr(Stating, "program_text", "majority")
+    assert predict(Stating()).programs() == [ZOO["majority"].program]
+    monkeypatch.setattr(Stating, "program_text", "alphabet a b\nmore := Q(a)")
+    with pytest.raises(TheoryError, match=r"reads a b; give it the task's own tokens, 0 1$"):
+        predict(Stating())
+    monkeypatch.setattr(Stating, "program_text", "alphabet 0 1\nmore := Q(0")
+    with pytest.raises(TheoryError, match="stating states is not readable: line 2, column"):
+        predict(Stating())
+    monkeypatch.setattr(Stating, "program_text", None)
+    assert predict(Stating()).reason.startswith("no claim about this map is known, and no automaton is stated")
 
 
 def test_left_neighbours_without_positions_are_out_and_right_ones_in() -> None:

@@ -71,7 +71,7 @@ def test_notes_that_were_not_checked_say_so(output: Output) -> None:
         (("parity", "--set", "model.layers=2"), "--set takes"),
         (("parity", "--set", "task.m=2"), "unknown parameter"),
         (("--regex", "a*", "--set", "task.n=2"), "no parameters"),
-        (("parity", "--positions", "none", "--set", "positions.period=2"), "only limit positions"),
+        (("parity", "--positions", "none", "--set", "positions.period=2"), "no parameter 'period'; it has none"),
     ],
 )
 def test_mistakes_get_one_sentence(output: Output, arguments: tuple[str, ...], says: str) -> None:

@@ -13,7 +13,7 @@ from workbench.tasks import make_task
 from workbench.tasks.seeds import generator
 from workbench.training.config import RunConfig, TrainingConfig
 from workbench.training.curriculum import CURRICULA, curriculum
-from workbench.training.fields import TrainingError
+from workbench.training.errors import TrainingError
 from workbench.training.task_schedule import TaskSchedule, check_schedules, scheduled
 from workbench.training.trainer import Trainer
 
@@ -60,6 +60,13 @@ def test_a_length_is_a_pure_function_of_seed_and_step(name: str) -> None:
     backwards = [law.length(MAJORITY, step, generator("data", 0, step)) for step in reversed(range(60))]
     assert backwards[::-1] == drawn(law, MAJORITY, 60)
     assert name == "fixed" or drawn(law, MAJORITY, 60, seed=1) != drawn(law, MAJORITY, 60)
+
+
+@pytest.mark.parametrize("name", ["uniform", "fixed"])
+def test_one_length_alone_is_a_law_of_lengths(name: str) -> None:
+    law = curriculum({"law": name, "low": 7, "high": 7})
+    assert drawn(law, MAJORITY, 20) == [7] * 20
+    assert law.possible(MAJORITY, 20) == [7]
 
 
 @pytest.mark.parametrize("name", LAWS)

@@ -13,7 +13,7 @@ from workbench.models.positions import ENCODINGS
 from workbench.tasks import make_task
 from workbench.tasks.seeds import generator
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
-from workbench.training.fields import TrainingError
+from workbench.training.errors import TrainingError
 from workbench.training.regularizers import REGULARIZERS, mean_entropy, outputs_and_penalty, positional_penalty
 from workbench.training.trainer import Trainer
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from workbench.core import registry as core_registry
 from workbench.models.handmade import majority
 from workbench.runs import Run
 from workbench.runs.folder import run_id
@@ -204,7 +205,7 @@ def test_names_of_installed_packages_need_no_trust(monkeypatch, tmp_path) -> Non
     )
     monkeypatch.syspath_prepend(tmp_path)
     found = [EntryPoint(name="plugged", value="plugged:Plugged", group=registry.ENTRY_POINTS)]
-    monkeypatch.setattr(registry, "entry_points", lambda group: found)
+    monkeypatch.setattr(core_registry, "entry_points", lambda group: found)
     assert task_of({"name": "plugged", "parameters": {}}).name == "plugged"
     assert "source" not in stored(make_task("plugged"))
 

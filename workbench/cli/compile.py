@@ -9,10 +9,10 @@ import torch
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import length_range
+from workbench.core.suggest import nearest
 from workbench.models import HookedTransformer
 from workbench.runs import Run
 from workbench.runs.given import Checkpoint, config_of, store
-from workbench.table.errors import nearest
 from workbench.tasks import make_task
 from workbench.tasks.base import Task
 from workbench.theory.compiler import Compiled

@@ -65,7 +65,7 @@ def train_one(item: tuple[str, str]) -> int:
 
 def demo_command(out: Path, serve: bool, port: int) -> None:
     from workbench.jobs.executors import Failure, make_executor
-    from workbench.table.files import require_room
+    from workbench.storage.atomic import require_room
 
     start = time.monotonic()
     require_room(out, ROOM)
@@ -85,7 +85,7 @@ def demo_command(out: Path, serve: bool, port: int) -> None:
     _measure(out)
     print(f"Three runs trained and measured in {time.monotonic() - start:,.0f} s.")
     if serve:
-        from workbench.dashboard.create import serve as serve_dashboard
+        from workbench.dashboard.app import serve as serve_dashboard
 
         serve_dashboard([out], port=port)
     else:

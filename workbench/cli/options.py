@@ -14,7 +14,7 @@ from workbench.cli.errors import UsageError
 from workbench.cli.plain import DEPTH, refuse_strange
 from workbench.core.errors import shown
 from workbench.core.limits import COUNT, LONGEST
-from workbench.table.errors import nearest
+from workbench.core.suggest import nearest
 
 if TYPE_CHECKING:
     from workbench.tasks.base import Task

@@ -15,7 +15,6 @@ from workbench.theory.predict import Positions, Prediction, predict, predict_reg
 
 COLOURS = {"guaranteed": "blue", "not expressible": "dark_orange"}
 CONVENTIONS: dict[str, Convention] = {"last": "last_position", "neutral": "neutral_symbol"}
-POSITION_SETTINGS = {"period", "locality"}
 
 
 def predict_command(
@@ -83,23 +82,23 @@ def algebra(console: Console, found: Profile) -> None:
     )
 
 
-def _settings(settings: Sequence[str]) -> tuple[dict[str, Any], dict[str, int]]:
-    """Task parameters, and the sizes of limit positions."""
+def _settings(settings: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Task parameters, and settings of the positions."""
     parameters: dict[str, Any] = {}
-    sizes: dict[str, int] = {}
+    sizes: dict[str, Any] = {}
     for path, value in assignments(settings):
         if path[0] == "task" and len(path) == 2:
             parameters[path[1]] = value
-        elif path[0] == "positions" and len(path) == 2 and path[1] in POSITION_SETTINGS and isinstance(value, int):
+        elif path[0] == "positions" and len(path) == 2 and path[1] != "name":
             sizes[path[1]] = value
         else:
             raise UsageError(
-                f"--set takes task.PARAMETER=.., positions.period=INTEGER or positions.locality=INTEGER, "
+                f"--set takes task.PARAMETER=.. or positions.SETTING=.. (such as positions.period of limit), "
                 f"not {'.'.join(path)}={value}"
             )
     return parameters, sizes
 
 
-def _positions(name: str, ids: str | None, sizes: dict[str, int]) -> Positions:
+def _positions(name: str, ids: str | None, settings: dict[str, Any]) -> Positions:
     named = Positions.named(name)
-    return Positions(name, ids or named.ids, sizes.get("period"), sizes.get("locality"))
+    return Positions(name, ids or named.ids, settings)

@@ -15,10 +15,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-from workbench.table import bounded
-from workbench.table.bounded import read_bytes
+from workbench.storage import bounded
+from workbench.storage.bounded import read_bytes
+from workbench.storage.seal import json_object
 from workbench.table.layout import checkpoint_steps
-from workbench.table.seal import json_object
 
 LINE_EVERY_S = 10.0
 

@@ -14,7 +14,7 @@ from workbench.cli.progress import Bar, following
 from workbench.cli.sweep_file import Cell, Sweep, read_sweep
 from workbench.jobs.executors import Failure, make_executor
 from workbench.runs.folder import Run, RunError
-from workbench.table.files import require_room
+from workbench.storage.atomic import require_room
 
 if TYPE_CHECKING:
     from workbench.training.config import RunConfig

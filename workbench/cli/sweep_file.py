@@ -17,8 +17,8 @@ from workbench.cli.options import DEFAULTS
 from workbench.cli.plain import DEPTH, refuse_strange
 from workbench.core.errors import shown
 from workbench.core.limits import DRAWN
-from workbench.table.bounded import UnreadableError, read_bytes
-from workbench.table.errors import nearest
+from workbench.core.suggest import nearest
+from workbench.storage.bounded import UnreadableError, read_bytes
 
 OPTIONS = ("task", *DEFAULTS)
 SECTIONS = ("task", "model", "training", "seeds")

@@ -11,16 +11,15 @@ from typing import Any
 from workbench.cli.errors import Stopping, UsageError
 from workbench.cli.options import assignments, length_range, put, resolved, suggestions
 from workbench.cli.progress import TrainingProgress
+from workbench.core.construct import construct
 from workbench.models.architectures import config_class
-from workbench.models.config import Architecture
-from workbench.models.positions import encoding, id_law
-from workbench.models.ssm_config import SSMConfig
+from workbench.models.positions import id_law, make_encoding
 from workbench.runs.folder import Run, RunError
 from workbench.tasks import make_task
 from workbench.tasks.base import Task
 from workbench.tasks.registry import contained, stored
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
-from workbench.training.fields import construct
+from workbench.training.errors import TrainingError
 from workbench.training.same import gives_way
 from workbench.training.trainer import Stopped, Trainer
 
@@ -54,9 +53,9 @@ def build(task: str, options: Mapping[str, Any], settings: Settings) -> RunConfi
     sizes = {"d_vocab": made.d_vocab, "d_vocab_out": made.d_vocab_out}
     return RunConfig(
         task=made,
-        model=construct(config_class(tree["model"]), {**tree["model"], **sizes}, "model"),
-        training=construct(TrainingConfig, tree["training"], "training"),
-        seeds=construct(Seeds, tree["seeds"], "seeds"),
+        model=construct(config_class(tree["model"]), {**tree["model"], **sizes}, "model", TrainingError),
+        training=construct(TrainingConfig, tree["training"], "training", TrainingError),
+        seeds=construct(Seeds, tree["seeds"], "seeds", TrainingError),
     )
 
 
@@ -64,7 +63,7 @@ def sections(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The options of ``train`` as fields of model, training and seeds."""
     low, high = length_range(str(options["lengths"]))
     # Refused here by their own names, before --set turns them into dicts.
-    encoding(options["positions"])
+    make_encoding(options["positions"])
     id_law(options["ids"])
     model = {"n_layers": options["layers"], "d_model": options["d_model"], "n_ctx": options["n_ctx"]}
     if options["architecture"] == "ssm":
@@ -88,7 +87,7 @@ def train_command(task: str, out: Path | None, options: Mapping[str, Any], setti
 
     config = build(task, options, assignments(settings))
     name = Path(task.rpartition(":")[2] if ":" in task else task).name
-    folder = out or Path("checkpoints") / f"{name}-{_kind(config.model)}-s{config.seeds.init}"
+    folder = out or Path("checkpoints") / f"{name}-{config.model.variant}-s{config.seeds.init}"
     with suppress(RunError):  # what cannot be read, training refuses
         if (folder / "run.json").exists() and gives_way(Run.open(folder), config):
             print(f"{folder} held another run, which ended before its first checkpoint; this one takes its place.")
@@ -115,8 +114,3 @@ def trusting(task: Task) -> str:
     """What a command on a run must say for the code of its task to be run; "" for a task known by name."""
     source = stored(task).get("source")
     return f" --trust-code {shlex.quote(source['file'])}" if source else ""
-
-
-def _kind(cfg: Architecture) -> str:
-    """What the name of a run's folder says of its model."""
-    return f"ssm-{cfg.gates}" if isinstance(cfg, SSMConfig) else str(cfg.positions.name)

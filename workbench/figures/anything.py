@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import plotly.graph_objects as go
 
 from workbench.figures.errors import NotMeasured
+from workbench.figures.frame import Frame, absent, missing, present, unique
 from workbench.figures.labels import dotted, head_name, layer_name, magnitude, sample_size, whole
 from workbench.figures.marks import (
     Cursor,
@@ -24,7 +23,9 @@ from workbench.figures.marks import (
     add_training,
     drawn_points,
 )
-from workbench.figures.rows import distinct, refuse_empty, run_name, select, series_of, smallest_n, stack, tidy
+from workbench.figures.plain_figure import Drawing
+from workbench.figures.registry import data_of, figure
+from workbench.figures.rows import refuse_empty, run_name, select, series_of, smallest_n, stack, tidy
 from workbench.figures.series import line_plot
 from workbench.figures.template import DASH, run_axis
 from workbench.figures.tokens import TOKENS, Theme
@@ -35,8 +36,9 @@ APART = ("control", "target", "mode", "law", "site", "layer", "head")
 _MOST_LABELS = 8
 
 
+@figure
 def quantity_over_training(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     measurement: str,
     quantity: str,
@@ -47,7 +49,7 @@ def quantity_over_training(
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """Any quantity over training at one prefix length (or at none, where it has none).
 
     Args:
@@ -67,19 +69,21 @@ def quantity_over_training(
     """
     where = {"measurement": measurement, "quantity": quantity}
     data = quantity_over_training_data(frame, **where, length=length)
-    at = f"at length {whole(length)}" if data["length"].notna().any() else "of the whole model"
+    at = f"at length {whole(length)}" if present(data["length"]).any() else "of the whole model"
     return _lines(frame, data, "step", at, quantity, trained, (layer, head), theme, size, cursor)
 
 
-def quantity_over_training_data(frame: pd.DataFrame, *, measurement: str, quantity: str, length: int) -> pd.DataFrame:
+@data_of(quantity_over_training)
+def quantity_over_training_data(frame: Frame, *, measurement: str, quantity: str, length: int) -> Frame:
     """The rows of :func:`quantity_over_training`."""
     rows = select(frame, measurement, quantity=quantity)
-    here = rows[rows["length"].isna() | (rows["length"] == length)]
+    here = rows.where(absent(rows["length"]) | (rows["length"] == length))
     return _series(here, "step", measurement, f"{quantity} has no value at length {whole(length)}.")
 
 
+@figure
 def quantity_over_length(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     measurement: str,
     quantity: str,
@@ -90,7 +94,7 @@ def quantity_over_length(
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """Any quantity over prefix length at one step; arguments as :func:`quantity_over_training`, ``step`` for length.
 
     Raises:
@@ -102,25 +106,27 @@ def quantity_over_length(
     return _lines(frame, data, "length", at, quantity, trained, (layer, head), theme, size, cursor)
 
 
-def quantity_over_length_data(frame: pd.DataFrame, *, measurement: str, quantity: str, step: int) -> pd.DataFrame:
+@data_of(quantity_over_length)
+def quantity_over_length_data(frame: Frame, *, measurement: str, quantity: str, step: int) -> Frame:
     """The rows of :func:`quantity_over_length`."""
     rows = select(frame, measurement, quantity=quantity, step=step)
     said = f"{quantity.replace('_', ' ')} is of the whole model, not of one prefix length."
-    return _series(rows[rows["length"].notna()], "length", measurement, said)
+    return _series(rows.where(present(rows["length"])), "length", measurement, said)
 
 
-def _series(rows: pd.DataFrame, along: str, measurement: str, otherwise: str) -> pd.DataFrame:
+def _series(rows: Frame, along: str, measurement: str, otherwise: str) -> Frame:
     """A series per combination of what differs between the rows."""
-    if rows.empty:
+    if not len(rows):
         raise NotMeasured(measurement, otherwise[:1].upper() + otherwise[1:], helps=False)
-    refuse_empty(rows, str(rows["quantity"].iloc[0]).replace("_", " ").capitalize())
-    rows = rows[rows["value"].notna()]
-    differ = [column for column in APART if rows[column].nunique(dropna=False) > 1]
+    refuse_empty(rows, str(rows["quantity"][0]).replace("_", " ").capitalize())
+    rows = rows.where(present(rows["value"]))
+    differ = [column for column in APART if len(unique(rows[column])) > 1]
     if not differ:
         return tidy(rows, "value", along)
     parts = []
-    for key, part in rows.groupby(differ, dropna=False, sort=True):
-        part = part.drop_duplicates([along], keep="last")
+    for key, part in sorted(rows.group(*differ), key=lambda group: [(one is None, one or 0) for one in group[0]]):
+        last = {place: index for index, place in enumerate(part[along].tolist())}
+        part = part.take(sorted(last.values()))
         parts.append(tidy(part, _name(dict(zip(differ, key, strict=True))), along))
     return stack(parts)
 
@@ -129,19 +135,19 @@ def _name(parts: Mapping[str, Any]) -> str:
     """The name of a line, from what tells it apart."""
     words: list[str] = []
     layer, head = parts.get("layer"), parts.get("head")
-    if head is not None and not pd.isna(head) and layer is not None and not pd.isna(layer):
+    if head is not None and not missing(head) and layer is not None and not missing(layer):
         words.append(head_name(int(layer), int(head)))
-    elif layer is not None and not pd.isna(layer):
+    elif layer is not None and not missing(layer):
         words.append(layer_name(int(layer)))
-    elif head is not None and not pd.isna(head):
+    elif head is not None and not missing(head):
         words.append(f"head {int(head)}")
     words += [str(parts[c]).replace("_", " ") for c in APART[:-2] if c in parts and parts[c] not in ("", None)]
     return ", ".join(words) or "value"
 
 
 def _lines(
-    frame: pd.DataFrame,
-    data: pd.DataFrame,
+    frame: Frame,
+    data: Frame,
     along: str,
     at: str,
     quantity: str,
@@ -150,9 +156,9 @@ def _lines(
     theme: Theme,
     size: int,
     cursor: Cursor | None,
-) -> go.Figure:
+) -> Drawing:
     t = TOKENS[theme]
-    limits = np.concatenate([data[name].to_numpy(dtype=float) for name in ("value", "low", "high")])
+    limits = np.concatenate([data[name].astype(float) for name in ("value", "low", "high")])
     limits = limits[~np.isnan(limits)]
     low, high = (float(limits.min()), float(limits.max())) if len(limits) else (0.0, 1.0)
     low, high = (min(0.0, low), max(1.0, high)) if low >= 0 and high <= 1 else (low, high)
@@ -162,7 +168,7 @@ def _lines(
     n = smallest_n(data)
     figure = line_plot(
         along,
-        run_axis(along, distinct(frame, along), trained, theme),
+        run_axis(along, frame.distinct(along), trained, theme),
         {"range": [low - pad, high + pad], "tickvals": ticks, "ticktext": [magnitude(tick) for tick in ticks]},
         title=quantity.replace("_", " ").capitalize(),
         slice=dotted(at, sample_size(n)),
@@ -180,7 +186,7 @@ def _lines(
     for title, rows in sorted(parts, key=lambda part: heads and part[0].startswith(name)):
         first = title.startswith(name) if heads else len(parts) <= _MOST_LABELS
         colour = t["ink"] if first else t["line2"]
-        dash = DASH if rows["control"].iloc[0] not in ("", None) or "challenge" in title else "solid"
+        dash = DASH if rows["control"][0] not in ("", None) or "challenge" in title else "solid"
         thick, band = 1.8 if first else 1, first and len(parts) <= 4
         end = add_line(figure, rows, along, colour, width=thick, dash=dash, band=band)
         if end is not None and first:

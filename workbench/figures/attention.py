@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.figures.heatmap import Pooling, pool, pooled_edges
 from workbench.figures.labels import head_name, whole
+from workbench.figures.registry import data_of_pass, figure_of_pass
 from workbench.figures.template import DASH, blank, colorbar, plotly_scale
 from workbench.figures.tokens import AMOUNT, TOKENS, Theme
 
@@ -33,6 +34,7 @@ UNITS = {
 }
 
 
+@figure_of_pass
 def attention_pattern(
     pattern: NDArray[np.floating],
     tokens: list[str],
@@ -100,6 +102,7 @@ def attention_pattern(
     return figure
 
 
+@data_of_pass(attention_pattern)
 def attention_pattern_data(
     pattern: NDArray[np.floating], tokens: list[str], *, view: View = "attention", how: Pooling = "max"
 ) -> pd.DataFrame:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
-import plotly.graph_objects as go
 
 from workbench.core.thresholds import ROBUST
 from workbench.figures.errors import NotMeasured
+from workbench.figures.frame import Frame
 from workbench.figures.heatmap import step_length_map
 from workbench.figures.labels import over_length, over_training, sample_size, whole
 from workbench.figures.marks import (
@@ -25,10 +24,10 @@ from workbench.figures.marks import (
     places,
     said,
 )
+from workbench.figures.plain_figure import Drawing
+from workbench.figures.registry import data_of, figure
 from workbench.figures.rows import (
     cells,
-    distinct,
-    pick,
     run_name,
     select,
     series_of,
@@ -46,8 +45,9 @@ MEASUREMENT = "behaviour"
 LAWS = ("matched", "challenge")
 
 
+@figure
 def accuracy_heatmap(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     trained: float,
     law: str = "matched",
@@ -56,7 +56,7 @@ def accuracy_heatmap(
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """Accuracy over training step (x) and prefix length (y), coloured from chance to 1.
 
     Args:
@@ -74,12 +74,12 @@ def accuracy_heatmap(
     """
     data = accuracy_heatmap_data(frame, law=law)
     chance = _lowest_chance(frame, [law]) if floor is None else floor
-    steps, lengths = (sorted(data[c].astype(int).unique()) for c in ("step", "length"))
-    last = said(data[data["step"] == steps[-1]], "length", telling(data, "length", trained))
+    steps, lengths = (np.unique(data[c].astype(int)).tolist() for c in ("step", "length"))
+    last = said(data.where(step=steps[-1]), "length", telling(data, "length", trained))
     return step_length_map(
         data,
-        steps=[*distinct(frame, "step"), *checkpoints],
-        lengths=distinct(frame, "length"),
+        steps=[*frame.distinct("step"), *checkpoints],
+        lengths=frame.distinct("length"),
         trained=trained,
         colours=PERFORMANCE,
         low=chance,
@@ -99,21 +99,23 @@ def accuracy_heatmap(
     )
 
 
-def accuracy_heatmap_data(frame: pd.DataFrame, *, law: str = "matched") -> pd.DataFrame:
+@data_of(accuracy_heatmap)
+def accuracy_heatmap_data(frame: Frame, *, law: str = "matched") -> Frame:
     """The rows of :func:`accuracy_heatmap`, one per step and length."""
     rows = select(frame, MEASUREMENT, quantity="accuracy", mode="teacher_forced", law=law)
     return tidy(rows, "accuracy", ["step", "length"])
 
 
+@figure
 def accuracy_over_length(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     trained: float,
     step: int,
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """Accuracy over prefix length at one step, on both laws, with chance and the band of kept skill.
 
     The band holds the accuracies whose skill over chance, ``(accuracy - chance) / (1 - chance)``, is at
@@ -136,20 +138,22 @@ def accuracy_over_length(
     return figure
 
 
-def accuracy_over_length_data(frame: pd.DataFrame, *, step: int) -> pd.DataFrame:
+@data_of(accuracy_over_length)
+def accuracy_over_length_data(frame: Frame, *, step: int) -> Frame:
     """The rows of :func:`accuracy_over_length`: series matched, challenge, chance (of the matched law)."""
     return _lines_data(frame, "length", step=step)
 
 
+@figure
 def accuracy_over_training(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     trained: float,
     length: int,
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """Accuracy over training at one prefix length, on both laws, with chance and the band of kept skill.
 
     Raises:
@@ -167,27 +171,26 @@ def accuracy_over_training(
     return figure
 
 
-def accuracy_over_training_data(frame: pd.DataFrame, *, length: int) -> pd.DataFrame:
+@data_of(accuracy_over_training)
+def accuracy_over_training_data(frame: Frame, *, length: int) -> Frame:
     """The rows of :func:`accuracy_over_training`: series matched, challenge, chance (of the matched law)."""
     return _lines_data(frame, "step", length=length)
 
 
-def _lines_data(frame: pd.DataFrame, along: str, **where: int) -> pd.DataFrame:
+def _lines_data(frame: Frame, along: str, **where: int) -> Frame:
     rows = select(frame, MEASUREMENT, quantity="accuracy", mode="teacher_forced", **where)
-    parts = [tidy(pick(rows, law=law), law, along) for law in LAWS]
-    chance = pick(frame, measurement=MEASUREMENT, quantity="chance", law="matched", **where)
+    parts = [tidy(rows.where(law=law), law, along) for law in LAWS]
+    chance = frame.where(measurement=MEASUREMENT, quantity="chance", law="matched", **where)
     return stack([*parts, tidy(chance, "chance", along)])
 
 
-def _accuracy_lines(
-    frame: pd.DataFrame, data: pd.DataFrame, along: str, trained: float, theme: Theme, size: int
-) -> go.Figure:
+def _accuracy_lines(frame: Frame, data: Frame, along: str, trained: float, theme: Theme, size: int) -> Drawing:
     """Both laws, chance and band, with line-end labels, over ``step`` or ``length``."""
     t = TOKENS[theme]
     y_axis = accuracy_axis(_lowest_chance(frame, LAWS))
     figure = line_plot(
         along,
-        run_axis(along, distinct(frame, along), trained, theme),
+        run_axis(along, frame.distinct(along), trained, theme),
         y_axis,
         title="Accuracy",
         n=smallest_n(data),
@@ -198,7 +201,7 @@ def _accuracy_lines(
     parts = dict(series_of(data))
     labels: list[Label] = []
     if "chance" in parts:
-        x, level = places(parts["chance"], along), parts["chance"]["value"].to_numpy(dtype=float)
+        x, level = places(parts["chance"], along), parts["chance"]["value"].astype(float)
         add_band(figure, x, level + _kept_skill(frame) * (1 - level), np.ones_like(level), t["control"])
         add_level(figure, x, level, theme)
         labels.append(("chance", float(level[-1]), t["ink3"], False))
@@ -210,18 +213,20 @@ def _accuracy_lines(
     return figure
 
 
-def _kept_skill(frame: pd.DataFrame) -> float:
+def _kept_skill(frame: Frame) -> float:
     """The skill that the rows' own rules ask for past the training length."""
-    return setting_of(pick(frame, measurement=MEASUREMENT, quantity="accuracy"), "robust", ROBUST)
+    rows = frame.where(measurement=MEASUREMENT, quantity="accuracy").take([0])
+    told = setting_of(rows.row(0), "robust")
+    return ROBUST if told is None else told
 
 
-def _main(data: pd.DataFrame) -> pd.DataFrame:
+def _main(data: Frame) -> Frame:
     """The matched law's series, or the challenge law's where only that was measured."""
-    found = pick(data, series="matched")
-    return found if len(found) else pick(data, series="challenge")
+    found = data.where(series="matched")
+    return found if len(found) else data.where(series="challenge")
 
 
-def _lowest_chance(frame: pd.DataFrame, laws: Sequence[str]) -> float:
+def _lowest_chance(frame: Frame, laws: Sequence[str]) -> float:
     """The lowest chance level over all lengths, which fixes the range of axes and colours."""
     levels = cells(frame, "value", measurement=MEASUREMENT, quantity="chance", law=list(laws))
     if not len(levels):

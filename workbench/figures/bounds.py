@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-import pandas as pd
-import plotly.graph_objects as go
-
+from workbench.figures.frame import Frame
 from workbench.figures.labels import magnitude, whole
 from workbench.figures.marks import Cursor, Label, add_cursor, add_end_labels, add_line
-from workbench.figures.rows import distinct, pick, run_name, select, series_of, stack, tidy
+from workbench.figures.plain_figure import Drawing
+from workbench.figures.registry import data_of, figure
+from workbench.figures.rows import run_name, select, series_of, stack, tidy
 from workbench.figures.series import line_plot
 from workbench.figures.template import step_axis
 from workbench.figures.tokens import TOKENS, Theme
@@ -31,14 +31,15 @@ MEANINGS = {
 }
 
 
+@figure
 def bound_parts(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     step: int,
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """What enters the bounds, over training, on a logarithmic axis.
 
     Args:
@@ -53,20 +54,20 @@ def bound_parts(
     """
     data = bound_parts_data(frame)
     t = TOKENS[theme]
-    values = data["value"].to_numpy(dtype=float)
+    values = data["value"].astype(float)
     values = values[values > 0]  # NaN is not
     low, high = math.floor(math.log10(values.min()) - 0.1), math.ceil(math.log10(values.max()) + 0.1)
     ticks = list(range(low, high + 1, max(1, (high - low) // 4)))
     y_range = [low - 0.08 * (high - low), high + 0.08 * (high - low)]
-    here = pick(data, step=step)
+    here = data.where(step=step)
     figure = line_plot(
         "step",
-        step_axis(distinct(frame, "step")),
+        step_axis(frame.distinct("step")),
         {"range": y_range, "tickvals": ticks, "ticktext": [magnitude(10.0**tick) for tick in ticks]},
         title="Parts of the bound",
         slice="norms and margins of the weights",
         alt=f"Parts of the bound over training; at step {whole(step)} "
-        + ", ".join(f"{row['series']} {magnitude(row['value'])}" for _, row in here.iterrows()),
+        + ", ".join(f"{row['series']} {magnitude(row['value'])}" for row in here.rows()),
         n=None,
         name=f"{run_name(frame)}/bound_parts",
         theme=theme,
@@ -84,11 +85,12 @@ def bound_parts(
     return figure
 
 
-def bound_parts_data(frame: pd.DataFrame) -> pd.DataFrame:
+@data_of(bound_parts)
+def bound_parts_data(frame: Frame) -> Frame:
     """The rows of :func:`bound_parts`: a series per part that varies, by its name (``target``)."""
     rows = select(frame, MEASUREMENT, quantity="bound_part")
     parts = []
-    for name, part in rows.groupby("target", sort=False):
+    for (name,), part in rows.group("target"):
         if not str(name).startswith(("period", "locality", "alphabet")):
             parts.append(tidy(part, str(name), "step"))
     return stack(parts)

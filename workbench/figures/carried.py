@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from workbench.figures.claims import missing
+from workbench.figures.frame import Frame, missing
 from workbench.figures.representation import CONCEPTS, MODE, last_layer, probe_layers, probe_rows
 from workbench.figures.rows import valued
 
@@ -57,7 +56,7 @@ def above(row: Row, control: Row | None) -> bool:
     return round(float(low), 2) > round(float(high), 2)
 
 
-def readings(frame: pd.DataFrame, concept: str, *, step: int, layer: int | None = None) -> list[Reading]:
+def readings(frame: Frame, concept: str, *, step: int, layer: int | None = None) -> list[Reading]:
     """What is read of a concept at one step and layer (None = the last), by prefix length, ascending.
 
     Args:
@@ -69,7 +68,7 @@ def readings(frame: pd.DataFrame, concept: str, *, step: int, layer: int | None 
     if not len(probe_layers(frame)):
         return []
     at = last_layer(frame) if layer is None else layer
-    rows = valued(probe_rows(frame, concept, step=step, layer=at)).sort_values("length").to_dict("records")
+    rows = valued(probe_rows(frame, concept, step=step, layer=at)).sort("length").rows()
     own: dict[str, dict[int, Row]] = {}
     controls: dict[int, Row] = {}
     for row in rows:
@@ -82,13 +81,13 @@ def readings(frame: pd.DataFrame, concept: str, *, step: int, layer: int | None 
     return [Reading(row, refit.get(n), controls.get(n)) for n, row in own.get(MODE[concept], {}).items()]
 
 
-def at_longest(frame: pd.DataFrame, step: int) -> dict[str, Reading]:
+def at_longest(frame: Frame, step: int) -> dict[str, Reading]:
     """Each concept that was read at a step, at the longest length at which it was."""
     found = {concept: readings(frame, concept, step=step) for concept in CONCEPTS}
     return {concept: rows[-1] for concept, rows in found.items() if rows}
 
 
-def by_layer(frame: pd.DataFrame, concept: str, *, step: int, length: int) -> list[Reading]:
+def by_layer(frame: Frame, concept: str, *, step: int, length: int) -> list[Reading]:
     """What is read of a concept at one step and length, from the embedding to the last block."""
     layers = np.unique(probe_layers(frame)).astype(int).tolist()
     found = (readings(frame, concept, step=step, layer=layer) for layer in layers)

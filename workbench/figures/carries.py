@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pandas as pd
-
 from workbench.figures.carried import Reading, Row, at_longest, by_layer, readings
-from workbench.figures.claims import count, estimate, layer, missing, number, plain, trained
+from workbench.figures.claims import count, estimate, layer, number, plain, trained
+from workbench.figures.frame import Frame, missing
 from workbench.figures.labels import Piece
 
 LITTLE, READABLE = 0.25, 0.5
@@ -18,7 +17,7 @@ MOVED = 0.1
 Pieces = list[Piece]
 
 
-def carried_clause(frame: pd.DataFrame, step: int, longest_trained: float) -> Pieces:
+def carried_clause(frame: Frame, step: int, longest_trained: float) -> Pieces:
     """What is held after the last block at the longest measured length, without the full stop.
 
     Args:
@@ -40,7 +39,7 @@ def carried_clause(frame: pd.DataFrame, step: int, longest_trained: float) -> Pi
     return made
 
 
-def rail_carried(frame: pd.DataFrame, step: int, length: int) -> Pieces:
+def rail_carried(frame: Frame, step: int, length: int) -> Pieces:
     """Both readings after the last block at one length, each with what it has to be held against; none unread."""
     made: Pieces = []
     for concept in ("summary", "position"):

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
 from workbench.core import thresholds
+from workbench.figures.frame import missing
 from workbench.figures.labels import Piece, head_name, interval, layer_said, proportion, whole
+from workbench.figures.rows import setting_of
 
 PLACE = (
     "run",
@@ -31,9 +31,9 @@ PLACE = (
     "control",
 )
 """Columns that say which row of a table is meant."""
-RUN, THRESHOLD, CURSOR = "run", "threshold", "cursor"
-"""Where a number comes from that no row holds: the run's configuration, a threshold of the verdict, or the place that
-was asked about."""
+RUN, THRESHOLD, SETTING, CURSOR = "run", "threshold", "setting", "cursor"
+"""Where a number comes from that is no value of a row: the run's configuration, a threshold of the verdict, a setting
+that a row was made with, or the place that was asked about."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Cite:
 
     Attributes:
         text: as it stands in the sentence.
-        column: column of the row; of the run its setting, of a threshold its name.
+        column: column of the row; of the run its setting, of a threshold or a row's setting its name.
         row: the columns :data:`PLACE` of the row, and the cited one; empty where no row holds the number.
-        source: ``table``, or :data:`RUN`, :data:`THRESHOLD` or :data:`CURSOR`.
+        source: ``table``, or :data:`RUN`, :data:`THRESHOLD`, :data:`SETTING` or :data:`CURSOR`.
     """
 
     text: str
@@ -136,19 +136,21 @@ def trained(length: float) -> Claim:
     return Claim(text, "plain", [Cite(text, "trained_length", {"trained_length": length}, RUN)])
 
 
-def threshold(name: str, value: float | None = None) -> Claim:
-    """A threshold of :mod:`workbench.core.thresholds`, or the value that rows were made with."""
-    held = float(getattr(thresholds, name)) if value is None else value
-    text = f"{held:g}"
-    return Claim(text, "plain", [Cite(text, name, {name: held}, THRESHOLD)])
+def bar(row: Mapping[str, Any], name: str) -> float:
+    """A threshold of the verdict, ``fitted`` or ``robust``, that a row was made with; today's where it tells none."""
+    told = setting_of(row, name)
+    return float(getattr(thresholds, name.upper())) if told is None else told
+
+
+def threshold(row: Mapping[str, Any], name: str) -> Claim:
+    """The :func:`bar` of a row, in words."""
+    text = f"{bar(row, name):g}"
+    if setting_of(row, name) is None:
+        return Claim(text, "plain", [Cite(text, name, {name: bar(row, name)}, THRESHOLD)])
+    return Claim(text, "plain", [Cite(text, name, {key: row[key] for key in (*PLACE, "setting")}, SETTING)])
 
 
 def asked(name: str, place: float, before: str = "", after: str = "") -> Claim:
     """The step or the length that was asked about, and of which there is no row."""
     text = whole(place)
     return Claim(f"{before}{text}{after}", "plain", [Cite(text, name, {name: place}, CURSOR)])
-
-
-def missing(value: Any) -> bool:
-    """Whether a row has nothing there."""
-    return value is None or bool(pd.isna(value))

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from workbench.figures.behaviour import accuracy_heatmap_data, accuracy_over_length_data
+from workbench.figures.door import of_rows, rows_of_rows
 from workbench.figures.errors import NotShared
+from workbench.figures.frame import Frame, numbers, present, unique
 from workbench.figures.headgrid import draw_grid, head_grid, spoken_cells
 from workbench.figures.heatmap import step_length_map
 from workbench.figures.labels import Piece, interval, over_length, proportion, sample_size, signed, whole
@@ -29,14 +29,16 @@ from workbench.figures.marks import (
 )
 from workbench.figures.mechanism import SHARES, scale_of, title_of
 from workbench.figures.multiples import pairing_text, partners
+from workbench.figures.plain_figure import Drawing
+from workbench.figures.registry import data_of, figure
 from workbench.figures.representation import CONCEPTS, decodability_over_length_data
-from workbench.figures.rows import COLUMNS, as_pandas, distinct, head_names, run_name, series_of, smallest_n, telling
+from workbench.figures.rows import COLUMNS, head_names, run_name, series_of, smallest_n, telling
 from workbench.figures.series import line_plot, spoken
 from workbench.figures.template import length_axis
 from workbench.figures.tokens import DIFFERENCE, TOKENS, Theme, difference_colours
 
 
-def difference(a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
+def difference(a: Frame, b: Frame) -> Frame:
     """A - B of two ``*_data`` frames, row by row, where both have a value.
 
     The interval is the square-and-add one of Newcombe (1998, Statistics in Medicine 17, method 10), from
@@ -46,20 +48,27 @@ def difference(a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
     Returns:
         rows of A with series "<series>", value, low, high of the difference, and run "<A> - <B>".
     """
-    keys = ["series", "step", "length", "layer", "head", "law", "target", "mode", "control"]
-    a, b = as_pandas(a), as_pandas(b)
-    both = a.merge(b[[*keys, "value", "low", "high", "n", "run"]], on=keys, suffixes=("", "_b"))
-    value = both["value"] - both["value_b"]
-    below = np.hypot(both["value"] - both["low"], both["high_b"] - both["value_b"])
-    above = np.hypot(both["high"] - both["value"], both["value_b"] - both["low_b"])
-    both["run"] = both["run"] + " \u2212 " + both["run_b"]
-    both["n"] = np.minimum(both["n"].astype(float), both["n_b"].astype(float))
-    return both.assign(value=value, low=value - below, high=value + above)[COLUMNS]
+    keys = ("series", "step", "length", "layer", "head", "law", "target", "mode", "control")
+    in_b = {key: index for index, key in enumerate(b.keys(*keys))}
+    shared = [(index, in_b[key]) for index, key in enumerate(a.keys(*keys)) if key in in_b]
+    a, b = a.take([one for one, _ in shared]), b.take([other for _, other in shared])
+    (value_a, low_a, high_a), (value_b, low_b, high_b) = (
+        [part[name].astype(float) for name in ("value", "low", "high")] for part in (a, b)
+    )
+    value = value_a - value_b
+    return a.with_columns(
+        run=[f"{one} \u2212 {other}" for one, other in zip(a["run"], b["run"], strict=True)],
+        value=value,
+        low=value - np.hypot(value_a - low_a, high_b - value_b),
+        high=value + np.hypot(high_a - value_a, value_b - low_b),
+        n=np.minimum(a["n"].astype(float), b["n"].astype(float)),
+    ).only(COLUMNS)
 
 
+@figure
 def accuracy_difference(
-    frame_a: pd.DataFrame,
-    frame_b: pd.DataFrame,
+    frame_a: Frame,
+    frame_b: Frame,
     *,
     trained: float,
     trained_b: float | None = None,
@@ -69,7 +78,7 @@ def accuracy_difference(
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """Accuracy of A minus that of B over training step and prefix length, where both were measured.
 
     ``trained`` and ``trained_b`` (None = the same) are each run's N: lengths are paired as
@@ -79,8 +88,8 @@ def accuracy_difference(
         NotMeasured: if one has no accuracies, or the two share no step and length.
     """
     data = accuracy_difference_data(frame_a, frame_b, trained=trained, trained_b=trained_b, law=law)
-    top = max(0.1, math.ceil(10 * float(data["value"].abs().max())) / 10)
-    last = said(data[data["step"] == data["step"].max()], "length", telling(data, "length", trained))
+    top = max(0.1, math.ceil(10 * float(np.abs(numbers(data["value"])).max())) / 10)
+    last = said(data.where(step=data["step"].max()), "length", telling(data, "length", trained))
     return step_length_map(
         data,
         steps=[*_both(frame_a, frame_b, "step"), *checkpoints, *checkpoints_b],
@@ -104,38 +113,39 @@ def accuracy_difference(
     )
 
 
+@data_of(accuracy_difference)
 def accuracy_difference_data(
-    frame_a: pd.DataFrame,
-    frame_b: pd.DataFrame,
+    frame_a: Frame,
+    frame_b: Frame,
     *,
     trained: float,
     trained_b: float | None = None,
     law: str = "matched",
-) -> pd.DataFrame:
+) -> Frame:
     """The rows of :func:`accuracy_difference`; ``attrs["paired"]`` says how their lengths were paired."""
     a, b = accuracy_heatmap_data(frame_a, law=law), accuracy_heatmap_data(frame_b, law=law)
     return _shared(a, b, "behaviour", trained, trained_b)
 
 
 def over_length_difference(
-    frame_a: pd.DataFrame, frame_b: pd.DataFrame, *, step: int, step_b: int, trained: float, trained_b: float
-) -> pd.DataFrame:
+    frame_a: Frame, frame_b: Frame, *, step: int, step_b: int, trained: float, trained_b: float
+) -> Frame:
     """Accuracy of A minus that of B on the matched law over prefix length, for :func:`compare_sentence`.
 
     Raises:
         NotMeasured: if one has no accuracies at its step, or the two share no length.
     """
     a, b = (
-        as_pandas(accuracy_over_length_data(frame, step=at)).assign(step=0)
+        accuracy_over_length_data(frame, step=at).with_columns(step=0)
         for frame, at in ((frame_a, step), (frame_b, step_b))
     )
-    parts = [part[part["series"] == "matched"] for part in (a, b)]
-    return _shared(parts[0], parts[1], "behaviour", trained, trained_b)
+    return _shared(a.where(series="matched"), b.where(series="matched"), "behaviour", trained, trained_b)
 
 
+@figure
 def decodability_difference(
-    frame_a: pd.DataFrame,
-    frame_b: pd.DataFrame,
+    frame_a: Frame,
+    frame_b: Frame,
     *,
     trained: float,
     step: int,
@@ -144,7 +154,7 @@ def decodability_difference(
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """Decodability of A minus that of B over prefix length, each at its last layer.
 
     Args:
@@ -195,7 +205,7 @@ def decodability_difference(
     return figure
 
 
-def _sides(figure: go.Figure, points: list[tuple[float, float]], theme: Theme, size: int) -> None:
+def _sides(figure: Drawing, points: list[tuple[float, float]], theme: Theme, size: int) -> None:
     """Which side of zero belongs to whom, written where no line runs."""
     t = TOKENS[theme]
     low, high = figure.layout.xaxis.range
@@ -226,34 +236,36 @@ def _steps(step: int, step_b: int | None) -> str:
     return f"step {whole(step)}" if at_b == step else f"A step {whole(step)}, B step {whole(at_b)}"
 
 
+@data_of(decodability_difference)
 def decodability_difference_data(
-    frame_a: pd.DataFrame,
-    frame_b: pd.DataFrame,
+    frame_a: Frame,
+    frame_b: Frame,
     *,
     trained: float,
     step: int,
     step_b: int | None = None,
     trained_b: float | None = None,
-) -> pd.DataFrame:
+) -> Frame:
     """The rows of :func:`decodability_difference`: series summary and position (transfer)."""
     a = decodability_over_length_data(frame_a, step=step)
     b = decodability_over_length_data(frame_b, step=step if step_b is None else step_b)
     # the last layers of two models of different depth correspond, though their numbers do not
-    b = b.assign(layer=a["layer"].iloc[0], step=step)
+    b = b.with_columns(layer=float(a["layer"][0]), step=step)
     keep = list(CONCEPTS)
-    return _shared(a[a["series"].isin(keep)], b[b["series"].isin(keep)], "probes.summary", trained, trained_b)
+    return _shared(a.where(series=keep), b.where(series=keep), "probes.summary", trained, trained_b)
 
 
+@rows_of_rows
 def head_grid_difference(
-    frame_a: pd.DataFrame,
-    frame_b: pd.DataFrame,
+    frame_a: Frame,
+    frame_b: Frame,
     *,
     quantity: str = "hardmax_distance",
     step: int,
     length: int,
     step_b: int | None = None,
     length_b: int | None = None,
-) -> pd.DataFrame:
+) -> Frame:
     """A - B of two head grids, for the heads both have; ``step_b`` and ``length_b`` where B is looked at elsewhere.
 
     Returns:
@@ -264,28 +276,34 @@ def head_grid_difference(
     a = head_grid(frame_a, quantity=quantity, step=step, length=length)
     at_b = {"step": step if step_b is None else step_b, "length": length if length_b is None else length_b}
     b = head_grid(frame_b, quantity=quantity, **at_b)
-    both = a.merge(b, on=["layer", "head"], suffixes=("_a", "_b"))
-    value = both["value_a"] - both["value_b"]
     span = 1.0
     if quantity not in SHARES:
         scales = [scale_of(f, quantity) for f in (frame_a, frame_b)]
         span = max(2.0**s.high if s.log else s.high - s.low for s in scales)
-    return pd.DataFrame(
-        {
-            "layer": both["layer"],
-            "head": both["head"],
-            "value": value,
-            "text": [signed(v) for v in value],
-            "share": (value / span).clip(-1, 1),
-            "curve_a": both["curve_a"],
-            "curve_b": both["curve_b"],
-        }
-    )
+    in_b = {(row["layer"], row["head"]): row for row in b.rows()}
+    made = []
+    for row in a.rows():
+        other = in_b.get((row["layer"], row["head"]))
+        if other is not None:
+            value = row["value"] - other["value"]
+            made.append(
+                {
+                    "layer": row["layer"],
+                    "head": row["head"],
+                    "value": value,
+                    "text": signed(value),
+                    "share": max(-1.0, min(1.0, value / span)) if value == value else value,
+                    "curve_a": row["curve"],
+                    "curve_b": other["curve"],
+                }
+            )
+    return Frame.from_rows(made, ("layer", "head", "value", "text", "share", "curve_a", "curve_b"))
 
 
+@figure
 def head_grid_difference_figure(
-    frame_a: pd.DataFrame,
-    frame_b: pd.DataFrame,
+    frame_a: Frame,
+    frame_b: Frame,
     *,
     quantity: str = "hardmax_distance",
     step: int,
@@ -297,7 +315,7 @@ def head_grid_difference_figure(
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """A - B of two head grids as a figure, for notebooks and export; the named head is outlined.
 
     ``cursor`` is taken for uniformity; the figure is at the cursor already.
@@ -332,41 +350,43 @@ def _lengths(length: int, length_b: int | None) -> str:
     return f"length {whole(length)}" if at_b == length else f"same multiple of N: A {whole(length)}, B {whole(at_b)}"
 
 
+@data_of(head_grid_difference_figure)
 def head_grid_difference_figure_data(
-    frame_a: pd.DataFrame,
-    frame_b: pd.DataFrame,
+    frame_a: Frame,
+    frame_b: Frame,
     *,
     quantity: str = "hardmax_distance",
     step: int,
     length: int,
     step_b: int | None = None,
     length_b: int | None = None,
-) -> pd.DataFrame:
+) -> Frame:
     """The cells of :func:`head_grid_difference_figure`: :func:`head_grid_difference` without the curves."""
     where: dict[str, Any] = {"step": step, "length": length, "step_b": step_b, "length_b": length_b}
-    found = head_grid_difference(frame_a, frame_b, quantity=quantity, **where)
-    return found.drop(columns=["curve_a", "curve_b"])
+    found: Frame = head_grid_difference(frame_a, frame_b, quantity=quantity, **where)
+    return found.without("curve_a", "curve_b")
 
 
-def compare_sentence(difference: pd.DataFrame) -> list[Piece]:
+@of_rows
+def compare_sentence(difference: Frame) -> list[Piece]:
     """Up to where two runs are equal, and which is higher from where on.
 
     Args:
         difference: series of A - B over prefix length at one step: columns length, value, low, high
             (equal = the interval holds 0). Paired by multiples of N, its lengths are those of A.
     """
-    rows = difference[difference["value"].notna()].sort_values("length")
-    if rows.empty:
+    rows = difference.where(present(difference["value"])).sort("length")
+    if not len(rows):
         return [("No length was measured in both.", "plain")]
-    equal = ((rows["low"] <= 0) & (rows["high"] >= 0)).to_list()
+    equal = ((rows["low"] <= 0) & (rows["high"] >= 0)).tolist()
     lengths = [int(n) for n in rows["length"]]
     rule = difference.attrs.get("paired", "same length")
     by = "" if rule == "same length" else " (lengths of A; B at the same multiple of its N)"
     if all(equal):
         return [(f"Equal{by} at every length up to {whole(lengths[-1])}.", "plain")]
-    last = rows.iloc[-1] if not equal[-1] else rows.iloc[len(equal) - 1 - equal[::-1].index(False)]
     start = len(equal) - 1 - equal[::-1].index(False)
-    while start > 0 and not equal[start - 1] and rows["value"].iloc[start - 1] * last["value"] > 0:
+    last = rows.row(start)
+    while start > 0 and not equal[start - 1] and rows["value"][start - 1] * last["value"] > 0:
         start -= 1
     higher = "A" if last["value"] > 0 else "B"
     sign = 1 if last["value"] > 0 else -1
@@ -386,32 +406,28 @@ def compare_sentence(difference: pd.DataFrame) -> list[Piece]:
     ]
 
 
-def _both(frame_a: pd.DataFrame, frame_b: pd.DataFrame, column: str) -> NDArray[np.float64]:
+def _both(frame_a: Frame, frame_b: Frame, column: str) -> NDArray[np.float64]:
     """Every step or length of either run, so that the axis is that of the two figures beside it."""
-    return np.concatenate([distinct(frame_a, column), distinct(frame_b, column)])
+    return np.concatenate([frame_a.distinct(column), frame_b.distinct(column)])
 
 
-def _shared(
-    a: pd.DataFrame, b: pd.DataFrame, measurement: str, trained: float, trained_b: float | None
-) -> pd.DataFrame:
+def _shared(a: Frame, b: Frame, measurement: str, trained: float, trained_b: float | None) -> Frame:
     """A - B at paired lengths, told at those of A."""
-    a, b = as_pandas(a), as_pandas(b)
-    lengths = [[int(n) for n in part["length"].dropna().unique()] for part in (a, b)]
+    lengths = [[int(n) for n in unique(numbers(part["length"]))] for part in (a, b)]
     n_b = trained if trained_b is None else trained_b
     pairs = partners(lengths[0], int(trained), lengths[1], int(n_b))
     at_a = {of_b: of_a for of_a, of_b in pairs.items()}
-    moved = b[b["length"].isin(list(at_a))]
-    found = difference(a, moved.assign(length=moved["length"].map(at_a)))
-    if found["value"].dropna().empty:
+    moved = b.where(length=list(at_a))
+    found = difference(a, moved.with_columns(length=[at_a[int(n)] for n in moved["length"]]))
+    if not present(found["value"]).any():
         raise NotShared(measurement, _apart_at(a, b))
-    found.attrs["paired"] = pairing_text(pairs)
-    return found
+    return Frame({name: found[name] for name in found.names}, {"paired": pairing_text(pairs)})
 
 
-def _apart_at(a: pd.DataFrame, b: pd.DataFrame) -> str:
+def _apart_at(a: Frame, b: Frame) -> str:
     """Where two runs were measured that share no place: their lengths, or else their steps."""
     for column in ("length", "step"):
-        mine, other = (sorted(set(part[column].dropna())) for part in (a, b))
+        mine, other = (part.distinct(column).tolist() for part in (a, b))
         if not set(mine) & set(other):
             held = (f"{whole(values[0])} to {whole(values[-1])}" for values in (mine, other) if values)
             return f"Not measured at a shared {column}: A has {column}s {', B has '.join(held)}, and none is the same."

@@ -6,13 +6,13 @@ and dotted, and without a verdict to tell them by nothing is drawn at all.
 
 from __future__ import annotations
 
-import pandas as pd
-import plotly.graph_objects as go
-
 from workbench.figures.errors import NotMeasured
+from workbench.figures.frame import Frame, is_in
 from workbench.figures.labels import over_length
 from workbench.figures.marks import Cursor, add_training
-from workbench.figures.rows import after_last_block, edges, nothing, pick, stack, tidy
+from workbench.figures.plain_figure import Drawing
+from workbench.figures.registry import data_of, figure
+from workbench.figures.rows import after_last_block, edges, nothing, stack, tidy
 from workbench.figures.series import Look, series_figure, spoken
 from workbench.figures.template import DOTS
 from workbench.figures.tokens import TOKENS, Theme
@@ -21,9 +21,10 @@ MEASUREMENT = "probes.length_coupling"
 FITTED, UNFITTED, INSIDE, STORED = "past N", "not fitted", "inside N", "stored"
 
 
+@figure
 def coupling_over_training(
-    frame: pd.DataFrame, *, trained: float, theme: Theme = "light", size: int = 11, cursor: Cursor | None = None
-) -> go.Figure:
+    frame: Frame, *, trained: float, theme: Theme = "light", size: int = 11, cursor: Cursor | None = None
+) -> Drawing:
     """The one figure per checkpoint, with its band: 0 the same code at 2N, 4N and 8N, 1 nothing of it left.
 
     Raises:
@@ -33,45 +34,47 @@ def coupling_over_training(
     return _figure(frame, data, "step", "Length coupling over training", trained, theme, size, cursor)
 
 
-def coupling_over_training_data(frame: pd.DataFrame) -> pd.DataFrame:
+@data_of(coupling_over_training)
+def coupling_over_training_data(frame: Frame) -> Frame:
     """The rows of :func:`coupling_over_training`: series past N and inside N where fitted, not fitted."""
-    rows = pick(frame, measurement=MEASUREMENT, mode="used", control="")
-    past, inside = (pick(rows, quantity=q) for q in ("length_coupling", "length_coupling_in"))
-    if past.empty:
+    rows = frame.where(measurement=MEASUREMENT, mode="used", control="")
+    past, inside = (rows.where(quantity=q) for q in ("length_coupling", "length_coupling_in"))
+    if not len(past):
         raise nothing(frame, MEASUREMENT, quantity="length_coupling")
-    fitted = past["step"].isin(fitted_steps(frame))
+    fitted = is_in(past["step"], fitted_steps(frame))
     return stack(
         [
-            tidy(past[fitted], FITTED, "step"),
-            tidy(past[~fitted], UNFITTED, "step"),
-            tidy(inside[inside["step"].isin(fitted_steps(frame))], INSIDE, "step"),
+            tidy(past.where(fitted), FITTED, "step"),
+            tidy(past.where(~fitted), UNFITTED, "step"),
+            tidy(inside.where(is_in(inside["step"], fitted_steps(frame))), INSIDE, "step"),
         ]
     )
 
 
-def fitted_steps(frame: pd.DataFrame) -> list[int]:
+def fitted_steps(frame: Frame) -> list[int]:
     """The steps whose verdict is anything but *not fitted*.
 
     Raises:
         NotMeasured: without verdicts.
     """
-    verdicts = pick(frame, measurement="behaviour", quantity="verdict")
-    if verdicts.empty:
+    verdicts = frame.where(measurement="behaviour", quantity="verdict")
+    if not len(verdicts):
         raise NotMeasured(
             "behaviour", "No verdicts for this run: length coupling is shown only beside whether it is fitted."
         )
-    return [int(step) for step in verdicts.loc[verdicts["label"] != "not fitted", "step"]]
+    return [int(step) for step in verdicts.where(verdicts["label"] != "not fitted")["step"]]
 
 
+@figure
 def coupling_over_length(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     trained: float,
     step: int,
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """C(n) of the logits (used) and of the stream after the last block (stored), at one step.
 
     Raises:
@@ -84,26 +87,27 @@ def coupling_over_length(
     return figure
 
 
-def coupling_over_length_data(frame: pd.DataFrame, *, step: int) -> pd.DataFrame:
+@data_of(coupling_over_length)
+def coupling_over_length_data(frame: Frame, *, step: int) -> Frame:
     """The rows of :func:`coupling_over_length`: series past N (or not fitted), and stored."""
-    rows = pick(frame, measurement=MEASUREMENT, quantity="length_coupling_at", step=step)
-    if rows.empty:
+    rows = frame.where(measurement=MEASUREMENT, quantity="length_coupling_at", step=step)
+    if not len(rows):
         raise nothing(frame, MEASUREMENT, step=step)
-    used, stored = pick(rows, mode="used"), pick(rows, mode="stored")
+    used, stored = rows.where(mode="used"), rows.where(mode="stored")
     name = FITTED if step in fitted_steps(frame) else UNFITTED
     return stack([tidy(used, name, "length"), tidy(after_last_block(stored), STORED, "length")])
 
 
 def _figure(
-    frame: pd.DataFrame,
-    data: pd.DataFrame,
+    frame: Frame,
+    data: Frame,
     along: str,
     what: str,
     trained: float,
     theme: Theme,
     size: int,
     cursor: Cursor | None,
-) -> go.Figure:
+) -> Drawing:
     t = TOKENS[theme]
     looks = {
         FITTED: Look(t["summary"], strong=True),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from workbench.figures.offered import offered
 
+
+@offered
 class NotMeasured(LookupError):
     """A figure's rows are not in the frame.
 
@@ -20,13 +23,16 @@ class NotMeasured(LookupError):
         self.helps = helps
 
 
+@offered
 class NotApplicable(NotMeasured):
     """A figure's rows say that the measurement is not about this model; the message is why."""
 
 
+@offered
 class Undefined(NotMeasured):
     """A figure's rows were measured, and have no value; the message is why."""
 
 
+@offered
 class NotShared(NotMeasured):
     """Two runs were measured, but nowhere at the same place; the message says at which each was."""

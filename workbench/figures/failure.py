@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-
-import pandas as pd
-import plotly.graph_objects as go
+from collections.abc import Mapping
+from typing import Any
 
 from workbench.figures.behaviour import MEASUREMENT
+from workbench.figures.frame import Frame, missing
 from workbench.figures.labels import beyond, head_name, whole
 from workbench.figures.marks import Cursor, add_cursor, add_training, add_zone, span_meta
-from workbench.figures.rows import COLUMNS, cells, joined, nearest, pick, run_name, select, smallest_n
+from workbench.figures.plain_figure import Drawing
+from workbench.figures.registry import data_of, figure
+from workbench.figures.rows import COLUMNS, cells, nearest, run_name, select, smallest_n, stack
 from workbench.figures.template import blank, length_axis, u_length
 from workbench.figures.tokens import TOKENS, Theme
 
@@ -19,8 +21,9 @@ _PAST, _BEFORE = 5.0, 3.5
 NOT_FITTED = "not fitted"
 
 
+@figure
 def failure_length(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     trained: float,
     step: int,
@@ -29,7 +32,7 @@ def failure_length(
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """Failure length per law at one step; where a head is named, also its critical length.
 
     A filled dot is observed: skill has fallen at that length and the next, and the line reaches back to the
@@ -61,7 +64,7 @@ def failure_length(
         meta={
             "title": "Failure length",
             "slice": "observed, computed" if (data["mode"] == "computed").any() else "observed",
-            "alt": f"Failure length at step {whole(step)}: " + "; ".join(_spoken(row) for _, row in data.iterrows()),
+            "alt": f"Failure length at step {whole(step)}: " + "; ".join(_spoken(row) for row in data.rows()),
             "x": span_meta("length", x_axis),
             "n": smallest_n(data),
         },
@@ -69,38 +72,40 @@ def failure_length(
     )
     _unmeasured_zone(figure, longest, theme, size)
     add_training(figure, trained, theme, size, label=False)
-    for place, (_, row) in enumerate(data.iterrows()):
+    for place, row in enumerate(data.rows()):
         _draw(figure, row, place, trained, theme, size)
     add_cursor(figure, cursor, "length", theme)
     return figure
 
 
+@data_of(failure_length)
 def failure_length_data(
-    frame: pd.DataFrame, *, trained: float, step: int, layer: int | None = None, head: int | None = None
-) -> pd.DataFrame:
+    frame: Frame, *, trained: float, step: int, layer: int | None = None, head: int | None = None
+) -> Frame:
     """The rows of :func:`failure_length`; column ``mode`` says ``observed`` or ``computed``.
 
     At a step that does not fit, failure lengths are undefined: there is no skill yet that could be lost.
     """
     observed = select(frame, MEASUREMENT, quantity="failure_length", step=step)
-    verdict = pick(frame, measurement=MEASUREMENT, quantity="verdict", step=step)
+    verdict = frame.where(measurement=MEASUREMENT, quantity="verdict", step=step)
     if (verdict["label"] == NOT_FITTED).any():
-        observed = observed.assign(value=None, low=None, high=None, status="undefined", note=NOT_FITTED)
-    parts = [pick(observed, law=law).assign(series=f"{law} law", mode="observed") for law in ("matched", "challenge")]
-    unseen = pick(frame, measurement=MEASUREMENT, quantity="accuracy", step=step, status="unseen_position")
+        observed = observed.with_columns(value=None, low=None, high=None, status="undefined", note=NOT_FITTED)
+    parts = [
+        observed.where(law=law).with_columns(series=f"{law} law", mode="observed") for law in ("matched", "challenge")
+    ]
+    unseen = frame.where(measurement=MEASUREMENT, quantity="accuracy", step=step, status="unseen_position")
     if len(unseen):
-        first = unseen.sort_values("length").head(1)
-        first = first.assign(value=first["length"].astype(float), low=None, high=None, label="")
-        parts.append(first.assign(series="unseen position", mode="computed", status="ok"))
+        first = unseen.sort("length").take([0])
+        first = first.with_columns(value=first["length"].astype(float), low=None, high=None, label="")
+        parts.append(first.with_columns(series="unseen position", mode="computed", status="ok"))
     if layer is not None and head is not None:
         parts.append(_critical(frame, trained, step, layer, head))
-    data = joined([part for part in parts if len(part)])[["series", *COLUMNS[1:]]]
-    return data.assign(**{name: data[name].astype(float) for name in ("value", "low", "high")})
+    data = stack(parts).only(COLUMNS)
+    return data.with_columns(**{name: data[name].astype(float) for name in ("value", "low", "high")})
 
 
-def _critical(frame: pd.DataFrame, trained: float, step: int, layer: int, head: int) -> pd.DataFrame:
-    rows = pick(
-        frame,
+def _critical(frame: Frame, trained: float, step: int, layer: int, head: int) -> Frame:
+    rows = frame.where(
         measurement="circuits.hardmax",
         quantity="critical_length",
         law="matched",
@@ -108,13 +113,13 @@ def _critical(frame: pd.DataFrame, trained: float, step: int, layer: int, head: 
         layer=layer,
         head=head,
     )
-    if rows.empty:
+    if not len(rows):
         return rows
-    rows = rows[rows["length"] == nearest([int(n) for n in rows["length"]], trained)]
-    return rows.assign(series=f"{head_name(layer, head)} critical", mode="computed")
+    rows = rows.where(length=nearest([int(n) for n in rows["length"]], trained))
+    return rows.with_columns(series=f"{head_name(layer, head)} critical", mode="computed")
 
 
-def _unmeasured_zone(figure: go.Figure, longest: float, theme: Theme, size: int) -> None:
+def _unmeasured_zone(figure: Drawing, longest: float, theme: Theme, size: int) -> None:
     t = TOKENS[theme]
     high = float(figure.layout.xaxis.range[1])
     add_zone(figure, u_length(longest), high, t["sunken"], opacity=0.7)
@@ -131,19 +136,19 @@ def _unmeasured_zone(figure: go.Figure, longest: float, theme: Theme, size: int)
     )
 
 
-def _tested(row: pd.Series) -> float:
+def _tested(row: Mapping[str, Any]) -> float:
     """The longest length that was judged; rows that do not say, or are computed, end where they are censored."""
-    return float(row["low"] if row["mode"] != "observed" or pd.isna(row["length"]) else row["length"])
+    return float(row["low"] if row["mode"] != "observed" or missing(row["length"]) else row["length"])
 
 
-def _spoken(row: pd.Series) -> str:
+def _spoken(row: Mapping[str, Any]) -> str:
     value = float(row["value"])
     if row["status"] == "censored":
         return f"{row['series']} none up to {whole(_tested(row))}"
     return f"{row['series']} {'undefined' if math.isnan(value) else whole(value)}"
 
 
-def _draw(figure: go.Figure, row: pd.Series, place: int, trained: float, theme: Theme, size: int) -> None:
+def _draw(figure: Drawing, row: Mapping[str, Any], place: int, trained: float, theme: Theme, size: int) -> None:
     """One row: dot, reach and number; an arrow where censored; words where undefined."""
     t = TOKENS[theme]
     low, high = (float(v) for v in figure.layout.xaxis.range)
@@ -172,15 +177,15 @@ def _draw(figure: go.Figure, row: pd.Series, place: int, trained: float, theme: 
     _number(figure, u, place, whole(value), colour, size, side=side, strong=observed)
 
 
-def _reach(figure: go.Figure, x0: float, x1: float, y: float, colour: str, width: float) -> None:
+def _reach(figure: Drawing, x0: float, x1: float, y: float, colour: str, width: float) -> None:
     figure.add_shape(type="line", x0=x0, x1=x1, y0=y, y1=y, line={"color": colour, "width": width})
 
 
 def _dot(
-    figure: go.Figure,
+    figure: Drawing,
     x: float,
     y: float,
-    row: pd.Series,
+    row: Mapping[str, Any],
     colour: str,
     symbol: str,
     *,
@@ -192,7 +197,7 @@ def _dot(
     between = ""
     if filled and not math.isnan(row["low"]) and not (censored and _tested(row) == row["low"]):
         between = f" (shown to be kept up to {whole(float(row['low']))})"
-    counted = "" if pd.isna(row["n"]) else f" · n {whole(float(row['n']))}"
+    counted = "" if missing(row["n"]) else f" · n {whole(float(row['n']))}"
     note = f"<br>{row['note']}" if row["note"] else ""
     figure.add_scatter(
         x=[x],
@@ -211,7 +216,7 @@ def _dot(
 
 
 def _number(
-    figure: go.Figure,
+    figure: Drawing,
     x: float,
     y: float,
     text: str,

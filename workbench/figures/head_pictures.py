@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import plotly.graph_objects as go
 
+from workbench.figures.frame import Frame
 from workbench.figures.heads import head_facts, head_table
 from workbench.figures.labels import head_name, sample_size, whole
+from workbench.figures.registry import data_of, figure
 from workbench.figures.rows import smallest_n
 from workbench.figures.template import template
 from workbench.figures.tokens import TOKENS, Theme
 
 
-def head_table_figure(
-    frame: pd.DataFrame, *, step: int, length: int, theme: Theme = "light", size: int = 11
-) -> go.Figure:
+@figure
+def head_table_figure(frame: Frame, *, step: int, length: int, theme: Theme = "light", size: int = 11) -> go.Figure:
     """All heads with their leading quantities, as a table.
 
     Raises:
@@ -22,7 +22,7 @@ def head_table_figure(
     """
     data = head_table_figure_data(frame, step=step, length=length)
     names = list(dict.fromkeys(data["name"]))
-    wide = data.assign(at=[head_name(a, b) for a, b in zip(data["layer"], data["head"], strict=True)])
+    wide = data.with_columns(at=[head_name(a, b) for a, b in zip(data["layer"], data["head"], strict=True)])
     heads = list(dict.fromkeys(wide["at"]))
     cells = [[_text(wide, at, name) for at in heads] for name in names]
     title = "Heads"
@@ -30,13 +30,15 @@ def head_table_figure(
     return _table(["Head", *names], [heads, *cells], meta, theme, size)
 
 
-def head_table_figure_data(frame: pd.DataFrame, *, step: int, length: int) -> pd.DataFrame:
+@data_of(head_table_figure)
+def head_table_figure_data(frame: Frame, *, step: int, length: int) -> Frame:
     """The rows of :func:`head_table_figure`; see :func:`workbench.figures.head_table`."""
     return head_table(frame, step=step, length=length)
 
 
+@figure
 def head_facts_figure(
-    frame: pd.DataFrame, *, step: int, length: int, layer: int, head: int, theme: Theme = "light", size: int = 11
+    frame: Frame, *, step: int, length: int, layer: int, head: int, theme: Theme = "light", size: int = 11
 ) -> go.Figure:
     """Everything measured of one head, as a table.
 
@@ -50,14 +52,15 @@ def head_facts_figure(
     return _table(["Quantity", "Value", "95 % CI"], columns, meta, theme, size)
 
 
-def head_facts_figure_data(frame: pd.DataFrame, *, step: int, length: int, layer: int, head: int) -> pd.DataFrame:
+@data_of(head_facts_figure)
+def head_facts_figure_data(frame: Frame, *, step: int, length: int, layer: int, head: int) -> Frame:
     """The rows of :func:`head_facts_figure`; see :func:`workbench.figures.head_facts`."""
     return head_facts(frame, step=step, length=length, layer=layer, head=head)
 
 
-def _text(data: pd.DataFrame, at: str, name: str) -> str:
-    found = data[(data["at"] == at) & (data["name"] == name)]["text"]
-    return str(found.iloc[0]) if len(found) else ""
+def _text(data: Frame, at: str, name: str) -> str:
+    found = data.where(at=at, name=name)["text"]
+    return str(found[0]) if len(found) else ""
 
 
 def _table(head: list[str], columns: list[list[str]], meta: dict[str, str], theme: Theme, size: int) -> go.Figure:

@@ -6,13 +6,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-import plotly.graph_objects as go
+import numpy as np
 
+from workbench.figures.door import rows_of_rows
+from workbench.figures.frame import Frame, missing
 from workbench.figures.labels import magnitude, proportion, sample_size, whole
 from workbench.figures.marks import Cursor
 from workbench.figures.mechanism import MEASUREMENT, SHARES, scale_of, title_of
-from workbench.figures.rows import head_names, known, pick, run_name, select, smallest_n, tidy
+from workbench.figures.plain_figure import Drawing
+from workbench.figures.registry import data_of, figure
+from workbench.figures.rows import head_names, known, run_name, select, smallest_n, tidy
 from workbench.figures.template import blank
 from workbench.figures.tokens import TOKENS, Theme, cell_colours
 
@@ -20,7 +23,8 @@ from workbench.figures.tokens import TOKENS, Theme, cell_colours
 _MOST_TEXT_CELLS = 96
 
 
-def head_grid(frame: pd.DataFrame, *, quantity: str = "hardmax_distance", step: int, length: int) -> pd.DataFrame:
+@rows_of_rows
+def head_grid(frame: Frame, *, quantity: str = "hardmax_distance", step: int, length: int) -> Frame:
     """All heads at one step and length, one row each.
 
     Returns:
@@ -32,12 +36,10 @@ def head_grid(frame: pd.DataFrame, *, quantity: str = "hardmax_distance", step: 
     Raises:
         NotMeasured: without rows of that quantity there.
     """
-    return pd.DataFrame(head_cells(frame, quantity=quantity, step=step, length=length))
+    return Frame.from_rows(head_cells(frame, quantity=quantity, step=step, length=length))
 
 
-def head_cells(
-    frame: pd.DataFrame, *, quantity: str = "hardmax_distance", step: int, length: int
-) -> list[dict[str, Any]]:
+def head_cells(frame: Frame, *, quantity: str = "hardmax_distance", step: int, length: int) -> list[dict[str, Any]]:
     """The rows of :func:`head_grid`, as they are drawn.
 
     Raises:
@@ -45,11 +47,11 @@ def head_cells(
     """
     here = select(frame, MEASUREMENT, quantity=quantity, law="matched", control="", step=step, length=length)
     scale = scale_of(frame, quantity)
-    along = pick(frame, measurement=MEASUREMENT, quantity=quantity, law="matched", control="", step=step)
-    curves = dict(list(tidy(along, "curve", ["layer", "head", "length"]).groupby(["layer", "head"])))
+    along = frame.where(measurement=MEASUREMENT, quantity=quantity, law="matched", control="", step=step)
+    curves = dict(tidy(along, "curve", ["layer", "head", "length"]).group("layer", "head"))
     written = proportion if quantity in SHARES else magnitude
     made = []
-    for _, row in here.sort_values(["layer", "head"]).iterrows():
+    for row in here.sort("layer", "head").rows():
         at = int(row["layer"]), int(row["head"])
         there = known(row)
         value = float(row["value"]) if there else math.nan
@@ -69,8 +71,9 @@ def head_cells(
     return made
 
 
+@figure
 def head_grid_figure(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     quantity: str = "hardmax_distance",
     step: int,
@@ -80,7 +83,7 @@ def head_grid_figure(
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """The head grid as a figure, for notebooks and export; the named head is outlined.
 
     ``cursor`` is taken for uniformity; the figure is at the cursor already.
@@ -91,9 +94,9 @@ def head_grid_figure(
     data = head_grid_figure_data(frame, quantity=quantity, step=step, length=length)
     n = smallest_n(data)
     texts = []
-    for (_, row), name in zip(data.iterrows(), head_names(data), strict=True):
-        limits = f" [{proportion(row['low'], 3)}, {proportion(row['high'], 3)}]" if not pd.isna(row["low"]) else ""
-        counted = "" if pd.isna(row["n"]) else f" · n {whole(float(row['n']))}"
+    for row, name in zip(data.rows(), head_names(data), strict=True):
+        limits = f" [{proportion(row['low'], 3)}, {proportion(row['high'], 3)}]" if not missing(row["low"]) else ""
+        counted = "" if missing(row["n"]) else f" · n {whole(float(row['n']))}"
         note = f"<br>{row['status']}: {row['note']}" if row["status"] != "ok" else ""
         texts.append(f"{name}<br><b>{row['text']}</b>{limits}{counted}{note}")
     meta = {
@@ -115,13 +118,13 @@ def head_grid_figure(
     )
 
 
-def spoken_cells(data: pd.DataFrame) -> str:
+def spoken_cells(data: Frame) -> str:
     """What the cells say, for those who do not see them."""
     return ", ".join(f"{name} {text}" for name, text in zip(head_names(data), data["text"], strict=True))
 
 
 def draw_grid(
-    data: pd.DataFrame,
+    data: Frame,
     texts: Sequence[str],
     colours: Callable[[float], tuple[str, str]],
     meta: Mapping[str, Any],
@@ -130,7 +133,7 @@ def draw_grid(
     chosen: tuple[int | None, int | None],
     theme: Theme,
     size: int,
-) -> go.Figure:
+) -> Drawing:
     """Cells of layer x head with their texts.
 
     Args:
@@ -144,7 +147,7 @@ def draw_grid(
         size: base text size, pixels.
     """
     t = TOKENS[theme]
-    layers, heads = (sorted(int(v) for v in data[c].unique()) for c in ("layer", "head"))
+    layers, heads = (np.unique(data[c].astype(int)).tolist() for c in ("layer", "head"))
     figure = blank(
         theme,
         size,
@@ -167,7 +170,7 @@ def draw_grid(
         uirevision=uirevision,
     )
     xs, ys = [], []
-    for _, row in data.iterrows():
+    for row in data.rows():
         x, y = heads.index(int(row["head"])), layers.index(int(row["layer"]))
         known = not math.isnan(row["share"])
         fill, ink = colours(row["share"]) if known else (t["sunken"], t["ink3"])
@@ -198,8 +201,7 @@ def draw_grid(
     return figure
 
 
-def head_grid_figure_data(
-    frame: pd.DataFrame, *, quantity: str = "hardmax_distance", step: int, length: int
-) -> pd.DataFrame:
+@data_of(head_grid_figure)
+def head_grid_figure_data(frame: Frame, *, quantity: str = "hardmax_distance", step: int, length: int) -> Frame:
     """The cells of :func:`head_grid_figure`: :func:`head_grid` without the curves."""
-    return head_grid(frame, quantity=quantity, step=step, length=length).drop(columns=["lengths", "curve"])
+    return head_grid(frame, quantity=quantity, step=step, length=length).without("lengths", "curve")

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import plotly.graph_objects as go
 
-from workbench.figures.claims import Claim, cite, count, missing, plain
+from workbench.figures.claims import Claim, cite, count, plain
 from workbench.figures.claims import head as named
+from workbench.figures.door import of_rows, rows_of_rows
 from workbench.figures.errors import NotMeasured
+from workbench.figures.frame import Frame, absent, is_in, missing, present, unique
 from workbench.figures.labels import (
     MISSING,
     Piece,
@@ -25,19 +25,19 @@ from workbench.figures.labels import (
     magnitude,
     proportion,
     sample_size,
+    significance,
     whole,
 )
 from workbench.figures.leading import DROP, DROP_P, cost_clause, largest_effect
 from workbench.figures.marks import Cursor, add_training, drawn_points, said
 from workbench.figures.mechanism import ALL_KEYS, COUNTS, add_head_cursor, add_heads, hollow_said, in_front, title_of
+from workbench.figures.plain_figure import Drawing
+from workbench.figures.registry import data_of, figure
 from workbench.figures.rows import (
     DRAWN,
-    as_pandas,
     cells,
-    distinct,
     edges,
     known,
-    pick,
     refuse_empty,
     run_name,
     series_of,
@@ -66,7 +66,7 @@ LEADING: Mapping[str, str] = {
 }
 #: Of a quantity with several targets or modes, the variant that stands in the table: the first of these it has.
 VARIANTS = ("task", "activations", "mean", "same")
-COLUMNS = 6
+MOST_COLUMNS = 6
 _KINDS = {
     "sink": "rests on the first token",
     "uniform": "spreads its attention evenly over all keys",
@@ -85,20 +85,21 @@ _DOES = {
 """Label of ``hardmax_verdict`` -> what the head does, where it is of no kind that has words of its own."""
 
 
-def head_rows(frame: pd.DataFrame, *, step: int, length: int | None = None) -> pd.DataFrame:
+@rows_of_rows
+def head_rows(frame: Frame, *, step: int, length: int | None = None) -> Frame:
     """Rows about heads at one step (and one length, or none stated), controls left out.
 
     A column ``series`` is added: the quantity, with target and mode where it has several.
     """
-    rows = pick(frame, step=step, control="", law=["matched", ""])
-    keep = rows["head"].notna() & (rows["layer"] >= 0)
+    rows = frame.where(step=step, control="", law=["matched", ""])
+    keep = present(rows["head"]) & (rows["layer"] >= 0)
     if length is not None:
-        keep &= (rows["length"] == length) | rows["length"].isna()
-    rows = rows[keep]
-    return rows.assign(series=_series(rows))
+        keep &= (rows["length"] == length) | absent(rows["length"])
+    rows = rows.where(keep)
+    return rows.with_columns(series=_series(rows))
 
 
-def _series(rows: pd.DataFrame) -> list[str]:
+def _series(rows: Frame) -> list[str]:
     """The series of each row: its quantity, with target and mode where that quantity has several."""
     quantities, targets, modes = ([str(text) for text in rows[name]] for name in ("quantity", "target", "mode"))
     variants: dict[str, tuple[set[str], set[str]]] = {}
@@ -114,10 +115,11 @@ def _series(rows: pd.DataFrame) -> list[str]:
     return made
 
 
-def series_names(frame: pd.DataFrame, *, step: int) -> list[str]:
+@of_rows
+def series_names(frame: Frame, *, step: int) -> list[str]:
     """The numeric quantities of heads at a step, the leading ones first."""
     rows = head_rows(frame, step=step)
-    named = rows[rows["value"].notna() & rows["label"].isin(["", ALL_KEYS])]
+    named = rows.where(present(rows["value"]) & is_in(rows["label"], ["", ALL_KEYS]))
     order = list(LEADING)
 
     def rank(name: str) -> tuple[int, str, int, str]:
@@ -126,15 +128,16 @@ def series_names(frame: pd.DataFrame, *, step: int) -> list[str]:
         place = order.index(quantity) if quantity in order else len(order) + quantity.endswith("_p")
         return place, quantity, min([VARIANTS.index(w) for w in words if w in VARIANTS], default=len(VARIANTS)), name
 
-    return sorted(named["series"].unique(), key=rank)
+    return sorted(unique(named["series"]), key=rank)
 
 
-def head_table(frame: pd.DataFrame, *, step: int, length: int, columns: int = COLUMNS) -> pd.DataFrame:
+@rows_of_rows
+def head_table(frame: Frame, *, step: int, length: int, columns: int = MOST_COLUMNS) -> Frame:
     """The leading quantities of all heads, one row per head and quantity, the most telling head first.
 
     Returns:
         columns layer, head, series, name (short), value, text, share (of the quantity's range, 0 to 1; NaN where
-        undefined), low, high, n, status, note, measurement.
+        undefined), label, low, high, n, status, note, measurement.
 
     Raises:
         NotMeasured: without any row about heads there.
@@ -145,17 +148,19 @@ def head_table(frame: pd.DataFrame, *, step: int, length: int, columns: int = CO
     chosen = [name for name in names if name in first_of.values()][:columns]
     made = []
     for name in chosen:
-        mine = rows[rows["series"] == name].drop_duplicates(["layer", "head"])
-        scale = _scale(mine["quantity"].iloc[0], mine)
-        for row in mine.to_dict("records"):
+        mine = rows.where(series=name)
+        mine = mine.where(~mine.repeats("layer", "head"))
+        scale = _scale(mine["quantity"][0], mine)
+        for row in mine.rows():
             made.append(_cell(row, scale, name))
-    table = pd.DataFrame(made)
-    first = table[table["series"] == chosen[0]].set_index(["layer", "head"])["value"].abs()
-    order = table.set_index(["layer", "head"]).index.map(first).to_numpy(dtype=float)
-    return table.assign(_order=-order).sort_values(["_order", "layer", "head"], kind="stable").drop(columns="_order")
+    table = Frame.from_rows(made)
+    first = {(row["layer"], row["head"]): -abs(row["value"]) for row in made if row["series"] == chosen[0]}
+    order = np.array([first.get((row["layer"], row["head"]), math.nan) for row in made])
+    return table.with_columns(_order=order).sort("_order", "layer", "head").without("_order")
 
 
-def head_facts(frame: pd.DataFrame, *, step: int, length: int, layer: int, head: int) -> pd.DataFrame:
+@rows_of_rows
+def head_facts(frame: Frame, *, step: int, length: int, layer: int, head: int) -> Frame:
     """Everything measured of one head at one step and length, one row per quantity.
 
     Returns:
@@ -166,9 +171,9 @@ def head_facts(frame: pd.DataFrame, *, step: int, length: int, layer: int, head:
     """
     mine = _of_head(frame, step, length, layer, head)
     made = []
-    for row in as_pandas(mine).sort_values(["measurement", "series"], kind="stable").to_dict("records"):
+    for row in sorted(mine.rows(), key=lambda row: (row["measurement"], row["series"])):
         shown = row["status"] in DRAWN or row["status"] == "censored"
-        number = MISSING if pd.isna(row["value"]) else _number(row["quantity"], float(row["value"]))
+        number = MISSING if missing(row["value"]) else _number(row["quantity"], float(row["value"]))
         text = str(row["label"]) or number
         kept = {
             k: row[k]
@@ -178,11 +183,12 @@ def head_facts(frame: pd.DataFrame, *, step: int, length: int, layer: int, head:
         made.append(
             {"name": title_of(str(row["series"])), "text": text if shown else MISSING, "interval": limits, **kept}
         )
-    return pd.DataFrame(made)
+    return Frame.from_rows(made)
 
 
+@of_rows
 def head_sentence(
-    frame: pd.DataFrame, *, step: int, length: int, layer: int, head: int, trained: float | None = None
+    frame: Frame, *, step: int, length: int, layer: int, head: int, trained: float | None = None
 ) -> tuple[list[Piece], list[Piece]]:
     """What a head does, in one sentence; and the numbers behind it, in others.
 
@@ -200,7 +206,7 @@ def head_sentence(
     mine = _of_head(frame, step, length, layer, head)
     # Of several variants of a quantity the one that the table shows.
     place = {name: i for i, name in enumerate(series_names(frame, step=step))}
-    ordered = sorted(mine.to_dict("records"), key=lambda row: -place.get(str(row["series"]), -1))
+    ordered = sorted(mine.rows(), key=lambda row: -place.get(str(row["series"]), -1))
     rows = {str(row["quantity"]): row for row in ordered}
     verdict, kind = (str(rows.get(q, {}).get("label", "")) for q in ("hardmax_verdict", "hardmax_kind"))
     if verdict == "hardmax" and kind in _KINDS:
@@ -252,18 +258,19 @@ def _counted(row: Mapping[str, Any], quantity: str, before: str) -> list[Piece]:
     return [value, Claim(f" {shown}", "muted", ends)] if shown else [value]
 
 
-def _of_head(frame: pd.DataFrame, step: int, length: int, layer: int, head: int) -> pd.DataFrame:
+def _of_head(frame: Frame, step: int, length: int, layer: int, head: int) -> Frame:
     """Every row about one head at one step and length; raises NotMeasured without any."""
     rows = _here(frame, step, length)
-    mine = rows[(rows["layer"] == layer) & (rows["head"] == head)]
-    if mine.empty:
+    mine = rows.where(layer=layer, head=head)
+    if not len(mine):
         said = f"No rows about {head_name(layer, head)} at step {whole(step)} and length {whole(length)}."
         raise NotMeasured("circuits.", said, helps=False)
     return mine
 
 
+@figure
 def heads_over_length(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     quantity: str | None = None,
     step: int,
@@ -273,7 +280,7 @@ def heads_over_length(
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """Any quantity of one head over prefix length, in front of all other heads.
 
     Args:
@@ -292,12 +299,12 @@ def heads_over_length(
     data = heads_over_length_data(frame, quantity=quantity, step=step, layer=layer, head=head)
     name = quantity or series_names(frame, step=step)[0]
     refuse_empty(data, title_of(name))
-    scale = _scale(str(data["quantity"].iloc[0]), data)
+    scale = _scale(str(data["quantity"][0]), data)
     *others, (_, mine) = series_of(data)
     n = smallest_n(mine)
     figure = line_plot(
         "length",
-        length_axis(distinct(frame, "length"), trained, theme),
+        length_axis(frame.distinct("length"), trained, theme),
         _axis(scale),
         title=title_of(name),
         slice=dotted(head_name(layer, head), sample_size(n or None), hollow_said(mine)),
@@ -314,25 +321,24 @@ def heads_over_length(
     return figure
 
 
-def heads_over_length_data(
-    frame: pd.DataFrame, *, quantity: str | None = None, step: int, layer: int, head: int
-) -> pd.DataFrame:
+@data_of(heads_over_length)
+def heads_over_length_data(frame: Frame, *, quantity: str | None = None, step: int, layer: int, head: int) -> Frame:
     """The rows of :func:`heads_over_length`: a series per head, the selected one last."""
     names = series_names(frame, step=step)
     rows = head_rows(frame, step=step)
-    rows = rows[rows["length"].notna() & (rows["series"] == (quantity or (names[0] if names else "")))]
+    rows = rows.where(present(rows["length"]), series=quantity or (names[0] if names else ""))
     here = (rows["layer"] == layer) & (rows["head"] == head)
     if not here.any():
         said = (
             f"No rows of {(quantity or 'any quantity').replace('_', ' ')} about {head_name(layer, head)} at this step."
         )
-        raise NotMeasured("circuits.", said, helps=head_rows(frame, step=step).empty)
-    return in_front(rows[here], rows[~here], "length")
+        raise NotMeasured("circuits.", said, helps=not len(head_rows(frame, step=step)))
+    return in_front(rows.where(here), rows.where(~here), "length")
 
 
-def _here(frame: pd.DataFrame, step: int, length: int) -> pd.DataFrame:
+def _here(frame: Frame, step: int, length: int) -> Frame:
     rows = head_rows(frame, step=step, length=length)
-    if rows.empty:
+    if not len(rows):
         there = head_rows(frame, step=step)
         have = np.unique(cells(there, "length"))
         said = f"No rows about heads at step {whole(step)}"
@@ -343,10 +349,9 @@ def _here(frame: pd.DataFrame, step: int, length: int) -> pd.DataFrame:
     return rows
 
 
-def _scale(quantity: str, rows: pd.DataFrame) -> Scale:
+def _scale(quantity: str, rows: Frame) -> Scale:
     """0 to 1 where all values lie there, else what they span; in powers of two for counts."""
-    drawn = rows["status"].isin(DRAWN) if "status" in rows else slice(None)
-    values = rows.loc[drawn, "value"].to_numpy(dtype=float, na_value=np.nan)
+    values = rows.where(is_in(rows["status"], DRAWN))["value"].astype(float)
     values = values[np.isfinite(values)]
     if quantity in COUNTS:
         return Scale.of_counts(values)
@@ -376,7 +381,7 @@ def _cell(row: Mapping[str, Any], scale: Scale, series: str) -> dict[str, Any]:
         "value": value,
         "text": (str(row["label"]) or _number(quantity, value)) if there else MISSING,
         "share": _length_of_bar(scale, value) if there and not row["label"] else math.nan,
-        **{k: row[k] for k in ("low", "high", "n", "status", "note", "measurement")},
+        **{k: row[k] for k in ("label", "low", "high", "n", "status", "note", "measurement")},
     }
 
 
@@ -394,4 +399,6 @@ def _limits(row: Mapping[str, Any]) -> str:
 
 
 def _number(quantity: str, value: float) -> str:
+    if quantity.endswith("_p"):
+        return significance(value)
     return magnitude(value) if quantity in COUNTS or abs(value) >= 10 else proportion(value)

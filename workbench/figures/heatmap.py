@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from workbench.figures.frame import Frame
 from workbench.figures.marks import Cursor, add_across, add_upright, hover, span_meta
+from workbench.figures.plain_figure import Drawing
 from workbench.figures.rows import run_name, smallest_n
 from workbench.figures.template import (
     DASH,
@@ -63,7 +63,7 @@ def pooled_edges(edges: NDArray[np.floating], block: int) -> NDArray[np.float64]
 
 
 def step_length_map(
-    data: pd.DataFrame,
+    data: Frame,
     *,
     steps: Iterable[float],
     lengths: Iterable[float],
@@ -78,7 +78,7 @@ def step_length_map(
     theme: Theme,
     size: int,
     cursor: Cursor | None,
-) -> go.Figure:
+) -> Drawing:
     """A heatmap of ``data`` over training step (x) and prefix length (y).
 
     Args:
@@ -98,7 +98,7 @@ def step_length_map(
         size: base text size, pixels.
         cursor: draws the cursor lines at ``step`` and ``length``.
     """
-    lines = sorted(data["length"].astype(int).unique())
+    lines = np.unique(data["length"].astype(int)).tolist()
     columns = sorted({*data["step"].astype(int).tolist(), *(int(step) for step in steps)})
     x_axis = step_axis(columns)
     y_axis = length_axis(lengths, trained, theme, PLOT_HEIGHT, vertical=True)
@@ -130,14 +130,12 @@ def step_length_map(
     return figure
 
 
-def grid_of(
-    data: pd.DataFrame, steps: Sequence[int], lengths: Sequence[int]
-) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
+def grid_of(data: Frame, steps: Sequence[int], lengths: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
     """Values and tooltips as ``[length, step]`` matrices; NaN and empty where there is no value."""
     values = np.full((len(lengths), len(steps)), np.nan)
     texts = np.full(values.shape, "", dtype=object)
     column, line = {s: i for i, s in enumerate(steps)}, {n: i for i, n in enumerate(lengths)}
-    for row in data.to_dict("records"):
+    for row in data.rows():
         place = line[int(row["length"])], column[int(row["step"])]
         if not np.isnan(row["value"]):
             values[place] = row["value"]
@@ -146,7 +144,7 @@ def grid_of(
 
 
 def add_heatmap(
-    figure: go.Figure,
+    figure: Drawing,
     values: NDArray[np.floating],
     x_edges: NDArray[np.float64],
     y_edges: NDArray[np.float64],
@@ -180,7 +178,7 @@ def add_heatmap(
     figure.update_yaxes(showgrid=False)
 
 
-def add_ground(figure: go.Figure, x_range: Sequence[float], y_range: Sequence[float], theme: Theme) -> None:
+def add_ground(figure: Drawing, x_range: Sequence[float], y_range: Sequence[float], theme: Theme) -> None:
     """The sunken ground that shows where cells have no value."""
     figure.add_shape(
         type="rect",
@@ -194,7 +192,7 @@ def add_ground(figure: go.Figure, x_range: Sequence[float], y_range: Sequence[fl
     )
 
 
-def add_training_edge(figure: go.Figure, lengths: Sequence[float], trained: float, colour: str | None = None) -> None:
+def add_training_edge(figure: Drawing, lengths: Sequence[float], trained: float, colour: str | None = None) -> None:
     """The training length on a heatmap whose y axis is length: a line after the last trained row.
 
     Args:
@@ -212,7 +210,7 @@ def add_training_edge(figure: go.Figure, lengths: Sequence[float], trained: floa
         add_across(figure, edge, {"color": line, "width": width, "dash": dash}, "training length")
 
 
-def add_heatmap_cursor(figure: go.Figure, cursor: Cursor | None) -> None:
+def add_heatmap_cursor(figure: Drawing, cursor: Cursor | None) -> None:
     """Cursor lines on step x length cells: white with a dark edge, readable on every colour."""
     if cursor is None:
         return

@@ -33,6 +33,11 @@ def proportion(x: float | None, decimals: int = 2) -> str:
     return _minus(f"{x:.{decimals}f}")
 
 
+def significance(p: float | None) -> str:
+    """A p value: two decimals, and ``< 0.01`` for what they would call 0."""
+    return "< 0.01" if p is not None and p < 0.01 else proportion(p)
+
+
 def signed(x: float | None, decimals: int = 2) -> str:
     """A difference, always with its sign unless it rounds to zero."""
     text = proportion(x, decimals)

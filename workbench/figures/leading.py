@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
 from workbench.core.thresholds import CLAIM
-from workbench.figures.claims import count, estimate, missing, plain
+from workbench.figures.claims import count, estimate, plain
+from workbench.figures.frame import Frame, missing
 from workbench.figures.labels import Piece, head_name
-from workbench.figures.rows import nearest, pick, valued
+from workbench.figures.rows import nearest, valued
 
 ABLATION = "circuits.ablation"
 DROP, DROP_P = "accuracy_drop", "accuracy_drop_p"
@@ -49,7 +48,7 @@ class Leading:
         return head_name(self.layer, self.head)
 
 
-def leading_head(frame: pd.DataFrame, *, step: int, length: int) -> Leading:
+def leading_head(frame: Frame, *, step: int, length: int) -> Leading:
     """The head whose ablation costs most accuracy, of those of which a cost is shown; else the first.
 
     Args:
@@ -58,7 +57,7 @@ def leading_head(frame: pd.DataFrame, *, step: int, length: int) -> Leading:
         length: ablations at the longest length up to this one count, or else at the shortest there is.
     """
     where = {"measurement": ABLATION, "quantity": [DROP, DROP_P], "target": "head", "law": "matched", "step": step}
-    rows = valued(pick(frame, **where)).to_dict("records")
+    rows = valued(frame.where(**where)).rows()
     lengths = sorted({int(row["length"]) for row in rows})
     here = [row for row in rows if int(row["length"]) == nearest(lengths, length)] if lengths else []
     most = largest_effect(here)

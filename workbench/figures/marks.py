@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from workbench.figures.frame import Frame, missing, present
 from workbench.figures.labels import head_name, interval, layer_name, magnitude, proportion, spread, whole
+from workbench.figures.plain_figure import Drawing
 from workbench.figures.template import DASH, PLOT_HEIGHT, PLOT_WIDTH, u_length, u_step
 from workbench.figures.tokens import TOKENS, Theme, rgba
 
@@ -25,7 +25,7 @@ LABEL_SEPARATION = 13
 _PLACE = {"step": u_step, "length": u_length}
 
 
-def places(data: pd.DataFrame, along: str) -> Floats:
+def places(data: Frame, along: str) -> Floats:
     """Positions on the axis ``along`` ("step" or "length") of the rows of ``data``."""
     return np.array([_PLACE[along](float(x)) for x in data[along]], dtype=float)
 
@@ -33,19 +33,19 @@ def places(data: pd.DataFrame, along: str) -> Floats:
 def hover(row: Mapping[str, Any], decimals: int = 3) -> str:
     """A tooltip: what, where, value, interval, n, and status where it is not ok."""
     head = [str(row["series"])]
-    if row["layer"] is not None and not pd.isna(row["layer"]):
+    if row["layer"] is not None and not missing(row["layer"]):
         layer = int(row["layer"])
-        named = pd.isna(row["head"])
+        named = missing(row["head"])
         head.append(layer_name(layer) if named else head_name(layer, int(row["head"])))
         if head[0] in ("others", head[1]):
             head = head[1:]
     if row["control"]:
         head.append(str(row["control"]).replace("_", " "))
-    where = [f"{k} {whole(row[k])}" for k in ("step", "length") if not pd.isna(row[k])]
+    where = [f"{k} {whole(row[k])}" for k in ("step", "length") if not missing(row[k])]
     number = proportion if abs(row["value"]) <= 1.5 else (lambda x, _: magnitude(x))
     value = number(row["value"], decimals)
     limits = interval(row["low"], row["high"], decimals)
-    counted = "" if pd.isna(row["n"]) else f" \u00b7 n {whole(row['n'])}"
+    counted = "" if missing(row["n"]) else f" \u00b7 n {whole(row['n'])}"
     lines = [" \u00b7 ".join(head), " \u00b7 ".join(where), f"<b>{value}</b> {limits}{counted}"]
     if row["status"] != "ok":
         note = f": {row['note']}" if row["note"] else ""
@@ -53,9 +53,9 @@ def hover(row: Mapping[str, Any], decimals: int = 3) -> str:
     return "<br>".join(lines)
 
 
-def hovers(data: pd.DataFrame) -> list[str]:
+def hovers(data: Frame) -> list[str]:
     """Tooltips of the rows of ``data``."""
-    return [hover(row) for row in data.to_dict("records")]
+    return [hover(row) for row in data.rows()]
 
 
 def runs_of(valid: NDArray[np.bool_]) -> list[slice]:
@@ -64,7 +64,7 @@ def runs_of(valid: NDArray[np.bool_]) -> list[slice]:
     return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def add_band(figure: go.Figure, x: Floats, low: Floats, high: Floats, colour: str) -> None:
+def add_band(figure: Drawing, x: Floats, low: Floats, high: Floats, colour: str) -> None:
     """An interval band: 16 % of the line's colour, no edge, broken where either limit is missing."""
     xs: list[float | None] = []
     ys: list[float | None] = []
@@ -86,8 +86,8 @@ def add_band(figure: go.Figure, x: Floats, low: Floats, high: Floats, colour: st
 
 
 def add_line(
-    figure: go.Figure,
-    data: pd.DataFrame,
+    figure: Drawing,
+    data: Frame,
     along: str,
     colour: str,
     *,
@@ -114,7 +114,7 @@ def add_line(
         the height at which the line ends, None where nothing of it is drawn.
     """
     x = places(data, along)
-    y, low, high = (data[c].to_numpy(dtype=float) for c in ("value", "low", "high"))
+    y, low, high = (data[c].astype(float) for c in ("value", "low", "high"))
     if place is not None:
         y, low, high = (np.array([place(float(v)) for v in values]) for values in (y, low, high))
     if clip is not None:
@@ -134,7 +134,7 @@ def add_line(
         connectgaps=False,
         hovertext=hovers(data),
         hoverinfo="text",
-        name=str(data["series"].iloc[0]),
+        name=str(data["series"][0]),
     )
     return last_value(y)
 
@@ -147,7 +147,7 @@ def last_value(y: Sequence[float] | Floats) -> float | None:
 
 
 def add_end_labels(
-    figure: go.Figure,
+    figure: Drawing,
     labels: Sequence[Label],
     yrange: Sequence[float],
     size: int,
@@ -181,7 +181,7 @@ def add_end_labels(
         )
 
 
-def add_zone(figure: go.Figure, low: float, high: float, colour: str, opacity: float | None = None) -> None:
+def add_zone(figure: Drawing, low: float, high: float, colour: str, opacity: float | None = None) -> None:
     """The ground between two places of the x axis, over the whole height."""
     figure.add_shape(
         type="rect",
@@ -197,18 +197,18 @@ def add_zone(figure: go.Figure, low: float, high: float, colour: str, opacity: f
     )
 
 
-def add_upright(figure: go.Figure, x: float, line: Mapping[str, Any], name: str) -> None:
+def add_upright(figure: Drawing, x: float, line: Mapping[str, Any], name: str) -> None:
     """A line over the whole height at one place of the x axis."""
     figure.add_shape(type="line", x0=x, x1=x, y0=0, y1=1, yref="paper", line=dict(line), name=name)
 
 
-def add_across(figure: go.Figure, y: float, line: Mapping[str, Any], name: str) -> None:
+def add_across(figure: Drawing, y: float, line: Mapping[str, Any], name: str) -> None:
     """A line over the whole width at one place of the y axis."""
     figure.add_shape(type="line", x0=0, x1=1, xref="paper", y0=y, y1=y, line=dict(line), name=name)
 
 
 def add_training(
-    figure: go.Figure,
+    figure: Drawing,
     trained: float,
     theme: Theme,
     size: int,
@@ -253,7 +253,7 @@ def add_training(
     )
 
 
-def _free_height(figure: go.Figure, span: tuple[float, float], avoid: Sequence[tuple[float, float]]) -> float:
+def _free_height(figure: Drawing, span: tuple[float, float], avoid: Sequence[tuple[float, float]]) -> float:
     """The lowest height inside the y range that keeps off what is drawn within ``span``, or the furthest."""
     low, high = (float(v) for v in figure.layout.yaxis.range)
     pad = 0.1 * (span[1] - span[0])
@@ -265,11 +265,11 @@ def _free_height(figure: go.Figure, span: tuple[float, float], avoid: Sequence[t
 
 
 def drawn_points(
-    data: pd.DataFrame, along: str, place: Callable[[float], float] = float, steps: int = 8
+    data: Frame, along: str, place: Callable[[float], float] = float, steps: int = 8
 ) -> list[tuple[float, float]]:
     """Points on the lines of ``data``, those between two rows included, in axis units."""
     points: list[tuple[float, float]] = []
-    for _, rows in data.groupby("series", sort=False):
+    for _, rows in data.group("series"):
         x, y = places(rows, along), np.array([place(float(v)) for v in rows["value"]])
         for part in runs_of(np.isfinite(y)):
             count = part.stop - part.start
@@ -279,7 +279,7 @@ def drawn_points(
     return points
 
 
-def add_level(figure: go.Figure, x: Sequence[float] | Floats, y: Sequence[float] | Floats, theme: Theme) -> None:
+def add_level(figure: Drawing, x: Sequence[float] | Floats, y: Sequence[float] | Floats, theme: Theme) -> None:
     """A dashed grey reference line (chance, zero)."""
     figure.add_scatter(
         x=list(x),
@@ -292,11 +292,11 @@ def add_level(figure: go.Figure, x: Sequence[float] | Floats, y: Sequence[float]
 
 
 def add_cursor(
-    figure: go.Figure,
+    figure: Drawing,
     cursor: Cursor | None,
     along: str,
     theme: Theme,
-    series: Sequence[tuple[pd.DataFrame, str, str]] = (),
+    series: Sequence[tuple[Frame, str, str]] = (),
     clip: tuple[float, float] | None = None,
 ) -> None:
     """The cursor line of notebooks and exports (the dashboard moves one of its own over the figure).
@@ -315,9 +315,9 @@ def add_cursor(
     x = _PLACE[along](float(cursor[along]))
     add_upright(figure, x, {"color": t["ink"], "width": 1.2}, "cursor")
     for rows, colour, symbol in series:
-        here = rows[(rows[along] == cursor[along]) & rows["value"].notna()]
+        here = rows.where(present(rows["value"]), **{along: cursor[along]})
         if len(here):
-            y = float(here["value"].iloc[0])
+            y = float(here["value"][0])
             figure.add_scatter(
                 x=[x],
                 y=[y if clip is None else min(max(y, clip[0]), clip[1])],
@@ -338,11 +338,11 @@ def span_meta(kind: str, axis: Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": kind, "low": float(axis["range"][0]), "high": float(axis["range"][1])}
 
 
-def said(data: pd.DataFrame, along: str, at: Sequence[float]) -> str:
+def said(data: Frame, along: str, at: Sequence[float]) -> str:
     """The values of one series at some places, spoken: ``1.00 at length 50, 0.52 at length 1,024``."""
     parts = []
     for x in dict.fromkeys(at):
-        here = data[(data[along] == x) & data["value"].notna()]
+        here = data.where(present(data["value"]), **{along: x})
         if len(here):
-            parts.append(f"{proportion(float(here['value'].iloc[0]))} at {along} {whole(x)}")
+            parts.append(f"{proportion(float(here['value'][0]))} at {along} {whole(x)}")
     return ", ".join(parts) if parts else "nowhere defined"

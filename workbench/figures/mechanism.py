@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pandas as pd
-import plotly.graph_objects as go
 
+from workbench.figures.frame import Frame
 from workbench.figures.labels import dotted, over_length, over_training, sample_size
 from workbench.figures.marks import (
     Cursor,
@@ -22,10 +21,11 @@ from workbench.figures.marks import (
     places,
     said,
 )
+from workbench.figures.plain_figure import Drawing
+from workbench.figures.registry import data_of, figure
 from workbench.figures.rows import (
     DRAWN,
     cells,
-    distinct,
     head_names,
     refuse_empty,
     run_name,
@@ -52,7 +52,7 @@ _HOLLOW = "hollow: the tie set is all keys, whose mass is 1 by definition"
 _SUBTITLE = {"hardmax_distance": "total variation", "argmax_mass": "share of attention"}
 
 
-def scale_of(frame: pd.DataFrame, quantity: str) -> Scale:
+def scale_of(frame: Frame, quantity: str) -> Scale:
     """The scale of a quantity: 0 to 1 for shares, else what all of the run's rows span."""
     if quantity in SHARES:
         return Scale(0.0, 1.0)
@@ -68,8 +68,9 @@ def title_of(quantity: str) -> str:
     return quantity.replace("_", " ").capitalize()
 
 
+@figure
 def head_over_training(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     quantity: str = "hardmax_distance",
     length: int,
@@ -79,7 +80,7 @@ def head_over_training(
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """A quantity of one head over training at one prefix length, in front of all other heads.
 
     Raises:
@@ -89,15 +90,17 @@ def head_over_training(
     return _lines(frame, data, "step", over_training(length, trained), quantity, trained, theme, size, cursor)
 
 
+@data_of(head_over_training)
 def head_over_training_data(
-    frame: pd.DataFrame, *, quantity: str = "hardmax_distance", length: int, layer: int, head: int
-) -> pd.DataFrame:
+    frame: Frame, *, quantity: str = "hardmax_distance", length: int, layer: int, head: int
+) -> Frame:
     """The rows of :func:`head_over_training`: a series per head, the selected one last."""
     return _lines_data(frame, "step", quantity, layer, head, length=length)
 
 
+@figure
 def head_over_length(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     quantity: str = "hardmax_distance",
     step: int,
@@ -107,7 +110,7 @@ def head_over_length(
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """A quantity of one head over prefix length at one step, in front of all other heads.
 
     Raises:
@@ -121,28 +124,29 @@ def head_over_length(
     return figure
 
 
+@data_of(head_over_length)
 def head_over_length_data(
-    frame: pd.DataFrame, *, quantity: str = "hardmax_distance", step: int, layer: int, head: int
-) -> pd.DataFrame:
+    frame: Frame, *, quantity: str = "hardmax_distance", step: int, layer: int, head: int
+) -> Frame:
     """The rows of :func:`head_over_length`: a series per head, the selected one last."""
     return _lines_data(frame, "length", quantity, layer, head, step=step)
 
 
-def _lines_data(frame: pd.DataFrame, along: str, quantity: str, layer: int, head: int, **where: int) -> pd.DataFrame:
+def _lines_data(frame: Frame, along: str, quantity: str, layer: int, head: int, **where: int) -> Frame:
     rows = select(frame, MEASUREMENT, quantity=quantity, law="matched", control="", **where)
     mine = select(frame, MEASUREMENT, quantity=quantity, law="matched", control="", layer=layer, head=head, **where)
-    other = rows[(rows["layer"] != layer) | (rows["head"] != head)]
+    other = rows.where((rows["layer"] != layer) | (rows["head"] != head))
     return in_front(mine, other, along)
 
 
-def in_front(mine: pd.DataFrame, other: pd.DataFrame, along: str) -> pd.DataFrame:
+def in_front(mine: Frame, other: Frame, along: str) -> Frame:
     """A series per head: all others, then the one in front."""
     return stack([tidy(other, head_names(other), ["layer", "head", along]), tidy(mine, head_names(mine), along)])
 
 
 def _lines(
-    frame: pd.DataFrame,
-    data: pd.DataFrame,
+    frame: Frame,
+    data: Frame,
     along: str,
     where: str,
     quantity: str,
@@ -150,7 +154,7 @@ def _lines(
     theme: Theme,
     size: int,
     cursor: Cursor | None,
-) -> go.Figure:
+) -> Drawing:
     refuse_empty(data, title_of(quantity))
     t = TOKENS[theme]
     scale = scale_of(frame, quantity)
@@ -159,7 +163,7 @@ def _lines(
     n = smallest_n(mine)
     figure = line_plot(
         along,
-        run_axis(along, distinct(frame, along), trained, theme),
+        run_axis(along, frame.distinct(along), trained, theme),
         y_axis,
         title=title_of(quantity),
         slice=dotted(_SUBTITLE.get(quantity, "per head"), sample_size(n), hollow_said(mine)),
@@ -183,23 +187,23 @@ def _lines(
 
 
 def add_head_cursor(
-    figure: go.Figure, mine: pd.DataFrame, along: str, scale: Scale, theme: Theme, cursor: Cursor | None
+    figure: Drawing, mine: Frame, along: str, scale: Scale, theme: Theme, cursor: Cursor | None
 ) -> None:
     """The cursor line, with a dot on the head in front."""
     if cursor is not None:
-        placed = mine.assign(value=[scale.place(float(v)) for v in mine["value"]])
+        placed = mine.with_columns(value=[scale.place(float(v)) for v in mine["value"]])
         add_cursor(figure, cursor, along, theme, [(placed, TOKENS[theme]["ink"], "circle")])
 
 
-def hollow_said(mine: pd.DataFrame) -> str:
+def hollow_said(mine: Frame) -> str:
     """What :func:`add_heads` draws hollow, where it does."""
     return _HOLLOW if (mine["label"] == ALL_KEYS).any() else ""
 
 
 def add_heads(
-    figure: go.Figure,
-    others: list[tuple[str, pd.DataFrame]],
-    mine: pd.DataFrame,
+    figure: Drawing,
+    others: list[tuple[str, Frame]],
+    mine: Frame,
     along: str,
     scale: Scale,
     theme: Theme,
@@ -210,7 +214,7 @@ def add_heads(
     """
     _add_others(figure, others, along, scale, theme)
     end = add_line(figure, mine, along, TOKENS[theme]["ink"], place=scale.place)
-    hollow = mine[mine["label"] == ALL_KEYS]
+    hollow = mine.where(label=ALL_KEYS)
     if len(hollow):
         figure.add_scatter(
             x=places(hollow, along),
@@ -229,9 +233,7 @@ def add_heads(
     return end
 
 
-def _add_others(
-    figure: go.Figure, parts: list[tuple[str, pd.DataFrame]], along: str, scale: Scale, theme: Theme
-) -> None:
+def _add_others(figure: Drawing, parts: list[tuple[str, Frame]], along: str, scale: Scale, theme: Theme) -> None:
     """All other heads as one trace, broken between heads: hundreds of traces would be slow."""
     xs: list[float | None] = []
     ys: list[float | None] = []

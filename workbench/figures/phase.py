@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import plotly.graph_objects as go
 
 from workbench.figures.errors import NotMeasured
+from workbench.figures.frame import Frame, missing, numbers
 from workbench.figures.heatmap import add_ground
 from workbench.figures.labels import magnitude, proportion, whole
 from workbench.figures.multiples import length_at, times_text
+from workbench.figures.plain_figure import Drawing
+from workbench.figures.registry import data_of, figure
 from workbench.figures.rows import latest, valued
 from workbench.figures.template import blank, colorbar, plotly_scale
 from workbench.figures.tokens import AMOUNT, PERFORMANCE, TOKENS, Theme, colour_at, text_on
@@ -71,8 +72,9 @@ def _is_axis(name: str) -> bool:
     return name == "origin" or name.partition(".")[0] in PARTS
 
 
+@figure
 def phase_diagram(
-    frame: pd.DataFrame,
+    frame: Frame,
     configs: Mapping[str, Mapping[str, Any]],
     *,
     x: str,
@@ -88,7 +90,7 @@ def phase_diagram(
     title: str = "",
     theme: Theme = "light",
     size: int = 11,
-) -> go.Figure:
+) -> Drawing:
     """One quantity over two configuration axes; a cell is the median of its runs, cells without a value stay grey.
 
     A run counts only where it was measured at exactly the length that is asked for, or at that multiple of its own N.
@@ -119,7 +121,7 @@ def phase_diagram(
     flat = _held({run: settings_of(config) for run, config in configs.items()}, fixed)
     data = _cells(frame, flat, chances or {}, x=x, y=y, step=step, length=length, times=times, over=over)
     columns, lines = (_values(flat, axis) for axis in (x, y))
-    values = data["value"].dropna()
+    values = numbers(data["value"])
     bottom = float(values.min() if len(values) else 0.0) if low is None else low
     top = float(values.max() if len(values) else 1.0) if high is None else high
     top = top if top > bottom else bottom + 1.0
@@ -128,7 +130,7 @@ def phase_diagram(
     colours = PERFORMANCE if low is not None and high is not None else AMOUNT[theme]
     z = np.full((len(lines), len(columns)), np.nan)
     texts = np.full(z.shape, "", dtype=object)
-    for row in data.to_dict("records"):
+    for row in data.rows():
         place = lines.index(row["y"]), columns.index(row["x"])
         z[place] = row["value"]
         texts[place] = _tooltip(row, x, y, written)
@@ -136,7 +138,7 @@ def phase_diagram(
     where += [f"length {whole(length)}"] if length is not None else []
     where += [times_text(times)] if times is not None else []
     where += [f"{axis_title(axis)} {value_text(value)}" for axis, value in (fixed or {}).items()]
-    name = title or str(frame["quantity"].iloc[0]).replace("_", " ")
+    name = title or str(frame["quantity"][0]).replace("_", " ")
     figure = blank(
         theme,
         size,
@@ -174,12 +176,12 @@ def phase_diagram(
                 fill = colour_at(colours, min(1.0, max(0.0, (value - bottom) / (top - bottom))))
                 font = {"color": text_on(fill), "size": size, "weight": 600}
                 figure.add_annotation(x=column, y=line, text=written(float(value)), font=font, name="value")
-    for row in data[data["note"] != ""].to_dict("records"):
+    for row in data.where(data["note"] != "").rows():
         _refuse(figure, lines.index(row["y"]), columns.index(row["x"]), _tooltip(row, x, y, written), theme, size)
     return figure
 
 
-def _refuse(figure: go.Figure, line: int, column: int, why: str, theme: Theme, size: int) -> None:
+def _refuse(figure: Drawing, line: int, column: int, why: str, theme: Theme, size: int) -> None:
     """Mark a cell whose runs are not pooled: no colour, a sign, and why."""
     font = {"color": TOKENS[theme]["ink3"], "size": size}
     figure.add_annotation(
@@ -187,14 +189,14 @@ def _refuse(figure: go.Figure, line: int, column: int, why: str, theme: Theme, s
     )
 
 
-def _spoken(data: pd.DataFrame, name: str, x: str, y: str, written: Any) -> str:
-    values, refused = data["value"].dropna(), int((data["note"] != "").sum())
+def _spoken(data: Frame, name: str, x: str, y: str, written: Any) -> str:
+    values, refused = numbers(data["value"]), int((data["note"] != "").sum())
     said = f"Phase diagram of {name} over {axis_title(x)} and {axis_title(y)}: {len(values)} cells with a value"
     said += f", from {written(float(values.min()))} to {written(float(values.max()))}" if len(values) else ""
     return said + (f"; {refused} not pooled, for their tasks differ in chance" if refused else "")
 
 
-def pooled_text(data: pd.DataFrame, flat: Mapping[str, Mapping[str, Any]]) -> str:
+def pooled_text(data: Frame, flat: Mapping[str, Mapping[str, Any]]) -> str:
     """What differs between runs of one cell, in words, the most telling first; "" where nothing does."""
     named = pooled_axes(data, flat)
     if not named:
@@ -204,7 +206,7 @@ def pooled_text(data: pd.DataFrame, flat: Mapping[str, Mapping[str, Any]]) -> st
     return f"pooled over {', '.join(listed)}" + (f" and {more} more" if more else "")
 
 
-def pooled_axes(data: pd.DataFrame, flat: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+def pooled_axes(data: Frame, flat: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
     """Axes along which the runs of one cell differ -> the most values in one cell; task, origin and seeds first."""
     found: dict[str, int] = {}
     for names in data.attrs["runs"]:
@@ -218,8 +220,9 @@ def pooled_axes(data: pd.DataFrame, flat: Mapping[str, Mapping[str, Any]]) -> di
     return dict(sorted(found.items(), key=lambda item: (order.get(item[0], len(order)), item[0])))
 
 
+@data_of(phase_diagram)
 def phase_diagram_data(
-    frame: pd.DataFrame,
+    frame: Frame,
     configs: Mapping[str, Mapping[str, Any]],
     *,
     x: str,
@@ -230,7 +233,7 @@ def phase_diagram_data(
     fixed: Mapping[str, Any] | None = None,
     chances: Mapping[str, float] | None = None,
     over: str = "mean",
-) -> pd.DataFrame:
+) -> Frame:
     """The cells of :func:`phase_diagram`: x, y, value (median over runs), low, high (its range), runs, names.
 
     ``members`` lists every run with its step, length and value; ``note`` says why a cell has no value.
@@ -251,7 +254,7 @@ def _held(flat: dict[str, dict[str, Any]], fixed: Mapping[str, Any] | None) -> d
 
 
 def _cells(
-    frame: pd.DataFrame,
+    frame: Frame,
     flat: Mapping[str, Mapping[str, Any]],
     chances: Mapping[str, float],
     *,
@@ -261,43 +264,54 @@ def _cells(
     length: int | None,
     times: float | None,
     over: str,
-) -> pd.DataFrame:
+) -> Frame:
     if over not in REDUCTIONS:
         raise ValueError(f"unknown reduction {over!r}; choose {', '.join(REDUCTIONS)}")
     if length is not None and times is not None:
         raise ValueError("a phase diagram is at one length or at one multiple of N, not both")
-    rows = valued(frame[frame["run"].isin(list(flat))])
-    rows = rows if step is None else rows[rows["step"] <= step]
-    rows = latest(
-        rows, "step"
-    )  # before the length: a run's last step does not show what an earlier one was measured at
-    rows = rows if length is None else rows[rows["length"] == length]
+    rows = valued(frame.where(run=list(flat)))
+    rows = rows if step is None else rows.where(rows["step"] <= step)
+    # Before the length: a run's last step does not show what an earlier one was measured at.
+    rows = latest(rows, "step")
+    rows = rows if length is None else rows.where(length=length)
     rows = rows if times is None else _at_multiple(rows, flat, times)
-    if rows.empty:
-        measurement = str(frame["measurement"].iloc[0]) if len(frame) else "this quantity"
+    if not len(rows):
+        measurement = str(frame["measurement"][0]) if len(frame) else "this quantity"
         raise NotMeasured(measurement, f"No run has a value of {measurement} there; choose another length or step.")
-    each = rows.groupby("run", observed=True).agg(value=("value", over), step=("step", "max"), length=("length", "max"))
+    each = [_one_run(str(run), part, over) for (run,), part in sorted(rows.group("run"), key=lambda group: group[0])]
     for axis in (x, y):
-        if not any(axis in flat[run] for run in each.index):
+        if not any(axis in flat[one["run"]] for one in each):
             raise KeyError(f"no run's configuration has {axis!r}")
     cells: dict[tuple[Any, Any], list[dict[str, Any]]] = {}
-    for run, found in each.iterrows():
-        cells.setdefault((flat[run].get(x), flat[run].get(y)), []).append({"run": str(run), **found.to_dict()})
+    for one in each:
+        cells.setdefault((flat[one["run"]].get(x), flat[one["run"]].get(y)), []).append(one)
     listed = sorted(cells.items(), key=lambda item: (_order(item[0][1]), _order(item[0][0])))
-    made = [{"x": at[0], "y": at[1], **_pooled(found, flat, chances)} for at, found in listed]
+    pooled = Frame.from_rows([_pooled(found, flat, chances) for _, found in listed])
     # As objects: where a run lacks an axis, None would become NaN, which equals no value, and whole numbers floats.
-    table = pd.DataFrame(made, dtype=object)
-    table.attrs["runs"] = [[one["run"] for one in found] for _, found in listed]
-    return table.astype({"value": float, "low": float, "high": float, "runs": int})
+    places = {name: np.empty(len(listed), dtype=object) for name in ("x", "y")}
+    for index, (at, _) in enumerate(listed):
+        places["x"][index], places["y"][index] = at
+    columns = {**places, **{name: pooled[name] for name in pooled.names}}
+    return Frame(columns, {"runs": [[one["run"] for one in found] for _, found in listed]})
 
 
-def _at_multiple(rows: pd.DataFrame, flat: Mapping[str, Mapping[str, Any]], times: float) -> pd.DataFrame:
+def _one_run(run: str, rows: Frame, over: str) -> dict[str, Any]:
+    """The value of one run, where it was measured: ``over`` its layers and heads."""
+    values = numbers(rows["value"])
+    reduced = {"mean": np.mean(values), "max": np.max(values), "min": np.min(values)}[over]
+    lengths = numbers(rows["length"])
+    longest = float(lengths.max()) if len(lengths) else math.nan
+    return {"run": run, "value": float(reduced), "step": float(rows["step"].max()), "length": longest}
+
+
+def _at_multiple(rows: Frame, flat: Mapping[str, Mapping[str, Any]], times: float) -> Frame:
     """The rows at ``times`` N of their own run."""
     wanted = {
-        run: length_at(part["length"].dropna().unique(), int(flat[run]["training.trained_length"]), times)
-        for run, part in rows.groupby("run", observed=True)
+        run: length_at(numbers(part["length"]).tolist(), int(flat[run]["training.trained_length"]), times)
+        for (run,), part in rows.group("run")
     }
-    return rows[rows["length"] == rows["run"].astype(object).map(wanted).astype(float)]
+    own = [math.nan if wanted[run] is None else float(wanted[run] or 0) for run in rows["run"].tolist()]
+    return rows.where(rows["length"] == np.array(own))
 
 
 def _pooled(
@@ -334,7 +348,7 @@ def _unlike(runs: Sequence[str], flat: Mapping[str, Mapping[str, Any]], chances:
 
 
 def _member(one: Mapping[str, Any]) -> str:
-    at = f" length {whole(one['length'])}" if not pd.isna(one["length"]) else ""
+    at = f" length {whole(one['length'])}" if not missing(one["length"]) else ""
     return f"{one['run']} step {whole(one['step'])}{at}: {magnitude(one['value'])}"
 
 
@@ -392,7 +406,7 @@ def _tooltip(row: Mapping[str, Any], x: str, y: str, written: Any) -> str:
     return "<br>".join([place, head, f"{row['runs']} run{'s' if row['runs'] > 1 else ''}", *listed])
 
 
-def _runs(data: pd.DataFrame) -> str:
+def _runs(data: Frame) -> str:
     fewest, most = int(data["runs"].min()), int(data["runs"].max())
     count = f"{fewest}" if fewest == most else f"{fewest} to {most}"
     return f"{count} run{'' if most == 1 else 's'} a cell"

@@ -7,15 +7,20 @@ stays bounded at every length; the bound falls with N, and the N it takes rises 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
+from itertools import pairwise
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from workbench.figures.door import of_rows
 from workbench.figures.errors import NotMeasured
+from workbench.figures.frame import Frame, Values, numbers, present, unique
 from workbench.figures.labels import magnitude, spread, whole
+from workbench.figures.registry import data_of, figure
+from workbench.figures.rows import latest
 from workbench.figures.template import template
 from workbench.figures.tokens import AMOUNT, TOKENS, Theme, colour_at, rgba
 
@@ -24,14 +29,15 @@ OCTAVES = 2
 """The plateau is the mean loss over so many doublings of length up to the longest."""
 FLAT = 1.5
 """Up to this factor between both ends of those doublings the loss has levelled off."""
-COLUMNS = ("task", "knob", "trained", "length", "value", "low", "high", "seeds")
+PLATEAU_COLUMNS = ("task", "knob", "trained", "length", "value", "low", "high", "seeds")
 _PALEST = 0.4
 _MARGIN, _APART = 0.3, 0.085
 """Room above and below the lines in decades, and between names as a share of the axis."""
 
 
+@figure
 def loss_plateau(
-    frame: pd.DataFrame, *, knobs: Mapping[str, str], theme: Theme = "light", size: int = 11, height: int = 210
+    frame: Frame, *, knobs: Mapping[str, str], theme: Theme = "light", size: int = 11, height: int = 210
 ) -> go.Figure:
     """Loss over prefix length, and its plateau over training length: a row per task, a panel per value of its knob.
 
@@ -49,8 +55,8 @@ def loss_plateau(
         NotMeasured: without losses of those tasks.
     """
     data = loss_plateau_data(frame, knobs=knobs)
-    tasks = [task for task in knobs if task in set(data["task"])]
-    values = {task: sorted(data.loc[data["task"] == task, "knob"].unique()) for task in tasks}
+    tasks = [task for task in knobs if task in data["task"].tolist()]
+    values = {task: sorted(unique(data.where(task=task)["knob"])) for task in tasks}
     columns = max(map(len, values.values())) + 1
     titles = [
         f"{task} · {knobs[task]} {magnitude(values[task][c])}" if c < len(values[task]) else ""
@@ -69,20 +75,22 @@ def loss_plateau(
     figure.update_yaxes(type="log", exponentformat="power", dtick=1, tickfont=powers)
     for i, task in enumerate(tasks, start=1):
         for c, knob in enumerate(values[task], start=1):
-            part = data[(data["task"] == task) & (data["knob"] == knob)]
-            for colour, (n, line) in zip(_colours(part["trained"], theme), part.groupby("trained"), strict=True):
+            part = data.where(task=task, knob=knob)
+            for colour, ((n,), line) in zip(
+                _colours(part["trained"], theme), part.sort("trained").group("trained"), strict=True
+            ):
                 _add_line(figure, line, "length", f"N {whole(n)}", colour, {"row": i, "col": c})
-                edge = line[line["length"] == n]
+                edge = at_trained(line, n)
                 marker = {"color": TOKENS[theme]["train"], "size": 6}
                 figure.add_scatter(
                     x=edge["length"], y=edge["value"], mode="markers", marker=marker, hoverinfo="skip", row=i, col=c
                 )
-        summary = plateaus(data[data["task"] == task])
-        for colour, (knob, line) in zip(_colours(summary["knob"], theme), summary.groupby("knob"), strict=True):
+        summary = plateaus(data.where(task=task))
+        for colour, ((knob,), line) in zip(_colours(summary["knob"], theme), summary.group("knob"), strict=True):
             name = f"{knobs[task]} {magnitude(knob)}"
             _add_line(figure, line, "trained", name, colour, {"row": i, "col": columns})
         _name_lines(figure, i, columns, size)
-        trained = sorted(summary["trained"].unique())
+        trained = sorted(unique(summary["trained"]))
         figure.update_xaxes(title_text="training length N", row=i, col=columns, tickvals=trained)
         figure.update_yaxes(title_text="loss", row=i, col=1)
     figure.update_xaxes(title_text="prefix length", row=len(tasks), col=1)
@@ -97,74 +105,100 @@ def loss_plateau(
     return figure
 
 
-def loss_plateau_data(frame: pd.DataFrame, *, knobs: Mapping[str, str]) -> pd.DataFrame:
-    """The medians over seeds that :func:`loss_plateau` draws: columns :data:`COLUMNS`.
+@data_of(loss_plateau)
+def loss_plateau_data(frame: Frame, *, knobs: Mapping[str, str]) -> Frame:
+    """The medians over seeds that :func:`loss_plateau` draws: columns :data:`PLATEAU_COLUMNS`.
 
     Args:
         frame: rows joined with their runs: besides those of a row it needs the columns task, parameters
             (JSON) and trained_high (the longest training length N). Of each run the last step counts.
         knobs: as for :func:`loss_plateau`.
     """
-    rows = frame[(frame["measurement"] == MEASUREMENT) & (frame["quantity"] == "loss") & (frame["law"] == "matched")]
-    rows = rows[rows["task"].isin(list(knobs)) & rows["value"].notna()]
-    if rows.empty:
+    rows = frame.where(measurement=MEASUREMENT, quantity="loss", law="matched", task=list(knobs))
+    rows = rows.where(present(rows["value"]))
+    if not len(rows):
         raise NotMeasured(MEASUREMENT, f"No losses of {' or '.join(knobs)}.")
     told = [json.loads(text)[knobs[task]] for task, text in zip(rows["task"], rows["parameters"], strict=True)]
-    rows = rows.assign(knob=told, trained=rows["trained_high"])
-    last = rows.groupby("run")["step"].transform("max")
-    grouped = rows[rows["step"] == last].groupby(["task", "knob", "trained", "length"])["value"]
-    data = grouped.agg(value="median", low="min", high="max", seeds="size").reset_index()
-    return data[list(COLUMNS)].astype({"trained": int, "length": int})
+    rows = rows.with_columns(knob=told, trained=rows["trained_high"])
+    made = []
+    for key, part in sorted(latest(rows, "step").group(*PLATEAU_COLUMNS[:4]), key=lambda group: group[0]):
+        values = numbers(part["value"])
+        task, knob, trained, length = key
+        spread_over = (float(np.median(values)), float(values.min()), float(values.max()), len(values))
+        made.append(dict(zip(PLATEAU_COLUMNS, (task, knob, int(trained), int(length), *spread_over), strict=True)))
+    return Frame.from_rows(made, PLATEAU_COLUMNS)
 
 
-def plateaus(data: pd.DataFrame) -> pd.DataFrame:
+def plateaus(data: Frame) -> Frame:
     """The plateau of each task, knob and N; ``growth``: the loss at the end of its octaves over that at their start."""
     longest = data["length"].max()
-    far = data[data["length"] >= longest / 2**OCTAVES].sort_values("length")
-    grouped = far.groupby(["task", "knob", "trained"])
-    found = grouped[["value", "low", "high"]].mean()
-    return found.assign(growth=grouped["value"].last() / grouped["value"].first()).reset_index()
+    far = data.where(data["length"] >= longest / 2**OCTAVES).sort("length")
+    made = []
+    for key, line in sorted(far.group(*PLATEAU_COLUMNS[:3]), key=lambda group: group[0]):
+        means = {name: float(line[name].mean()) for name in ("value", "low", "high")}
+        made.append({**dict(zip(PLATEAU_COLUMNS, key, strict=False)), **means, "growth": growth(line["value"])})
+    return Frame.from_rows(made, [*PLATEAU_COLUMNS[:3], "value", "low", "high", "growth"])
 
 
-def plateau_sentences(data: pd.DataFrame, *, knobs: Mapping[str, str]) -> list[str]:
+def growth(losses: Values) -> float:
+    """The last loss over the first, of losses in the order of length: below 1 where they fall."""
+    return float(losses[-1] / losses[0])
+
+
+def at_trained(line: Frame, trained: int) -> Frame:
+    """The point of a line at N itself, which a dot marks; none where that length was not measured."""
+    return line.where(length=trained)
+
+
+@of_rows
+def plateau_sentences(data: Frame, *, knobs: Mapping[str, str]) -> list[str]:
     """What the data say to the three claims, a sentence each per task: yes, or where not."""
     said = []
-    for task, own in plateaus(data).groupby("task"):
+    for (task,), own in plateaus(data).group("task"):
         knob = knobs[str(task)]
-        rising = own[own["growth"] > FLAT]
-        where = [f"{knob} {magnitude(r.knob)}, N {whole(r.trained)} (x {r.growth:.2f})" for r in rising.itertuples()]
+        where = [
+            f"{knob} {magnitude(row['knob'])}, N {whole(row['trained'])} (x {row['growth']:.2f})"
+            for row in own.rows()
+            if row["growth"] > FLAT
+        ]
         said.append(f"{task}: the loss {_held(where, 'levels off', 'still grows at')}.")
-        table = own.pivot(index="knob", columns="trained", values="value").sort_index()
+        level = {(row["knob"], row["trained"]): row["value"] for row in own.rows()}
+        harder, longer = (sorted(set(values)) for values in zip(*level, strict=True))
         falls = [
-            f"{knob} {magnitude(k)} (N {whole(a)} to {whole(b)}: {magnitude(row[a])} to {magnitude(row[b])})"
-            for k, row in table.iterrows()
-            for a, b in zip(table.columns, table.columns[1:], strict=False)
-            if not row[b] < row[a]
+            f"{knob} {magnitude(k)} (N {whole(a)} to {whole(b)}: {_two(level, (k, a), (k, b))})"
+            for k in harder
+            for a, b in pairwise(longer)
+            if not level.get((k, b), math.nan) < level.get((k, a), math.nan)
         ]
         said.append(f"{task}: its plateau {_held(falls, 'falls with training length', 'does not fall at')}.")
         rises = [
-            f"N {whole(n)} ({knob} {magnitude(a)} to {magnitude(b)}: {magnitude(column[a])} to {magnitude(column[b])})"
-            for n, column in table.items()
-            for a, b in zip(table.index, table.index[1:], strict=False)
-            if not column[b] > column[a]
+            f"N {whole(n)} ({knob} {magnitude(a)} to {magnitude(b)}: {_two(level, (a, n), (b, n))})"
+            for n in longer
+            for a, b in pairwise(harder)
+            if not level.get((b, n), math.nan) > level.get((a, n), math.nan)
         ]
         said.append(f"{task}: its plateau {_held(rises, f'rises with {knob}', 'does not rise at')}.")
     return said
+
+
+def _two(level: Mapping[tuple[float, int], float], one: tuple[float, int], other: tuple[float, int]) -> str:
+    """Two plateaus, ``0.2 to 0.3``."""
+    return " to ".join(magnitude(level.get(at, math.nan)) for at in (one, other))
 
 
 def _held(against: list[str], claim: str, otherwise: str) -> str:
     return f"{claim} everywhere" if not against else f"{otherwise} {'; '.join(against)}"
 
 
-def _colours(of: pd.Series, theme: Theme) -> list[str]:
+def _colours(of: Values, theme: Theme) -> list[str]:
     """A shade per distinct value, the last one the darkest (on dark, the lightest)."""
-    return [colour_at(AMOUNT[theme], share) for share in np.linspace(1, _PALEST, of.nunique())[::-1]]
+    return [colour_at(AMOUNT[theme], share) for share in np.linspace(1, _PALEST, len(unique(of)))[::-1]]
 
 
-def _add_line(figure: go.Figure, line: pd.DataFrame, along: str, name: str, colour: str, at: dict[str, int]) -> None:
+def _add_line(figure: go.Figure, line: Frame, along: str, name: str, colour: str, at: dict[str, int]) -> None:
     """One line with its band over ``along``, and its name at its end."""
-    line = line.sort_values(along)
-    x, y = line[along].to_numpy(dtype=float), line["value"].to_numpy(dtype=float)
+    line = line.sort(along)
+    x, y = line[along].astype(float), line["value"].astype(float)
     figure.add_scatter(
         x=np.concatenate([x, x[::-1]]), y=np.concatenate([line["high"], line["low"][::-1]]), fill="toself",
         fillcolor=rgba(colour, 0.14), line_width=0, mode="lines", hoverinfo="skip", **at,

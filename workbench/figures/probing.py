@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pandas as pd
-import plotly.graph_objects as go
-
+from workbench.figures.frame import Frame, unique
 from workbench.figures.labels import over_length, whole
 from workbench.figures.marks import Cursor, add_training
-from workbench.figures.rows import after_last_block, edges, nothing, pick, stack, tidy
+from workbench.figures.plain_figure import Drawing
+from workbench.figures.registry import data_of, figure
+from workbench.figures.rows import after_last_block, edges, nothing, stack, tidy
 from workbench.figures.series import Look, series_figure, spoken
 from workbench.figures.template import DASH, DOTS
 from workbench.figures.tokens import TOKENS, Theme
@@ -19,15 +19,16 @@ RANDOM = "random_of_equal_rank"
 RANDOM_SUMMARY, RANDOM_POSITION = "random s", "random p"
 
 
+@figure
 def selectivity_over_training(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     trained: float,
     length: int,
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """Decodability of the summary after the last block, what step 0 shows already, and selectivity over all rivals.
 
     Raises:
@@ -55,23 +56,25 @@ def selectivity_over_training(
     )
 
 
-def selectivity_over_training_data(frame: pd.DataFrame, *, length: int) -> pd.DataFrame:
+@data_of(selectivity_over_training)
+def selectivity_over_training_data(frame: Frame, *, length: int) -> Frame:
     """The rows of :func:`selectivity_over_training`: series gain (selectivity), refit and untrained."""
-    rows = after_last_block(pick(frame, measurement=SUMMARY, length=length, mode="refit", law="matched"))
-    if rows.empty:
+    rows = after_last_block(frame.where(measurement=SUMMARY, length=length, mode="refit", law="matched"))
+    if not len(rows):
         raise nothing(frame, SUMMARY, length=length)
-    scores = pick(rows, quantity="summary_decodability")
+    scores = rows.where(quantity="summary_decodability")
     return stack(
         [
-            tidy(pick(rows, quantity="selectivity"), SELECTIVITY, "step"),
-            tidy(pick(scores, control=""), REFIT, "step"),
-            tidy(pick(scores, control="untrained"), UNTRAINED, "step"),
+            tidy(rows.where(quantity="selectivity"), SELECTIVITY, "step"),
+            tidy(scores.where(control=""), REFIT, "step"),
+            tidy(scores.where(control="untrained"), UNTRAINED, "step"),
         ]
     )
 
 
+@figure
 def erasure_over_length(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     trained: float,
     step: int,
@@ -79,7 +82,7 @@ def erasure_over_length(
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """Accuracy as it is, without the summary, without position, and (dashed) without as much as either at random.
 
     Raises:
@@ -110,20 +113,21 @@ def erasure_over_length(
     return figure
 
 
-def erasure_over_length_data(frame: pd.DataFrame, *, step: int, layer: int) -> pd.DataFrame:
+@data_of(erasure_over_length)
+def erasure_over_length_data(frame: Frame, *, step: int, layer: int) -> Frame:
     """The rows of :func:`erasure_over_length`: series as it is, -summary, -position, random s, random p."""
-    rows = pick(frame, measurement=ERASURE, quantity="erased_accuracy", step=step, layer=layer, mode="refit")
-    if rows.empty:
+    rows = frame.where(measurement=ERASURE, quantity="erased_accuracy", step=step, layer=layer, mode="refit")
+    if not len(rows):
         raise nothing(frame, ERASURE, step=step, layer=layer)
     own = {"measurement": "behaviour", "quantity": "accuracy", "mode": "teacher_forced", "control": ""}
-    intact = pick(frame, **own, step=step, law=[str(law) for law in rows["law"].unique()])
-    plain, random = pick(rows, control=""), pick(rows, control=RANDOM)
+    intact = frame.where(**own, step=step, law=[str(law) for law in unique(rows["law"])])
+    plain, random = rows.where(control=""), rows.where(control=RANDOM)
     return stack(
         [
             tidy(intact, INTACT, "length"),
-            tidy(pick(plain, target="output_summary"), NO_SUMMARY, "length"),
-            tidy(pick(plain, target="log_i"), NO_POSITION, "length"),
-            tidy(pick(random, target="output_summary"), RANDOM_SUMMARY, "length"),
-            tidy(pick(random, target="log_i"), RANDOM_POSITION, "length"),
+            tidy(plain.where(target="output_summary"), NO_SUMMARY, "length"),
+            tidy(plain.where(target="log_i"), NO_POSITION, "length"),
+            tidy(random.where(target="output_summary"), RANDOM_SUMMARY, "length"),
+            tidy(random.where(target="log_i"), RANDOM_POSITION, "length"),
         ]
     )

@@ -12,19 +12,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from workbench.figures.errors import NotMeasured
+from workbench.figures.frame import Frame, present
 from workbench.figures.labels import layer_name, over_length, over_training, sample_size, whole
 from workbench.figures.marks import Cursor, add_training, drawn_points, hovers
+from workbench.figures.plain_figure import Drawing
+from workbench.figures.registry import data_of, figure
 from workbench.figures.rows import (
     cells,
     highest,
-    joined,
-    kept,
-    pick,
     refuse_empty,
     run_name,
     select,
@@ -52,13 +50,13 @@ _NAMES_APART = 0.35
 _MOST_LAYER_NAMES = 7
 
 
-def probe_rows(frame: pd.DataFrame, concept: str, **where: Any) -> pd.DataFrame:
+def probe_rows(frame: Frame, concept: str, **where: Any) -> Frame:
     """Rows of one concept's decodability (``summary`` or ``position``), in the embedding and after each block.
 
     Between attention and MLP of a block is left out: one place per layer. May be empty.
     """
-    rows = pick(frame, **_probe(concept), **where)
-    return rows[~sites(rows, "hook_resid_mid")]
+    rows = frame.where(**_probe(concept), **where)
+    return rows.where(~sites(rows, "hook_resid_mid"))
 
 
 def _probe(concept: str) -> dict[str, str]:
@@ -67,7 +65,7 @@ def _probe(concept: str) -> dict[str, str]:
     return {"measurement": measurement, "quantity": quantity, "target": target, "law": "matched"}
 
 
-def last_layer(frame: pd.DataFrame) -> int:
+def last_layer(frame: Frame) -> int:
     """The last layer the probes read.
 
     Raises:
@@ -79,13 +77,16 @@ def last_layer(frame: pd.DataFrame) -> int:
     return int(layers.max())
 
 
-def probe_layers(frame: pd.DataFrame) -> NDArray[np.float64]:
+def probe_layers(frame: Frame) -> NDArray[np.float64]:
     """The layer of every row of either probe."""
-    return kept(frame, "probe layers", lambda: np.concatenate([cells(frame, "layer", **_probe(c)) for c in CONCEPTS]))
+    return frame.kept(
+        "probe layers", lambda: np.concatenate([cells(frame, "layer", **_probe(concept)) for concept in CONCEPTS])
+    )
 
 
+@figure
 def decodability_over_training(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     trained: float,
     length: int,
@@ -93,7 +94,7 @@ def decodability_over_training(
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """Summary and position over training at one prefix length and layer (None = the last).
 
     Raises:
@@ -103,13 +104,15 @@ def decodability_over_training(
     return _lines(frame, data, "step", over_training(length, trained), trained, theme, size, cursor)
 
 
-def decodability_over_training_data(frame: pd.DataFrame, *, length: int, layer: int | None = None) -> pd.DataFrame:
+@data_of(decodability_over_training)
+def decodability_over_training_data(frame: Frame, *, length: int, layer: int | None = None) -> Frame:
     """The rows of :func:`decodability_over_training`; series as in :func:`decodability_over_length_data`."""
     return _lines_data(frame, "step", layer, length=length)
 
 
+@figure
 def decodability_over_length(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     trained: float,
     step: int,
@@ -117,7 +120,7 @@ def decodability_over_length(
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """Summary and position over prefix length at one step and layer (None = the last).
 
     Raises:
@@ -130,7 +133,8 @@ def decodability_over_length(
     return figure
 
 
-def decodability_over_length_data(frame: pd.DataFrame, *, step: int, layer: int | None = None) -> pd.DataFrame:
+@data_of(decodability_over_length)
+def decodability_over_length_data(frame: Frame, *, step: int, layer: int | None = None) -> Frame:
     """The rows of :func:`decodability_over_length`.
 
     Series: ``summary`` (transfer), ``summary, refit``, ``position`` (refit), and ``controls``, at each
@@ -139,15 +143,16 @@ def decodability_over_length_data(frame: pd.DataFrame, *, step: int, layer: int 
     return _lines_data(frame, "length", layer, step=step)
 
 
+@figure
 def decodability_by_layer(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     step: int,
     length: int,
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """Summary (circle) and position (diamond) per place in the residual stream, with whiskers.
 
     A dashed grey tick marks the highest control of each layer. ``cursor`` is taken for uniformity; the
@@ -158,7 +163,7 @@ def decodability_by_layer(
     """
     t = TOKENS[theme]
     data = decodability_by_layer_data(frame, step=step, length=length)
-    layers = sorted(int(v) for v in data["layer"].unique())
+    layers = np.unique(data["layer"].astype(int)).tolist()
     every = -(-len(layers) // _MOST_LAYER_NAMES)
     named = [i for i in range(len(layers)) if (len(layers) - 1 - i) % every == 0]
     x_axis = unit_axis() | {"title": {"text": "decodability"}}
@@ -188,10 +193,10 @@ def decodability_by_layer(
     row_of = {layer: i for i, layer in enumerate(layers)}
     _dumbbell_bars(figure, data, row_of, theme)
     for concept, (_, _, _, symbol) in CONCEPTS.items():
-        rows = data[(data["series"] == concept) & data["value"].notna()]
-        if rows.empty:
+        rows = data.where(present(data["value"]), series=concept)
+        if not len(rows):
             continue
-        v, low, high = (rows[c].clip(*CLIP).to_numpy(dtype=float) for c in ("value", "low", "high"))
+        v, low, high = (np.clip(rows[c].astype(float), *CLIP) for c in ("value", "low", "high"))
         figure.add_scatter(
             x=v,
             y=[row_of[int(k)] for k in rows["layer"]],
@@ -214,54 +219,55 @@ def decodability_by_layer(
     return figure
 
 
-def decodability_by_layer_data(frame: pd.DataFrame, *, step: int, length: int) -> pd.DataFrame:
+@data_of(decodability_by_layer)
+def decodability_by_layer_data(frame: Frame, *, step: int, length: int) -> Frame:
     """The rows of :func:`decodability_by_layer`: series summary (transfer), position (refit), controls (highest)."""
     found, controls = [], []
     for concept in CONCEPTS:
         rows = probe_rows(frame, concept, step=step, length=length)
-        found.append(tidy(pick(rows, mode=MODE[concept], control=""), concept, "layer"))
-        controls.append(rows[rows["control"] != ""])
-    if all(part.empty for part in found):
+        found.append(tidy(rows.where(mode=MODE[concept], control=""), concept, "layer"))
+        controls.append(rows.where(rows["control"] != ""))
+    if not any(len(part) for part in found):
         return _missing(frame, step=step, length=length)
-    refuse_empty(joined([part for part in found if not part.empty]), "Decodability")
-    return stack([*found, tidy(highest(joined(controls), "layer"), "controls", "layer")])
+    refuse_empty(stack(found), "Decodability")
+    return stack([*found, tidy(highest(stack(controls), "layer"), "controls", "layer")])
 
 
-def _missing(frame: pd.DataFrame, **where: int) -> pd.DataFrame:
+def _missing(frame: Frame, **where: int) -> Frame:
     """Raise the error that says what is missing of both probes."""
     measurement, quantity, target, _ = CONCEPTS["summary"]
     return select(frame, measurement, quantity=quantity, target=target, mode="transfer", **where)
 
 
-def _lines_data(frame: pd.DataFrame, along: str, layer: int | None, **where: int) -> pd.DataFrame:
+def _lines_data(frame: Frame, along: str, layer: int | None, **where: int) -> Frame:
     where = where | {"layer": last_layer(frame) if layer is None else layer}
     found, refit, controls = [], [], []
     for concept in CONCEPTS:
         rows = probe_rows(frame, concept, **where)
-        plain = pick(rows, control="")
-        found.append(tidy(pick(plain, mode=MODE[concept]), concept, along))
+        plain = rows.where(control="")
+        found.append(tidy(plain.where(mode=MODE[concept]), concept, along))
         if MODE[concept] != "refit":
-            refit.append(tidy(pick(plain, mode="refit"), f"{concept}, refit", along))
-        controls.append(rows[rows["control"] != ""])
-    if all(part.empty for part in found):
+            refit.append(tidy(plain.where(mode="refit"), f"{concept}, refit", along))
+        controls.append(rows.where(rows["control"] != ""))
+    if not any(len(part) for part in found):
         return _missing(frame, **where)
-    refuse_empty(joined([part for part in found if not part.empty]), "Decodability")
-    return stack([*found, *refit, tidy(highest(joined(controls), along), "controls", along)])
+    refuse_empty(stack(found), "Decodability")
+    return stack([*found, *refit, tidy(highest(stack(controls), along), "controls", along)])
 
 
 def _lines(
-    frame: pd.DataFrame,
-    data: pd.DataFrame,
+    frame: Frame,
+    data: Frame,
     along: str,
     where: str,
     trained: float,
     theme: Theme,
     size: int,
     cursor: Cursor | None,
-) -> go.Figure:
+) -> Drawing:
     """The mode of each concept solid, the summary refitted dotted, highest control dashed; labels at line ends."""
     t = TOKENS[theme]
-    layer = int(data["layer"].iloc[0])
+    layer = int(data["layer"][0])
     looks = {"controls": Look(t["control"], 1, DASH, band=False, written=t["ink3"], symbol="")}
     for concept in CONCEPTS:
         looks[f"{concept}, refit"] = Look(t[concept], 1.2, DOTS, band=False, written=None, symbol="")
@@ -282,17 +288,17 @@ def _lines(
     )
 
 
-def _at_layer(data: pd.DataFrame, concept: str, layer: int) -> str:
-    rows = data[(data["series"] == concept) & (data["layer"] == layer) & data["value"].notna()]
-    return f"{float(rows['value'].iloc[0]):.2f}" if len(rows) else "undefined"
+def _at_layer(data: Frame, concept: str, layer: int) -> str:
+    rows = data.where(present(data["value"]), series=concept, layer=layer)
+    return f"{float(rows['value'][0]):.2f}" if len(rows) else "undefined"
 
 
-def _dumbbell_bars(figure: go.Figure, data: pd.DataFrame, row_of: dict[int, int], theme: Theme) -> None:
+def _dumbbell_bars(figure: Drawing, data: Frame, row_of: dict[int, int], theme: Theme) -> None:
     """The bar between both concepts, and the tick of the highest control, per layer."""
     t = TOKENS[theme]
     for layer, y in row_of.items():
-        rows = data[(data["layer"] == layer) & data["value"].notna()]
-        ends = rows.loc[rows["series"].isin(list(CONCEPTS)), "value"].clip(*CLIP)
+        rows = data.where(present(data["value"]), layer=layer, series=list(CONCEPTS))
+        ends = np.clip(rows["value"].astype(float), *CLIP)
         if len(ends) == 2:
             figure.add_shape(
                 type="line",
@@ -304,11 +310,11 @@ def _dumbbell_bars(figure: go.Figure, data: pd.DataFrame, row_of: dict[int, int]
                 opacity=0.65,
                 layer="below",
             )
-    control = data[data["series"] == "controls"]
+    control = data.where(series="controls")
     xs: list[float | None] = []
     ys: list[float | None] = []
     texts: list[str] = []
-    for (_, row), text in zip(control.iterrows(), hovers(control), strict=True):
+    for row, text in zip(control.rows(), hovers(control), strict=True):
         x, y = min(max(float(row["value"]), CLIP[0]), CLIP[1]), row_of[int(row["layer"])]
         xs += [x, x, None]
         ys += [y - 0.26, y + 0.26, None]
@@ -325,15 +331,15 @@ def _dumbbell_bars(figure: go.Figure, data: pd.DataFrame, row_of: dict[int, int]
         )
 
 
-def _dumbbell_names(figure: go.Figure, data: pd.DataFrame, row_of: dict[int, int], theme: Theme, size: int) -> None:
+def _dumbbell_names(figure: Drawing, data: Frame, row_of: dict[int, int], theme: Theme, size: int) -> None:
     """Names at the markers of the layer where the two concepts are furthest apart (the last such layer).
 
     Far apart, both stand above their marker; close together, the right one stands below.
     """
     at: dict[int, dict[str, float]] = {}
     for concept in CONCEPTS:
-        rows = data[(data["series"] == concept) & data["value"].notna()]
-        for layer, value in zip(rows["layer"], rows["value"].clip(*CLIP), strict=True):
+        rows = data.where(present(data["value"]), series=concept)
+        for layer, value in zip(rows["layer"], np.clip(rows["value"].astype(float), *CLIP), strict=True):
             at.setdefault(int(layer), {})[concept] = float(value)
     if not at:
         return

@@ -1,23 +1,17 @@
-"""Picking the rows a figure draws, and the tidy frame that is exactly what it draws.
-
-Every frame may be pandas' or a :class:`workbench.figures.light.Frame`, which answers the same.
-"""
+"""Picking the rows a figure draws, and the tidy frame that is exactly what it draws."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.figures.errors import NotApplicable, NotMeasured, Undefined
+from workbench.figures.frame import Frame, Mask, is_in, missing, numbers, present, unique
 from workbench.figures.labels import head_name, whole
-from workbench.figures.light import Frame
-
-T = TypeVar("T")
 
 #: Statuses whose value is a number worth drawing; all others leave a gap.
 DRAWN = ("ok", "sampled", "unseen_position")
@@ -47,46 +41,46 @@ COLUMNS = [
 ]
 
 
-def select(frame: pd.DataFrame, measurement: str, **equals: Any) -> pd.DataFrame:
+def select(frame: Frame, measurement: str, **equals: Any) -> Frame:
     """Rows of one measurement whose columns equal the given values (a list means any of them).
 
     Raises:
         NotMeasured: if there is none; the message says whether the measurement is missing altogether.
         ValueError: if the rows are of several runs, or of several settings of the measurement.
     """
-    found = pick(frame, measurement=measurement, **equals)
-    if found.empty:
+    found = frame.where(measurement=measurement, **equals)
+    if not len(found):
         raise nothing(frame, measurement, **equals)
     for column, name in (("run", "runs"), ("setting", "settings")):
-        if column in found and found[column].nunique() > 1:
+        several = unique(found[column]) if column in found else []
+        if len(several) > 1:
             raise ValueError(
-                f"the rows of {measurement} are of {found[column].nunique()} {name}; "
-                f"keep one by filtering the column {column!r}"
+                f"the rows of {measurement} are of {len(several)} {name}; keep one by filtering the column {column!r}"
             )
     return found
 
 
-def nothing(frame: pd.DataFrame, measurement: str, **equals: Any) -> NotMeasured:
+def nothing(frame: Frame, measurement: str, **equals: Any) -> NotMeasured:
     """What is to be said where a measurement has no row whose columns equal the given values.
 
     Returns:
         an error to raise: that it does not apply to this model, or was not measured; and whether measuring would help.
     """
-    own = pick(frame, measurement=measurement)
-    if own.empty:
+    own = frame.where(measurement=measurement)
+    if not len(own):
         return NotMeasured(measurement, f"No rows of {measurement} for this run.")
     if (own["status"] == "not_applicable").all():
-        return NotApplicable(measurement, f"{measurement} does not apply: {own['note'].iloc[0]}.")
+        return NotApplicable(measurement, f"{measurement} does not apply: {own['note'][0]}.")
     asked = ", ".join(_said(k, v) for k, v in equals.items() if v != "")
     step = equals.get("step")
-    if step is not None and pick(own, step=step).empty:
+    if step is not None and not len(own.where(step=step)):
         return NotMeasured(measurement, f"{measurement} is not measured at {_said('step', step)}.")
     return NotMeasured(
         measurement, f"{measurement} has rows, but none for {asked}.{_lengths(own, equals)}", helps=False
     )
 
 
-def _lengths(own: pd.DataFrame, equals: Mapping[str, Any]) -> str:
+def _lengths(own: Frame, equals: Mapping[str, Any]) -> str:
     """At which lengths a measurement looks, where another one was asked for."""
     have = np.unique(cells(own, "length"))
     if equals.get("length") is None or not len(have) or equals["length"] in have:
@@ -94,7 +88,7 @@ def _lengths(own: pd.DataFrame, equals: Mapping[str, Any]) -> str:
     return f" It looks at length {', '.join(whole(n) for n in have)}."
 
 
-def refuse_empty(data: pd.DataFrame, what: str) -> None:
+def refuse_empty(data: Frame, what: str) -> None:
     """Say why there is nothing to draw where rows are there and none has a value: a blank panel would leave it open.
 
     Args:
@@ -105,9 +99,9 @@ def refuse_empty(data: pd.DataFrame, what: str) -> None:
         NotApplicable: where the rows say that it is not about this model.
         Undefined: where they say why there is no value.
     """
-    if not len(data) or valued(data)["value"].notna().any():
+    if not len(data) or len(valued(data)):
         return
-    first = str(data["measurement"].iloc[0])
+    first = str(data["measurement"][0])
     notes = sorted({str(note).rstrip(".") for note in data["note"] if note})
     why = f": {'; '.join(notes)}" if notes else ""
     if (data["status"] == "not_applicable").all():
@@ -117,51 +111,17 @@ def refuse_empty(data: pd.DataFrame, what: str) -> None:
     raise Undefined(first, f"{what} is undefined here{why}.")
 
 
-def pick(frame: pd.DataFrame, **equals: Any) -> pd.DataFrame:
-    """Rows whose columns equal the given values (a list means any); an empty frame where there are none."""
-    return frame.iloc[_where(frame, equals)]
+def cells(frame: Frame, column: str, **equals: Any) -> NDArray[np.float64]:
+    """One column of the rows whose columns equal the given values, as numbers without missing ones."""
+    return numbers(frame.where(**equals)[column])
 
 
-def cells(frame: pd.DataFrame, column: str, **equals: Any) -> NDArray[np.float64]:
-    """One column of the rows that :func:`pick` would find, as numbers without missing ones (much cheaper)."""
-    every: NDArray[np.float64] = frame[column].to_numpy(dtype=float, na_value=np.nan)
-    found = every[_where(frame, equals)]
-    return found[~np.isnan(found)]
-
-
-def distinct(frame: pd.DataFrame, column: str) -> NDArray[np.float64]:
-    """Every different number of one column, ascending: what an axis is laid out for."""
-    return frame.distinct(column) if isinstance(frame, Frame) else np.unique(cells(frame, column))
-
-
-def kept(frame: pd.DataFrame, key: str, make: Callable[[], T]) -> T:
-    """What is found of a whole frame: once, if it is one that remembers."""
-    return frame.kept(key, make) if isinstance(frame, Frame) else make()
-
-
-def as_pandas(rows: pd.DataFrame) -> pd.DataFrame:
-    """Few rows as pandas' frame, for what needs more of it than a light one answers."""
-    return rows.to_pandas() if isinstance(rows, Frame) else rows
-
-
-def _where(frame: pd.DataFrame, equals: Mapping[str, Any]) -> NDArray[np.intp]:
-    """Positions of the rows whose columns equal the given values."""
-    if isinstance(frame, Frame):
-        return frame.places(equals)
-    keep = np.ones(len(frame), dtype=bool)
-    for column, value in equals.items():
-        held = frame[column]
-        same = held.isin(value) if isinstance(value, list | tuple) else held == value
-        keep &= same.to_numpy(dtype=bool, na_value=False)  # nullable columns compare to NA, which is no
-    return np.flatnonzero(keep)
-
-
-def sites(rows: pd.DataFrame, ending: str) -> NDArray[np.bool_]:
+def sites(rows: Frame, ending: str) -> Mask:
     """Where the hook name ends as given."""
     return np.fromiter((str(site).endswith(ending) for site in rows["site"]), dtype=bool, count=len(rows))
 
 
-def tidy(rows: pd.DataFrame, series: str | Sequence[str], along: str | Sequence[str]) -> pd.DataFrame:
+def tidy(rows: Frame, series: str | Sequence[str], along: str | Sequence[str]) -> Frame:
     """Rows of one or several series: sorted, their values NaN where nothing may be drawn.
 
     Args:
@@ -173,61 +133,53 @@ def tidy(rows: pd.DataFrame, series: str | Sequence[str], along: str | Sequence[
         ValueError: if two rows of a series share a place, because a line through both would mean nothing.
     """
     keys = [along] if isinstance(along, str) else list(along)
-    made = _plain(rows.assign(series=series).sort_values(keys, kind="stable")[COLUMNS].reset_index(drop=True))
-    twice = made.duplicated(["series", *keys])
+    made = rows.with_columns(series=series).sort(*keys).only(COLUMNS)
+    twice = made.repeats("series", *keys)
     if twice.any():
-        first = made[twice].iloc[0]
+        first = made.row(int(np.flatnonzero(twice)[0]))
         place = ", ".join(_said(key, first[key]) for key in keys)
         raise ValueError(f"two rows of {first['series']} at {place}; filter the frame so that one remains")
-    drawn = made["status"].isin(DRAWN)
-    return made.assign(**{c: made[c].astype("float64").where(drawn) for c in ("value", "low", "high")})
+    drawn = is_in(made["status"], DRAWN)
+    return made.with_columns(
+        **{name: np.where(drawn, made[name].astype(float), np.nan) for name in ("value", "low", "high")}
+    )
 
 
-def _plain(rows: pd.DataFrame) -> pd.DataFrame:
-    """Categories as the texts they stand for: few rows are left, and they are about to be put together with others."""
-    if isinstance(rows, Frame):
-        return rows
-    texts = {c: rows[c].astype(object) for c in rows if isinstance(rows[c].dtype, pd.CategoricalDtype)}
-    return rows.assign(**texts) if texts else rows
-
-
-def stack(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
+def stack(parts: Iterable[Frame]) -> Frame:
     """Several series as one frame."""
-    kept = [part for part in parts if not part.empty]
-    return joined(kept) if kept else pd.DataFrame(columns=COLUMNS)
+    filled = [part for part in parts if len(part)]
+    return Frame.concat(filled) if filled else Frame.from_rows([], COLUMNS)
 
 
-def joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Rows of several frames below each other."""
-    if isinstance(parts[0], Frame):
-        return Frame.concat(parts)
-    return pd.concat(parts, ignore_index=True)
-
-
-def series_of(data: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+def series_of(data: Frame) -> list[tuple[str, Frame]]:
     """The series of a ``*_data`` frame in the order of first appearance."""
-    return [(str(name), part) for name, part in data.groupby("series", sort=False)]
+    return [(str(name), part) for (name,), part in data.group("series")]
 
 
-def known(row: Mapping[str, Any] | pd.Series) -> bool:
+def known(row: Mapping[str, Any]) -> bool:
     """Whether a row has a value that may be drawn."""
-    return row["status"] in DRAWN and not pd.isna(row["value"])
+    return row["status"] in DRAWN and not missing(row["value"])
 
 
-def valued(rows: pd.DataFrame) -> pd.DataFrame:
+def valued(rows: Frame) -> Frame:
     """The rows that are :func:`known`."""
-    return rows[rows["status"].isin(DRAWN) & rows["value"].notna()]
+    return rows.where(is_in(rows["status"], DRAWN) & present(rows["value"]))
 
 
-def latest(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Of each of several runs, the rows at its own highest step, length or layer (pandas' frame)."""
-    return rows[rows[column] == rows.groupby("run")[column].transform("max")]
+def latest(rows: Frame, column: str) -> Frame:
+    """Of each of several runs, the rows at its own highest step, length or layer."""
+    values, runs = rows[column].astype(float), rows["run"].tolist()
+    last: dict[str, float] = {}
+    for run, value in zip(runs, values.tolist(), strict=True):
+        last[run] = max(value, last.get(run, value))
+    return rows.where(values == np.array([last[run] for run in runs], dtype=float))
 
 
-def after_last_block(rows: pd.DataFrame) -> pd.DataFrame:
+def after_last_block(rows: Frame) -> Frame:
     """The rows about the residual stream after the last block that was read."""
-    after = rows[sites(rows, "hook_resid_post")]
-    return after[after["layer"] == after["layer"].max()]
+    after = rows.where(sites(rows, "hook_resid_post"))
+    layers = numbers(after["layer"])
+    return after.where(layer=layers.max()) if len(layers) else after
 
 
 def nearest(lengths: Sequence[int], trained: float) -> int:
@@ -236,52 +188,51 @@ def nearest(lengths: Sequence[int], trained: float) -> int:
     return max(inside) if inside else min(lengths)
 
 
-def edges(data: pd.DataFrame, along: str) -> list[float]:
+def edges(data: Frame, along: str) -> list[float]:
     """The first and the last place of a line."""
-    return [float(data[along].min()), float(data[along].max())]
+    places = numbers(data[along])
+    return [float(places.min()), float(places.max())] if len(places) else []
 
 
-def telling(data: pd.DataFrame, along: str, trained: float) -> list[float]:
+def telling(data: Frame, along: str, trained: float) -> list[float]:
     """The two places that tell most of a line: both ends of training; of lengths the last trained and the longest."""
     if along == "step":
         return edges(data, along)
-    lengths = [int(n) for n in data[along].unique()]
+    lengths = [int(n) for n in unique(data[along])]
     return [nearest(lengths, trained), max(lengths)]
 
 
-def highest(rows: pd.DataFrame, along: str) -> pd.DataFrame:
+def highest(rows: Frame, along: str) -> Frame:
     """Per place along a column, the row with the highest value (rows without a value left out)."""
     usable = valued(rows)
-    values = usable["value"].to_numpy(dtype=float)
+    values = usable["value"].astype(float)
     best: dict[float, int] = {}
     for i, place in enumerate(usable[along]):
         if place not in best or values[i] > values[best[place]]:
             best[place] = i
-    return usable.iloc[[best[place] for place in sorted(best)]]
+    return usable.take([best[place] for place in sorted(best)])
 
 
-def smallest_n(data: pd.DataFrame) -> int | None:
+def smallest_n(data: Frame) -> int | None:
     """The smallest number of sequences behind any row of ``data``."""
-    counts = data["n"].dropna()
-    return None if counts.empty else int(counts.min())
+    counts = numbers(data["n"])
+    return None if not len(counts) else int(counts.min())
 
 
-def head_names(rows: pd.DataFrame) -> list[str]:
+def head_names(rows: Frame) -> list[str]:
     """The head that each row is about."""
     return [head_name(int(layer), int(head)) for layer, head in zip(rows["layer"], rows["head"], strict=True)]
 
 
-def run_name(frame: pd.DataFrame) -> str:
+def run_name(frame: Frame) -> str:
     """The name of the run the rows are of."""
-    return "" if frame.empty else str(frame["run"].iloc[0])
+    return "" if not len(frame) else str(frame["run"][0])
 
 
-def setting_of(rows: pd.DataFrame, name: str, default: float) -> float:
-    """A number among the settings that rows were made with, e.g. a threshold; ``default`` where they tell none."""
-    if "setting" not in rows or rows.empty:
-        return default
-    found = json.loads(str(rows["setting"].iloc[0]) or "{}").get(name, default)
-    return float(found)
+def setting_of(row: Mapping[str, Any], name: str) -> float | None:
+    """A number among the settings that a row was made with, e.g. a threshold; None where it tells none."""
+    found = json.loads(str(row.get("setting") or "{}")).get(name)
+    return None if found is None else float(found)
 
 
 def _said(column: Hashable, value: Any) -> str:

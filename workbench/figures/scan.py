@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-
 from workbench.figures.claims import Claim, cite, count, plain
+from workbench.figures.frame import Frame
 from workbench.figures.labels import Piece, magnitude
 from workbench.figures.mechanism import MEASUREMENT as HARDMAX
-from workbench.figures.rows import nearest, pick, valued
+from workbench.figures.rows import nearest, valued
 
 SCAN = "circuits.effective_attention"
 Row = Mapping[str, Any]
 
 
-def without_attention(frame: pd.DataFrame) -> bool:
+def without_attention(frame: Frame) -> bool:
     """Whether the rows say that the model has no attention: its measurement is there, and does not apply."""
-    rows = pick(frame, measurement=HARDMAX)
+    rows = frame.where(measurement=HARDMAX)
     return len(rows) > 0 and bool((rows["status"] == "not_applicable").all())
 
 
-def scan_text(frame: pd.DataFrame, step: int, trained: float | None) -> list[Piece]:
+def scan_text(frame: Frame, step: int, trained: float | None) -> list[Piece]:
     """How far the scan's median channel looks back, at N and at the longest length measured.
 
     Args:
@@ -34,7 +33,7 @@ def scan_text(frame: pd.DataFrame, step: int, trained: float | None) -> list[Pie
         sentences; only that there is no attention, where the scan is not measured.
     """
     none = plain("This model has no attention.")
-    rows = valued(pick(frame, measurement=SCAN, quantity="scan_locality", step=step)).to_dict("records")
+    rows = valued(frame.where(measurement=SCAN, quantity="scan_locality", step=step)).rows()
     lengths = sorted({int(row["length"]) for row in rows})
     if not lengths:
         return [none]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.figures.errors import NotMeasured
+from workbench.figures.frame import Frame, numbers, present, unique
 from workbench.figures.labels import over_length, signed, whole
 from workbench.figures.marks import (
     Cursor,
@@ -21,8 +21,10 @@ from workbench.figures.marks import (
     drawn_points,
     said,
 )
+from workbench.figures.plain_figure import Drawing
+from workbench.figures.registry import data_of, figure
 from workbench.figures.representation import CONCEPTS
-from workbench.figures.rows import cells, edges, latest, pick, sites, stack, tidy
+from workbench.figures.rows import cells, edges, latest, sites, stack, tidy
 from workbench.figures.series import line_plot
 from workbench.figures.template import accuracy_axis, length_axis, unit_axis
 from workbench.figures.tokens import TOKENS, Theme
@@ -46,8 +48,9 @@ TITLES = {"accuracy": "Accuracy", "summary": "Summary decodability", "position":
 MEDIAN = "median"
 
 
+@figure
 def seeds_over_length(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     trained: float,
     step: int,
@@ -56,7 +59,7 @@ def seeds_over_length(
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """One quantity over prefix length for all seeds of a configuration, at one step.
 
     Args:
@@ -75,10 +78,10 @@ def seeds_over_length(
     data = seeds_over_length_data(frame, step=step, shown=shown)
     figure, y_range = _frame(data, trained, step, shown, theme, size, f"seeds_{shown}")
     t = TOKENS[theme]
-    runs = [name for name in data["series"].unique() if name != MEDIAN]
+    runs = [name for name in unique(data["series"]) if name != MEDIAN]
     for name in runs:
-        add_line(figure, pick(data, series=name), "length", t["line2"], width=1, band=False)
-    middle = pick(data, series=MEDIAN)
+        add_line(figure, data.where(series=name), "length", t["line2"], width=1, band=False)
+    middle = data.where(series=MEDIAN)
     end = add_line(figure, middle, "length", t[colour])
     add_end_labels(figure, [(MEDIAN, end, t[colour], True)], y_range, size)
     figure.layout.meta |= {
@@ -91,44 +94,47 @@ def seeds_over_length(
     return figure
 
 
-def seeds_over_length_data(frame: pd.DataFrame, *, step: int, shown: str = "accuracy") -> pd.DataFrame:
+@data_of(seeds_over_length)
+def seeds_over_length_data(frame: Frame, *, step: int, shown: str = "accuracy") -> Frame:
     """The rows of :func:`seeds_over_length`: a series per run, and ``median`` with the range as its interval.
 
     Raises:
         NotMeasured: without rows.
     """
-    rows = pick(frame, **SHOWN[shown])
-    rows = rows[(rows["step"] <= step) & rows["value"].notna()]
-    rows = rows[~sites(rows, "hook_resid_mid")]  # one place per layer: the embedding, and after each block
-    if rows.empty:
+    rows = frame.where(**SHOWN[shown])
+    rows = rows.where((rows["step"] <= step) & present(rows["value"]))
+    rows = rows.where(~sites(rows, "hook_resid_mid"))  # one place per layer: the embedding, and after each block
+    if not len(rows):
         measurement = SHOWN[shown]["measurement"]
         raise NotMeasured(measurement, f"No rows of {measurement} at or before step {whole(step)} for these runs.")
     rows = latest(rows, "step")
     if shown != "accuracy":
         rows = latest(rows, "layer")
-    parts = [tidy(part, str(name), "length") for name, part in rows.groupby("run", sort=True)]
+    parts = [tidy(part, str(name), "length") for (name,), part in sorted(rows.group("run"), key=lambda group: group[0])]
     return stack([*parts, _median(stack(parts))])
 
 
-def _median(data: pd.DataFrame) -> pd.DataFrame:
+def _median(data: Frame) -> Frame:
     """Median, lowest and highest over runs at each length that all of them have; n counts runs."""
-    found = data.groupby("length")["value"].agg(["median", "min", "max", "count"])
-    found = found[found["count"] == found["count"].max()].reset_index()
-    first = data.drop_duplicates("length").set_index("length").loc[found["length"]].reset_index()
-    return first.assign(
+    groups = [part for _, part in sorted(data.group("length"), key=lambda group: group[0])]
+    counts = [int(present(part["value"]).sum()) for part in groups]
+    groups = [part for part, count in zip(groups, counts, strict=True) if count == max(counts)]
+    values = [numbers(part["value"]) for part in groups]
+    return Frame.concat([part.take([0]) for part in groups]).with_columns(
         series=MEDIAN,
         run="",
-        value=found["median"],
-        low=found["min"],
-        high=found["max"],
-        n=found["count"],
+        value=[float(np.median(one)) for one in values],
+        low=[float(one.min()) for one in values],
+        high=[float(one.max()) for one in values],
+        n=max(counts),
         note="median of the runs; interval: lowest to highest run; n: runs",
-    )[data.columns]
+    )
 
 
+@figure
 def seeds_compared(
-    frame_a: pd.DataFrame,
-    frame_b: pd.DataFrame,
+    frame_a: Frame,
+    frame_b: Frame,
     *,
     trained: float,
     step: int,
@@ -136,7 +142,7 @@ def seeds_compared(
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """Medians over seeds of two configurations, A solid and B dashed, each with its range.
 
     Raises:
@@ -148,38 +154,41 @@ def seeds_compared(
     labels: list[Label] = []
     for name, dash in (("A", "solid"), ("B", "5px,3px")):
         colour = t[name.lower()]
-        labels.append((name, add_line(figure, pick(data, series=name), "length", colour, dash=dash), colour, True))
+        labels.append((name, add_line(figure, data.where(series=name), "length", colour, dash=dash), colour, True))
     add_end_labels(figure, labels, y_range, size)
-    a, b = pick(data, series="A"), pick(data, series="B")
-    shared = a.merge(b, on="length", suffixes=("", "_b"))
-    apart = (shared["value"] - shared["value_b"]).iloc[-1] if len(shared) else float("nan")
-    last = whole(float(shared["length"].iloc[-1])) if len(shared) else ""
+    a, b = data.where(series="A"), data.where(series="B")
+    in_b = dict(zip(b["length"].tolist(), b["value"].tolist(), strict=True))
+    shared = [
+        (n, value - in_b[n]) for n, value in zip(a["length"].tolist(), a["value"].tolist(), strict=True) if n in in_b
+    ]
+    last = whole(float(shared[-1][0])) if shared else ""
     figure.layout.meta |= {
-        "slice": f"medians of {_count(int(a['n'].max()))} and {_count(int(b['n'].max()))}",
+        "slice": f"medians of {_count(int(a['n'][0]))} and {_count(int(b['n'][0]))}",
         "alt": f"{TITLES[shown]} {over_length(step)}, medians of A and B"
-        + (f"; A minus B is {signed(float(apart))} at length {last}" if last else ""),
+        + (f"; A minus B is {signed(shared[-1][1])} at length {last}" if last else ""),
     }
     add_training(figure, trained, theme, size, avoid=drawn_points(data, "length"))
     add_cursor(figure, cursor, "length", theme, [(a, t["a"], "circle"), (b, t["b"], "circle")])
     return figure
 
 
-def seeds_compared_data(
-    frame_a: pd.DataFrame, frame_b: pd.DataFrame, *, step: int, shown: str = "accuracy"
-) -> pd.DataFrame:
+@data_of(seeds_compared)
+def seeds_compared_data(frame_a: Frame, frame_b: Frame, *, step: int, shown: str = "accuracy") -> Frame:
     """The rows of :func:`seeds_compared`: series A and B, the medians."""
     parts = []
     for name, frame in (("A", frame_a), ("B", frame_b)):
-        parts.append(pick(seeds_over_length_data(frame, step=step, shown=shown), series=MEDIAN).assign(series=name))
+        parts.append(
+            seeds_over_length_data(frame, step=step, shown=shown).where(series=MEDIAN).with_columns(series=name)
+        )
     return stack(parts)
 
 
 def _frame(
-    data: pd.DataFrame, trained: float, step: int, shown: str, theme: Theme, size: int, name: str
+    data: Frame, trained: float, step: int, shown: str, theme: Theme, size: int, name: str
 ) -> tuple[go.Figure, list[float]]:
     """An empty plot over prefix length with the quantity's fixed range, and that range."""
     x_axis = length_axis(cells(data, "length"), trained, theme)
-    floor = max(0.0, round(float(data["value"].min()) - 0.05, 1)) if shown == "accuracy" else 0.0
+    floor = max(0.0, round(float(numbers(data["value"]).min()) - 0.05, 1)) if shown == "accuracy" else 0.0
     y_axis = accuracy_axis(min(0.5, floor)) if shown == "accuracy" else unit_axis()
     figure = line_plot("length", x_axis, y_axis, title=TITLES[shown], n=None, name=name, theme=theme, size=size)
     if shown == "position":

@@ -7,21 +7,19 @@ number is a :class:`workbench.figures.claims.Claim` and says which row it read t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-import pandas as pd
-
-from workbench.core.thresholds import FITTED, ROBUST
 from workbench.figures.behaviour import LAWS, MEASUREMENT
 from workbench.figures.carries import carried_clause, rail_carried
-from workbench.figures.claims import asked, count, estimate, missing, note, plain, threshold
+from workbench.figures.claims import asked, bar, count, estimate, note, plain, threshold
+from workbench.figures.door import of_rows
 from workbench.figures.errors import NotMeasured
+from workbench.figures.frame import Frame, missing, present
 from workbench.figures.labels import Piece, proportion, whole
 from workbench.figures.leading import leading_clause, leading_head
 from workbench.figures.representation import CONCEPTS
-from workbench.figures.rows import joined, nearest, pick, valued
+from workbench.figures.rows import nearest, stack, valued
 from workbench.figures.scan import scan_text, without_attention
 from workbench.figures.shape import shape_clause
 from workbench.figures.verdicts import since, verdict_style
@@ -41,7 +39,8 @@ Row = Mapping[str, Any]
 Pieces = list[Piece]
 
 
-def verdict_sentence(frame: pd.DataFrame, *, step: int, trained: float) -> Pieces:
+@of_rows
+def verdict_sentence(frame: Frame, *, step: int, trained: float) -> Pieces:
     """Verdict, step, behaviour and interval of one checkpoint, as one sentence, and what near ties add to it.
 
     Args:
@@ -69,25 +68,26 @@ def verdict_sentence(frame: pd.DataFrame, *, step: int, trained: float) -> Piece
     pieces += _course(frame, row, trained)
     pieces += _more(row)
     if row["label"] == "unseen position":
-        unseen = pick(frame, measurement=MEASUREMENT, step=step, status="unseen_position")
-        unseen = unseen[unseen["length"].notna()].sort_values("length").to_dict("records")
+        unseen = frame.where(measurement=MEASUREMENT, step=step, status="unseen_position")
+        unseen = unseen.where(present(unseen["length"])).sort("length")
         pieces.append(plain(", reading positions never seen in training"))
-        pieces += [count(unseen[0], "length", " from length ", " on")] if unseen else []
+        pieces += [count(unseen.row(0), "length", " from length ", " on")] if len(unseen) else []
     return [*pieces, *near_ties_clause(frame, step), plain(".")]
 
 
-def wants_strings(frame: pd.DataFrame, step: int) -> bool:
+@of_rows
+def wants_strings(frame: Frame, step: int) -> bool:
     """Whether further strings would decide the verdict of a step, as far as its first ones tell."""
-    rows = pick(frame, measurement=MEASUREMENT, quantity="verdict", step=step).to_dict("records")
+    rows = frame.where(measurement=MEASUREMENT, quantity="verdict", step=step).rows()
     return bool(rows) and rows[0].get("reason") == TOO_FEW and str(rows[0]["note"]).endswith("would decide")
 
 
-def near_ties_clause(frame: pd.DataFrame, step: int) -> Pieces:
+def near_ties_clause(frame: Frame, step: int) -> Pieces:
     """What near ties add to the verdict of a step: ``; near ties fail, lead 1: 0.50 at 249``; empty without rows.
 
     A blurred threshold errs on them alone, so a verdict that does not name them says less than was measured.
     """
-    rows = pick(frame, measurement=MEASUREMENT, quantity="near_ties", step=step).to_dict("records")
+    rows = frame.where(measurement=MEASUREMENT, quantity="near_ties", step=step).rows()
     if not rows or rows[0]["status"] in ("not_applicable", "undefined"):
         return []
     words = {"fail": "; near ties fail", "hold": "; near ties hold", "open": "; near ties are open"}
@@ -95,8 +95,9 @@ def near_ties_clause(frame: pd.DataFrame, step: int) -> Pieces:
     return [*said, note(rows[0], ", ")] if rows[0]["note"] else said
 
 
+@of_rows
 def why_sentence(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     step: int,
     trained: float,
@@ -138,8 +139,9 @@ def _capital(pieces: Pieces) -> Pieces:
     return [(first[0][:1].upper() + first[0][1:], first[1]), *rest]
 
 
+@of_rows
 def rail_text(
-    frame: pd.DataFrame,
+    frame: Frame,
     row: RailRow,
     step: int,
     length: int,
@@ -175,19 +177,19 @@ def rail_text(
     raise ValueError(f"unknown row {row!r}; the rows are behaviour, representation and mechanism")
 
 
-def _unread(frame: pd.DataFrame, step: int, length: int) -> Pieces:
+def _unread(frame: Frame, step: int, length: int) -> Pieces:
     """Why no probe has a value somewhere: none read there, or what it read is undefined."""
-    rows = pick(frame, measurement=[name for name, *_ in CONCEPTS.values()], step=step, length=length, control="")
-    held = [row for row in rows.to_dict("records") if row["note"]]
+    rows = frame.where(measurement=[name for name, *_ in CONCEPTS.values()], step=step, length=length, control="")
+    held = [row for row in rows.rows() if row["note"]]
     if held:
         return [plain("What probes read there is undefined: "), note(held[0], after=".")]
     return [asked("step", step, "No probe read step "), asked("length", length, " at length ", ".")]
 
 
 # ---- behaviour --------------------------------------------------------------------------------------
-def _since(frame: pd.DataFrame, step: int) -> Pieces:
+def _since(frame: Frame, step: int) -> Pieces:
     """When the verdict of a step began; empty where that is not known, or where nothing began yet."""
-    rows = pick(frame, measurement=MEASUREMENT, quantity="verdict").to_dict("records")
+    rows = frame.where(measurement=MEASUREMENT, quantity="verdict").rows()
     by_step = {int(row["step"]): row for row in rows if row["step"] <= step}
     began = since({at: str(row["label"]) for at, row in by_step.items()}) if step in by_step else None
     if began is None or by_step[step]["label"] == "not fitted":
@@ -197,36 +199,31 @@ def _since(frame: pd.DataFrame, step: int) -> Pieces:
     return [*made, plain(".")]
 
 
-def _verdict(frame: pd.DataFrame, step: int) -> Row:
-    rows = pick(frame, measurement=MEASUREMENT, quantity="verdict", step=step).to_dict("records")
+def _verdict(frame: Frame, step: int) -> Row:
+    rows = frame.where(measurement=MEASUREMENT, quantity="verdict", step=step).rows()
     if not rows:
         raise NotMeasured(MEASUREMENT, f"No verdict at step {whole(step)}: behaviour is not measured there.")
     return dict(rows[0])
 
 
-def _setting(row: Row, name: str, default: float) -> float:
-    """A threshold as the row was made with; the present one where it does not say."""
-    return float(json.loads(str(row.get("setting") or "{}")).get(name, default))
-
-
-def _curve(frame: pd.DataFrame, step: int, quantity: str, law: str) -> pd.DataFrame:
+def _curve(frame: Frame, step: int, quantity: str, law: str) -> Frame:
     """Rows with a value over length, ascending."""
-    rows = pick(frame, measurement=MEASUREMENT, quantity=quantity, mode="teacher_forced", law=law, step=step)
-    return valued(rows).sort_values("length")
+    rows = frame.where(measurement=MEASUREMENT, quantity=quantity, mode="teacher_forced", law=law, step=step)
+    return valued(rows).sort("length")
 
 
-def _failed(frame: pd.DataFrame, step: int) -> Row | None:
+def _failed(frame: Frame, step: int) -> Row | None:
     """The earliest observed failure length of either law."""
-    rows = valued(pick(frame, measurement=MEASUREMENT, quantity="failure_length", step=step)).to_dict("records")
+    rows = valued(frame.where(measurement=MEASUREMENT, quantity="failure_length", step=step)).rows()
     return min(rows, key=lambda row: float(row["value"])) if rows else None
 
 
-def _course(frame: pd.DataFrame, verdict: Row, trained: float) -> Pieces:
+def _course(frame: Frame, verdict: Row, trained: float) -> Pieces:
     """Accuracy from the training length on: falls to where it fails, or stays up to the horizon."""
     step = int(verdict["step"])
     failed = _failed(frame, step)
     law = "matched" if failed is None else str(failed["law"])
-    curve = _curve(frame, step, "accuracy", law).to_dict("records")
+    curve = _curve(frame, step, "accuracy", law).rows()
     if not curve:
         return [plain("its accuracies are not in the table")]
     first = nearest([int(row["length"]) for row in curve], trained)
@@ -236,7 +233,7 @@ def _course(frame: pd.DataFrame, verdict: Row, trained: float) -> Pieces:
         under = "" if law == "matched" else f" under the {law} law"
         made: Pieces = [plain("accuracy falls from "), *estimate(start), count(start, "length", " at length ", " to ")]
         return [*made, *estimate(end), count(end, "length", " at length ", under)]
-    both = joined([_curve(frame, step, "accuracy", one) for one in LAWS]).to_dict("records")
+    both = stack([_curve(frame, step, "accuracy", one) for one in LAWS]).rows()
     top = float("inf") if missing(verdict["length"]) else float(verdict["length"])
     both = [row for row in both if first <= row["length"] <= top]
     lowest = min(both, key=lambda row: float(row["value"]))
@@ -272,37 +269,36 @@ def _inside(lengths: Sequence[int], trained: float) -> list[int]:
 class _Fit:
     """The trained length of which least is shown: its skill, and whether it is known to be fitted, or not to be."""
 
-    def __init__(self, row: Row, bar: float) -> None:
-        self.row, self.bar = row, bar
+    def __init__(self, row: Row, verdict: Row) -> None:
+        self.row, self.verdict = row, verdict
+        needed = bar(verdict, "fitted")
         low, high = (float(row["value"] if missing(row[end]) else row[end]) for end in ("low", "high"))
-        self.below, self.open = high < bar, low < bar <= high
+        self.below, self.open = high < needed, low < needed <= high
 
     @property
     def clause(self) -> Pieces:
         """``skill 1.00 [0.79, 1.00] at length 32, against a bar of 0.95``."""
         at = count(self.row, "length", " at length ", ", against a bar of ")
-        return [plain("skill "), *estimate(self.row), at, threshold("FITTED", self.bar)]
+        return [plain("skill "), *estimate(self.row), at, threshold(self.verdict, "fitted")]
 
 
-def _fit(frame: pd.DataFrame, verdict: Row, trained: float) -> _Fit | None:
+def _fit(frame: Frame, verdict: Row, trained: float) -> _Fit | None:
     """What is known of the fit where the verdict is about that; None where it is about longer prefixes."""
     if verdict["label"] not in ("not fitted", "undecided"):
         return None
-    rows = _curve(frame, int(verdict["step"]), "skill", "matched").to_dict("records")
+    rows = _curve(frame, int(verdict["step"]), "skill", "matched").rows()
     inside = _inside([int(row["length"]) for row in rows], trained) if rows else []
     held = [row for row in rows if int(row["length"]) in inside]
     if not held:
         return None
-    bar = _setting(verdict, "fitted", FITTED)
-    known = [fit for fit in (_Fit(row, bar) for row in held) if fit.below]
-    every = known or [_Fit(row, bar) for row in held]
+    known = [fit for fit in (_Fit(row, verdict) for row in held) if fit.below]
+    every = known or [_Fit(row, verdict) for row in held]
     return min(every, key=lambda fit: float(fit.row["value"] if missing(fit.row["low"]) else fit.row["low"]))
 
 
 def _unfitted(fit: _Fit | None, verdict: Row) -> Pieces:
     if fit is None:
-        bar = threshold("FITTED", _setting(verdict, "fitted", FITTED))
-        return [plain("skill at trained lengths does not reach "), bar]
+        return [plain("skill at trained lengths does not reach "), threshold(verdict, "fitted")]
     return [*fit.clause, plain(" at every trained length")]
 
 
@@ -320,7 +316,7 @@ def _decides(verdict: Row, fit: _Fit) -> Pieces:
     return []
 
 
-def _rail_behaviour(frame: pd.DataFrame, step: int, trained: float | None) -> Pieces:
+def _rail_behaviour(frame: Frame, step: int, trained: float | None) -> Pieces:
     try:
         verdict = _verdict(frame, step)
     except NotMeasured:
@@ -343,8 +339,8 @@ def _rail_behaviour(frame: pd.DataFrame, step: int, trained: float | None) -> Pi
         under = "" if failed["law"] == "matched" else f" under the {failed['law']} law"
         return [plain("No. "), count(failed, "value", "Failure length ", under), *kept, *ties]
     if verdict["label"] == "scale-robust":
-        bar = threshold("ROBUST", _setting(verdict, "robust", ROBUST))
-        made: Pieces = [plain("Yes. Skill is shown to be at least "), bar, plain(" at every judged length")]
+        made: Pieces = [plain("Yes. Skill is shown to be at least "), threshold(verdict, "robust")]
+        made.append(plain(" at every judged length"))
         return [*made, count(verdict, "length", " up to "), *ties] if not missing(verdict["length"]) else [*made, *ties]
     return [plain(verdict_style(str(verdict["label"])).word), *_reason(verdict), *_more(verdict), *ties]
 

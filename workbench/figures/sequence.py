@@ -6,16 +6,18 @@ pass: the model as it is (``clean``), under edits (``edited``), or the differenc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from workbench.figures.attention import SCORE_FLOOR, TITLES, UNITS, View, painted, pair_names, position_ticks
 from workbench.figures.labels import head_name, signed, whole
+from workbench.figures.plain_figure import Drawing
+from workbench.figures.registry import figure_of_pass
 from workbench.figures.sequence_marks import Axes, add_outputs, add_reading
+from workbench.figures.sequence_reading import ProbeReading, SequenceReading
 from workbench.figures.template import DASH, blank, colorbar, plotly_scale
 from workbench.figures.tokens import AMOUNT, DIFFERENCE, TOKENS, Theme
 from workbench.figures.window import Window, window_of
@@ -23,7 +25,7 @@ from workbench.figures.window import Window, window_of
 Part = Literal["clean", "edited", "change"]
 RowName = Literal["outputs", "pattern", "summary", "position"]
 
-PARTS: dict[str, str] = {"clean": "as is", "edited": "edited", "change": "edited \u2212 as is"}
+PASSES: dict[str, str] = {"clean": "as is", "edited": "edited", "change": "edited \u2212 as is"}
 #: Height of a row relative to the others, and the gaps, as shares of the plot.
 _WEIGHTS: dict[str, float] = {"outputs": 0.7, "pattern": 2.6, "summary": 0.7, "position": 0.7}
 _GAP, _STRIP = 0.032, 0.075
@@ -37,9 +39,10 @@ _CHANGE_TICKS = {
 _MOST_NAMED = 128
 
 
+@figure_of_pass
 def sequence_view(
-    found: Mapping[str, Any],
-    read: Mapping[str, Any] | None = None,
+    found: SequenceReading,
+    read: ProbeReading | None = None,
     *,
     part: Part = "clean",
     rows: Sequence[RowName] = ("outputs", "pattern", "summary", "position"),
@@ -50,7 +53,7 @@ def sequence_view(
     waiting: str = "",
     theme: Theme = "light",
     size: int = 11,
-) -> go.Figure:
+) -> Drawing:
     """Output, attention pattern and probe readings of one sequence.
 
     Args:
@@ -72,7 +75,7 @@ def sequence_view(
     _check(found, part, view)
     t = TOKENS[theme]
     window = window_of(found)
-    has_pattern = found["clean"]["pattern"] is not None
+    has_pattern = found.clean.pattern is not None
     domains = row_domains(rows, strip, pattern=has_pattern)
     ticks = position_ticks(window.keys.stop, window.keys.start)
     figure = blank(
@@ -83,7 +86,7 @@ def sequence_view(
             "range": list(window.limits(window.keys)),
             "tickvals": ticks,
             "ticktext": [whole(v) for v in ticks],
-            "title": {"text": "prefix length" if found["bos"] else "position"},
+            "title": {"text": "prefix length" if found.bos else "position"},
             "anchor": f"y{len(rows)}" if len(rows) > 1 else "y",
             "fixedrange": not has_pattern,
         },
@@ -93,7 +96,7 @@ def sequence_view(
         uirevision=f"sequence/{part}/{'/'.join(rows)}/{window.said}",
     )
     figure.update_layout(dragmode="zoom" if has_pattern else False, margin_autoexpand=False)
-    edge = found["trained"] + (0.5 if found["bos"] else -0.5)
+    edge = found.trained + (0.5 if found.bos else -0.5)
     _ground(figure, window, edge, domains, rows, t)
     for i, row in enumerate(rows):
         axes = Axes("y" if i == 0 else f"y{i + 1}", domains[i], theme, size)
@@ -134,48 +137,48 @@ def row_domains(rows: Sequence[str], strip: bool, pattern: bool = True) -> list[
     return found
 
 
-def shown_cells(found: Mapping[str, Any], part: Part, view: View) -> NDArray[np.float64] | None:
+def shown_cells(found: SequenceReading, part: Part, view: View) -> NDArray[np.float64] | None:
     """The attention cells of a view, NaN where no key is visible; None for a model without attention."""
-    if found["clean"]["pattern"] is None:
+    if found.clean.pattern is None:
         return None
     if part == "change":
         edited, clean = (shown_cells(found, one, view) for one in ("edited", "clean"))  # type: ignore[arg-type]
         assert edited is not None
         assert clean is not None
         return edited - clean
-    cells = np.asarray(found[part]["scores" if view == "score" else "pattern"], dtype=float)
+    cells = np.asarray(found.of(part).scores if view == "score" else found.of(part).pattern, dtype=float)
     if view == "times_length":
-        edges = window_of(found).edges(range(*found["queries"])) + 0.5
+        edges = window_of(found).edges(range(*found.queries)) + 0.5
         cells = cells * ((edges[:-1] + 1 + edges[1:]) / 2)[:, None]
     if view == "score":
         # Scores are defined up to a constant per query, and are shown below the highest of their whole row, of
         # which only a part may be in view.
-        top = np.asarray(found[part]["row_top"], dtype=float)[:, None]
+        top = np.asarray(found.of(part).row_top, dtype=float)[:, None]
         cells = np.maximum(cells - top, 4 * SCORE_FLOOR)
     return cells
 
 
-def _check(found: Mapping[str, Any], part: str, view: str) -> None:
-    if part not in PARTS:
-        raise ValueError(f"unknown part {part!r}; the parts are {', '.join(PARTS)}")
+def _check(found: SequenceReading, part: str, view: str) -> None:
+    if part not in PASSES:
+        raise ValueError(f"unknown part {part!r}; the parts are {', '.join(PASSES)}")
     if view not in TITLES:
         raise ValueError(f"unknown view {view!r}; the views are {', '.join(TITLES)}")
-    if part != "clean" and "edited" not in found:
-        raise ValueError("nothing was edited in this pass; ask look() for edits")
+    if part != "clean":
+        _ = found.changed
 
 
 def _meta(
-    found: Mapping[str, Any],
-    read: Mapping[str, Any] | None,
-    part: str,
+    found: SequenceReading,
+    read: ProbeReading | None,
+    part: Part,
     rows: Sequence[str],
     view: str,
     site: int | None,
     domains: list[tuple[float, float]],
 ) -> dict[str, Any]:
     window = window_of(found)
-    has_heads = found["clean"]["pattern"] is not None
-    name = head_name(found["layer"], found["head"]) if has_heads else "no heads"
+    has_heads = found.clean.pattern is not None
+    name = head_name(found.layer, found.head) if has_heads else "no heads"
     said = [name, UNITS[view] if part != "change" and has_heads else ""]
     if window.pool > 1:
         said.append(f"highest of {window.pool} \u00d7 {window.pool} positions")
@@ -184,12 +187,12 @@ def _meta(
     return {
         "title": f"{title} and probe readout" if read is not None or "summary" in rows else title,
         "slice": " \u00b7 ".join(one for one in said if one),
-        "alt": f"{title} of {name} on one sequence of {whole(window.count)} positions, {PARTS[part]}"
+        "alt": f"{title} of {name} on one sequence of {whole(window.count)} positions, {PASSES[part]}"
         + (f", {window.said}." if window.said else ".")
         + _answers_said(found, part),
         "n": 1,
         "x": {"kind": "position"} | dict(zip(("low", "high"), window.limits(window.keys), strict=True)),
-        "window": {"queries": found["queries"], "keys": found["keys"]},
+        "window": {"queries": list(found.queries), "keys": list(found.keys)},
         "rows": {row: list(domain) for row, domain in zip(rows, domains, strict=True)},
         "part": part,
         "pool": window.pool,
@@ -197,17 +200,17 @@ def _meta(
     }
 
 
-def _answers_said(found: Mapping[str, Any], part: str) -> str:
+def _answers_said(found: SequenceReading, part: Part) -> str:
     """How many answers are right, in words."""
     if part == "change":
-        flipped = sum(a != b for a, b in zip(found["clean"]["correct"], found["edited"]["correct"], strict=True))
+        flipped = sum(a != b for a, b in zip(found.clean.correct, found.changed.correct, strict=True))
         return f" {whole(flipped)} answers change between right and wrong."
-    answers = [c for c in found[part]["correct"] if c is not None]
+    answers = [c for c in found.of(part).correct if c is not None]
     return f" {whole(sum(answers))} of {whole(len(answers))} answers are right." if answers else ""
 
 
 def _ground(
-    figure: go.Figure,
+    figure: Drawing,
     window: Window,
     edge: float,
     domains: list[tuple[float, float]],
@@ -234,7 +237,7 @@ def _ground(
         )
 
 
-def _pattern(figure: go.Figure, found: Mapping[str, Any], part: Part, view: View, axes: Axes) -> None:
+def _pattern(figure: Drawing, found: SequenceReading, part: Part, view: View, axes: Axes) -> None:
     cells = shown_cells(found, part, view)
     if cells is None:
         axes.place(figure, {"range": [0, 1], "tickvals": [], "showgrid": False})
@@ -264,7 +267,7 @@ def _pattern(figure: go.Figure, found: Mapping[str, Any], part: Part, view: View
         scale = plotly_scale(AMOUNT[axes.theme])
     hover: dict[str, Any] = {"hovertemplate": "query %{y} · key %{x}<br><b>%{customdata:.3f}</b><extra></extra>"}
     if names_fit(window):
-        names = pair_names(list(found["tokens"]), window.queries, window.keys)
+        names = pair_names(list(found.tokens), window.queries, window.keys)
         hover = {"text": names, "hovertemplate": "%{text}<br><b>%{customdata:.3f}</b><extra></extra>"}
     low, high = axes.domain
     # A fixed distance in pixels, where a share of a wide plot would push its margin, and all marks over it, aside.
@@ -306,7 +309,7 @@ def _has_empty_corner(window: Window) -> bool:
 
 
 def _outline(
-    figure: go.Figure,
+    figure: Drawing,
     query: int,
     window: Window,
     domains: list[tuple[float, float]],

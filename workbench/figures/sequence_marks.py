@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from workbench.figures.labels import magnitude, spread, whole
 from workbench.figures.marks import add_band, last_value
+from workbench.figures.plain_figure import Drawing
+from workbench.figures.sequence_reading import ProbeReading, SequenceReading
 from workbench.figures.template import plotly_scale
 from workbench.figures.tokens import AMOUNT, DIFFERENCE, TOKENS, Theme
 from workbench.figures.window import window_of
@@ -43,14 +44,13 @@ class Axes:
     theme: Theme
     size: int
 
-    def place(self, figure: go.Figure, axis: Mapping[str, Any]) -> None:
+    def place(self, figure: Drawing, axis: Mapping[str, Any]) -> None:
         """Set up the row's y axis."""
         title = {"standoff": 6, **axis.get("title", {})}
-        figure.update_layout(
-            {f"yaxis{self.y[1:]}": {**axis, "title": title, "domain": list(self.domain), "anchor": "x"}}
-        )
+        own = {**axis, "title": title, "domain": list(self.domain), "anchor": "x"}
+        figure.update_layout(**{f"yaxis{self.y[1:]}": own})
 
-    def note(self, figure: go.Figure, text: str) -> None:
+    def note(self, figure: Drawing, text: str) -> None:
         """One sentence in the middle of the row."""
         # Plotly drops an axis that nothing is drawn on, and with it the place of the x axis below it.
         figure.add_scatter(x=[None], y=[None], yaxis=self.y, hoverinfo="skip", name="nothing")
@@ -65,14 +65,14 @@ class Axes:
             name="note",
         )
 
-    def ends(self, figure: go.Figure, names: Sequence[tuple[str, float, str]]) -> None:
+    def ends(self, figure: Drawing, names: Sequence[tuple[str, float, str]]) -> None:
         """Names at the right end of what they name: (text, height in axis units, colour), pushed apart."""
         low, high = figure.layout[f"yaxis{self.y[1:]}"].range
         wanted = [min(1.0, max(0.0, (height - low) / (high - low))) for _, height, _ in names]
         for (text, _, colour), height in zip(names, spread(wanted, _APART, 0.12, 0.88), strict=True):
             self._end(figure, text, height, colour)
 
-    def _end(self, figure: go.Figure, text: str, height: float, colour: str) -> None:
+    def _end(self, figure: Drawing, text: str, height: float, colour: str) -> None:
         low, high = self.domain
         figure.add_annotation(
             x=1,
@@ -94,32 +94,37 @@ def chosen_positions(asked: list[bool], within: range) -> NDArray[np.int64]:
     return places[:: max(1, -(-len(places) // MOST_MARKS))]
 
 
-def shown_classes(found: Mapping[str, Any]) -> list[int]:
+def shown_classes(found: SequenceReading) -> list[int]:
     """The output classes that are drawn, ascending."""
-    count = len(found["outputs_names"])
+    count = len(found.classes)
     if count <= MOST_CLASSES:
         return list(range(count))
     weight = np.zeros(count)
-    for part in ("clean", "edited"):
-        if part in found:
-            answered = np.asarray(found[part]["outputs"])[np.asarray(found["asked"])].argmax(-1)
-            weight += np.bincount(answered, minlength=count)
-    right = [int(a) for a in found["oracle"] if a is not None]
+    for _, one in found.passes:
+        answered = one.outputs[np.asarray(found.asked)].argmax(-1)
+        weight += np.bincount(answered, minlength=count)
+    right = [answer for answer in map(found.right, range(len(found.oracle))) if answer is not None]
     weight += 1.5 * np.bincount(right, minlength=count) if right else 0
     return sorted(np.argsort(-weight, kind="stable")[:MOST_CLASSES].tolist())
 
 
+def outputs_of(found: SequenceReading, part: str) -> NDArray[np.float64]:
+    """The outputs of a pass, or what the edits change of them."""
+    clean = found.clean.outputs.astype(float)
+    return clean if part == "clean" else found.changed.outputs.astype(float) - (clean if part == "change" else 0.0)
+
+
 # ---- outputs ---------------------------------------------------------------------------------------------
-def add_outputs(figure: go.Figure, found: Mapping[str, Any], part: str, axes: Axes) -> None:
+def add_outputs(figure: Drawing, found: SequenceReading, part: str, axes: Axes) -> None:
     """The output at every prefix, and the oracle's answer."""
-    if found["outputs_names"] is None:
+    if found.outputs_names is None:
         _real_outputs(figure, found, part, axes)
     else:
         _class_outputs(figure, found, part, axes)
 
 
-def _class_outputs(figure: go.Figure, found: Mapping[str, Any], part: str, axes: Axes) -> None:
-    classes, names = shown_classes(found), found["outputs_names"]
+def _class_outputs(figure: Drawing, found: SequenceReading, part: str, axes: Axes) -> None:
+    classes, names = shown_classes(found), found.classes
     ticks = [i for i in range(len(classes)) if len(classes) <= 4 or i % 2 == 0]
     axes.place(
         figure,
@@ -131,9 +136,7 @@ def _class_outputs(figure: go.Figure, found: Mapping[str, Any], part: str, axes:
             "showgrid": False,
         },
     )
-    outputs = np.asarray(found["clean" if part == "change" else part]["outputs"], dtype=float)
-    if part == "change":
-        outputs = np.asarray(found["edited"]["outputs"], dtype=float) - outputs
+    outputs = outputs_of(found, part)
     window = window_of(found)
     edges = window.edges(window.keys)
     starts = (edges[:-1] + 0.5).astype(int) - window.keys.start
@@ -155,18 +158,18 @@ def _class_outputs(figure: go.Figure, found: Mapping[str, Any], part: str, axes:
     _oracle_marks(figure, found, part, classes, axes)
 
 
-def _oracle_marks(figure: go.Figure, found: Mapping[str, Any], part: str, classes: list[int], axes: Axes) -> None:
+def _oracle_marks(figure: Drawing, found: SequenceReading, part: str, classes: list[int], axes: Axes) -> None:
     """The right answer as a square: white where the model agrees, black where it does not."""
     keys = window_of(found).keys
-    places = [i for i in keys if found["asked"][i] and found["oracle"][i] in classes]
-    if not places or len(keys) > MOST_MARKS:
+    right = {i: answer for i in keys if found.asked[i] and (answer := found.right(i)) in classes}
+    if not right or len(keys) > MOST_MARKS:
         return
-    names = found["outputs_names"]
-    correct = found["edited" if part == "change" else part]["correct"]
+    places = list(right)
+    correct = (found.clean if part == "clean" else found.changed).correct
     side = float(np.clip(330 / len(keys), 2.5, 8))
     figure.add_scatter(
         x=places,
-        y=[classes.index(int(found["oracle"][i])) for i in places],
+        y=[classes.index(answer) for answer in right.values()],
         yaxis=axes.y,
         mode="markers",
         marker={
@@ -177,22 +180,20 @@ def _oracle_marks(figure: go.Figure, found: Mapping[str, Any], part: str, classe
             "line": {"width": 1 if side > 4 else 0.6, "color": [_BLACK if correct[i] else _WHITE for i in places]},
         },
         hovertext=[
-            f"prefix {whole(float(i))}: the oracle says {names[int(found['oracle'][i])]}"
+            f"prefix {whole(float(i))}: the oracle says {found.classes[answer]}"
             + ("" if correct[i] else "; the model does not")
-            for i in places
+            for i, answer in right.items()
         ],
         hoverinfo="text",
         name="oracle",
     )
 
 
-def _real_outputs(figure: go.Figure, found: Mapping[str, Any], part: str, axes: Axes) -> None:
+def _real_outputs(figure: Drawing, found: SequenceReading, part: str, axes: Axes) -> None:
     t = TOKENS[axes.theme]
-    at = chosen_positions(found["asked"], window_of(found).keys)
-    first = {
-        name: np.asarray(found[name]["outputs"], dtype=float)[:, 0] for name in ("clean", "edited") if name in found
-    }
-    true = np.array([_first(found["oracle"][i]) for i in at], dtype=float)
+    at = chosen_positions(found.asked, window_of(found).keys)
+    first: dict[str, NDArray[np.float64]] = {name: one.outputs[:, 0].astype(float) for name, one in found.passes}
+    true = np.array([_first(found.oracle[i]) for i in at], dtype=float)
     drawn = first["edited"] - first["clean"] if part == "change" else first[part]
     every = np.concatenate([true, *(values[at] for values in first.values())])
     span = _span(drawn[at] if part == "change" else every)
@@ -207,23 +208,21 @@ def _real_outputs(figure: go.Figure, found: Mapping[str, Any], part: str, axes: 
 
 # ---- readings --------------------------------------------------------------------------------------------
 def add_reading(
-    figure: go.Figure, read: Mapping[str, Any], row: str, part: str, site: int | None, within: range, axes: Axes
+    figure: Drawing, read: ProbeReading, row: str, part: str, site: int | None, within: range, axes: Axes
 ) -> None:
     """What a probe reads at every prefix in view, and what is true: ink thin the truth, coloured the reading."""
-    found, t = read[row], TOKENS[axes.theme]
+    told, t = read.concept(row), TOKENS[axes.theme]
     title = "position" if row == "position" else "summary"
-    if found["problem"]:
+    if told.problem:
         axes.place(figure, {"range": [0, 1], "tickvals": [], "showgrid": False, "title": {"text": title}})
-        axes.note(figure, f"no probe for the {row}: {found['problem']}")
+        axes.note(figure, f"no probe for the {row}: {told.problem}")
         return
-    index = len(read["sites"]) - 1 if site is None else read["sites"].index(site)
-    at = chosen_positions(read["asked"], within)
-    true = np.asarray(found["true"], dtype=float)[at]
-    passes = {
-        name: np.asarray(found[name], dtype=float)[index][at] for name in ("clean", "edited") if found[name] is not None
-    }
+    index = len(read.sites) - 1 if site is None else read.sites.index(site)
+    at = chosen_positions(read.asked, within)
+    true = np.asarray(told.true, dtype=float)[at]
+    passes = {name: np.asarray(states, dtype=float)[index][at] for name, states in told.passes.items()}
     drawn = passes["edited"] - passes["clean"] if part == "change" else passes[part]
-    classes = found.get("classes")
+    classes = told.classes
     if classes is not None:
         _class_reading(figure, at, true, passes, part, classes, axes)
         return
@@ -232,7 +231,7 @@ def add_reading(
     names = [("read" if part != "change" else "change", _last(drawn), t[row])]
     if part != "change":
         _true_line(figure, at, true, axes, "linear" if row == "position" else "hvh")
-        half = NORMAL_95 * found["rmse"][index]
+        half = NORMAL_95 * told.rmse[index]
         _band(figure, at, drawn - half, drawn + half, t[row], axes)
         names.append(("true", _last(true), t["ink"]))
     _marks(figure, at, drawn, t[row], _SYMBOLS[row], axes, row)
@@ -240,7 +239,7 @@ def add_reading(
 
 
 def _class_reading(
-    figure: go.Figure,
+    figure: Drawing,
     at: NDArray[np.int64],
     true: NDArray[np.float64],
     passes: Mapping[str, NDArray[np.float64]],
@@ -276,7 +275,7 @@ def _class_reading(
 
 # ---- strokes ---------------------------------------------------------------------------------------------
 def _true_line(
-    figure: go.Figure, at: NDArray[np.int64], values: NDArray[np.float64], axes: Axes, shape: str = "hvh"
+    figure: Drawing, at: NDArray[np.int64], values: NDArray[np.float64], axes: Axes, shape: str = "hvh"
 ) -> None:
     figure.add_scatter(
         x=at,
@@ -290,7 +289,7 @@ def _true_line(
 
 
 def _band(
-    figure: go.Figure,
+    figure: Drawing,
     at: NDArray[np.int64],
     low: NDArray[np.float64],
     high: NDArray[np.float64],
@@ -304,7 +303,7 @@ def _band(
 
 
 def _marks(
-    figure: go.Figure,
+    figure: Drawing,
     at: NDArray[np.int64],
     values: NDArray[np.float64],
     colour: str,

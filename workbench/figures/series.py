@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-import plotly.graph_objects as go
-
+from workbench.figures.frame import Frame
 from workbench.figures.labels import dotted, sample_size
 from workbench.figures.marks import Cursor, Label, add_cursor, add_end_labels, add_line, said, span_meta
-from workbench.figures.rows import distinct, refuse_empty, run_name, series_of, smallest_n
+from workbench.figures.plain_figure import Drawing
+from workbench.figures.rows import refuse_empty, run_name, series_of, smallest_n
 from workbench.figures.template import UNIT, blank, run_axis, unit_axis
 from workbench.figures.tokens import Theme
 
@@ -27,7 +26,7 @@ def line_plot(
     theme: Theme,
     size: int,
     **words: str,
-) -> go.Figure:
+) -> Drawing:
     """An empty plot over ``along`` ("step" or "length").
 
     Args:
@@ -69,8 +68,8 @@ class Look:
 
 
 def series_figure(
-    frame: pd.DataFrame,
-    data: pd.DataFrame,
+    frame: Frame,
+    data: Frame,
     along: str,
     *,
     trained: float,
@@ -81,7 +80,7 @@ def series_figure(
     theme: Theme,
     size: int,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """Lines with bands and names at their ends; what leaves 0..1 is drawn at the edge, tooltips keep the value.
 
     Args:
@@ -101,7 +100,7 @@ def series_figure(
     y_axis, n = unit_axis(), smallest_n(data)
     figure = line_plot(
         along,
-        run_axis(along, distinct(frame, along), trained, theme),
+        run_axis(along, frame.distinct(along), trained, theme),
         y_axis,
         title=title,
         slice=dotted(place, sample_size(n)),
@@ -126,7 +125,7 @@ def series_figure(
     return figure
 
 
-def spoken(data: pd.DataFrame, along: str, at: Sequence[float], names: Sequence[str] | None = None) -> str:
+def spoken(data: Frame, along: str, at: Sequence[float], names: Sequence[str] | None = None) -> str:
     """What the lines (or those named) say at some places, for those who do not see them."""
     parts = dict(series_of(data))
     return "; ".join(f"{name} {said(parts[name], along, at)}" for name in names or parts if name in parts)

@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-import pandas as pd
-
 from workbench.figures.claims import count, estimate, head, number, plain
+from workbench.figures.frame import Frame
 from workbench.figures.labels import Piece, proportion
 from workbench.figures.mechanism import MEASUREMENT as HARDMAX
-from workbench.figures.rows import nearest, pick, valued
+from workbench.figures.rows import nearest, valued
 
 CHANGED = 0.1
 """Distances from hardmax that differ by more than this over length are given at both ends."""
@@ -25,7 +24,7 @@ WORDS = {"hardmax": "hard", "soft": "soft", "mixed": "hard on some sequences onl
 Row = Mapping[str, Any]
 
 
-def shape_clause(frame: pd.DataFrame, step: int, trained: float | None, layer: int, which: int) -> list[Piece]:
+def shape_clause(frame: Frame, step: int, trained: float | None, layer: int, which: int) -> list[Piece]:
     """Hard or soft, from the longest trained length on, without the full stop; empty where it was not measured.
 
     Args:
@@ -36,12 +35,12 @@ def shape_clause(frame: pd.DataFrame, step: int, trained: float | None, layer: i
         which: head within the layer.
     """
     at = {"measurement": HARDMAX, "law": "matched", "control": "", "step": step, "layer": layer, "head": which}
-    rows = valued(pick(frame, quantity="hardmax_distance", **at)).sort_values("length").to_dict("records")
+    rows = valued(frame.where(quantity="hardmax_distance", **at)).sort("length").rows()
     if not rows:
         return []
     first = rows[0]["length"] if trained is None else nearest([int(row["length"]) for row in rows], trained)
     rows = [row for row in rows if row["length"] >= first]
-    labels = {row["length"]: row for row in pick(frame, quantity="hardmax_verdict", **at).to_dict("records")}
+    labels = {row["length"]: row for row in frame.where(quantity="hardmax_verdict", **at).rows()}
     kinds = [labels[row["length"]] for row in rows if row["length"] in labels]
     made: list[Piece] = [head(rows[0]), plain(" is ")]
     if len(kinds) == len(rows):

@@ -6,7 +6,10 @@ import math
 from collections.abc import Sequence
 from urllib.parse import quote
 
+from workbench.figures.offered import offered
 
+
+@offered
 def spark_path(
     values: Sequence[float | None],
     low: float,
@@ -51,6 +54,7 @@ def spark_path(
     return "".join(parts)
 
 
+@offered
 def spark_svg(
     values: Sequence[float | None],
     low: float,

@@ -17,8 +17,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from workbench.figures.draft import Draft, drafting
 from workbench.figures.labels import short, whole
+from workbench.figures.plain_figure import Drawing, PlainFigure, drawing_plainly
 from workbench.figures.tokens import DIFFERENCE, PERFORMANCE, TOKENS, Theme
 
 FONT = "Inter, system-ui, sans-serif"
@@ -259,17 +259,17 @@ def blank(
     yaxis: Mapping[str, Any],
     meta: Mapping[str, Any],
     uirevision: str,
-) -> go.Figure:
+) -> Drawing:
     """An empty figure of one column kind, with its axes and what the panel around it wants to know.
 
-    Within :func:`workbench.figures.draft.drafts` it is a draft, else plotly's figure.
+    Within :func:`workbench.figures.plain_figure.plain_figures` it is a plain one, else plotly's.
     """
     layout: dict[str, Any] = {
-        "template": plain_template(theme, size) if drafting() else template(theme, size),
+        "template": plain_template(theme, size) if drawing_plainly() else template(theme, size),
         "margin": MARGINS[column] | {"pad": 0},
         "xaxis": dict(xaxis),
         "yaxis": dict(yaxis),
         "meta": dict(meta),
         "uirevision": uirevision,
     }
-    return Draft(layout) if drafting() else go.Figure(layout=layout)
+    return PlainFigure(layout) if drawing_plainly() else go.Figure(layout=layout)

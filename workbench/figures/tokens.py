@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
+from workbench.figures.offered import offered
+
 Theme = Literal["light", "dark"]
 ColourMap = tuple[tuple[float, str], ...]
 
@@ -146,6 +148,7 @@ def difference_colours(share: float, theme: Theme = "light") -> tuple[str, str]:
     return fill, text_on(fill)
 
 
+@offered
 def palette_css() -> str:
     """The tokens as CSS custom properties, dark under Mantine's colour-scheme attribute."""
 

@@ -8,12 +8,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import plotly.graph_objects as go
 
 from workbench.figures.errors import NotMeasured
+from workbench.figures.frame import Frame, Values, present
 from workbench.figures.labels import proportion, short, whole
 from workbench.figures.marks import Cursor, add_cursor, add_end_labels, span_meta
+from workbench.figures.plain_figure import Drawing
+from workbench.figures.registry import data_of, figure
 from workbench.figures.template import PLOT_HEIGHT, blank, step_axis, u_step
 from workbench.figures.tokens import TOKENS, Theme
 
@@ -25,13 +26,14 @@ MOST_POINTS = 2000
 _LOWER, _UPPER = (0.0, 0.44), (0.56, 1.0)
 
 
+@figure
 def loss_over_training(
-    frame: pd.DataFrame,
+    frame: Frame,
     *,
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
-) -> go.Figure:
+) -> Drawing:
     """Training loss (log scale, above) and accuracy at lengths inside and outside training (below).
 
     Args:
@@ -46,8 +48,8 @@ def loss_over_training(
     """
     t = TOKENS[theme]
     data = loss_over_training_data(frame)
-    x_axis = step_axis(frame["step"].unique())
-    loss = data[data["series"] == "loss"]
+    x_axis = step_axis(frame.distinct("step"))
+    loss = data.where(series="loss")
     low, high = _decades(loss["value"])
     figure = blank(
         theme,
@@ -64,8 +66,8 @@ def loss_over_training(
             "title": "Loss",
             "slice": "training loss, and accuracy inside and outside training",
             "alt": f"Training loss over step {whole(float(frame['step'].min()))} to "
-            f"{whole(float(frame['step'].max()))}: from {proportion(float(loss['value'].iloc[0]))} to "
-            f"{proportion(float(loss['value'].iloc[-1]))}",
+            f"{whole(float(frame['step'].max()))}: from {proportion(float(loss['value'][0]))} to "
+            f"{proportion(float(loss['value'][-1]))}",
             "x": span_meta("step", x_axis),
             "n": None,
         },
@@ -84,10 +86,10 @@ def loss_over_training(
     _draw(figure, loss, "y", t["ink"], np.log10)
     labels: list[tuple[str, float, str, bool]] = []
     for series, colour, strong in (("outside", t["ink2"], False), ("inside", t["ink"], True)):
-        rows = data[data["series"] == series]
+        rows = data.where(series=series)
         if len(rows):
             _draw(figure, rows, "y2", colour, np.asarray, width=1.6 if strong else 1.2)
-            labels.append((series, float(rows["value"].iloc[-1]), colour, strong))
+            labels.append((series, float(rows["value"][-1]), colour, strong))
     before = len(figure.layout.annotations)
     height = PLOT_HEIGHT * (_LOWER[1] - _LOWER[0])
     add_end_labels(figure, labels, figure.layout.yaxis2.range, size, pixels=height)
@@ -97,35 +99,39 @@ def loss_over_training(
     return figure
 
 
-def loss_over_training_data(frame: pd.DataFrame) -> pd.DataFrame:
+@data_of(loss_over_training)
+def loss_over_training_data(frame: Frame) -> Frame:
     """What :func:`loss_over_training` draws: columns series (loss, inside, outside), step, value.
 
     Long logs are thinned: of each of :data:`MOST_POINTS` / 2 equal stretches of the axis the smallest and
     the largest value stay, so that no spike is lost.
     """
-    if frame.empty:
+    if not len(frame):
         raise NotMeasured("training", "The log of this run is empty.")
     parts = []
     for series, column in {"loss": "loss", **ACCURACIES}.items():
-        rows = frame[["step", column]].rename(columns={column: "value"}).dropna().sort_values("step")
-        rows = rows[np.isfinite(rows["value"].astype(float))]
-        parts.append(_thin(rows).assign(series=series))
-    return pd.concat(parts, ignore_index=True)[["series", "step", "value"]]
+        rows = Frame({"step": frame["step"], "value": frame[column].astype(float)})
+        rows = rows.where(np.isfinite(rows["value"]) & present(rows["step"])).sort("step")
+        parts.append(_thin(rows).with_columns(series=series))
+    return Frame.concat(parts).only(("series", "step", "value"))
 
 
-def _thin(rows: pd.DataFrame) -> pd.DataFrame:
+def _thin(rows: Frame) -> Frame:
     if len(rows) <= MOST_POINTS:
         return rows
-    u = np.log2(1 + rows["step"].to_numpy(dtype=float))
+    u = np.log2(1 + rows["step"].astype(float))
     stretch = np.digitize(u, np.linspace(u[0], u[-1], MOST_POINTS // 2))
-    grouped = rows.reset_index(drop=True).groupby(stretch)["value"]
-    keep = sorted({*grouped.idxmin(), *grouped.idxmax(), 0, len(rows) - 1})
-    return rows.iloc[keep]
+    keep = {0, len(rows) - 1}
+    starts = np.flatnonzero(np.diff(stretch, prepend=-1))  # steps ascend, so that a stretch is a slice
+    for first, end in zip(starts, [*starts[1:], len(rows)], strict=True):
+        values = rows["value"][first:end]
+        keep |= {int(first + values.argmin()), int(first + values.argmax())}
+    return rows.take(sorted(keep))
 
 
-def _decades(loss: pd.Series) -> tuple[float, float]:
+def _decades(loss: Values) -> tuple[float, float]:
     positive = loss[loss > 0]
-    if positive.empty:
+    if not len(positive):
         return -1.0, 1.0
     low, high = math.log10(positive.min()), math.log10(positive.max())
     pad = 0.06 * max(high - low, 0.3)
@@ -147,14 +153,14 @@ def _amount(x: float) -> str:
 
 
 def _draw(
-    figure: go.Figure,
-    rows: pd.DataFrame,
+    figure: Drawing,
+    rows: Frame,
     axis: str,
     colour: str,
     scale: Callable[[Any], Any],
     width: float = 1.6,
 ) -> None:
-    values = rows["value"].to_numpy(dtype=float)
+    values = rows["value"].astype(float)
     values = np.where(values > 0, values, np.nan) if axis == "y" else values
     written = _amount if axis == "y" else partial(proportion, decimals=3)
     figure.add_scatter(
@@ -168,5 +174,5 @@ def _draw(
             for name, s, v in zip(rows["series"], rows["step"], rows["value"], strict=True)
         ],
         hoverinfo="text",
-        name=str(rows["series"].iloc[0]),
+        name=str(rows["series"][0]),
     )

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 
-import pandas as pd
-
+from workbench.figures.door import of_rows
 from workbench.figures.errors import NotMeasured
-from workbench.figures.rows import pick
+from workbench.figures.frame import Frame
+from workbench.figures.offered import offered
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,7 @@ def verdict_style(label: str) -> VerdictStyle:
     return VERDICTS[label]
 
 
+@offered
 def glyph_svg(verdict: str) -> str:
     """The glyph of a verdict (its accuracy curve past the training length) as SVG in ``currentColor``."""
     style = verdict_style(verdict)
@@ -87,20 +88,22 @@ def glyph_svg(verdict: str) -> str:
     )
 
 
-def verdict_ribbon(frame: pd.DataFrame) -> list[tuple[int, str]]:
+@of_rows
+def verdict_ribbon(frame: Frame) -> list[tuple[int, str]]:
     """(step, verdict label) of every measured checkpoint of a run, ascending.
 
     Raises:
         NotMeasured: without verdicts.
     """
-    rows = pick(frame, measurement="behaviour", quantity="verdict").sort_values("step")
-    if rows.empty:
+    rows = frame.where(measurement="behaviour", quantity="verdict").sort("step")
+    if not len(rows):
         raise NotMeasured("behaviour", "No verdict for this run: behaviour is not measured.")
-    if rows["step"].duplicated().any():
+    if rows.repeats("step").any():
         raise ValueError("several verdicts at one step; pass the rows of one run and one setting")
     return [(int(s), str(v)) for s, v in zip(rows["step"], rows["label"], strict=True)]
 
 
+@offered
 @dataclass(frozen=True)
 class Since:
     """When in training the last verdict began: after ``low``, at ``high`` at the latest.
@@ -118,6 +121,7 @@ class Since:
         return f"since {self.high:,}" + ("" if self.low is None else f" (last different: {self.low:,})")
 
 
+@offered
 def since(labels: Mapping[int, str]) -> Since | None:
     """When the verdict of the last checkpoint began; None where that is undecided, or there is no verdict.
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.figures.labels import whole
+from workbench.figures.sequence_reading import SequenceReading
 
 
 @dataclass(frozen=True)
@@ -47,10 +46,9 @@ class Window:
         return places.start - 0.5, places.stop - 0.5
 
 
-def window_of(found: Mapping[str, Any]) -> Window:
+def window_of(found: SequenceReading) -> Window:
     """The part that :func:`circuits.trying.look` was asked for."""
-    queries, keys = (range(*found[name]) for name in ("queries", "keys"))
-    return Window(queries, keys, len(found["tokens"]), found["pool"])
+    return Window(range(*found.queries), range(*found.keys), len(found.tokens), found.pool)
 
 
 def _span(places: range) -> str:

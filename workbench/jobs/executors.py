@@ -12,11 +12,11 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from types import FrameType
 from typing import Any, Protocol, TypeVar
 
 from workbench.core.errors import LensError
+from workbench.core.suggest import nearest
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -149,9 +149,7 @@ def make_executor(name: str, workers: int | None = None) -> Executor:
         ExecutorError: for an unknown name, or a number of workers it cannot have.
     """
     if name not in NAMES:
-        near = get_close_matches(name, NAMES, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {' and '.join(NAMES)}"
-        raise ExecutorError(f"there is no executor {name!r}: {hint}")
+        raise ExecutorError(f"unknown executor {name!r}; {nearest(name, NAMES)}")
     if workers is not None and workers < 1:
         raise ExecutorError(f"an executor has 1 worker or more, not {workers}")
     if name == "serial":

@@ -21,9 +21,10 @@ from workbench.measure.registry import broken, choose, make_measurement
 from workbench.measure.settings import MeasurementError
 from workbench.runs.folder import Run, RunError, find_runs
 from workbench.runs.load import model_config
+from workbench.storage.atomic import require_room
+from workbench.storage.errors import StorageError
 from workbench.table.assembly import state_of
-from workbench.table.errors import StorageError, TableError
-from workbench.table.files import require_room
+from workbench.table.errors import TableError
 from workbench.table.reading import read_run
 from workbench.table.shards import (
     compact,

@@ -148,8 +148,8 @@ QUANTITIES = (
     ),
     Quantity(
         "failure_length",
-        "first judged length beyond training where skill is shown to be below 0.9 of the mean trained skill of its "
-        "law, and at the next one too (at the last one, on a second batch); low is the last length up to which all "
+        f"first judged length beyond training where skill is shown to be below {ROBUST:g} of the mean trained skill of "
+        "its law, and at the next one too (at the last one, on a second batch); low is the last length up to which all "
         "cells pass; censored where there is none",
         "tokens",
         1,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import torch
@@ -18,12 +17,10 @@ from torch import Tensor
 from workbench.measure.study import forward
 from workbench.models.edits import Edit, EditError
 from workbench.models.protocol import HookedModel
+from workbench.models.tie_sets import tie_set_scores
 from workbench.tasks.base import Batch
 
 Hook = Callable[..., Tensor]
-
-TIE_SETS = "circuits.tie_sets"
-"""The module whose ``tie_set_scores`` makes attention hard; named, because rooms above this one are."""
 
 
 def edited_forward(
@@ -56,7 +53,7 @@ def edit_hooks(model: HookedModel, batch: Batch, edit: Edit, reference: Batch | 
         return [(f"blocks.{edit.layer}.hook_resid_post", row)]
     if edit.kind == "hardmax":
         layers = range(model.cfg.n_layers) if edit.layer is None else [edit.layer]
-        harden = partial(replace_scores, head=edit.head, make=import_module(TIE_SETS).tie_set_scores)
+        harden = partial(replace_scores, head=edit.head, make=tie_set_scores)
         return [(_has(model, f"blocks.{layer}.attn.hook_attn_scores", edit), harden) for layer in layers]
     assert edit.head is not None
     name = _has(model, f"blocks.{edit.layer}.attn.hook_z", edit)

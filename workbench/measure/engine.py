@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,12 +10,13 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from workbench.core.canonical import canonical, key_of
 from workbench.measure.applicable import lacking, not_applicable
 from workbench.measure.measurement import Grid, Measurement, Spec
 from workbench.measure.registry import make_measurement
 from workbench.measure.study import BLOCK, MATERIALISING, CheckpointStudy, Evaluation, forward
-from workbench.runs.folder import Run, canonical
-from workbench.table.errors import StorageError
+from workbench.runs.folder import Run
+from workbench.storage.errors import StorageError
 from workbench.table.schema import Row
 from workbench.table.shards import shard_path, write_shard
 from workbench.tasks.code import trust
@@ -107,7 +107,7 @@ def shard_key(spec: Spec, grid: Grid, sequences: int, seed: int, sha256: str, de
     }
     if deep:
         parts["deep"] = True
-    return hashlib.sha256(canonical(parts).encode()).hexdigest()[:16]
+    return key_of(parts)
 
 
 def want(

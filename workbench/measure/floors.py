@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from workbench.runs.folder import canonical
+from workbench.core.canonical import canonical
 from workbench.tasks.base import Batch, Task
 from workbench.tasks.seeds import generator
 

@@ -22,7 +22,7 @@ from workbench.measure.measurement import Measurement, Quantity, Study
 from workbench.measure.rows import missing_row, share_row
 from workbench.measure.settings import Counts, Factors
 from workbench.measure.study import covered, forward
-from workbench.models.schemes import PositionError
+from workbench.models.errors import PositionError
 from workbench.table.schema import Row
 from workbench.tasks.base import EVALUATION_LAWS, Batch, Task
 
@@ -91,7 +91,7 @@ class Invariance(Measurement):
 
     # ---- other ids -------------------------------------------------------------------------------
     def _shifts(self, study: Study, law: str) -> list[Row]:
-        if study.cfg.positions.name == "none":
+        if not study.cfg.positions.reads_ids:
             return [missing_row("undefined", NO_IDS, quantity=SHIFT, law=law)]
         moved = sorted({*self.offsets, *(max(1, round(study.grid.trained * f)) for f in self.offset_factors)})
         return [

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from torch import Tensor
 
+from workbench.core.canonical import canonical
 from workbench.measure.applicable import lacking, not_applicable
 from workbench.measure.grid import make_grid
 from workbench.measure.measurement import Grid, Measurement
 from workbench.measure.result import Result
 from workbench.measure.settings import MeasurementError
 from workbench.measure.study import Evaluation, forward, parts_of
-from workbench.runs.folder import canonical
 from workbench.tasks.base import Batch, Task
 from workbench.tasks.seeds import generator
 

@@ -11,8 +11,9 @@ from types import ModuleType
 from typing import Any
 
 from workbench.core.errors import shown
+from workbench.core.suggest import near_names
 from workbench.measure.measurement import Measurement
-from workbench.measure.settings import MeasurementError, nearest
+from workbench.measure.settings import MeasurementError
 from workbench.tasks.base import EVALUATION_LAWS
 
 BUILT_IN: Mapping[str, str] = {
@@ -142,7 +143,7 @@ def _class(name: str) -> type[Measurement]:
     if name not in known:
         passed = "".join(f"; {sentence}" for sentence in broken())
         raise MeasurementError(
-            f"unknown measurement {shown(name)} (known: {', '.join(known)}){passed}", nearest(name, list(known))
+            f"unknown measurement {shown(name)} (known: {', '.join(known)}){passed}", near_names(name, known)
         )
     return known[name]
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, ValidationError, WrapValidator
 
 from workbench.core.errors import LensError, shown
 from workbench.core.limits import DRAWN
-
-_LONGEST_NAME = 100
+from workbench.core.suggest import near_names
 
 
 @dataclass
@@ -69,11 +67,6 @@ Layers = Annotated[Sequence[int], AfterValidator(tuple)]
 """Numbers of layers, -1 = the embedding."""
 
 
-def nearest(name: str, known: Sequence[str]) -> tuple[str, ...]:
-    """The names most like one that there is not."""
-    return tuple(get_close_matches(name, known, n=2, cutoff=0.3)) if len(name) <= _LONGEST_NAME else ()
-
-
 def refusal(measurement: str, settings: Sequence[str], error: ValidationError) -> MeasurementError:
     """The first thing wrong with settings, in one sentence that names it; a setting that there is not comes first."""
     errors = error.errors(include_url=False)
@@ -82,7 +75,7 @@ def refusal(measurement: str, settings: Sequence[str], error: ValidationError) -
     if first["type"] == "extra_forbidden":
         its = ", ".join(settings) or "none"
         return MeasurementError(
-            f"{measurement} has no setting {shown(place)} (it has: {its})", nearest(place, settings)
+            f"{measurement} has no setting {shown(place)} (it has: {its})", near_names(place, settings)
         )
     if first["type"] == "missing":
         return MeasurementError(f"{measurement} needs a value of its setting {place}")

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from workbench.core.seeds import seed_of
 from workbench.measure.measurement import Grid
 from workbench.models.protocol import HookedModel
 from workbench.runs.folder import Run
@@ -179,7 +180,7 @@ class CheckpointStudy:
 
     def rng(self, *parts: object) -> np.random.Generator:
         seed = self._run.config["seeds"]["probe"]
-        return np.random.default_rng(generator("probe", seed, *parts).initial_seed())
+        return np.random.default_rng(seed_of("probe", seed, *parts))
 
     def batch(self, law: str, length: int) -> Batch:
         return self._evaluation.batch(law, length).rows(0, self._sequences)

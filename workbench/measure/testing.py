@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.core.canonical import canonical
 from workbench.measure.applicable import lacking
 from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.settings import MeasurementError
 from workbench.models import HookedSSM, HookedTransformer, ModelConfig, SSMConfig
 from workbench.models.protocol import HookedModel
-from workbench.runs.folder import canonical
 from workbench.table.schema import FIELDS, STATUSES, Row, to_arrow
 from workbench.tasks.base import EVALUATION_LAWS, Task
 from workbench.tasks.registry import make_task

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import torch
 from einops import rearrange
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformer_lens.hook_points import HookPoint
 
 from workbench.models.asked import Asked
 from workbench.models.config import ModelConfig
-from workbench.models.encodings import Alibi, Limit, Rotary, Turn, alibi_slopes, rotate
 from workbench.models.kernels import attend
 from workbench.models.layers import affine, observed
+from workbench.models.lens_parts import HookPoint
+from workbench.models.positions.encoding import Turn
 from workbench.models.scores import ScoreInputs
 
 
@@ -25,13 +26,15 @@ class Places:
 
     Attributes:
         ids: position ids.
-        turn: the rotation of each id, where positions are rotary.
+        turn: by what each id turns queries and keys, where the encoding turns them.
         log_keys: log K of each query, K the number of keys it sees, where scores are scaled by it.
+        shared: weights of the encoding that all layers share, by name.
     """
 
     ids: Int[Tensor, "#batch pos"]
     turn: Turn | None = None
     log_keys: Float[Tensor, " pos"] | None = None
+    shared: Mapping[str, Tensor] = field(default_factory=dict)
 
 
 class Attention(nn.Module):
@@ -41,10 +44,11 @@ class Attention(nn.Module):
     the weights, both ``[batch, head, query, key]``. They exist only while a hook is attached to one of them;
     otherwise a kernel gives the same output without n^2 memory.
 
-    Beside TransformerLens's: ``phi`` with ``hook_local_bias [batch, pos, head, lag]``, each query's bias by
-    lag (limit positions); ``log_gain``, which starts at 1 (log scaling ``learned``); and
-    ``hook_score_factor [batch, pos, head]``, what each row of scores is multiplied by (log scaling ``all`` and
-    ``learned``).
+    Beside TransformerLens's: the encoding's own parameters (``phi`` of limit positions), and the hook at which it
+    shows what each query's bias is made of (``hook_local_bias [batch, pos, head, lag]`` of limit,
+    ``hook_bucket_bias [batch, pos, head, bucket]`` of relative positions); ``log_gain``, which starts at 1 (log
+    scaling ``learned``); and ``hook_score_factor [batch, pos, head]``, what each row of scores is multiplied by (log
+    scaling ``all`` and ``learned``).
     """
 
     def __init__(self, cfg: ModelConfig) -> None:
@@ -61,11 +65,12 @@ class Attention(nn.Module):
         self.b_O = nn.Parameter(torch.zeros(cfg.d_model))
         self.hook_q, self.hook_k, self.hook_v, self.hook_z = (HookPoint() for _ in range(4))
         self.hook_attn_scores, self.hook_pattern = HookPoint(), HookPoint()
-        if isinstance(cfg.positions, Rotary):
+        if cfg.positions.turns:
             self.hook_rot_q, self.hook_rot_k = HookPoint(), HookPoint()
-        if isinstance(cfg.positions, Limit):
-            self.phi = nn.Parameter(torch.zeros(cfg.n_heads, cfg.positions.locality + 1))
-            self.hook_local_bias = HookPoint()
+        for name, weight in cfg.positions.attention_parameters(cfg.n_heads).items():
+            self.register_parameter(name, weight)
+        if cfg.positions.bias_hook:
+            self.register_module(cfg.positions.bias_hook, HookPoint())
         if cfg.log_scaling == "learned":
             self.log_gain = nn.Parameter(torch.ones(cfg.n_heads))
         if cfg.log_scaling in ("all", "learned"):
@@ -78,7 +83,8 @@ class Attention(nn.Module):
         q, k, v = self.parts(projected)
         q, k, v = self.hook_q(q), self.hook_k(k), self.hook_v(v)
         if at.turn is not None:
-            q, k = self.hook_rot_q(rotate(q, at.turn)), self.hook_rot_k(rotate(k, at.turn))
+            turned = self.cfg.positions.turned
+            q, k = self.hook_rot_q(turned(q, at.turn)), self.hook_rot_k(turned(k, at.turn))
         inputs = self.score_inputs(q, k, at)
         looked_at = observed(self.hook_attn_scores, self.hook_pattern)
         z: Tensor = self.hook_z(self.explicit(inputs, v) if looked_at else attend(inputs, v))
@@ -99,21 +105,22 @@ class Attention(nn.Module):
 
     def score_inputs(self, q: Tensor, k: Tensor, at: Places) -> ScoreInputs:
         """All that the scores of this layer are made of."""
-        slopes = alibi_slopes(self.cfg.n_heads, q) if isinstance(self.cfg.positions, Alibi) else None
-        local = self.local_bias(q, at) if isinstance(self.cfg.positions, Limit) else None
         factor = self.score_factor(q, at) if self.cfg.log_scaling in ("all", "learned") else None
-        ids = at.ids if self.cfg.positions.biased else None
-        return ScoreInputs(q, k, ids, slopes, local, factor, self.cfg.attention)
+        if not self.cfg.positions.biased:
+            return ScoreInputs(q, k, factor=factor, attention=self.cfg.attention)
+        weights = self.bias_weights(q, at)
+        return ScoreInputs(q, k, self.cfg.positions, at.ids, weights, factor, self.cfg.attention)
 
-    def local_bias(self, q: Tensor, at: Places) -> Float[Tensor, "#batch #pos head lag"]:
-        """phi by lag, times log K of each query under log scaling ``local``."""
-        local = self.phi[None, None]
+    def bias_weights(self, q: Tensor, at: Places) -> Float[Tensor, "#batch #pos head column"]:
+        """What each query's bias is made of, times its log K under log scaling ``local``."""
+        weights = self.cfg.positions.bias_weights(self, at.shared, q)[None, None]
         if self.cfg.log_scaling == "local":
             assert at.log_keys is not None
-            local = local * at.log_keys[None, :, None, None]
-        if observed(self.hook_local_bias):
-            local = self.hook_local_bias(local.expand(*q.shape[:2], -1, -1).clone())
-        return local
+            weights = weights * at.log_keys[None, :, None, None]
+        if not self.cfg.positions.bias_hook:
+            return weights
+        hook = self.get_submodule(self.cfg.positions.bias_hook)
+        return hook(weights.expand(*q.shape[:2], -1, -1).clone()) if observed(hook) else weights
 
     def score_factor(self, q: Tensor, at: Places) -> Float[Tensor, "#batch pos #head"]:
         """log K of each query, times the head's gain under log scaling ``learned``."""

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator, model_validator
 
 from workbench.core.limits import LAYERS, SIZE
-from workbench.models.positions import Arange, Encoding, IdLaw, Limit, NoPositions, encoding, id_law
+from workbench.models.id_laws import Arange, IdLaw, id_law
+from workbench.models.positions.encoding import Encoding
+from workbench.models.positions.none import NoPositions
+from workbench.models.positions.registry import make_encoding, those_with
 
 Size = Annotated[int, Field(ge=1, le=SIZE)]
 Width = Annotated[int, Field(ge=0, le=SIZE)]
@@ -45,6 +48,8 @@ class Architecture(BaseModel):
     """The architecture's name: how a run and a command line call it."""
     title: ClassVar[str]
     """What sentences call it."""
+    model: ClassVar[str]
+    """Address of its models' class, ``package.module:Class``, which is called with a config and a seed."""
 
     d_vocab: Size
     d_vocab_out: Width = 0
@@ -66,7 +71,7 @@ class Architecture(BaseModel):
     @field_validator("positions", mode="before")
     @classmethod
     def _positions(cls, value: Any) -> Any:
-        return encoding(value)
+        return make_encoding(value)
 
     @field_validator("ids", mode="before")
     @classmethod
@@ -81,6 +86,16 @@ class Architecture(BaseModel):
         data["d_vocab_out"] = data.get("d_vocab_out") or data.get("d_vocab")
         data["initializer_range"] = data.get("initializer_range") or (0.8 / d_model**0.5 if d_model else 0)
         return data
+
+    @property
+    def variant(self) -> str:
+        """What tells models of one task apart first, in a word; default folders of runs are called by it."""
+        return self.kind
+
+    @property
+    def least_numbers(self) -> int:
+        """A lower bound of how many numbers a model's weights are, without making it."""
+        return self.d_model * (self.d_vocab + self.d_vocab_out + (self.positions.rows(self.n_ctx) or 0))
 
     def score_hooks(self, layer: int) -> list[str]:
         """Names of the activations that the attention scores of a layer are made of; none without attention."""
@@ -121,7 +136,7 @@ class ModelConfig(Architecture):
         d_head: width of a head; None = ``d_model // n_heads``.
         d_mlp: width of the MLP; None = ``4 * d_model``; an int per block is allowed.
         log_scaling: what is multiplied by log K_i in row i of the scores, K_i the number of keys that query
-            i sees: nothing, ``all`` of the score, only the ``local`` bias phi of limit positions, or all
+            i sees: nothing, ``all`` of the score, only the bias of positions with a ``local`` one, or all
             times a ``learned`` gain per head (scalable softmax, Nakanishi 2025, 2501.19399). A row of one key
             is multiplied by log 1 = 0, which leaves its weight 1.
         attention: ``softmax``; ``hardmax``, uniform over the keys of exactly the highest score; or
@@ -132,6 +147,7 @@ class ModelConfig(Architecture):
 
     kind: ClassVar[str] = "transformer"
     title: ClassVar[str] = "transformer"
+    model: ClassVar[str] = "workbench.models.transformer:HookedTransformer"
 
     n_heads: Size
     log_scaling: Literal["none", "all", "local", "learned"] = "none"
@@ -160,20 +176,30 @@ class ModelConfig(Architecture):
     @model_validator(mode="after")
     def _fits(self) -> ModelConfig:
         self.positions.fit(self.d_model, self.d_head)
-        if self.log_scaling == "local" and not isinstance(self.positions, Limit):
+        if self.log_scaling == "local" and not self.positions.local:
+            local = those_with(lambda encoding: encoding.local)
             raise ValueError(
-                f"log_scaling local scales the bias of limit positions, but positions are {self.positions.name}"
+                f"log_scaling local scales the bias of {local} positions, but positions are {self.positions.name}"
             )
         if self.attention == "linear" and self.log_scaling != "none":
             raise ValueError("linear attention has no scores to scale; choose log_scaling none")
         if self.attention == "linear" and not self.positions.before_attention:
+            before = those_with(lambda encoding: not (encoding.turns or encoding.biased))
             raise ValueError(
-                f"linear attention takes positions none, learned or sinusoidal, not {self.positions.name}, "
-                "which acts on scores"
+                f"linear attention takes positions {before}, not {self.positions.name}, which acts on scores"
             )
         if isinstance(self.d_mlp, tuple) and len(self.d_mlp) != self.n_layers:
             raise ValueError(f"d_mlp names {len(self.d_mlp)} widths for {self.n_layers} layers")
         return self
+
+    @property
+    def variant(self) -> str:
+        return str(self.positions.name)
+
+    @property
+    def least_numbers(self) -> int:
+        mlps = 0 if self.attn_only else sum(map(self.mlp_width, range(self.n_layers)))
+        return super().least_numbers + self.d_model * (4 * self.n_layers * self.n_heads * self.d_head + 2 * mlps)
 
     @property
     def resid_mid(self) -> bool:
@@ -185,15 +211,15 @@ class ModelConfig(Architecture):
     def score_hooks(self, layer: int) -> list[str]:
         """Names of the activations that the scores of a layer are made of; q and k come first.
 
-        score = q . k / sqrt(d_head) (both rotated where positions are rotary), but for the biases and
+        score = q . k / sqrt(d_head) (both turned where the encoding turns them), but for the biases and
         factors that the further ones hold: :func:`workbench.models.scores.cached_score_inputs` puts them
         together.
         """
         at = f"blocks.{layer}.attn.hook_"
-        turned = "rot_" if self.positions.name == "rotary" else ""
+        turned = "rot_" if self.positions.turns else ""
         names = [f"{at}{turned}q", f"{at}{turned}k"]
-        if isinstance(self.positions, Limit):
-            names.append(f"{at}local_bias")
+        if self.positions.bias_hook:
+            names.append(f"blocks.{layer}.attn.{self.positions.bias_hook}")
         if self.log_scaling in ("all", "learned"):
             names.append(f"{at}score_factor")
         if self.positions.biased:

@@ -7,7 +7,6 @@ cached activations call :meth:`ScoreInputs.scores`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +15,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from workbench.models.encodings import Alibi, alibi_slopes
+from workbench.models.positions.encoding import Encoding, Queries
 
 if TYPE_CHECKING:
     from workbench.models.config import ModelConfig
-
-Queries = range | Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -29,33 +26,33 @@ class ScoreInputs:
     """Everything that the attention scores of one layer are made of.
 
     ``score[b, h, i, j] = factor[b, i, h] * (q[b, i, h] . k[b, j, h] / sqrt(d_head) + bias[b, h, i, j])`` for
-    j <= i, and -inf for later keys. The bias is ``-slopes[h] |id_i - id_j|`` (ALiBi), or
-    ``local[b, i, h, id_i - id_j]`` at the lags that ``local`` has (limit), or nothing.
+    j <= i, and -inf for later keys. The bias is nothing, or what the encoding makes of ``bias_weights[b, i, h]`` at the
+    lag ``id_i - id_j`` (:meth:`workbench.models.positions.encoding.Encoding.bias_at`).
 
     Under linear attention scores are ``log(phi(q) . phi(k))`` instead, with phi(x) = elu(x) + 1, so that
     there too the pattern is their softmax.
 
     Attributes:
-        q, k: as they enter the product (rotated where positions are rotary).
-        ids: position ids, where the bias needs them.
-        slopes: ALiBi's, per head.
-        local: bias of each query by lag.
+        q, k: as they enter the product (turned where the encoding turns them).
+        encoding: what reads the bias off its weights; None = there is no bias.
+        ids: position ids, where there is a bias.
+        bias_weights: of each query and head, where there is a bias.
         factor: what each query's whole row is multiplied by (log scaling).
         attention: softmax, hardmax or linear.
     """
 
     q: Float[Tensor, "batch pos head d_head"]
     k: Float[Tensor, "batch pos head d_head"]
+    encoding: Encoding | None = None
     ids: Int[Tensor, "#batch pos"] | None = None
-    slopes: Float[Tensor, " head"] | None = None
-    local: Float[Tensor, "#batch #pos head lag"] | None = None
+    bias_weights: Float[Tensor, "#batch #pos head column"] | None = None
     factor: Float[Tensor, "#batch pos #head"] | None = None
     attention: str = "softmax"
 
     @property
     def biased(self) -> bool:
         """Whether something is added to q . k / sqrt(d_head)."""
-        return self.slopes is not None or self.local is not None
+        return self.encoding is not None
 
     def select(self, rows: slice, heads: slice = slice(None)) -> ScoreInputs:
         """The same for some sequences and heads."""
@@ -63,14 +60,13 @@ class ScoreInputs:
         def of_batch(x: Tensor | None) -> Tensor | None:
             return x if x is None or x.shape[0] == 1 else x[rows]
 
-        factor = of_batch(self.factor)
+        factor, weights = of_batch(self.factor), of_batch(self.bias_weights)
         return replace(
             self,
             q=self.q[rows, :, heads],
             k=self.k[rows, :, heads],
             ids=of_batch(self.ids),
-            slopes=None if self.slopes is None else self.slopes[heads],
-            local=None if self.local is None else of_batch(self.local)[:, :, heads],  # type: ignore[index]
+            bias_weights=None if weights is None else weights[:, :, heads],
             factor=factor if factor is None or factor.shape[2] == 1 else factor[:, :, heads],
         )
 
@@ -103,17 +99,13 @@ class ScoreInputs:
 
     def bias(self, queries: Queries, keys: int) -> Float[Tensor, "#batch head query key"] | None:
         """What is added to q . k / sqrt(d_head) before the factor; None = nothing."""
-        if not self.biased:
+        if self.encoding is None:
             return None
         assert self.ids is not None
-        lags = (_at(self.ids, queries)[:, :, None] - self.ids[:, None, :keys])[:, None]
-        if self.slopes is not None:
-            return -self.slopes[:, None, None] * lags.abs().to(self.slopes.dtype)
-        assert self.local is not None
-        local = self.local if self.local.shape[1] == 1 else _at(self.local, queries)
-        none = local.shape[-1]
-        lags = torch.where((lags >= 0) & (lags < none), lags, none)
-        return torch.take_along_dim(F.pad(local, (0, 1)).transpose(1, 2), lags, -1)
+        assert self.bias_weights is not None
+        lags = _at(self.ids, queries)[:, :, None] - self.ids[:, None, :keys]
+        one = self.bias_weights.shape[1] == 1
+        return self.encoding.bias_at(self.bias_weights if one else _at(self.bias_weights, queries), lags)
 
     def later(self, queries: Queries, keys: int) -> torch.Tensor:
         """``[query, key]``: True where the key comes after the query."""
@@ -132,16 +124,14 @@ def cached_score_inputs(cfg: ModelConfig, layer: int, cache: Any) -> ScoreInputs
     Raises:
         KeyError: naming the activation that the cache lacks.
     """
-    found = {name.rpartition("hook_")[2].removeprefix("rot_"): cache[name] for name in cfg.score_hooks(layer)}
-    return ScoreInputs(
-        q=found["q"],
-        k=found["k"],
-        ids=found.get("position_ids"),
-        slopes=alibi_slopes(cfg.n_heads, found["q"]) if isinstance(cfg.positions, Alibi) else None,
-        local=found.get("local_bias"),
-        factor=found.get("score_factor"),
-        attention=cfg.attention,
-    )
+    names = cfg.score_hooks(layer)
+    found = {name.rpartition(".")[2]: cache[name] for name in names}
+    q, k = (cache[name] for name in names[:2])
+    factor, positions = found.get("hook_score_factor"), cfg.positions
+    if not positions.biased:
+        return ScoreInputs(q, k, factor=factor, attention=cfg.attention)
+    weights = found[positions.bias_hook] if positions.bias_hook else positions.fixed_weights(cfg.n_heads, q)[None, None]
+    return ScoreInputs(q, k, positions, found["hook_position_ids"], weights, factor, cfg.attention)
 
 
 def feature_map(x: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:

@@ -10,16 +10,16 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformer_lens.hook_points import HookPoint
 
 from workbench.models.asked import Asked, asked_places
 from workbench.models.attention import Attention, Places
 from workbench.models.config import ModelConfig
-from workbench.models.encodings import Limit, Rotary, Sinusoidal, sinusoids, turn
 from workbench.models.hooked import Hooked, ReturnType
 from workbench.models.layers import Embed, LayerNorm, Unembed, affine, observed
 from workbench.models.lens import WithHeads
+from workbench.models.lens_parts import HookPoint
 from workbench.models.pairs import pairs
+from workbench.models.positions.encoding import shared_of
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
@@ -30,7 +30,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class PosEmbed(nn.Module):
-    """What positions add to the embedding: rows of ``W_pos``, one per id (learned) or residue (limit), or sinusoids."""
+    """What positions add to the embedding, with the table ``W_pos [row, d_model]`` where the encoding has one."""
 
     def __init__(self, cfg: ModelConfig) -> None:
         super().__init__()
@@ -42,10 +42,7 @@ class PosEmbed(nn.Module):
     def forward(
         self, ids: Int[Tensor, "#batch pos"], dtype: torch.dtype = torch.float32
     ) -> Float[Tensor, "#batch pos d_model"]:
-        scheme = self.cfg.positions
-        if isinstance(scheme, Sinusoidal):
-            return sinusoids(ids, self.cfg.d_model, scheme, dtype)
-        return F.embedding(ids % scheme.period if isinstance(scheme, Limit) else ids, self.W_pos)
+        return self.cfg.positions.vectors(ids, getattr(self, "W_pos", None), self.cfg.d_model, dtype)
 
 
 class MLP(nn.Module):
@@ -126,6 +123,9 @@ class HookedTransformer(WithHeads, Hooked):
             self.hook_pos_embed = HookPoint()
         if cfg.positions.biased:
             self.hook_position_ids = HookPoint()
+        shared = cfg.positions.shared_parameters(cfg.n_heads)
+        if shared:
+            self.pos_bias = nn.ParameterDict(shared)
         self.blocks = nn.ModuleList(Block(cfg, layer) for layer in range(cfg.n_layers))
         self.ln_final = LayerNorm(cfg) if cfg.normalization_type == "LN" else nn.Identity()
         self.unembed = Unembed(cfg)
@@ -211,12 +211,11 @@ class HookedTransformer(WithHeads, Hooked):
 
     def places(self, ids: Int[Tensor, "#batch pos"], dtype: torch.dtype) -> Places:
         """What all layers share of the positions."""
-        scheme = self.cfg.positions
-        rotation = turn(ids, self.cfg.d_head, scheme, dtype) if isinstance(scheme, Rotary) else None
+        turn = self.cfg.positions.turn(ids, self.cfg.d_head, dtype)
         log_keys = None
         if self.cfg.log_scaling != "none":
             log_keys = torch.arange(1, ids.shape[1] + 1, device=ids.device, dtype=torch.float64).log().to(dtype)
-        return Places(ids, rotation, log_keys)
+        return Places(ids, turn, log_keys, shared_of(self))
 
     def ids_for(self, tokens: Tensor, position_ids: Tensor | None) -> Int[Tensor, "#batch pos"]:
         """The ids this forward pass reads, checked against the scheme."""
@@ -224,16 +223,6 @@ class HookedTransformer(WithHeads, Hooked):
         if self.cfg.positions.biased and observed(self.hook_position_ids):
             position_ids = self.hook_position_ids(position_ids.expand_as(tokens).clone())
         return position_ids
-
-    def to_upstream(self) -> Any:
-        """This model as TransformerLens's own class; see :func:`workbench.models.upstream.to_upstream`.
-
-        Raises:
-            UpstreamError: if the installed TransformerLens has no such class, or it cannot express the model.
-        """
-        from workbench.models.upstream import to_upstream
-
-        return to_upstream(self)
 
     @property
     def attn_score_scale(self) -> float:

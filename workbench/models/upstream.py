@@ -16,7 +16,9 @@ from torch import Tensor
 
 from workbench.core.errors import LensError
 from workbench.models.config import ModelConfig
-from workbench.models.encodings import Rotary, turn
+from workbench.models.errors import PositionError
+from workbench.models.positions.encoding import Encoding
+from workbench.models.positions.registry import ENCODINGS
 
 if TYPE_CHECKING:
     from workbench.models.transformer import HookedTransformer
@@ -30,9 +32,6 @@ SHARED = (
     "attn_only", "eps",
 )  # fmt: skip
 """Fields of the same name and meaning on both sides."""
-
-ENCODING_OF = {"standard": "learned", "rotary": "rotary", "alibi": "alibi"}
-"""TransformerLens's name of an encoding -> ours."""
 
 FOLDED = (
     "its LayerNorms were folded into the weights (process_weights_, or fold_ln when it was loaded); "
@@ -105,9 +104,8 @@ def upstream_fields(cfg: ModelConfig) -> dict[str, Any]:
     Raises:
         UpstreamError: if the model has what TransformerLens's class has not.
     """
-    names = {ours: theirs for theirs, ours in ENCODING_OF.items()} | {"none": "standard"}
     lacking = []
-    if cfg.positions.name not in names:
+    if not cfg.positions.upstream:
         lacking.append(f"positions {cfg.positions.name}")
     if cfg.log_scaling != "none":
         lacking.append(f"log_scaling {cfg.log_scaling}")
@@ -118,13 +116,7 @@ def upstream_fields(cfg: ModelConfig) -> dict[str, Any]:
     if lacking:
         raise UpstreamError(f"TransformerLens's HookedTransformer has no {' and no '.join(lacking)}")
     fields = {name: getattr(cfg, name) for name in SHARED}
-    fields |= {"d_mlp": cfg.mlp_width(0), "positional_embedding_type": names[cfg.positions.name]}
-    if isinstance(cfg.positions, Rotary):
-        scheme, ntk, linear = cfg.positions, cfg.positions.scaling == "ntk", cfg.positions.scaling == "linear"
-        stretch = scheme.factor ** (cfg.d_head / (cfg.d_head - 2)) if ntk else 1.0
-        fields |= {"rotary_dim": cfg.d_head, "rotary_base": scheme.base * stretch}
-        fields |= {"rotary_scaling_factor": scheme.factor if linear else 1.0}
-    return fields
+    return fields | {"d_mlp": cfg.mlp_width(0)} | cfg.positions.upstream_fields(cfg.d_head)
 
 
 # ---- TransformerLens -> ours ------------------------------------------------------------------------
@@ -148,10 +140,7 @@ def fields_of_config(config: Mapping[str, Any]) -> dict[str, Any]:
         fields.pop("act_fn", None)
     elif config.get("d_mlp") is not None:
         fields["d_mlp"] = config["d_mlp"]
-    theirs = str(config.get("positional_embedding_type", "standard"))
-    if theirs not in ENCODING_OF:
-        raise UpstreamError(f"it says positional_embedding_type = {theirs!r}; known here: {', '.join(ENCODING_OF)}")
-    fields["positions"] = _rotary(config) if theirs == "rotary" else {"name": ENCODING_OF[theirs]}
+    fields["positions"] = _positions(config)
     scale = config.get("attn_scale", -1.0)
     expected = math.sqrt(int(config["d_head"])) if "d_head" in config else scale
     if scale != -1.0 and not math.isclose(scale, expected, rel_tol=1e-6):
@@ -159,14 +148,18 @@ def fields_of_config(config: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _rotary(config: Mapping[str, Any]) -> dict[str, Any]:
-    if config.get("rotary_dim") not in (None, config.get("d_head")):
-        raise UpstreamError(
-            f"it rotates {config['rotary_dim']} of {config.get('d_head')} dimensions of a head, not all"
-        )
-    factor = float(config.get("rotary_scaling_factor", 1.0))
-    scaling = {} if factor == 1.0 else {"scaling": "linear", "factor": factor}
-    return {"name": "rotary", "base": float(config.get("rotary_base", 10_000.0)), **scaling}
+def _positions(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of the encoding that a config says."""
+    # One that reads no ids has a table of zeros there, which its config does not tell.
+    expressible = (cls for cls in ENCODINGS.values() if cls.upstream and cls.reads_ids)
+    known: dict[str, type[Encoding]] = {cls.upstream: cls for cls in expressible}
+    theirs = str(config.get("positional_embedding_type", "standard"))
+    if theirs not in known:
+        raise UpstreamError(f"it says positional_embedding_type = {theirs!r}; known here: {', '.join(known)}")
+    try:
+        return known[theirs].settings_of_upstream(config)
+    except PositionError as error:
+        raise UpstreamError(str(error)) from None
 
 
 def fields_of_weights(weights: Mapping[str, Tensor]) -> dict[str, Any]:
@@ -211,26 +204,16 @@ def our_weights(cfg: ModelConfig, weights: Mapping[str, Tensor]) -> dict[str, Te
         UpstreamError: if it holds positions that the config does not have: a ``W_pos`` that is not zero under
             positions none, or rotary tables of other angles.
     """
-    if isinstance(cfg.positions, Rotary):
-        _check_tables(cfg, cfg.positions, weights)
     kept = {name: value for name, value in weights.items() if not is_buffer(name)}
+    try:
+        cfg.positions.check_upstream_buffers({n: v for n, v in weights.items() if n not in kept}, cfg.d_head)
+    except PositionError as error:
+        raise UpstreamError(str(error)) from None
     if cfg.positions.rows(cfg.n_ctx) is None and "pos_embed.W_pos" in kept:
         table = kept.pop("pos_embed.W_pos")
-        if cfg.positions.name != "alibi" and bool(table.any()):
+        if not cfg.positions.ignores_upstream_table and bool(table.any()):
             raise UpstreamError(f"it holds a W_pos that is not 0, so its positions are not {cfg.positions.name}")
     return kept
-
-
-def _check_tables(cfg: ModelConfig, scheme: Rotary, weights: Mapping[str, Tensor]) -> None:
-    for name, table in weights.items():
-        if not name.endswith(("rotary_cos", "rotary_sin")):
-            continue
-        both = turn(torch.arange(len(table))[None], cfg.d_head, scheme, torch.float64)
-        own = both[name.endswith("sin")][0, :, 0].repeat(1, 2)
-        # Float32 angles are off by 1e-7 of themselves.
-        tolerance = 1e-5 + 4e-7 * torch.arange(len(table), dtype=torch.float64)[:, None]
-        if table.shape != own.shape or bool(((table.double() - own).abs() > tolerance).any()):
-            raise UpstreamError(f"its table {name} is not that of rotary positions with base {scheme.base:g}")
 
 
 def is_buffer(name: str) -> bool:

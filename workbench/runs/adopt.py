@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from workbench.models.config import ModelConfig
+from workbench.models.positions.registry import ENCODINGS, those_with
 from workbench.models.transformer import HookedTransformer
 from workbench.models.upstream import FOLDED, UpstreamError, fields_of_config, fields_of_weights, our_weights
 from workbench.runs.folder import Run, RunError, sha256_of
@@ -18,9 +19,9 @@ from workbench.runs.foreign import checkpoint_files, read_weights
 from workbench.runs.given import Checkpoint, config_of, store
 from workbench.runs.ids import check_training_ids
 from workbench.runs.load import fill
-from workbench.table import bounded
-from workbench.table.bounded import read_bytes
-from workbench.table.seal import json_object
+from workbench.storage import bounded
+from workbench.storage.bounded import read_bytes
+from workbench.storage.seal import json_object
 from workbench.tasks.base import Task
 
 
@@ -124,7 +125,7 @@ def _joined(config: Path, shapes: dict[str, Any], path: Path) -> dict[str, Any]:
     except (OSError, ValueError, TypeError, AttributeError) as error:
         said = str(error) if isinstance(error, UpstreamError) else f"it is no JSON object that can be read ({error})"
         raise RunError(f"{config}: {said}") from None
-    shapes = {k: v for k, v in shapes.items() if k != "n_ctx" or told["positions"]["name"] == "learned"}
+    shapes = {k: v for k, v in shapes.items() if k != "n_ctx" or ENCODINGS[told["positions"]["name"]].table}
     for name in told.keys() & shapes.keys():
         if told[name] != shapes[name]:
             raise RunError(f"{config} says {name} = {told[name]!r}, but in {path} it is {shapes[name]!r}")
@@ -134,7 +135,7 @@ def _joined(config: Path, shapes: dict[str, Any], path: Path) -> dict[str, Any]:
 def _complete(path: Path, fields: Mapping[str, Any]) -> None:
     """Refuse to guess what shapes do not tell."""
     asked = {
-        "positions": "which positions does it read? (none, learned, rotary or alibi)",
+        "positions": f"which positions does it read? ({those_with(lambda encoding: bool(encoding.upstream))})",
         "act_fn": "which activation do its MLPs have? (gelu, gelu_new, relu or silu)",
         "normalization_type": f"it holds no LayerNorm weights: either it has none (then null), or {FOLDED}",
     }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import warnings
 from dataclasses import dataclass, replace
@@ -11,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.apart import apart
+from workbench.core.canonical import key_of
 from workbench.core.errors import LensError
-from workbench.table.bounded import is_folder, sha256_of_file
+from workbench.storage.atomic import replacing
+from workbench.storage.bounded import is_folder, sha256_of_file
+from workbench.storage.seal import SealError
 from workbench.table.errors import TableError
-from workbench.table.files import replacing
 from workbench.table.layout import checkpoint_steps, read_config, read_meta, run_folders
-from workbench.table.seal import SealError
 from workbench.table.stored import FORMAT as FORMAT
 from workbench.table.stored import StoredError
 from workbench.table.walk import is_run
@@ -32,16 +31,11 @@ class RunError(LensError, ValueError):
     """A folder that is no run, a missing step, or a damaged checkpoint; the message says which."""
 
 
-def canonical(value: Any) -> str:
-    """JSON with sorted keys and no spaces: equal values give equal text."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
 def run_id(config: dict[str, Any]) -> str:
     """Hash of what makes a run the run it is: task, model, training and seeds; not of where a task's code lay."""
     parts = {k: config[k] for k in ("task", "model", "training", "seeds")}
     parts["task"] = identity(parts["task"])
-    return hashlib.sha256(canonical(parts).encode()).hexdigest()[:16]
+    return key_of(parts)
 
 
 def sha256_of(path: Path) -> str:

@@ -10,9 +10,9 @@ import numpy as np
 from workbench.core.apart import apart
 from workbench.runs.folder import Run, RunError, run_id, sha256_of
 from workbench.runs.tensors import Tensor, read_header
-from workbench.table import bounded
-from workbench.table.bounded import open_regular, read_bytes
-from workbench.table.seal import SealError, check_file_seal, open_json
+from workbench.storage import bounded
+from workbench.storage.bounded import open_regular, read_bytes
+from workbench.storage.seal import SealError, check_file_seal, open_json
 from workbench.table.shards import audit
 
 WIDTHS = {"F64": "<f8", "F32": "<f4", "F16": "<f2"}

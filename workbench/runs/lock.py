@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from workbench.runs.folder import RunError
-from workbench.table.errors import storing
-from workbench.table.files import make_folder
-from workbench.table.locks import hold
+from workbench.storage.atomic import make_folder
+from workbench.storage.errors import storing
+from workbench.storage.locks import hold
 
 NAME = "lock"
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from workbench.runs.folder import Run
 from workbench.runs.write import sha256
-from workbench.table import bounded
-from workbench.table.bounded import read_bytes
+from workbench.storage import bounded
+from workbench.storage.bounded import read_bytes
+from workbench.storage.seal import SealError, open_json
 from workbench.table.files import open_parquet
-from workbench.table.seal import SealError, open_json
 
 COLUMNS = ("step", "loss", "lr", "accuracy_in", "accuracy_out")
 MOST_LINES = 1_000_000

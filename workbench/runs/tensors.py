@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from workbench.table.seal import json_object
+from workbench.storage.seal import json_object
 from workbench.table.stored import first_problem
 
 METADATA = "__metadata__"

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.runs.folder import Run, write_atomic
-from workbench.table.errors import storing
-from workbench.table.files import is_temporary, make_folder, remove_leftovers, sync_folder, temporary_name
-from workbench.table.seal import sealed_json
+from workbench.storage.atomic import is_temporary, make_folder, remove_leftovers, sync_folder, temporary_name
+from workbench.storage.errors import storing
+from workbench.storage.seal import sealed_json
 
 
 def write_config(folder: Path, config: Mapping[str, Any]) -> None:

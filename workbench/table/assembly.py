@@ -21,7 +21,8 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from workbench.core.apart import apart
-from workbench.table.bounded import unzip
+from workbench.storage.bounded import unzip
+from workbench.storage.seal import SealError, json_object
 from workbench.table.errors import TableError
 from workbench.table.files import ENCODED, read_file, read_header
 from workbench.table.layout import (
@@ -33,7 +34,6 @@ from workbench.table.layout import (
     shards_of,
     table_path,
 )
-from workbench.table.seal import SealError, json_object
 from workbench.table.stored import StoredError, check_spec
 
 

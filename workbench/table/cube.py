@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.table.errors import TableError, nearest
+from workbench.core.suggest import nearest
+from workbench.table.errors import TableError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from workbench.table import bounded
-from workbench.table.bounded import is_folder, is_regular, names_in, read_bytes
+from workbench.storage import bounded
+from workbench.storage.bounded import is_folder, is_regular, names_in, read_bytes
+from workbench.storage.seal import SealError, json_object, open_json
 from workbench.table.errors import TableError
-from workbench.table.seal import SealError, json_object, open_json
 from workbench.table.stored import FORMAT, StoredError, check_meta, check_run
 from workbench.table.walk import walk
 

@@ -13,8 +13,9 @@ import duckdb
 import pyarrow as pa
 
 from workbench.core.apart import apart
-from workbench.table.bounded import is_folder, names_in
-from workbench.table.errors import TableError, nearest
+from workbench.core.suggest import nearest
+from workbench.storage.bounded import is_folder, names_in
+from workbench.table.errors import TableError
 from workbench.table.files import ENCODED
 from workbench.table.layout import read_config, run_folders, table_path
 from workbench.table.reading import merged_specs, newest_versions, read_run, without_former

@@ -18,11 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
+from workbench.storage.bounded import names_in
+from workbench.storage.seal import json_object
 from workbench.table.assembly import Assembly, Part, assemble, version_of
-from workbench.table.bounded import names_in
 from workbench.table.files import read_file
 from workbench.table.layout import table_path
-from workbench.table.seal import json_object
 from workbench.table.stored import check_spec
 
 STATE, NEWEST = "state", "newest"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from workbench.storage.seal import SealError
 from workbench.table.layout import checkpoint_steps, read_meta
-from workbench.table.seal import SealError
 from workbench.table.stored import StoredError
 
 #: columns of the view ``runs``; what a run's configuration does not give as a single value is null

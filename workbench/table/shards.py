@@ -18,6 +18,8 @@ from typing import Any
 import pyarrow as pa
 
 from workbench.core.apart import apart
+from workbench.storage.atomic import remove_leftovers
+from workbench.storage.seal import SealError, json_object
 from workbench.table.assembly import (
     Part,
     assemble,
@@ -28,11 +30,10 @@ from workbench.table.assembly import (
     to_manifest,
 )
 from workbench.table.errors import TableError
-from workbench.table.files import read_file, read_header, remove_leftovers, write_file
+from workbench.table.files import read_file, read_header, write_file
 from workbench.table.layout import Shard, checkpoint_sha256, parse_shard, shard_path, shards_of, table_path
 from workbench.table.reading import folder_state, note
 from workbench.table.schema import SCHEMA, to_arrow
-from workbench.table.seal import SealError, json_object
 from workbench.table.stored import StoredError, check_spec
 from workbench.table.walk import is_run
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from workbench.tasks.base import BOS, Law, Task
-from workbench.tasks.dfa import Automaton, Ints
+from workbench.tasks.dfa import Automaton
 from workbench.tasks.laws import integers, outer_margin
 from workbench.tasks.words import state_shares
 
@@ -25,6 +25,7 @@ __all__ = ["ModularArithmetic"]
 OPERATORS = ("+", "-", "*")
 Progress = tuple[int, int, str]
 """Sum of the finished terms, product of the factors of the last one, and what comes next."""
+BEGIN: Progress = (0, 1, "digit")
 BROKEN: Progress = (0, 0, "")
 
 
@@ -78,17 +79,19 @@ class ModularArithmetic(Task):
 
     # ---- labels ----------------------------------------------------------------------------------
     @cached_property
-    def _progress(self) -> tuple[Automaton, Ints]:
-        """How far the calculation has come, as an automaton, and ``[state]`` the value, -1 where none is asked."""
-        met: list[Progress] = []
+    def _progress(self) -> Automaton:
+        """How far the calculation has come; the answer is its value."""
+        return Automaton.explore(
+            self.tokens_names[1:],
+            BEGIN,
+            self._step,
+            accepts=lambda _: False,
+            name=lambda state: " ".join(map(str, state)),
+            answer=lambda state: (state[0] + state[1]) % self.modulus if state[2] == "operator" else -1,
+        )
 
-        def name(state: Progress) -> str:
-            met.append(state)
-            return " ".join(map(str, state))
-
-        automaton = Automaton.explore(self.tokens_names[1:], (0, 1, "digit"), self._step, lambda _: False, name)
-        values = [(total + term) % self.modulus if due == "operator" else -1 for total, term, due in met]
-        return automaton, np.array(values)
+    def automaton(self) -> Automaton:
+        return self._progress
 
     def _step(self, state: Progress, symbol: str) -> Progress:
         total, term, due = state
@@ -103,9 +106,9 @@ class ModularArithmetic(Task):
     def _label(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
-        automaton, values = self._progress
-        states = automaton.run(strings.cpu().numpy() - 1)
-        value, state = (torch.from_numpy(x.copy()).to(strings.device) for x in (values[states], states))
+        states = self._progress.run(strings.cpu().numpy() - 1)
+        values = self._progress.labels[states]
+        value, state = (torch.from_numpy(x.copy()).to(strings.device) for x in (values, states))
         asked = value >= 0
         return value.where(asked, 0), asked, value.where(asked, self.modulus), state
 
@@ -132,7 +135,7 @@ class ModularArithmetic(Task):
 
     def chance(self, law: Law, length: int) -> float:
         """The largest share of a value, exactly; under *challenge* that of N = length // 8."""
-        automaton, values = self._progress
+        automaton, values = self._progress, self._progress.labels
         drawn = length - 4 * self._neutral(law, length, None)
         digits = np.repeat([1 / self.modulus, 0], [self.modulus, 3])
         operators = np.repeat([0, 1 / 3], [self.modulus, 3])

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from workbench.tasks.base import BOS, SMALL_SSM, Law, Task, TaskError
+from workbench.tasks.dfa import Automaton
 from workbench.tasks.laws import coins, integers, outer_margin, positions, sorted_bits
 
 __all__ = ["EvenPairs", "FlipFlop", "Parity"]
@@ -39,6 +40,7 @@ class FlipFlop(Task):
     """
 
     name: ClassVar[str] = "flip_flop"
+    family: ClassVar[str] = "automata"
     question: ClassVar[str] = "Which bit was written last?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
     summary: ClassVar[str] = "the bit last written"
@@ -64,6 +66,16 @@ class FlipFlop(Task):
     def neutral_tokens(self) -> tuple[int, ...]:
         """``i0`` and ``i1``, whose bits are to be ignored."""
         return (3, 4)
+
+    def automaton(self) -> Automaton:
+        return Automaton.explore(
+            self.vocabulary[1:],
+            "",
+            lambda written, token: token[1] if token.startswith("w") else written,
+            accepts=lambda _: False,
+            name=lambda written: written or "nothing written",
+            answer=lambda written: int(written) if written else -1,
+        )
 
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
@@ -126,6 +138,7 @@ class Parity(Task):
     """
 
     name: ClassVar[str] = "parity"
+    family: ClassVar[str] = "automata"
     question: ClassVar[str] = "Is the number of ones odd?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
     summary: ClassVar[str] = "whether the number of ones is odd"
@@ -137,6 +150,16 @@ class Parity(Task):
     def neutral_tokens(self) -> tuple[int, ...]:
         """The symbol 0."""
         return (1,)
+
+    def automaton(self) -> Automaton:
+        return Automaton.explore(
+            self.vocabulary[1:],
+            0,
+            lambda odd, token: odd ^ int(token),
+            accepts=lambda _: False,
+            name=lambda odd: ("even", "odd")[odd],
+            answer=lambda odd: odd,
+        )
 
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
@@ -191,6 +214,7 @@ class EvenPairs(Task):
     """
 
     name: ClassVar[str] = "even_pairs"
+    family: ClassVar[str] = "automata"
     question: ClassVar[str] = "Is the number of places where the symbol changes even?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
     summary: ClassVar[str] = "whether the number of changes is even"
@@ -198,6 +222,16 @@ class EvenPairs(Task):
     outputs: ClassVar[tuple[str, ...] | None] = ("even", "odd")
 
     MOST_CHANGES: ClassVar[int] = 3
+
+    def automaton(self) -> Automaton:
+        return Automaton.explore(
+            self.vocabulary[1:],
+            "",
+            lambda ends, token: (ends or token)[0] + token,
+            accepts=lambda _: False,
+            name=lambda ends: ends or "start",
+            answer=lambda ends: int(ends[0] != ends[-1]) if ends else -1,
+        )
 
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"

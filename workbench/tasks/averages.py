@@ -40,6 +40,7 @@ class ModPMean(Task):
     """
 
     name: ClassVar[str] = "mod_p_mean"
+    family: ClassVar[str] = "averages"
     question: ClassVar[str] = "What share of every p-th token is 1?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "average"
     summary: ClassVar[str] = "share of ones among every p-th token"
@@ -153,6 +154,7 @@ class SimpleTask(Task):
     """
 
     name: ClassVar[str] = "simple"
+    family: ClassVar[str] = "averages"
     question: ClassVar[str] = "What is the sine of omega times the share of zeros minus that of ones?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "average"
     summary: ClassVar[str] = "share of zeros minus that of ones"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import ClassVar
 
 from workbench.tasks.base import Law, Task
 from workbench.tasks.guesses import in_best_reach
@@ -15,6 +16,8 @@ STRINGS = 4096
 
 class ChanceByDraws(Task):
     """A task of real or vector-valued answers whose law has no closed form for the best constant answer."""
+
+    family: ClassVar[str] = "averages"
 
     def chance(self, law: Law, length: int) -> float:
         """Share of 4,096 strings, drawn with a fixed seed, that the best constant answer is right for.

@@ -21,6 +21,7 @@ from torch.nn import functional as F
 from workbench.core.errors import shown
 from workbench.core.limits import LONGEST
 from workbench.tasks.batch import Batch, Support, TaskError
+from workbench.tasks.dfa import Automaton
 from workbench.tasks.guesses import ROUNDING, best_constant
 from workbench.tasks.strata import by_rejection
 
@@ -71,8 +72,8 @@ class Task(BaseModel):
     """Names of the answer classes, or None for a real-valued task."""
     output_dim: ClassVar[int] = 1
     """Dimension of the answer of a real-valued task."""
-    family: ClassVar[str] = ""
-    """What it is listed under; "" = the first word of its module's name, e.g. ``copying``."""
+    family: ClassVar[str] = "other"
+    """What it is listed under, e.g. ``copying``."""
     suggested: ClassVar[Mapping[str, Any]] = {}
     """Options of ``lengthlens train`` that suit this task where its own defaults do not, e.g. ``steps``."""
     suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = {}
@@ -146,6 +147,25 @@ class Task(BaseModel):
         gaps = torch.ones_like(strings, dtype=torch.bool)
         gaps[:, 0] = False
         return gaps
+
+    # ---- what theory asks --------------------------------------------------------------------
+    def automaton(self) -> Automaton | None:
+        """The finite automaton that answers as this task does; None where none is stated.
+
+        Its symbols are the tokens without BOS, in the order of their ids. Its answer after a string (see
+        :attr:`workbench.tasks.dfa.Automaton.labels`) is that of :meth:`reference`, wherever that gives one, for every
+        string that the task's laws can draw. A task of kind ``state`` states one, unless its states are beyond
+        :data:`workbench.tasks.dfa.LARGEST_AUTOMATON`.
+        """
+        return None
+
+    @property
+    def crasp_program(self) -> str | None:
+        """A C-RASP program for this map, as text or by its name in :data:`workbench.theory.zoo.ZOO`; None without one.
+
+        Its symbols are the tokens without BOS, in the order of their ids.
+        """
+        return None
 
     # ---- lengths -----------------------------------------------------------------------------
     def admissible(self, length: int) -> bool:
@@ -311,6 +331,11 @@ class Task(BaseModel):
     def prefix_closed(self, law: Law) -> bool:
         """Whether every prefix of a sample is a sample of the shorter length under ``law``."""
         return False
+
+    @property
+    def challenge_is_matched(self) -> str:
+        """Why the challenge law is the matched law, in a clause; "" where it is another one, as it should be."""
+        return ""
 
     # ---- laws with few strings ---------------------------------------------------------------
     @property

@@ -25,6 +25,7 @@ STAY = 0.9
 class _Unique(SequenceTask):
     """Inputs whose symbols are all different."""
 
+    family: ClassVar[str] = "copying"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     suggested: ClassVar[Mapping[str, Any]] = {"lengths": "3-51", "positions": "rotary", "steps": 6000}
 
@@ -47,6 +48,11 @@ class _Unique(SequenceTask):
             )
         return super().next_length(length)
 
+    @property
+    def challenge_is_matched(self) -> str:
+        """That nothing but all of the input tells the whole answer, where symbols are all different."""
+        return "no window and no token betrays the whole answer"
+
     def _inputs(
         self, batch: int, inputs: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch inputs"], dict[str, Tensor]]:
@@ -68,6 +74,7 @@ class _Unique(SequenceTask):
 class _Repeats(SequenceTask):
     """Inputs over a small alphabet, in which symbols repeat."""
 
+    family: ClassVar[str] = "copying"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     suggested: ClassVar[Mapping[str, Any]] = {"lengths": "3-51", "positions": "rotary", "steps": 4000}
 

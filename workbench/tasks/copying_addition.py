@@ -86,6 +86,7 @@ class Addition(SequenceTask):
     """
 
     name: ClassVar[str] = "addition"
+    family: ClassVar[str] = "copying"
     question: ClassVar[str] = "Which binary digit of the sum comes next, the most significant first?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     summary: ClassVar[str] = "the next digit of the sum"

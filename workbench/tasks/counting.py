@@ -35,6 +35,7 @@ class Majority(Task):
     """
 
     name: ClassVar[str] = "majority"
+    family: ClassVar[str] = "counting"
     question: ClassVar[str] = "Which symbol occurs more often?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "counter"
     summary: ClassVar[str] = "which symbol leads"

@@ -57,6 +57,7 @@ class CounterLanguage(Task):
     the answer (the number of answers, where nothing is asked).
     """
 
+    family: ClassVar[str] = "counting"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "counter"
     vocabulary: ClassVar[tuple[str, ...]] = (BOS,)
 

@@ -44,6 +44,7 @@ class LetterMajority(Task):
     """
 
     name: ClassVar[str] = "letter_majority"
+    family: ClassVar[str] = "counting"
     question: ClassVar[str] = "Which letter occurs most often?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "counter"
     summary: ClassVar[str] = "which letter leads"
@@ -160,6 +161,7 @@ class InterleavedMajority(SequenceTask):
     """
 
     name: ClassVar[str] = "interleaved_majority"
+    family: ClassVar[str] = "counting"
     question: ClassVar[str] = "Which symbol leads in each of three interleaved strings?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "counter"
     summary: ClassVar[str] = "which symbol leads in the string asked about"

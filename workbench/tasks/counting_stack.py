@@ -13,9 +13,15 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from workbench.tasks.base import BOS, Law, Task, TaskError
+from workbench.tasks.dfa import LARGEST_AUTOMATON, Automaton
 from workbench.tasks.laws import integers, outer_margin, positions, uniforms
 
 __all__ = ["DyckK", "folded"]
+
+
+_Stack = tuple[int, ...] | None
+"""The types of the open brackets in order; None once the string is broken."""
+_EMPTY: _Stack = ()
 
 
 class DyckK(Task):
@@ -45,6 +51,7 @@ class DyckK(Task):
     """
 
     name: ClassVar[str] = "dyck_k"
+    family: ClassVar[str] = "counting"
     question: ClassVar[str] = "Which bracket closes the one opened last?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
     summary: ClassVar[str] = "the type of the bracket opened last"
@@ -77,6 +84,37 @@ class DyckK(Task):
         if self.ask == "close":
             return closings
         return (*(f"{openings} {closing}" for closing in closings), *closings, f"{openings} <eos>")
+
+    def automaton(self) -> Automaton | None:
+        """States are the stacks, the types of the open brackets in order, and one for broken strings."""
+        if sum(self.k**height for height in range(self.depth + 1)) + 1 > LARGEST_AUTOMATON:
+            return None
+        return Automaton.explore(
+            self.tokens_names[1:],
+            _EMPTY,
+            self._pushed,
+            accepts=lambda _: False,
+            name=lambda stack: "broken" if stack is None else "(" + " (".join(map(str, stack)) if stack else "empty",
+            answer=self._stack_answer,
+        )
+
+    def _pushed(self, stack: _Stack, symbol: str) -> _Stack:
+        """The stack after one more symbol."""
+        kind = int(symbol[1:])
+        if stack is None or (symbol[0] == "(" and len(stack) == self.depth):
+            return None
+        if symbol[0] == "(":
+            return (*stack, kind)
+        return stack[:-1] if stack[-1:] == (kind,) else None
+
+    def _stack_answer(self, stack: _Stack) -> int:
+        """The number of the answer that a stack gives; -1 where nothing is asked."""
+        if stack is None or (self.ask == "close" and not stack):
+            return -1
+        if not stack:
+            return 2 * self.k
+        full = self.ask == "next" and len(stack) == self.depth
+        return stack[-1] - 1 + self.k * full
 
     def admissible(self, length: int) -> bool:
         return length >= 1 and length % 2 == 1

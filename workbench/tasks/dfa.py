@@ -6,7 +6,7 @@ states and of symbols, but no token ids and no laws.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +24,8 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 State = TypeVar("State", bound=Hashable)
 DEAD = "dead"
+LARGEST_AUTOMATON = 2_000
+"""States beyond which a task states no automaton, and of a minimal automaton beyond which membership is not decided."""
 MOST_DERIVATIVES = 4096
 """Different derivatives of an expression beyond which no automaton is made of it: subsets may be very many."""
 
@@ -38,6 +40,8 @@ class Automaton:
         accepting: the accepting states.
         alphabet: symbol names, one per column of the table.
         names: state names, one per row of the table.
+        answers: ``[state]`` number of the answer in each state, -1 where nothing is asked; None where the answer is
+            whether the state accepts. See :attr:`labels`.
     """
 
     table: Ints
@@ -45,6 +49,7 @@ class Automaton:
     accepting: frozenset[int]
     alphabet: tuple[str, ...]
     names: tuple[str, ...]
+    answers: Ints | None = None
 
     def __post_init__(self) -> None:
         self.table.flags.writeable = False
@@ -124,6 +129,7 @@ class Automaton:
         step: Callable[[State, str], State],
         accepts: Callable[[State], bool],
         name: Callable[[State], str] | None = None,
+        answer: Callable[[State], int] | None = None,
     ) -> Automaton:
         """The automaton of all states that can be reached, numbered breadth first from the start, 0.
 
@@ -133,6 +139,7 @@ class Automaton:
             step: the state that follows a state and a symbol name.
             accepts: whether a state is accepting.
             name: what a state is called; by default it is called after a shortest word that leads there.
+            answer: the number of the answer in a state, -1 where nothing is asked; by default states only accept.
         """
         number, order, rows = {start: 0}, [start], []
         for state in order:
@@ -145,7 +152,8 @@ class Automaton:
         table = np.array(rows, dtype=np.int64)
         accepting = frozenset(number[state] for state in order if accepts(state))
         names = tuple(map(name, order)) if name else _word_names(table, 0, accepting, alphabet)
-        return cls(table, 0, accepting, tuple(alphabet), names)
+        answers = None if answer is None else np.array([answer(state) for state in order], dtype=np.int64)
+        return cls(table, 0, accepting, tuple(alphabet), names, answers)
 
     def minimal(self) -> Automaton:
         """The smallest automaton of the same language, numbered and named as :meth:`from_regex` does."""
@@ -198,6 +206,18 @@ class Automaton:
     def accepting_mask(self) -> Bools:
         """``[state]`` whether a state is accepting."""
         return np.isin(np.arange(len(self)), list(self.accepting))
+
+    @cached_property
+    def labels(self) -> Ints:
+        """``[state]`` number of the answer, -1 where nothing is asked; of an acceptor 1 in accepting states, else 0."""
+        return self.accepting_mask.astype(np.int64) if self.answers is None else self.answers
+
+    def languages(self) -> Iterator[Automaton]:
+        """For each answer the minimal automaton of the words that have it; one suffices where there are two."""
+        classes = sorted({int(a) for a in self.labels} - {-1})
+        for c in [1] if set(self.labels.tolist()) == {0, 1} else classes:
+            accepting = frozenset(np.flatnonzero(self.labels == c).tolist())
+            yield Automaton(self.table, self.start, accepting, self.alphabet, self.names).minimal()
 
     @cached_property
     def live(self) -> Bools:

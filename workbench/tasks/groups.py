@@ -68,27 +68,31 @@ class PermutationGroup(Task):
         """Permutations that generate the group."""
 
     @cached_property
-    def automaton(self) -> Automaton:
+    def multiplication(self) -> Automaton:
         """States are the elements of the group; a symbol multiplies from the right."""
         number = {element: i for i, element in enumerate(self.elements)}
         symbols = self.elements if self.tokens == "elements" else [self.elements[0], *self.generators]
         table = np.array([[number[tuple(s[i] for i in g)] for s in symbols] for g in number], dtype=np.int64)
-        return Automaton(table, 0, frozenset(), tuple(map(_cycles, symbols)), tuple(map(_cycles, number)))
+        names = tuple(map(_cycles, number))
+        return Automaton(table, 0, frozenset(), tuple(map(_cycles, symbols)), names, np.arange(len(number)))
+
+    def automaton(self) -> Automaton:
+        return self.multiplication
 
     @property
     def tokens_names(self) -> tuple[str, ...]:
         """BOS, the identity, and the other elements or the generators."""
-        return (BOS, *self.automaton.alphabet)
+        return (BOS, *self.multiplication.alphabet)
 
     @property
     def output_names(self) -> tuple[str, ...]:
         """The elements of the group."""
-        return self.automaton.names
+        return self.multiplication.names
 
     @property
     def neutral_tokens(self) -> tuple[int, ...]:
         """The identity."""
-        return tuple(1 + symbol for symbol in self.automaton.neutral)
+        return tuple(1 + symbol for symbol in self.multiplication.neutral)
 
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
@@ -96,7 +100,7 @@ class PermutationGroup(Task):
     def _strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
-        strings = 1 + integers(len(self.automaton.alphabet), (batch, length), generator)
+        strings = 1 + integers(len(self.multiplication.alphabet), (batch, length), generator)
         if law == "challenge":
             margin, place = outer_margin(length, window), positions(strings)
             strings = torch.where((place <= margin) | (place > length - margin), 1, strings)
@@ -109,15 +113,15 @@ class PermutationGroup(Task):
         return products, torch.ones_like(strings, dtype=torch.bool), products, products
 
     def _products(self, tokens: Int[Tensor, "batch length"]) -> Int[Tensor, "batch length"]:
-        return torch.from_numpy(self.automaton.run(tokens.cpu().numpy() - 1)).to(tokens.device)
+        return torch.from_numpy(self.multiplication.run(tokens.cpu().numpy() - 1)).to(tokens.device)
 
     def chance(self, law: Law, length: int) -> float:
         """The largest share of a product, exactly; under *challenge* with generators that of N = length // 8."""
         if self.tokens == "elements":
             return 1 / len(self.elements)
         drawn = length - 2 * outer_margin(length, None) if law == "challenge" else length
-        symbols = len(self.automaton.alphabet)
-        return float(state_shares(self.automaton.table, 0, np.full((drawn, symbols), 1 / symbols)).max())
+        symbols = len(self.multiplication.alphabet)
+        return float(state_shares(self.multiplication.table, 0, np.full((drawn, symbols), 1 / symbols)).max())
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
         return F.one_hot(self._products(tokens)[:, -1], self.d_vocab_out).double()

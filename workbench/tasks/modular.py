@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from workbench.tasks.base import BOS, Law, Task, TaskError
+from workbench.tasks.dfa import Automaton
 from workbench.tasks.laws import flat_shares
 
 __all__ = ["CycleNavigation", "ModCount"]
@@ -58,6 +59,17 @@ class ModSum(Task):
     def neutral_tokens(self) -> tuple[int, ...]:
         """The symbols that add a multiple of the modulus."""
         return tuple(1 + i for i, step in enumerate(self.steps) if step % self.modulus == 0)
+
+    def automaton(self) -> Automaton:
+        step = dict(zip(self.tokens_names[1:], self.steps, strict=True))
+        return Automaton.explore(
+            self.tokens_names[1:],
+            0,
+            lambda total, token: (total + step[token]) % self.modulus,
+            accepts=lambda _: False,
+            name=str,
+            answer=lambda total: total,
+        )
 
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"

@@ -15,10 +15,16 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from workbench.tasks.base import BOS, Law, Task, TaskError
+from workbench.tasks.dfa import LARGEST_AUTOMATON, Automaton
 from workbench.tasks.laws import distinct, integers, outer_margin, outer_places
 from workbench.tasks.sequences import SEP, numbered
 
 __all__ = ["PlantedCorrelation", "SparseParity"]
+
+
+_SparseState = tuple[int, int, str]
+"""Small numbers so far, the parity of their bits, and what came last: a small number, the query, or neither."""
+_BEGIN: _SparseState = (0, 0, "")
 
 
 class SparseParity(Task):
@@ -46,6 +52,7 @@ class SparseParity(Task):
     """
 
     name: ClassVar[str] = "sparse_parity"
+    family: ClassVar[str] = "planted"
     question: ClassVar[str] = "What is the parity of the bits that follow small numbers?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
     summary: ClassVar[str] = "the parity of the bits behind small numbers so far"
@@ -105,6 +112,29 @@ class SparseParity(Task):
         parity = ((strings == self.values + 2) & behind).cumsum(1) % 2
         return parity, strings == self.values + 3, parity, parity + 2 * small
 
+    def automaton(self) -> Automaton:
+        """As the task answers on strings of at most ``k`` small numbers; there are no others, and none is answered."""
+        first_bit, one, separator = self.values + 1, self.values + 2, self.values + 3
+
+        def step(state: _SparseState, symbol: str) -> _SparseState:
+            small, parity, last = state
+            token = self.tokens_names.index(symbol)
+            if token < first_bit and 2 * token <= self.values:
+                now = (small + 1, parity, "small")
+            else:
+                flips = token == one and last == "small"
+                now = (small, parity ^ int(flips), "asked" if token == separator else "")
+            return now if now[0] <= self.k else (self.k + 1, 0, "")
+
+        return Automaton.explore(
+            self.tokens_names[1:],
+            _BEGIN,
+            step,
+            accepts=lambda _: False,
+            name=lambda state: " ".join(map(str, state)).rstrip(),
+            answer=lambda state: state[1] if state[2] == "asked" and state[0] <= self.k else -1,
+        )
+
     def chance(self, law: Law, length: int) -> float:
         """1/2: the bits are fair, and at least one counts."""
         return 0.5
@@ -147,6 +177,7 @@ class PlantedCorrelation(Task):
     """
 
     name: ClassVar[str] = "planted"
+    family: ClassVar[str] = "planted"
     question: ClassVar[str] = "What is the sum of the planted numbers, modulo m?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "state"
     summary: ClassVar[str] = "the sum of the planted numbers so far, modulo m"
@@ -197,6 +228,26 @@ class PlantedCorrelation(Task):
         mask = torch.zeros_like(strings, dtype=torch.bool)
         mask[:, -1] = True
         return total, mask, total, total
+
+    def automaton(self) -> Automaton | None:
+        """The sum after every prefix of at most ``k`` planted numbers; there are no others, and none is answered."""
+        if (self.k + 1) * self.modulus + 1 > LARGEST_AUTOMATON:
+            return None
+
+        def step(state: tuple[int, int], symbol: str) -> tuple[int, int]:
+            planted, total = state
+            if symbol.startswith("p"):
+                planted, total = planted + 1, (total + int(symbol[1:])) % self.modulus
+            return (planted, total) if planted <= self.k else (self.k + 1, 0)
+
+        return Automaton.explore(
+            self.tokens_names[1:],
+            (0, 0),
+            step,
+            accepts=lambda _: False,
+            name=lambda state: f"{state[0]} planted, sum {state[1]}",
+            answer=lambda state: state[1] if state[0] <= self.k else -1,
+        )
 
     def chance(self, law: Law, length: int) -> float:
         """Share of the likeliest sum of k uniform numbers of 1 .. m - 1, modulo m.

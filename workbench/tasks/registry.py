@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType, UnionType
 from typing import Any, Literal, TypeGuard, Union, get_args, get_origin
@@ -17,14 +15,16 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from workbench.core.errors import LensError
+from workbench.core.registry import Registry
+from workbench.core.suggest import nearest
 from workbench.tasks.base import Task, TaskError
 from workbench.tasks.code import TaskCode, code_of, find_code, read_code, sha256_of, trust
+from workbench.tasks.named_languages import EXPRESSIONS
 
 __all__ = [
     "ENTRY_POINTS",
     "allowed",
     "describe",
-    "family_of",
     "find_task",
     "load_task",
     "make_task",
@@ -59,6 +59,7 @@ BUILT_IN: Mapping[str, str] = {
     "zero_two": "workbench.tasks.languages:ZeroTwo",
     "last_nonneutral_a": "workbench.tasks.languages:LastNonneutralA",
     "alternating_blocks": "workbench.tasks.languages:AlternatingBlocks",
+    **{name: f"workbench.tasks.named_languages:{name}" for name in EXPRESSIONS},
     "regular": "workbench.tasks.regular:Regular",
     "ul": "workbench.tasks.retrieval_neighbours:UL",
     "ur": "workbench.tasks.retrieval_neighbours:UR",
@@ -95,6 +96,18 @@ BUILT_IN: Mapping[str, str] = {
     "linear_regression": "workbench.tasks.averages_regression:LinearRegression",
 }
 
+
+def _a_task(name: str, found: object, place: str) -> type[Task]:
+    if not _is_task(found):
+        raise TaskError(f"{place}, announced as the task {name!r}, is no subclass of workbench.tasks.Task")
+    if found.name != name:
+        raise TaskError(f"{place} is announced as the task {name!r} but calls itself {found.name!r}")
+    return found
+
+
+TASKS: Registry[type[Task]] = Registry("task", TaskError, BUILT_IN, group=ENTRY_POINTS, check=_a_task)
+"""All tasks by name; a package that is installed announces its own under :data:`ENTRY_POINTS`."""
+
 _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 _NOUNS: Mapping[object, str] = {
     int: "an integer",
@@ -108,7 +121,7 @@ _NOUNS: Mapping[object, str] = {
 
 def task_names() -> list[str]:
     """Names of all tasks that can be made by name: the built-in ones, then those of other packages."""
-    return [*BUILT_IN, *sorted(set(_announced()) - set(BUILT_IN))]
+    return list(TASKS)
 
 
 def find_task(name: str) -> type[Task]:
@@ -118,15 +131,7 @@ def find_task(name: str) -> type[Task]:
         TaskError: if there is none (the nearest names are given), if two packages announce the same
             name, or if what is announced is not a task of that name.
     """
-    built_in = [BUILT_IN[name]] if name in BUILT_IN else []
-    places = list(dict.fromkeys(built_in + [entry.value for entry in _announced().get(name, [])]))
-    if not places:
-        raise TaskError(_unknown("task", name, task_names()))
-    if len(places) > 1:
-        raise TaskError(
-            f"the task name {name!r} is taken more than once, by {' and '.join(places)}; uninstall one of the packages"
-        )
-    return _imported(EntryPoint(name=name, value=places[0], group=ENTRY_POINTS))
+    return TASKS.find(name)
 
 
 def make_task(name: str, /, **parameters: Any) -> Task:
@@ -235,19 +240,6 @@ def contained(task: Task) -> Iterator[None]:
         raise TaskError(f"the code of the task {task.name} fails: {_said(error)}") from error
 
 
-def family_of(task: type[Task]) -> str:
-    """The family a task is listed under: its own word for it, else where it is defined.
-
-    Example:
-
-        >>> family_of(find_task("kgram_retrieval"))
-        'retrieval'
-    """
-    package, _, module = task.__module__.rpartition(".")
-    home = module.partition("_")[0] if package == "workbench.tasks" else task.__module__.partition(".")[0]
-    return task.family or home
-
-
 def describe(task: Task) -> str:
     """One line about a task: name, kind, question, summary, and what a constant answer scores.
 
@@ -261,26 +253,7 @@ def describe(task: Task) -> str:
     return f"{task.name} ({task.kind}): {task.question} Summary: {task.summary}. Chance {chance:.2f}."
 
 
-# ---- finding -------------------------------------------------------------------------------------
-def _announced() -> dict[str, list[EntryPoint]]:
-    found: dict[str, list[EntryPoint]] = {}
-    for entry in entry_points(group=ENTRY_POINTS):
-        found.setdefault(entry.name, []).append(entry)
-    return found
-
-
-def _imported(entry: EntryPoint) -> type[Task]:
-    try:
-        found = entry.load()
-    except Exception as error:
-        raise TaskError(f"the task {entry.name!r} ({entry.value}) could not be imported: {error}") from error
-    if not _is_task(found):
-        raise TaskError(f"{entry.value}, announced as the task {entry.name!r}, is no subclass of workbench.tasks.Task")
-    if found.name != entry.name:
-        raise TaskError(f"{entry.value} is announced as the task {entry.name!r} but calls itself {found.name!r}")
-    return found
-
-
+# ---- tasks of files ------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class _Run:
     """A file whose code has run here."""
@@ -353,12 +326,6 @@ def _is_task(found: object) -> TypeGuard[type[Task]]:
     return isinstance(found, type) and issubclass(found, Task) and found is not Task
 
 
-def _unknown(what: str, name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.65)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known) or 'none'}"
-    return f"unknown {what} {name!r}; {hint}"
-
-
 # ---- making --------------------------------------------------------------------------------------
 def _make(cls: type[Task], parameters: Mapping[str, Any], stored: bool = False) -> Task:
     try:
@@ -375,7 +342,7 @@ def _sentence(cls: type[Task], error: ValidationError) -> str:
     name = str(first["loc"][0])
     if first["type"] == "extra_forbidden":
         known = list(cls.model_fields)
-        return f"{cls.name}: {_unknown('parameter', name, known)}"
+        return f"{cls.name}: unknown parameter {name!r}; {nearest(name, known)}"
     if first["type"] == "missing":
         return f"{cls.name} needs the parameter {name}, {allowed(cls.model_fields[name])}"
     return f"{cls.name}: {name} must be {allowed(cls.model_fields[name])}, not {first['input']!r}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import compress
 from typing import Any, ClassVar, Literal
@@ -99,21 +100,24 @@ class RegularTask(Task):
 
     # ---- the automaton and its answers -----------------------------------------------------------
     @cached_property
-    def automaton(self) -> Automaton:
+    def acceptor(self) -> Automaton:
         """The minimal automaton of the language."""
         return Automaton.from_regex(self.expression, self.symbols)
+
+    def automaton(self) -> Automaton:
+        return replace(self.acceptor, answers=self.answers)
 
     @cached_property
     def answer_names(self) -> tuple[str | None, ...]:
         """``[state]`` what the answer in each state is called; None where nothing is asked."""
-        automaton = self.automaton
+        acceptor = self.acceptor
         if self.ask == "member":
-            return tuple("yes" if accepts else "no" for accepts in automaton.accepting_mask)
+            return tuple("yes" if accepts else "no" for accepts in acceptor.accepting_mask)
         if self.ask == "state":
-            return automaton.names
-        going = automaton.live[automaton.table]  # [state, symbol]
+            return acceptor.names
+        going = acceptor.live[acceptor.table]  # [state, symbol]
         return tuple(
-            _may_follow(compress(automaton.alphabet, row), state in automaton.accepting)
+            _may_follow(compress(acceptor.alphabet, row), state in acceptor.accepting)
             for state, row in enumerate(going)
         )
 
@@ -126,12 +130,12 @@ class RegularTask(Task):
     @cached_property
     def string_law(self) -> AutomatonLaw:
         """What strings are drawn from."""
-        return AutomatonLaw(self.automaton, self.answers, exchanging=self.misses == "mixed" and self.ask != "next")
+        return AutomatonLaw(self.acceptor, self.answers, exchanging=self.misses == "mixed" and self.ask != "next")
 
     @cached_property
     def rhythm(self) -> Rhythm:
         """Which answers occur at which length."""
-        return rhythm_of(self.automaton, self.answers, self.language)
+        return rhythm_of(self.acceptor, self.answers, self.language)
 
     @property
     def period(self) -> int:
@@ -143,17 +147,22 @@ class RegularTask(Task):
         """Whether at every length one string at most can be drawn."""
         return self._one_string
 
+    @property
+    def challenge_is_matched(self) -> str:
+        """That there is one string per length, where there is."""
+        return "there is one string per length" if self.one_string_per_length else ""
+
     @cached_property
     def _one_string(self) -> bool:
-        table = self.automaton.table
-        going = self.automaton.live if self.ask == "next" else np.ones(len(table), dtype=bool)
+        table = self.acceptor.table
+        going = self.acceptor.live if self.ask == "next" else np.ones(len(table), dtype=bool)
         return bool((going[table].sum(1) <= 1)[going].all())
 
     @model_validator(mode="after")
     def _has_something_to_ask(self) -> RegularTask:
-        if len(self.automaton) > MOST_STATES:
+        if len(self.acceptor) > MOST_STATES:
             raise TaskError(
-                f"the automaton of {self.language} has {len(self.automaton)} states; {MOST_STATES} is the most"
+                f"the automaton of {self.language} has {len(self.acceptor)} states; {MOST_STATES} is the most"
             )
         occurring = frozenset[int]().union(*self.rhythm.answers[self.rhythm.repeats :])
         if len(occurring) < 2:
@@ -174,7 +183,7 @@ class RegularTask(Task):
     @property
     def tokens_names(self) -> tuple[str, ...]:
         """BOS and the symbols."""
-        return (BOS, *self.automaton.alphabet)
+        return (BOS, *self.acceptor.alphabet)
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -186,7 +195,7 @@ class RegularTask(Task):
     @property
     def neutral_tokens(self) -> tuple[int, ...]:
         """The symbols that leave every state as it is."""
-        return tuple(1 + symbol for symbol in self.automaton.neutral)
+        return tuple(1 + symbol for symbol in self.acceptor.neutral)
 
     # ---- lengths and laws ------------------------------------------------------------------------
     def admissible(self, length: int) -> bool:
@@ -219,7 +228,7 @@ class RegularTask(Task):
     def _label(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
-        states = self.automaton.run(_symbols(strings))
+        states = self.acceptor.run(_symbols(strings))
         answers = torch.from_numpy(self.answers[states]).to(strings.device)
         asked = answers >= 0
         summary = answers.where(asked, self.d_vocab_out)
@@ -242,13 +251,13 @@ class RegularTask(Task):
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
         """The answers that the visible tokens lead to, from every state that is left again."""
-        return self._answers_from(tokens, ~self.automaton.sinks)
+        return self._answers_from(tokens, ~self.acceptor.sinks)
 
     def _answers_from(self, tokens: Int[Tensor, "batch window"], starts: Bools) -> Float[Tensor, "batch out"]:
         votes = torch.zeros(len(tokens), self.d_vocab_out, dtype=torch.float64, device=tokens.device)
         symbols = _symbols(tokens)
         for start in np.flatnonzero(starts).tolist():
-            last = torch.from_numpy(self.answers[self.automaton.run(symbols, start)[:, -1]]).to(tokens.device)
+            last = torch.from_numpy(self.answers[self.acceptor.run(symbols, start)[:, -1]]).to(tokens.device)
             votes += F.one_hot(last.clamp(min=0), self.d_vocab_out) * (last >= 0)[:, None]
         return torch.where(votes.sum(1, keepdim=True) > 0, votes, 1.0)
 
@@ -265,7 +274,7 @@ class RegularTask(Task):
         if self.ask != "next":
             found[COUNTS] = counts_hits(batch, self._words_by_count(batch.length) if self._binary else None)
         if "first_window" in found:
-            start = np.arange(len(self.automaton)) == self.automaton.start
+            start = np.arange(len(self.acceptor)) == self.acceptor.start
             guess = self._answers_from(batch.tokens[:, 1 : 1 + window], start)
             found["first_window"] = self._expected_correct(guess, batch.targets[:, -1])
         return found
@@ -273,11 +282,11 @@ class RegularTask(Task):
     @property
     def _binary(self) -> bool:
         """Whether the oracle ``counts`` knows exactly which counts words have."""
-        return self.ask == "member" and len(self.automaton.alphabet) == 2
+        return self.ask == "member" and len(self.acceptor.alphabet) == 2
 
     def _words_by_count(self, length: int) -> Bool[Tensor, " count"]:
         """Whether the language has a word of this length with so many of the second symbol, from 0 on."""
-        return torch.from_numpy(counts_of_words(self.automaton, length))
+        return torch.from_numpy(counts_of_words(self.acceptor, length))
 
     def _odds(self, shortcut: str, batch: Batch) -> float:
         period = self.period
@@ -291,7 +300,7 @@ class RegularTask(Task):
     @cached_property
     def oracle(self) -> Oracle:
         """What the reference is computed with."""
-        return ByDerivatives(self.expression, self.automaton.alphabet)
+        return ByDerivatives(self.expression, self.acceptor.alphabet)
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
         known, answers = self.oracle.start, []
@@ -369,7 +378,7 @@ class Regular(RegularTask):
         return "the language of the given automaton" if self.regex is None else self.regex
 
     @cached_property
-    def automaton(self) -> Automaton:
+    def acceptor(self) -> Automaton:
         """The minimal automaton; the given one, as far as it can be reached, where its states are asked for."""
         if self.dfa is None:
             return Automaton.from_regex(self.expression, self.symbols)
@@ -380,7 +389,7 @@ class Regular(RegularTask):
     def oracle(self) -> Oracle:
         if self.dfa is not None:
             return ByTransitions(self.dfa)
-        return ByDerivatives(self.expression, self.automaton.alphabet)
+        return ByDerivatives(self.expression, self.acceptor.alphabet)
 
 
 def _may_follow(symbols: Iterable[str], ends: bool) -> str | None:

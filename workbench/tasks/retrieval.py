@@ -45,6 +45,7 @@ class KGramRetrieval(Task):
     """
 
     name: ClassVar[str] = "kgram_retrieval"
+    family: ClassVar[str] = "retrieval"
     question: ClassVar[str] = "Which token followed the last k tokens when they occurred before?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     summary: ClassVar[str] = "the token that followed the earlier occurrence"

@@ -52,6 +52,7 @@ class KHop(Task):
     """
 
     name: ClassVar[str] = "k_hop"
+    family: ClassVar[str] = "retrieval"
     question: ClassVar[str] = "Which token do k induction steps from the last token lead to?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     summary: ClassVar[str] = "the token at the end of the chain"

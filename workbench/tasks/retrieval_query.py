@@ -27,6 +27,7 @@ class QueryTask(Task):
     The output summary is the answer, or the number of classes where none is asked.
     """
 
+    family: ClassVar[str] = "retrieval"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     suggested: ClassVar[Mapping[str, Any]] = {"positions": "rotary"}
 

@@ -50,6 +50,7 @@ class ParityScratchpad(SequenceTask):
     """
 
     name: ClassVar[str] = "parity_scratchpad"
+    family: ClassVar[str] = "scratchpad"
     question: ClassVar[str] = "What is the parity of the bits up to the next jump?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     summary: ClassVar[str] = "the next parity on the scratchpad"
@@ -75,6 +76,11 @@ class ParityScratchpad(SequenceTask):
 
     def drawable(self, inputs: int) -> bool:
         return inputs >= 1 and inputs % self.jump == 0
+
+    @property
+    def challenge_is_matched(self) -> str:
+        """That bits are fair and independent already."""
+        return "every step is a fair coin, whatever else is seen"
 
     def _inputs(
         self, batch: int, inputs: int, generator: torch.Generator, law: Law, window: int | None
@@ -131,6 +137,7 @@ class VariableAssignment(SequenceTask):
     """
 
     name: ClassVar[str] = "variable_assignment"
+    family: ClassVar[str] = "scratchpad"
     question: ClassVar[str] = "Which token comes next when the assignments that lead from a variable are written out?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     summary: ClassVar[str] = "the next token of the chain of assignments"

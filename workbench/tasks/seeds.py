@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import torch
+
+from workbench.core.seeds import seed_of
 
 
 def generator(*parts: object) -> torch.Generator:
     """A random generator that is a pure function of ``parts``: nothing of it needs saving."""
-    digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
-    return torch.Generator().manual_seed(int.from_bytes(digest[:8], "big") >> 1)
+    return torch.Generator().manual_seed(seed_of(*parts))

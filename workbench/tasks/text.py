@@ -49,6 +49,7 @@ class Text(Task):
     """
 
     name: ClassVar[str] = "text"
+    family: ClassVar[str] = "text"
     question: ClassVar[str] = "Which byte comes next?"
     kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     summary: ClassVar[str] = "the next byte"

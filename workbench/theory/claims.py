@@ -1,8 +1,8 @@
 """What theory says about maps that are no regular languages, one entry each: without positions and with them.
 
 *Without* is C-RASP[empty], held against positions ``none``; *with* is C-RASP[periodic, local], held against
-learned positions trained at random offsets, and limit positions. Regular languages need no entry: they are
-decided.
+learned positions trained at random offsets, limit and relative positions. Regular languages need no entry: they are
+decided. An entry goes before deciding, where deciding is slow or ends without an answer.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from workbench.core.suggest import nearest
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.table.errors import nearest
 from workbench.theory.crasp_ast import CraspError, Node
 from workbench.theory.crasp_program import Program
 from workbench.theory.error_budget import ErrorBudget, error_budget

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
-from workbench.table.errors import nearest
+from workbench.core.suggest import nearest
 from workbench.theory import crasp_ast as ast
 from workbench.theory.crasp_ast import CraspError, Node, kind
 from workbench.theory.crasp_program import RESERVED, Program

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.table.errors import nearest
+from workbench.core.suggest import nearest
 from workbench.theory.crasp_ast import Boolean, Counting, CraspError, Node, Residue, Symbol, kind, subterms
 
 __all__ = ["RESERVED", "Program"]

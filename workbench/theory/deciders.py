@@ -24,7 +24,7 @@ from typing import Literal
 
 import numpy as np
 
-from workbench.tasks.dfa import Automaton
+from workbench.tasks.dfa import LARGEST_AUTOMATON, Automaton
 from workbench.theory.errors import TheoryError
 from workbench.theory.languages import Table, components, right_quotient, shortest_words
 from workbench.theory.span import Span, Vector
@@ -37,8 +37,6 @@ DECIDER_SOURCE = "arXiv 2608.13433 (potentials of the minimal automaton)"
 CERTIFICATE_SOURCE = (
     "the potentials of arXiv 2608.13433 with residues and last symbols readable; derived, sufficient only"
 )
-LARGEST_AUTOMATON = 2_000
-"""States of a minimal automaton beyond which membership is not decided."""
 LARGEST_PRODUCT = 400
 """Automaton states times windows times residues beyond which no certificate is looked for."""
 
@@ -48,7 +46,8 @@ class Membership:
     """Whether a regular language is in C-RASP[empty].
 
     Attributes:
-        decision: yes or no, for the criterion is exact; not decided beyond :data:`LARGEST_AUTOMATON` states.
+        decision: yes or no, for the criterion is exact; not decided beyond
+            :data:`workbench.tasks.dfa.LARGEST_AUTOMATON` states.
         convention: ``last_position`` (acceptance may use the symbol at the position where it is read) or
             ``neutral_symbol`` (it may not: appending a symbol that does nothing must not change it).
         states: number of states of the minimal automaton.

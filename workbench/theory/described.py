@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
 from workbench.core.apart import apart
+from workbench.models.positions.registry import NONE
 from workbench.tasks.code import NOT_RUN
 from workbench.tasks.errors import UntrustedCode
 from workbench.tasks.registry import task_of
@@ -51,16 +52,13 @@ def describe(
     """
     made = task_of({"name": task, "parameters": parameters, "source": source})
     settings = {"name": positions} if isinstance(positions, str) else dict(positions)
-    encoding = str(settings.get("name", "none"))
+    encoding = str(settings.pop("name", NONE))
     try:
-        sizes: dict[str, Any] = (
-            {key: settings.get(key) for key in ("period", "locality")} if encoding == "limit" else {}
-        )
-        said = predict(made, Positions(encoding, ids, **sizes))
+        said = predict(made, Positions(encoding, ids, settings))
     except TheoryError as error:
         return {"unknown": str(error), "programs": []}
-    plain = asdict(said)
-    plain.pop("languages")
+    plain = asdict(replace(said, languages=(), witness=None))
+    del plain["languages"], plain["witness"]
     case = program_of(key_of(made), made)
     programs = said.programs() or ([case.program] if case is not None else [])
     return plain | {"unknown": "", "programs": [program_data(program, seed) for program in programs]}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.models.positions.registry import those_with
 from workbench.theory.errors import TheoryError
 
 if TYPE_CHECKING:
@@ -133,8 +134,9 @@ def margins(head: LimitHead, tie: float = 1e-9) -> Margins:
 def limit_heads(model: HookedTransformer, bos: int | None) -> list[LimitHead]:
     """The heads of a model's first layer as tables, computed from its weights.
 
-    Exact for positions ``none`` and ``limit`` with softmax or hardmax attention, LayerNorm included: it acts
-    on token and residue alone there. A learned gain of log K is multiplied into the table.
+    Exact for positions that are a limit transformer's (none, limit, relative) with softmax or hardmax attention,
+    LayerNorm included: it acts on token and residue alone there. A learned gain of log K is multiplied into the table,
+    and what an encoding adds to every score of a query is part of the content.
 
     Raises:
         TheoryError: for any other attention or position scheme.
@@ -144,23 +146,27 @@ def limit_heads(model: HookedTransformer, bos: int | None) -> list[LimitHead]:
     cfg = model.cfg
     if cfg.attention == "linear":
         raise TheoryError("linear attention is no limit transformer: its weights are no exponentials of scores")
-    if cfg.positions.name not in ("none", "limit"):
+    terms = cfg.positions.limit_terms(model, 0)
+    if terms is None:
         raise TheoryError(
-            f"{cfg.positions.name} positions are no limit transformer's: these are none or limit (periodic and local)"
+            f"{cfg.positions.name} positions are no limit transformer's: these are {limit_positions()} "
+            "(periodic and local)"
         )
     block: Any = model.blocks[0]
     weights = {name: weight.detach().double() for name, weight in block.attn.named_parameters()}
     with torch.no_grad():
-        embedding = model.W_E.double()[:, None]
-        if cfg.positions.name == "limit":
-            embedding = embedding + model.W_pos.double()[None]
+        embedding = model.W_E.double()[:, None] + terms.vectors[None]
         seen = deepcopy(block.ln1).double()(embedding)
         q = torch.einsum("tpd,hde->htpe", seen, weights["W_Q"]) + weights["b_Q"][:, None, None]
         k = torch.einsum("tpd,hde->htpe", seen, weights["W_K"]) + weights["b_K"][:, None, None]
-        content = torch.einsum("htpe,hsre->htpsr", q, k) / cfg.attn_scale
-    none = torch.ones(cfg.n_heads, dtype=torch.float64)
-    gain = weights.get("log_gain", none)
-    phi = weights.get("phi", 0.0 * none[:, None]) * gain[:, None]
+        content = torch.einsum("htpe,hsre->htpsr", q, k) / cfg.attn_scale + terms.far[:, None, None, None, None]
+    gain = weights.get("log_gain", torch.ones(cfg.n_heads, dtype=torch.float64))
+    phi = terms.phi * gain[:, None]
     scaling: Scaling = "all" if cfg.log_scaling == "learned" else cfg.log_scaling
     tables = (content * gain[:, None, None, None, None]).numpy(), phi.numpy()
     return [LimitHead(c, f, bos, scaling) for c, f in zip(*tables, strict=True)]
+
+
+def limit_positions() -> str:
+    """The encodings that are a limit transformer's, in words."""
+    return those_with(lambda encoding: encoding.limit)

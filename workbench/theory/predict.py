@@ -2,7 +2,8 @@
 
 Two classes are at stake. Transformers without positions are held against C-RASP[empty], those with learned
 positions trained at random offsets, and limit transformers, against C-RASP[periodic, local] (Huang et al.,
-arXiv 2410.02140). Regular languages are decided; other maps are looked up in :mod:`workbench.theory.claims`.
+arXiv 2410.02140); what programs may read of each encoding, it says itself. Regular languages are decided; other
+maps are looked up in :mod:`workbench.theory.claims`.
 
 *guaranteed* is a theorem's word, on the theorem's terms: an idealised learner that takes the simplest
 transformer fitting all lengths up to n/2, at every offset, is right up to n once n is large. It is no
@@ -23,13 +24,12 @@ from workbench.theory.claims import COMMUNICATION, Claim, Entry, Verdict
 from workbench.theory.crasp_program import Program
 from workbench.theory.deciders import CONVENTIONS, Certificate, Convention
 from workbench.theory.errors import TheoryError
-from workbench.theory.maps import RegularMap, regular_map
 from workbench.theory.monoid import is_aperiodic, syntactic_monoid
 from workbench.theory.notes import NOTES, Note, regular_notes
 from workbench.theory.published import Reported, reported
-from workbench.theory.subjects import base_of, entry_of, program_of, resolve
+from workbench.theory.subjects import Witness, base_of, entry_of, program_of, resolve
 from workbench.theory.synthesis import synthesise
-from workbench.theory.verdicts import EMPTY, POSITIONAL, SILENT, Positions, of_languages, of_program, stated
+from workbench.theory.verdicts import EMPTY, POSITIONAL, Positions, of_languages, of_program, stated
 from workbench.theory.zoo import ZOO
 
 __all__ = ["Positions", "Prediction", "one_line", "predict", "predict_regex"]
@@ -64,6 +64,7 @@ class Prediction:
             positions on which the two differ; "" elsewhere.
         notes: remarks of other theories.
         languages: of a guaranteed regular map, the language of each answer.
+        witness: the program called :attr:`program`; None where that is empty, or a line that is none to run.
     """
 
     subject: str
@@ -81,16 +82,17 @@ class Prediction:
     reported: tuple[Reported, ...] = ()
     notes: tuple[Note, ...] = ()
     languages: tuple[Automaton, ...] = field(default=(), repr=False, compare=False)
+    witness: Program | None = field(default=None, repr=False, compare=False)
 
     def programs(self) -> list[Program]:
-        """The programs that witness a guarantee: the zoo's, or one per answer written from the potentials.
+        """The programs that witness a guarantee: the known one, or one per answer written from the potentials.
 
         Empty where the verdict is another, or the program is only described.
         """
         if self.verdict != "guaranteed":
             return []
-        if self.program in ZOO:
-            return [ZOO[self.program].program]
+        if self.witness is not None:
+            return [self.witness]
         return [synthesise(language, Certificate(self.period, self.locality)) for language in self.languages]
 
     @property
@@ -126,12 +128,14 @@ def predict(
     """
     at = Positions.named(positions) if isinstance(positions, str) else positions
     key, task = resolve(subject, parameters)
-    found = None if task is None else regular_map(task)
+    # What is claimed of a map goes before deciding it: some automata are large and their map is well known.
+    found = None if task is None or entry_of(key, task) is not None else task.automaton()
     said = stated(_entry(key, task, found, at, convention), at)
     languages = tuple(found.languages()) if found is not None and said.verdict == "guaranteed" else ()
     notes = (*NOTES.get(base_of(key), ()), *(() if found is None else _star_free_note(found.languages())))
     other = "" if found is None else _other_reading(said, found.languages, at, convention)
-    return _prediction(key, at, said, languages, reported(key, at.name), notes, other)
+    own = None if task is None else program_of(key, task)
+    return _prediction(key, at, said, languages, reported(key, at.name), notes, other, own)
 
 
 def predict_regex(
@@ -168,18 +172,18 @@ def one_line(task_name: str, positions: Positions | str = "none") -> str:
         return f"no prediction: {error}"
 
 
-def _entry(key: str, task: Task | None, found: RegularMap | None, at: Positions, convention: Convention) -> Entry:
-    """What is claimed: of a program where there is one, decided where it is regular, else as looked up."""
+def _entry(key: str, task: Task | None, found: Automaton | None, at: Positions, convention: Convention) -> Entry:
+    """What is known: as looked up, else decided where it is regular, else of a program where there is one."""
     case, listed = program_of(key, task), entry_of(key, task)
-    if found is not None:
-        decided = of_languages(found.languages, at, convention)
-        # The zoo's programs accept at the last position, and may read it.
-        return of_program(case, decided.without) if case and convention == "last_position" else decided
     if listed is not None:
         return listed
+    if found is not None:
+        decided = of_languages(found.languages, at, convention)
+        # Programs accept at the last position, and may read it.
+        return of_program(case, decided.without) if case and convention == "last_position" else decided
     if case is not None:
         return of_program(case)
-    unknown = Claim("open", "none", "no claim about this map is known, and it is no automaton's")
+    unknown = Claim("open", "none", "no claim about this map is known, and no automaton is stated for this task")
     return Entry(unknown, unknown)
 
 
@@ -187,7 +191,7 @@ def _other_reading(
     said: Claim, languages: Callable[[], Iterable[Automaton]], at: Positions, convention: Convention
 ) -> str:
     """What the other convention of acceptance comes to, where that is another verdict."""
-    if at.name != "none":
+    if not at.blind:
         return ""
     other = next(one for one in CONVENTIONS if one != convention)
     claim = of_languages(languages, at, other).without
@@ -211,8 +215,11 @@ def _prediction(
     published: tuple[Reported, ...],
     notes: tuple[Note, ...],
     other_reading: str,
+    own: Witness | None = None,
 ) -> Prediction:
-    held_against = "" if at.name in SILENT else EMPTY if at.name == "none" else POSITIONAL
+    name = said.program if said.verdict == "guaranteed" else ""
+    witness = ZOO[name].program if name in ZOO else own.program if own is not None and own.name == name else None
+    held_against = "" if at.reach is None else EMPTY if at.blind else POSITIONAL
     assumptions = [said.note] if said.note else []
     if said.verdict == "guaranteed":
         assumptions.append(LEARNER)
@@ -227,7 +234,7 @@ def _prediction(
         verdict=said.verdict,
         language_class=held_against,
         theorem=said.theorem,
-        program=said.program if said.verdict == "guaranteed" else "",
+        program=name,
         period=said.period,
         locality=said.locality,
         reason=said.reason,
@@ -237,4 +244,5 @@ def _prediction(
         reported=published,
         notes=notes,
         languages=languages,
+        witness=witness,
     )

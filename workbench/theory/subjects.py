@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from workbench.table.errors import nearest
+from workbench.core.suggest import nearest
 from workbench.tasks.base import Task
 from workbench.tasks.registry import make_task, task_names
 from workbench.theory.claims import ENTRIES, Entry, average, kgram
+from workbench.theory.crasp_ast import CraspError
+from workbench.theory.crasp_parser import parse
+from workbench.theory.crasp_program import Program
 from workbench.theory.errors import TheoryError
-from workbench.theory.zoo import ZOO, Case
+from workbench.theory.zoo import ZOO
 
 PARAMETER = {"tomita": "n", "bounded_dyck": "n", "alternating_blocks": "k", "mod_count": "m"}
 """Tasks whose key ends in a parameter, e.g. ``tomita_4``."""
@@ -92,8 +96,50 @@ def entry_of(key: str, task: Task | None) -> Entry | None:
     return ENTRIES.get(key)
 
 
-def program_of(key: str, task: Task | None) -> Case | None:
-    """The zoo's program for a map, if it has one; acceptors only stand for tasks that ask for membership."""
-    if getattr(task, "ask", "member") != "member":
+@dataclass(frozen=True)
+class Witness:
+    """A program that computes a map.
+
+    Attributes:
+        name: its key in the zoo, or what it is called.
+        program: the program.
+        fragment: the smallest class known to contain the map.
+    """
+
+    name: str
+    program: Program
+    fragment: str
+
+
+def program_of(key: str, task: Task | None) -> Witness | None:
+    """The program for a map: the one its task states, else the zoo's, else None.
+
+    Acceptors of the zoo only stand for tasks that ask for membership.
+
+    Raises:
+        TheoryError: for a task whose program is not readable or reads other symbols.
+    """
+    if task is not None and task.crasp_program is not None:
+        return _stated_program(task, task.crasp_program)
+    if getattr(task, "ask", "member") != "member" or key not in ZOO:
         return None
-    return ZOO.get(key)
+    case = ZOO[key]
+    return Witness(case.name, case.program, case.fragment)
+
+
+def _stated_program(task: Task, stated: str) -> Witness:
+    if stated in ZOO:
+        found = Witness(stated, ZOO[stated].program, ZOO[stated].fragment)
+    else:
+        try:
+            program = parse(stated)
+        except CraspError as error:
+            raise TheoryError(f"the C-RASP program that the task {task.name} states is not readable: {error}") from None
+        found = Witness(f"stated by the task {task.name}", program, program.fragment)
+    symbols = task.tokens_names[1:] if task.bos else task.tokens_names
+    if found.program.alphabet != symbols:
+        raise TheoryError(
+            f"the C-RASP program that the task {task.name} states reads {' '.join(found.program.alphabet)}; "
+            f"give it the task's own tokens, {' '.join(symbols)}"
+        )
+    return found

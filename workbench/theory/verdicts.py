@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from workbench.table.errors import nearest
+from workbench.models.errors import PositionError
+from workbench.models.positions.encoding import Reach
+from workbench.models.positions.registry import ENCODINGS, make_encoding
 from workbench.tasks.dfa import Automaton
 from workbench.theory.claims import DECIDED, GUARANTEE, Claim, Entry, Verdict
 from workbench.theory.deciders import Certificate, Convention, find_certificate, in_crasp
 from workbench.theory.errors import TheoryError
 from workbench.theory.exclusion import exclude
-from workbench.theory.zoo import Case
+from workbench.theory.subjects import Witness
 
 EMPTY = "C-RASP[empty]"
 POSITIONAL = "C-RASP[periodic, local]"
-SILENT = ("rotary", "alibi", "sinusoidal")
-"""Encodings that no theorem here is about."""
 CERTIFIED = f"{GUARANTEE}, on a program that the potentials of arXiv 2608.13433 give"
 
 
@@ -25,71 +26,91 @@ class Positions:
     """How the model in question reads positions.
 
     Attributes:
-        name: an encoding of the house: none, learned, limit, rotary, alibi, sinusoidal.
+        name: an encoding.
         ids: the id law of training.
-        period: Delta, for limit positions; None = any.
-        locality: tau, for limit positions; None = any.
+        settings: of the encoding, as far as they are stated; of others the best is assumed.
+
+    Raises:
+        TheoryError: for an encoding, or a setting of it, that does not exist or fit.
     """
 
     name: str = "none"
     ids: str = "arange"
-    period: int | None = None
-    locality: int | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        known = ("none", "learned", "limit", *SILENT)
-        if self.name not in known:
-            raise TheoryError(f"unknown positions {self.name!r}; {nearest(self.name, known)}")
-        if self.name != "limit" and (self.period, self.locality) != (None, None):
-            raise TheoryError(f"only limit positions have a period and a locality, not {self.name}")
+        try:
+            make_encoding({"name": self.name, **self.settings})
+        except PositionError as error:
+            raise TheoryError(str(error)) from None
 
     @classmethod
     def named(cls, name: str) -> Positions:
-        """Positions by name; learned ones with random offsets, which is what the theorem is about."""
-        return cls(name, "random_offset" if name == "learned" else "arange")
+        """Positions by name, with the ids that the theorem about them trains on, if there is one that asks for some."""
+        found = cls(name)
+        return found if found.reach is None else replace(found, ids=found.reach.ids or "arange")
+
+    @cached_property
+    def reach(self) -> Reach | None:
+        """What programs may read so that a theorem covers the model; None = no theorem is about such positions."""
+        return ENCODINGS[self.name].reach(self.settings)
+
+    @property
+    def blind(self) -> bool:
+        """Whether no position is read at all."""
+        return not ENCODINGS[self.name].reads_ids
 
     def __str__(self) -> str:
-        parts = [f"{n} {v}" for n, v in (("period", self.period), ("locality", self.locality)) if v is not None]
-        shown = f"{self.name} ({', '.join(parts)})" if parts else self.name
-        return f"{shown}, ids {self.ids}" if self.name == "learned" else shown
+        if self.reach is None:
+            return self.name
+        parts = ", ".join(f"{name} {value}" for name, value in self.settings.items())
+        name = f"{self.name} ({parts})" if parts else self.name
+        return f"{name}, ids {self.ids}" if self.reach.ids else name
 
     def offers(self, period: int, locality: int) -> bool:
         """Whether a program that reads these can be run: unstated sizes are as large as needed."""
-        enough = self.locality is None or locality <= self.locality
-        return enough and (self.period is None or self.period % period == 0)
+        if self.reach is None:
+            return False
+        enough = self.reach.locality is None or locality <= self.reach.locality
+        return enough and (self.reach.period is None or self.reach.period % period == 0)
 
 
 def stated(entry: Entry, at: Positions) -> Claim:
     """The claim for these positions; opened where no theorem is about them."""
-    if at.name == "none":
+    if at.blind:
         return entry.without
     claim = entry.with_positions
-    if at.name in SILENT:
+    if at.reach is None:
         reason = f"no theorem is about {at.name} positions; for absolute ones the verdict is: {claim.verdict}"
         return Claim("open", "none", reason, note=claim.reason)
     if claim.verdict != "guaranteed":
         return claim
-    if at.name == "learned" and at.ids != "random_offset":
-        reason = f"the theorem trains every id at every offset (ids random_offset), which ids {at.ids} do not"
-        return Claim("open", "none", reason, note="with ids random_offset the verdict is: guaranteed")
+    if at.reach.ids not in ("", at.ids):
+        ids = at.reach.ids
+        reason = f"the theorem trains every id at every offset (ids {ids}), which ids {at.ids} do not"
+        return Claim("open", "none", reason, note=f"with ids {ids} the verdict is: guaranteed")
     if not at.offers(claim.period, claim.locality):
         reason = f"the program known needs a period that {claim.period} divides and a locality of {claim.locality}"
         return Claim("not decided", "none", reason)
+    if at.reach.step:
+        return replace(claim, derived=True, note="; ".join(text for text in (claim.note, at.reach.step) if text))
     return claim
 
 
-def of_program(case: Case, without: Claim | None = None) -> Entry:
-    """The entry of a map that the zoo has a program for.
+def of_program(witness: Witness, without: Claim | None = None) -> Entry:
+    """The entry of a map for which there is a program.
 
     Args:
-        case: the program.
+        witness: the program.
         without: what is known without positions; needed where the program reads some.
     """
-    reads = case.program.modulus, case.program.locality or 0
-    found = Claim("guaranteed", GUARANTEE, f"a program of {case.fragment}", case.name, False, "", *reads)
-    if case.fragment == "C-RASP[]":
+    reads = witness.program.modulus, witness.program.locality or 0
+    found = Claim("guaranteed", GUARANTEE, f"a program of {witness.fragment}", witness.name, False, "", *reads)
+    if witness.fragment == "C-RASP[]":
         return Entry(found, found)
-    unknown = Claim("not decided", "none", f"the program known is of {case.fragment}; none without positions is known")
+    unknown = Claim(
+        "not decided", "none", f"the program known is of {witness.fragment}; none without positions is known"
+    )
     return Entry(without or unknown, found)
 
 
@@ -104,7 +125,7 @@ def of_languages(
         convention: how acceptance may read the last symbol.
     """
     without = _weakest(_without_positions(language, convention) for language in languages())
-    if at.name == "none":
+    if at.blind:
         return Entry(without, without)
     # A program that reads no positions remains one.
     if without.verdict == "guaranteed":
@@ -134,11 +155,17 @@ def _with_positions(language: Automaton, at: Positions, convention: Convention) 
         reason = f"no program was found and none is excluded; no exact decider for {POSITIONAL} is known"
         return Claim("not decided", "none", reason)
     if not at.offers(found.period, found.locality):
-        # Another program may read what these positions do offer.
-        periods = range(1, 7) if at.period is None else [p for p in range(1, at.period + 1) if at.period % p == 0]
-        localities = range(6) if at.locality is None else range(at.locality + 1)
-        found = find_certificate(language, periods, localities) or found
+        found = _certificate_within(language, at.reach) or found
     return Claim("guaranteed", CERTIFIED, _reading(found), "", True, "", found.period, found.locality)
+
+
+def _certificate_within(language: Automaton, reach: Reach | None) -> Certificate | None:
+    """Another program, which reads what positions do offer; None where none is found, or no theorem is about them."""
+    if reach is None:
+        return None
+    periods = range(1, 7) if reach.period is None else [p for p in range(1, reach.period + 1) if reach.period % p == 0]
+    localities = range(6) if reach.locality is None else range(reach.locality + 1)
+    return find_certificate(language, periods, localities)
 
 
 def _reading(found: Certificate) -> str:

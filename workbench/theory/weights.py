@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.theory.bounds import Bound, Reading, one_layer_worst_case, two_layers
-from workbench.theory.limit import LimitHead, limit_heads, margins
+from workbench.theory.limit import LimitHead, limit_heads, limit_positions, margins
 from workbench.theory.precision import position_margin
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def coverage(cfg: ModelConfig) -> NotCovered | None:
         why = f"the theorems are about one and two layers, not {cfg.n_layers}"
     elif cfg.attention == "linear":
         why = "they are about softmax attention, not linear"
-    elif cfg.positions.name not in ("none", "limit"):
-        why = f"they are about periodic and local positions (none or limit), not {cfg.positions.name}"
+    elif not cfg.positions.limit:
+        why = f"they are about periodic and local positions ({limit_positions()}), not {cfg.positions.name}"
     elif cfg.normalization_type is not None:
         why = "they are about models without LayerNorm"
     elif cfg.attention == "softmax" and cfg.log_scaling not in wanted:
@@ -67,8 +67,9 @@ def norms(model: HookedTransformer) -> dict[str, float]:
 
     cfg = model.cfg
     inputs = model.W_E.detach().double()[:, None]
-    if cfg.positions.name == "limit":
-        inputs = inputs + model.W_pos.detach().double()[None]
+    terms = cfg.positions.limit_terms(model, 0)
+    if terms is not None:
+        inputs = inputs + terms.vectors[None]
     found = {"residual": float(inputs.norm(dim=-1).max()), "unembedding": largest(model.W_U)}
     for layer in range(cfg.n_layers):
         block: Any = model.blocks[layer]
@@ -112,7 +113,7 @@ def checkpoint_bound(
     refused = coverage(model.cfg)
     parts = norms(model)
     heads: list[LimitHead] = []
-    if model.cfg.attention != "linear" and model.cfg.positions.name in ("none", "limit"):
+    if model.cfg.attention != "linear" and model.cfg.positions.limit:
         heads = limit_heads(model, bos)
         found = [margins(head) for head in heads]
         parts |= {

@@ -8,11 +8,12 @@ from typing import Any, Literal
 import torch
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator, model_validator
 
+from workbench.core.construct import construct
 from workbench.core.errors import shown
 from workbench.core.limits import COUNT, LONGEST
-from workbench.table.errors import nearest
+from workbench.core.suggest import nearest
 from workbench.tasks.base import Task
-from workbench.training.fields import TrainingError, construct
+from workbench.training.errors import TrainingError
 
 
 class Curriculum(BaseModel):
@@ -235,7 +236,7 @@ def curriculum(value: dict[str, Any] | Curriculum) -> Curriculum:
     law = value.get("law", "uniform")
     if not isinstance(law, str) or law not in CURRICULA:
         raise TrainingError(f"unknown curriculum {shown(law)}; {nearest(law, CURRICULA)}")
-    return construct(CURRICULA[law], value, f"curriculum {law}")
+    return construct(CURRICULA[law], value, f"curriculum {law}", TrainingError)
 
 
 def _one_of(lengths: list[int], generator: torch.Generator) -> int:

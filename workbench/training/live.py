@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.table import bounded
-from workbench.table.bounded import require_regular
-from workbench.table.errors import storing
-from workbench.table.seal import sealed_json
+from workbench.storage import bounded
+from workbench.storage.bounded import require_regular
+from workbench.storage.errors import storing
+from workbench.storage.seal import sealed_json
 
 NAME = "live.jsonl"
 

@@ -15,12 +15,12 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from workbench.core.suggest import nearest
 from workbench.models.config import Architecture
 from workbench.models.coupling import ID_LOGITS, id_loss
 from workbench.models.hooked import Hooked
-from workbench.table.errors import nearest
 from workbench.tasks.base import Batch
-from workbench.training.fields import TrainingError
+from workbench.training.errors import TrainingError
 
 
 class Regularizer(Protocol):

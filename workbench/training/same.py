@@ -9,15 +9,16 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from workbench.core.apart import clause
+from workbench.core.canonical import canonical
 from workbench.models.architectures import make_config
-from workbench.models.positions import PositionError
-from workbench.runs.folder import Run, RunError, canonical
+from workbench.models.errors import PositionError
+from workbench.runs.folder import Run, RunError
 from workbench.table.layout import shards_of, table_path
 from workbench.table.stored import first_problem
 from workbench.tasks.code import code_of
 from workbench.tasks.registry import same_task
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
-from workbench.training.fields import TrainingError
+from workbench.training.errors import TrainingError
 
 PARTS: dict[str, Callable[[dict[str, Any]], BaseModel]] = {
     "model": make_config,

@@ -16,9 +16,9 @@ from torch import nn
 from workbench.runs.folder import RunError, write_atomic
 from workbench.runs.load import fill
 from workbench.runs.tensors import read_header
-from workbench.table import bounded
-from workbench.table.bounded import read_bytes
-from workbench.table.seal import BLANK, KEY, check_seal, seal
+from workbench.storage import bounded
+from workbench.storage.bounded import read_bytes
+from workbench.storage.seal import BLANK, KEY, check_seal, seal
 
 NAME = "resume.safetensors"
 

@@ -7,11 +7,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from workbench.core.construct import construct
 from workbench.core.errors import shown
 from workbench.core.limits import COUNT
-from workbench.table.errors import nearest
+from workbench.core.suggest import nearest
 from workbench.tasks.base import Task
-from workbench.training.fields import TrainingError, construct
+from workbench.training.errors import TrainingError
 
 VISITED = 1000
 """Values that a linear change of a whole number may go through: each is tried before training."""
@@ -99,7 +100,7 @@ def _check_fits(task: Task, other: Task, what: str, low: int, high: int) -> None
 
 
 def _changed(task: Task, values: dict[str, Any]) -> Task:
-    return construct(type(task), {**dict(task), **values}, f"the task schedule of {task.name}")
+    return construct(type(task), {**dict(task), **values}, f"the task schedule of {task.name}", TrainingError)
 
 
 def _is_number(value: Any) -> bool:

@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard import board, board_wiring
-from workbench.dashboard.asking import EXTRAS, IN_LINK, LAWS, Asked, check_extras
-from workbench.dashboard.computed import ComputedPanel, query_index
-from workbench.dashboard.cursor import Cursor
-from workbench.dashboard.cursorpage import CursorPage
-from workbench.dashboard.runview import RunView
-from workbench.dashboard.shell import chevron
-from workbench.dashboard.wiring import PARTS, place
+from workbench.dashboard.components.page_frame import chevron
+from workbench.dashboard.pages.cursor_page import CursorPage
+from workbench.dashboard.panels.callbacks import PARTS, place
+from workbench.dashboard.panels.sequence import board
+from workbench.dashboard.panels.sequence import callbacks as sequence_callbacks
+from workbench.dashboard.panels.sequence.panel import ComputedPanel, query_index
+from workbench.dashboard.panels.sequence.query import EXTRAS, IN_LINK, LAWS, Asked, check_extras
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import Cursor
+from workbench.dashboard.state.run_view import RunView
 from workbench.figures import sequence_data
 from workbench.figures.labels import head_name, whole
+from workbench.figures.sequence import RowName
+from workbench.figures.sequence_reading import SequenceReading
 from workbench.models.edits import Edit, EditError, check_edits, parse_edit, parse_edits
 
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
-
-ROWS = ("outputs", "pattern", "summary", "position")
+ROWS: tuple[RowName, ...] = ("outputs", "pattern", "summary", "position")
 CELLS = 256
+_TRY: dict[str, Any] = {"rows_drawn": ROWS, "cells": CELLS, "size": (640, 760)}
 PANELS = (
-    ComputedPanel("try-clean", "As is", "clean", ROWS, cells=CELLS, size=(640, 760)),
-    ComputedPanel("try-edited", "Edited", "edited", ROWS, cells=CELLS, size=(640, 760)),
-    ComputedPanel("try-change", "Edited \u2212 as is", "change", ROWS, cells=CELLS, size=(640, 760)),
+    ComputedPanel(id="try-clean", title="As is", part="clean", **_TRY),
+    ComputedPanel(id="try-edited", title="Edited", part="edited", **_TRY),
+    ComputedPanel(id="try-change", title="Edited \u2212 as is", part="change", **_TRY),
 )
 KINDS = (
     ("zero", "Ablate a head: zero"),
@@ -49,28 +51,28 @@ WHAT = {
 }
 
 
-def note(run: RunView, asked: Asked, found: Mapping[str, Any]) -> list[Any]:
+def note(run: RunView, asked: Asked, found: SequenceReading) -> list[Any]:
     """What the oracle and the model say at the query that is looked at, and what the edits do overall."""
     query = query_index(found, asked.prefix)
-    prefix = query if found["bos"] else query + 1
+    prefix = query if found.bos else query + 1
     right = sequence_data.oracle_words(found, query)
     clean = sequence_data.answer_words(found, "clean", query)
     said = f"At prefix {whole(prefix)} " + (
         f"the oracle says {right}, the model {clean}" if right else f"nothing is asked; the model says {clean}"
     )
-    if "edited" in found:
+    if found.edited is not None:
         said += f", edited {sequence_data.answer_words(found, 'edited', query)}"
     return [html.H1(f"{said}."), html.P([_tally(found), " ", *board.attention_words(found, query)], className="why")]
 
 
-def _tally(found: Mapping[str, Any]) -> str:
-    answers = [c for c in found["clean"]["correct"] if c is not None]
+def _tally(found: SequenceReading) -> str:
+    answers = [c for c in found.clean.correct if c is not None]
     if not answers:
         return "The task asks nothing of this sequence."
     text = f"Right at {whole(sum(answers))} of {whole(len(answers))} prefixes asked"
-    if "edited" not in found:
+    if found.edited is None:
         return text + "."
-    edited = [c for c in found["edited"]["correct"] if c is not None]
+    edited = [c for c in found.edited.correct if c is not None]
     changed = sum(a != b for a, b in zip(answers, edited, strict=True))
     return (
         f"{text}, edited at {whole(sum(edited))}; {whole(changed)} answer{' changes' if changed == 1 else 's change'}."
@@ -85,7 +87,7 @@ def refusal(reason: str) -> list[Any]:
 BOARD = board.Board("try-board", PANELS, note, refusal)
 
 
-def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
+def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
     """What stands below the cursor bar: the sequence, the edits, and their effect side by side."""
     return [
         *BOARD.stores(),
@@ -236,14 +238,14 @@ def typed(text: str | None) -> str:
     return (text or "").strip()
 
 
-def connect(app: Dash, answers: Answers) -> None:
+def connect(app: Dash, context: Context) -> None:
     """Register the page's callbacks."""
-    board_wiring.connect(app, answers, BOARD)
-    _sequence(app, answers)
-    _edit(app, answers)
+    sequence_callbacks.connect(app, context, BOARD)
+    _sequence(app, context)
+    _edit(app, context)
 
 
-def _sequence(app: Dash, answers: Answers) -> None:
+def _sequence(app: Dash, context: Context) -> None:
     @app.callback(
         Output("extras", "data", allow_duplicate=True),
         Output("try-said", "children"),
@@ -281,7 +283,7 @@ def _sequence(app: Dash, answers: Answers) -> None:
         return tokens["text"] if len(tokens["text"]) <= IN_LINK else ""
 
 
-def _edit(app: Dash, answers: Answers) -> None:
+def _edit(app: Dash, context: Context) -> None:
     @app.callback(
         Output("extras", "data", allow_duplicate=True),
         Output("try-what", "children"),
@@ -309,7 +311,7 @@ def _edit(app: Dash, answers: Answers) -> None:
     ) -> Any:
         if ctx.triggered_id == "try-kind":
             return no_update, WHAT[kind]
-        view, _cursor = place(answers, run, step, length, head)
+        view, _cursor = place(context, run, step, length, head)
         try:
             edit = made_edit(kind, chosen, block, prefix)
             if not extras.get("seq"):
@@ -347,7 +349,6 @@ def _edit(app: Dash, answers: Answers) -> None:
 PAGE = CursorPage(
     path="/try",
     name="Try it",
-    order=40,
     connect=connect,
     content=content,
     panels=PANELS,

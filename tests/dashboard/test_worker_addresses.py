@@ -1,0 +1,49 @@
+"""What the worker is asked for by name exists, and no other file of the dashboard names it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from workbench.dashboard.server import worker_addresses
+
+ADDRESSES = {name: value for name, value in vars(worker_addresses).items() if name.isupper()}
+ARGUMENTS = {
+    "MEASURE_RUN": {"run_path", "only", "state", "deepen_at"},
+    "LOOK_AT_SEQUENCE": {"run_path", "step", "sequence", "layer", "head", "query", "edits"},
+    "READ_SEQUENCE": {"run_path", "step", "sequence", "edits"},
+    "DESCRIBE": {"task", "parameters", "positions", "ids", "source"},
+    "DESCRIBE_ALL": {"subjects"},
+}
+"""Some of what the dashboard hands over."""
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_every_address_is_that_of_a_function_with_these_arguments(name: str) -> None:
+    module, _, attribute = ADDRESSES[name].partition(":")
+    function = getattr(import_module(module), attribute)
+    assert inspect.isfunction(function)
+    assert set(inspect.signature(function).parameters) >= ARGUMENTS[name]
+
+
+def test_addresses_stand_in_one_file() -> None:
+    folder = Path(worker_addresses.__file__).parent
+    address = re.compile(r"[\"'](?:workbench|circuits|probes)\.[\w.]+:\w+[\"']")
+    found = {file.name for file in folder.rglob("*.py") if address.search(file.read_text())}
+    assert found == {"worker_addresses.py"}
+    assert all(address.fullmatch(repr(value)) for value in ADDRESSES.values())
+    assert len(ADDRESSES) == len(set(ADDRESSES.values())) == 5
+
+
+def test_no_lower_room_loads_modules_by_name() -> None:
+    """But for faces of packages, which load their own, and registries: a name could be one of a room above."""
+    root = Path(worker_addresses.__file__).parents[3]
+    rooms = ("measure", "models", "theory", "runs", "training")
+    files = (file for room in rooms for file in (root / "workbench" / room).rglob("*.py"))
+    loading = {file for file in files if "import_module" in file.read_text()}
+    assert {file.name for file in loading} <= {"__init__.py", "registry.py"}
+    assert len(loading) >= 3

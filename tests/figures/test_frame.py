@@ -1,0 +1,237 @@
+"""A frame picks, sorts and groups as pandas does, and rows of any kind become one at a figure's door."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from workbench import figures
+from workbench.figures import frame as frame_module
+from workbench.figures import offered, registry
+from workbench.figures.errors import NotMeasured
+from workbench.figures.frame import Frame, absent, column, is_in, numbers, present, unique
+from workbench.figures.registry import data_of, figure
+from workbench.figures.rows import cells, latest, stack, tidy
+
+
+@pytest.fixture
+def rows() -> pd.DataFrame:
+    """Numbers with and without gaps, texts, and texts as categories."""
+    made = pd.DataFrame(
+        {
+            "step": [3, 1, 2, 1, 3, 2],
+            "length": [4.0, np.nan, 4.0, 8.0, 8.0, np.nan],
+            "value": [0.5, 0.25, np.nan, 1.0, -2.0, 0.5],
+            "law": ["matched", "challenge", "matched", "", "challenge", "matched"],
+            "note": ["x", "y", "x", "z", "x", "y"],
+        }
+    )
+    return made.assign(note=made["note"].astype("category"))
+
+
+def same(found: object, wanted: object) -> None:
+    """Values equal, missing ones in the same places, whatever the types."""
+
+    def listed(values: object) -> list[object]:
+        return [None if pd.isna(one) else one for one in np.asarray(values, dtype=object)]
+
+    assert listed(found) == listed(wanted)
+
+
+QUESTIONS = {
+    "comparison": (lambda f: f.where(f["value"] >= 0.5)["step"], lambda p: p[p["value"] >= 0.5]["step"]),
+    "missing": (
+        lambda f: f.where(absent(f["length"]) & present(f["value"]))["law"],
+        lambda p: p[p["length"].isna() & p["value"].notna()]["law"],
+    ),
+    "any of": (lambda f: f.where(note=["x", "z"])["step"], lambda p: p[p["note"].isin(["x", "z"])]["step"]),
+    "mask and value": (
+        lambda f: f.where(f["step"] < 3, law="matched")["value"],
+        lambda p: p[(p["step"] < 3) & (p["law"] == "matched")]["value"],
+    ),
+    "is in": (lambda f: f.where(is_in(f["step"], (1, 3)))["law"], lambda p: p[p["step"].isin([1, 3])]["law"]),
+    "sorted": (
+        lambda f: f.sort("length", "step")["value"],
+        lambda p: p.sort_values(["length", "step"], kind="stable")["value"],
+    ),
+    "repeats": (lambda f: f.where(f.repeats("step"))["law"], lambda p: p[p.duplicated(["step"])]["law"]),
+    "unique": (lambda f: unique(f["length"]), lambda p: p["length"].unique()),
+    "numbers": (lambda f: numbers(f["length"]), lambda p: p["length"].dropna()),
+    "set": (
+        lambda f: f.with_columns(law="m", value=[6, 5, 4, 3, 2, 1]).take([0, 1])["value"],
+        lambda p: p.assign(value=[6, 5, 4, 3, 2, 1]).head(2)["value"],
+    ),
+    "by position": (lambda f: f.take([4, 0])["note"], lambda p: p.iloc[[4, 0]]["note"]),
+    "nested": (
+        lambda f: f.where(f["step"] < 3).where(f.where(f["step"] < 3)["law"] != "")["note"],
+        lambda p: p[(p["step"] < 3) & (p["law"] != "")]["note"],
+    ),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_what_is_picked_is_what_pandas_picks(question: str, rows: pd.DataFrame) -> None:
+    ask, ask_pandas = QUESTIONS[question]
+    same(ask(Frame.of(rows)), ask_pandas(rows))
+
+
+@pytest.mark.parametrize("by", [["step"], ["law", "step"], ["length"]])
+def test_groups_hold_the_same_rows_in_the_order_of_appearance(by: list[str], rows: pd.DataFrame) -> None:
+    found = [(key, part["value"]) for key, part in Frame.of(rows).group(*by)]
+    wanted = [(key, part["value"]) for key, part in rows.groupby(by, dropna=False, sort=False)]
+    same([str(k) for k, _ in found], [str(k).replace("nan", "None") for k, _ in wanted])
+    for (_, one), (_, other) in zip(found, wanted, strict=True):
+        same(one, other)
+
+
+def test_rows_are_plain_values(rows: pd.DataFrame) -> None:
+    first = Frame.of(rows).row(0)
+    assert first == {"step": 3, "length": 4.0, "value": 0.5, "law": "matched", "note": "x"}
+    assert Frame.of(rows).rows()[0] == first
+    assert type(first["step"]) is int
+    assert Frame.of(rows).row(-1)["note"] == "y"
+
+
+def test_frames_below_each_other_are_empty_where_one_lacks_a_column() -> None:
+    one, other = Frame.from_rows([{"a": 1, "b": "x"}]), Frame.from_rows([{"a": 2}])
+    assert Frame.concat([one, other]).rows() == [{"a": 1, "b": "x"}, {"a": 2, "b": None}]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([True, False], "b"),
+        ([1, 2], "i"),
+        ([1, 2.5, None], "f"),
+        (["a", None], "O"),
+        ([[1, 2], [3, 4]], "O"),
+        ([], "O"),
+    ],
+)
+def test_a_column_has_the_type_of_its_values(values: list[Any], kind: str) -> None:
+    made = column(values)
+    assert made.dtype.kind == kind
+    assert made.shape == (len(values),)
+    same(made, pd.Series(values, dtype=object)) if values and not isinstance(values[0], list) else None
+
+
+def test_what_is_made_of_a_frame_leaves_it_alone(rows: pd.DataFrame) -> None:
+    held = Frame.of(rows)
+    held.with_columns(law="m").where(step=3).sort("value")
+    same(held["law"], rows["law"])
+
+
+def test_texts_of_many_rows_are_held_as_codes_and_picked_alike(
+    rows: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = Frame.of(rows)
+    monkeypatch.setattr(frame_module, "FEW", 2)
+    held = Frame.of(rows)
+    for equals in ({"note": "x"}, {"note": ["x", "z"], "step": 3}, {"note": "nowhere"}, {"note": "y", "length": 4.0}):
+        same(held.where(**equals)["step"], few.where(**equals)["step"])
+        same(held.where(**equals)["step"], few.where(**equals)["step"])  # kept since the first time
+    same(cells(held, "value", note="x"), cells(few, "value", note="x"))
+    same(held.distinct("length"), [4.0, 8.0])
+    same(held.where(step=1).to_pandas()["note"], rows[rows["step"] == 1]["note"])
+
+
+def test_of_several_runs_each_has_its_own_latest_rows() -> None:
+    frame = Frame.from_rows([{"run": run, "step": step} for run, step in (("a", 1), ("b", 5), ("a", 3), ("a", 3))])
+    assert latest(frame, "step").rows() == [{"run": "b", "step": 5}, *[{"run": "a", "step": 3}] * 2]
+
+
+# ---- the door ---------------------------------------------------------------------------------------
+class Loaded:
+    """What gives its rows by ``frame()``, as a table of runs does."""
+
+    def __init__(self, rows: pd.DataFrame) -> None:
+        self.rows = rows
+
+    def frame(self) -> pd.DataFrame:
+        return self.rows
+
+
+@pytest.mark.parametrize(
+    "turned",
+    [lambda r: r, Frame.of, lambda r: pa.Table.from_pandas(r), Loaded],
+    ids=["frame", "rows", "arrow", "table"],
+)
+def test_a_figure_takes_rows_of_every_kind(turned: Any, robust: pd.DataFrame) -> None:
+    wanted = figures.accuracy_over_length(robust, trained=50, step=1000)
+    assert figures.accuracy_over_length(turned(robust), trained=50, step=1000) == wanted
+
+
+def test_rows_come_back_in_the_kind_they_came_in(robust: pd.DataFrame) -> None:
+    as_pandas = figures.accuracy_over_length_data(robust, step=1000)
+    as_frame = figures.accuracy_over_length_data(Frame.of(robust), step=1000)
+    assert isinstance(as_pandas, pd.DataFrame)
+    assert isinstance(as_frame, Frame)
+    for name in as_frame.names:
+        same(as_frame[name], as_pandas[name])
+
+
+def test_rows_may_be_named(robust: pd.DataFrame) -> None:
+    assert len(figures.accuracy_over_length_data(frame=robust, step=1000)) > 0  # type: ignore[call-overload]
+
+
+def test_data_are_named_after_their_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "FIGURES", {})
+    monkeypatch.setattr(offered, "OFFERED", {})
+
+    @figure
+    def made_up(frame: Frame) -> Any:
+        return frame
+
+    with pytest.raises(ValueError, match="the rows of made_up are given by made_up_data, not by other"):
+
+        @data_of(made_up)
+        def other(frame: Frame) -> Frame:
+            return frame
+
+
+def test_every_figure_of_rows_has_its_data() -> None:
+    without = {name for name in figures.__all__ if _is_figure(name) and figures.registered(name).data is None}
+    assert without == set()
+
+
+def _is_figure(name: str) -> bool:
+    try:
+        figures.registered(name)
+    except KeyError:
+        return False
+    return True
+
+
+def test_type_checkers_see_the_modules_that_register_something() -> None:
+    tree = ast.parse(Path(figures.__file__).read_text())
+    starred = [
+        node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and any(one.name == "*" for one in node.names)
+    ]
+    assert starred == [f"workbench.figures.{home}" for home in figures.HOMES]
+
+
+# ---- what a figure's rows are -----------------------------------------------------------------------
+def test_two_rows_at_one_place_are_refused(robust: pd.DataFrame) -> None:
+    with pytest.raises(ValueError, match="two rows of all at training step"):
+        tidy(Frame.of(robust).where(measurement="behaviour", quantity="accuracy"), "all", "step")
+
+
+def test_series_are_stacked_in_order(robust: pd.DataFrame) -> None:
+    found = Frame.of(robust).where(
+        measurement="behaviour", quantity="accuracy", mode="teacher_forced", law="matched", length=50
+    )
+    assert unique(stack([tidy(found, "b", "step"), tidy(found, "a", "step")])["series"]) == ["b", "a"]
+
+
+def test_what_is_missing_is_said(synthetic: ModuleType, robust: pd.DataFrame) -> None:
+    with pytest.raises(NotMeasured, match="is not measured at training step 77"):
+        figures.accuracy_over_length(robust, trained=50, step=77)

@@ -1,0 +1,18 @@
+"""What the worker is asked to do, as ``module:function``.
+
+The dashboard imports none of these: they need torch, and some are of rooms above its own. Names rather than imports,
+so they stand in this one place, and a test finds each.
+"""
+
+from __future__ import annotations
+
+MEASURE_RUN = "workbench.measure.on_demand:measure_run"
+"""Measure a run, or more strings of it."""
+LOOK_AT_SEQUENCE = "circuits.trying:look"
+"""One forward pass over one sequence, and what is seen of it."""
+READ_SEQUENCE = "probes.readout:read_sequence"
+"""What probes read off one sequence."""
+DESCRIBE = "workbench.theory.described:describe"
+"""What theory says of one run's task and positions."""
+DESCRIBE_ALL = "workbench.theory.described:describe_all"
+"""The same for several, in brief."""

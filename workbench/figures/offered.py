@@ -1,0 +1,17 @@
+"""What :mod:`workbench.figures` offers to its readers, registered where it is defined; no import but this is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+One = TypeVar("One", bound=Callable[..., Any])
+
+OFFERED: dict[str, Any] = {}
+"""Everything on offer by name; complete once the modules that :mod:`workbench.figures` lists are imported."""
+
+
+def offered(one: One) -> One:
+    """Offer a function or class under its own name."""
+    OFFERED[one.__name__] = one
+    return one

@@ -1,0 +1,163 @@
+"""One sequence through one checkpoint: what the worker finds and pages show, as plain values and arrays. No torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+PassName = Literal["clean", "edited"]
+Answer = int | float | list[float] | None
+"""A right answer: a class, a number, or several; None where nothing is asked."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass of the model over the sequence; without attention everything about a pattern is None.
+
+    Attributes:
+        outputs: ``[pos, out]`` float32; probabilities of the answer classes, or real outputs.
+        correct: per position, None where nothing is asked.
+        pattern: ``[query cell, key cell]`` float32, the highest weight of each cell, NaN where no key is visible.
+        scores: likewise, the highest score before softmax.
+        row_top: ``[query cell]`` float32, the highest score of a cell's queries over all their keys.
+        row: ``[key]`` float32, the chosen query's weights.
+    """
+
+    outputs: NDArray[np.float32]
+    correct: list[bool | None]
+    pattern: NDArray[np.float32] | None = None
+    scores: NDArray[np.float32] | None = None
+    row_top: NDArray[np.float32] | None = None
+    row: NDArray[np.float32] | None = None
+
+
+@dataclass(frozen=True)
+class SequenceReading:
+    """Outputs and one head's attention on one sequence, as the checkpoint is and under edits.
+
+    Attributes:
+        clean: the model as it is.
+        edited: under the edits; None without any.
+        tokens: one name per position.
+        text: the sequence as one types it.
+        bos: whether the first position is ``<bos>``.
+        length: of the string, in tokens.
+        oracle: the answer of the task's own algorithm per position.
+        outputs_names: of the answer classes; None = real answers.
+        asked: per position, whether the task asks there.
+        query: index of the query whose whole row is given.
+        queries: first position and the one after the last that the cells cover.
+        keys: likewise of the keys.
+        pool: positions per cell.
+        trained: N, the longest prefix length seen in training.
+        step, layer, head: of which checkpoint and head.
+        edits: as a link writes them.
+    """
+
+    clean: Pass
+    edited: Pass | None
+    tokens: list[str]
+    text: str
+    bos: bool
+    length: int
+    oracle: list[Answer]
+    outputs_names: list[str] | None
+    asked: list[bool]
+    query: int
+    queries: tuple[int, int]
+    keys: tuple[int, int]
+    pool: int
+    trained: int
+    step: int
+    layer: int
+    head: int
+    edits: str
+
+    @property
+    def changed(self) -> Pass:
+        """The edited pass.
+
+        Raises:
+            ValueError: where nothing was edited.
+        """
+        if self.edited is None:
+            raise ValueError("nothing was edited in this pass; ask look() for edits")
+        return self.edited
+
+    def of(self, part: PassName) -> Pass:
+        """A pass by its name; raises as :attr:`changed`."""
+        return self.clean if part == "clean" else self.changed
+
+    @property
+    def classes(self) -> list[str]:
+        """Names of the answer classes; none where answers are real."""
+        return self.outputs_names or []
+
+    def right(self, index: int) -> int | None:
+        """The right class at a position; None where nothing is asked, or answers are real."""
+        answer = self.oracle[index]
+        return None if answer is None or isinstance(answer, list) or not self.classes else int(answer)
+
+    @property
+    def passes(self) -> Iterator[tuple[PassName, Pass]]:
+        """Every pass there is, the clean one first."""
+        yield "clean", self.clean
+        if self.edited is not None:
+            yield "edited", self.edited
+
+
+@dataclass(frozen=True)
+class ConceptReading:
+    """What a probe reads of one concept along the sequence.
+
+    Attributes:
+        true: ``[pos]``; of classes their places in ``classes``, -1 for one that the probe does not know.
+        clean: ``[site, pos]``; None without a probe.
+        edited: likewise, under the edits; None without any.
+        rmse: ``[site]``, held-out root mean squared error; all zeros for classes.
+        strings: sequences it was fitted on.
+        problem: why there is no probe, or "".
+        classes: their names; None for a number (of several, the first is read).
+        name: of the concept in its task.
+    """
+
+    true: NDArray[np.float64]
+    clean: NDArray[np.float64] | None
+    edited: NDArray[np.float64] | None
+    rmse: list[float]
+    strings: int
+    problem: str = ""
+    classes: list[str] | None = None
+    name: str = ""
+
+    @property
+    def passes(self) -> dict[str, NDArray[np.float64]]:
+        """Every pass that was read."""
+        return {name: one for name, one in (("clean", self.clean), ("edited", self.edited)) if one is not None}
+
+
+@dataclass(frozen=True)
+class ProbeReading:
+    """What probes read at every prefix of one sequence.
+
+    Attributes:
+        sites: layer of each place in the residual stream, -1 for the embedding.
+        prefix: prefix length of each position.
+        asked: per position, whether the task asks there.
+        summary: the frozen probe of the output's summary.
+        position: a probe of position, refitted at this length.
+    """
+
+    sites: list[int]
+    prefix: list[int]
+    asked: list[bool]
+    summary: ConceptReading
+    position: ConceptReading
+
+    def concept(self, name: str) -> ConceptReading:
+        """``summary`` or ``position``."""
+        return self.summary if name == "summary" else self.position

@@ -1,0 +1,72 @@
+"""The encodings by name. No torch: a name is known before its file is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.registry import Registry
+from workbench.models.errors import PositionError
+
+if TYPE_CHECKING:
+    from workbench.models.positions.encoding import Encoding
+
+NONE = "none"
+"""The encoding of a model that reads no position."""
+
+
+def _own_name(cls: type[Encoding]) -> str:
+    return str(cls.model_fields["name"].default)
+
+
+def _an_encoding(name: str, found: object, place: str) -> type[Encoding]:
+    from workbench.models.positions.encoding import Encoding
+
+    if not (isinstance(found, type) and issubclass(found, Encoding)):
+        raise PositionError(f"{place}, announced as the encoding {name}, is no subclass of Encoding")
+    if _own_name(found) != name:
+        raise PositionError(f"{place} is announced as the encoding {name} but calls itself {_own_name(found)}")
+    return found
+
+
+_HOME = "workbench.models.positions"
+ENCODINGS: Registry[type[Encoding]] = Registry(
+    "position scheme",
+    PositionError,
+    {
+        NONE: f"{_HOME}.none:NoPositions",
+        "learned": f"{_HOME}.learned:Learned",
+        "sinusoidal": f"{_HOME}.sinusoidal:Sinusoidal",
+        "rotary": f"{_HOME}.rotary:Rotary",
+        "alibi": f"{_HOME}.alibi:Alibi",
+        "limit": f"{_HOME}.limit:Limit",
+        "relative": f"{_HOME}.relative:Relative",
+    },
+    group="lengthlens.encodings",
+    check=_an_encoding,
+    name_of=_own_name,
+)
+"""Classes of encodings by the name that a config says. Whatever opens a run that has one of ``register``'s must import
+its file first; of an installed package, the entry point is enough."""
+
+
+def make_encoding(value: str | Mapping[str, Any] | Encoding) -> Encoding:
+    """The encoding of that name (with parameters, if a mapping).
+
+    Raises:
+        PositionError: for an unknown name, with the nearest ones, or a parameter that does not fit.
+    """
+    from workbench.models.schemes import named
+
+    return named(ENCODINGS, value)
+
+
+def those_with(holds: Callable[[type[Encoding]], bool]) -> str:
+    """The encodings for which something holds, as a list in words: ``none, learned or rotary``."""
+    *most, last = [name for name, cls in ENCODINGS.items() if holds(cls)]
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def in_words(name: str) -> str:
+    """An encoding by name, as a page says it."""
+    return "no positions" if name == NONE else name

@@ -1,0 +1,393 @@
+"""A kit that tries an encoding: whatever models, scores, circuits and theory rely on, one check each.
+
+    from workbench.models.testing import check_encoding
+
+    check_encoding(MyEncoding)
+
+Every encoding of the house passes it; so does any that keeps what
+:class:`workbench.models.positions.encoding.Encoding` promises.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from workbench.core.errors import LensError
+from workbench.models.config import ModelConfig
+from workbench.models.errors import PositionError
+from workbench.models.positions.encoding import Encoding
+from workbench.models.positions.none import NoPositions
+from workbench.models.positions.registry import ENCODINGS
+from workbench.models.scores import cached_score_inputs
+from workbench.models.transformer import HookedTransformer
+from workbench.models.upstream import UpstreamError, upstream_fields
+
+POS = 20
+"""Tokens of the strings that are tried."""
+LONG = 4096
+"""Tokens of the string whose memory is looked at."""
+NEAR = 1e-9
+"""Two orders of the same sums in float64 differ by less."""
+FAR = 1e-6
+"""What has an effect at all differs by more."""
+
+
+class EncodingFault(LensError, AssertionError):
+    """An encoding that does not keep a promise; the message names the check, what was seen, and the way out."""
+
+
+def check_encoding(encoding: Encoding | type[Encoding]) -> tuple[str, ...]:
+    """Try an encoding, or all examples of a class of them, in small models.
+
+    Returns:
+        the names of the checks, all of which it passed.
+
+    Raises:
+        EncodingFault: for the first promise that is not kept.
+    """
+    for one in encoding.examples() if isinstance(encoding, type) else (encoding,):
+        for name, check in CHECKS.items():
+            try:
+                check(one)
+            except EncodingFault as fault:
+                raise EncodingFault(f"positions {one.name}, check '{name}': {fault}") from None
+            except Exception as error:
+                error.add_note(f"in the check '{name}' of positions {one.name}")
+                raise
+    return tuple(CHECKS)
+
+
+# ---- what is tried ----------------------------------------------------------------------------------
+def small_model(encoding: Encoding, seed: int = 0, **fields: Any) -> HookedTransformer:
+    """A model in float64 with every parameter away from its first value, where a forgotten one would not show."""
+    sizes = {"d_vocab": 5, "d_vocab_out": 3, "n_layers": 2, "d_model": 16, "n_heads": 2, "n_ctx": 4 * POS}
+    cfg = ModelConfig(**{**sizes, "positions": encoding, "initializer_range": 0.5, **fields})
+    model = HookedTransformer(cfg, seed=seed)
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn(parameter.shape, generator=generator))
+    model.double()
+    return model
+
+
+def some_tokens(batch: int = 3, pos: int = POS) -> Tensor:
+    return torch.randint(0, 5, (batch, pos), generator=torch.Generator().manual_seed(1))
+
+
+def some_ids() -> Mapping[str, Tensor]:
+    """Ids in order, with gaps, and of each row its own, in no order."""
+    generator = torch.Generator().manual_seed(2)
+    return {
+        "0, 1, 2, ...": torch.arange(POS)[None],
+        "with gaps": torch.arange(POS)[None] * 2,
+        "in no order": torch.randint(0, 4 * POS, (3, POS), generator=generator),
+    }
+
+
+def logits(model: HookedTransformer, tokens: Tensor, ids: Tensor) -> Tensor:
+    with torch.no_grad():
+        found: Tensor = model(tokens, ids)
+    return found
+
+
+def distance(a: Tensor, b: Tensor) -> float:
+    """Largest difference, where both are finite; infinite where only one is."""
+    if not torch.equal(a.isfinite(), b.isfinite()):
+        return float("inf")
+    known = a.isfinite()
+    return float((a - b).detach()[known].abs().max()) if bool(known.any()) else 0.0
+
+
+def own_parameters(model: HookedTransformer) -> list[str]:
+    """Names of the parameters that a model without positions does not have."""
+    others = dict(small_model(NoPositions()).named_parameters())
+    return [name for name, _ in model.named_parameters() if name not in others]
+
+
+def own_hooks(model: HookedTransformer) -> list[str]:
+    """Names of the hooks that a model without positions does not have."""
+    others = small_model(NoPositions()).hook_dict
+    return [name for name in model.hook_dict if name not in others]
+
+
+# ---- the checks -------------------------------------------------------------------------------------
+def settings(encoding: Encoding) -> None:
+    """Settings survive JSON, alone and in a model's config, and are frozen."""
+    cls = type(encoding)
+    name = cls.model_fields["name"].default
+    if encoding.name != name or not isinstance(name, str):
+        raise EncodingFault(f'the class states no name of its own; write name: Literal["{encoding.name}"] = ...')
+    if name in ENCODINGS and ENCODINGS[name] is not cls:
+        raise EncodingFault(f"{ENCODINGS[name].__name__} has that name already; choose another")
+    written = json.loads(encoding.model_dump_json())
+    if {*written} != {*cls.model_fields} or cls(**written) != encoding:
+        raise EncodingFault(f"it is more than {written}, all that is written of it; let every setting be a plain field")
+    cfg = small_model(encoding).cfg
+    if cfg.model_dump(mode="json")["positions"] != written:
+        raise EncodingFault("a model's config writes other settings; do not override model_dump")
+    if name in ENCODINGS and ModelConfig(**cfg.model_dump(mode="json")) != cfg:
+        raise EncodingFault("a model's config is another after it is read back; let every setting be a plain field")
+    if not cls.model_config.get("frozen"):
+        raise EncodingFault("settings can be changed; keep the model_config of Encoding, which is frozen")
+    if cls.model_config.get("extra") != "forbid":
+        raise EncodingFault("settings that do not exist are taken; keep the model_config of Encoding, which has none")
+
+
+def determinism(encoding: Encoding) -> None:
+    """One seed gives one model, one input one output, and no global random state is touched."""
+    before = torch.get_rng_state()
+    first, again = small_model(encoding), small_model(encoding)
+    for (name, a), b in zip(first.named_parameters(), again.parameters(), strict=True):
+        if not torch.equal(a, b):
+            raise EncodingFault(f"{name} differs between two models of one seed; name it W_... and it is drawn by seed")
+    for what, ids in some_ids().items():
+        a, b = (logits(model, some_tokens(), ids) for model in (first, again))
+        if not torch.equal(a, b):
+            raise EncodingFault(f"two passes over the same tokens and ids {what} differ; draw nothing in a pass")
+    if not torch.equal(before, torch.get_rng_state()):
+        raise EncodingFault("the global random state was used; draw from a generator of one's own")
+
+
+def declarations(encoding: Encoding) -> None:
+    """What it does is what it declares."""
+    if (encoding.turn(torch.arange(POS)[None], 8, torch.float64) is not None) != encoding.turns:
+        raise EncodingFault(f"turns is {encoding.turns}, but turn() says otherwise; let both say the same")
+    own = {*encoding.attention_parameters(2), *encoding.shared_parameters(2)}
+    if own and not encoding.bias_hook:
+        raise EncodingFault(f"it learns {', '.join(own)}, which no cache would hold; name a bias_hook")
+
+
+def hooks(encoding: Encoding) -> None:
+    """Looking changes nothing, and what its hooks return is used."""
+    model, ids = small_model(encoding), torch.arange(POS)[None]
+    clean = logits(model, some_tokens(), ids)
+    for hook in own_hooks(model):
+        seen, _ = model.run_with_cache(some_tokens(), ids, names_filter=[hook])
+        if distance(seen, clean) > NEAR:
+            raise EncodingFault(f"looking at {hook} changes the outputs; compute the same with and without a hook")
+        with torch.no_grad():
+            edited = model.run_with_hooks(some_tokens(), ids, fwd_hooks=[(hook, _edited)])
+        if distance(edited, clean) < FAR:
+            raise EncodingFault(f"what {hook} returns changes nothing; compute with what the hook gives back")
+
+
+def _edited(value: Tensor, hook: Any) -> Tensor:
+    if not value.is_floating_point():
+        return value.flip(-1) + torch.arange(value.shape[-1]) ** 2  # ids: other lags, and other ids
+    return value * (1 + torch.rand(value.shape, generator=torch.Generator().manual_seed(3)).to(value))
+
+
+def scores(encoding: Encoding) -> None:
+    """Scores made from a cache of what they are made of are the model's own, for any ids, queries, rows and heads."""
+    scalings = ["none", "all", *(["local"] if encoding.local else [])]
+    for scaling in scalings:
+        model = small_model(encoding, log_scaling=scaling)
+        for what, ids in some_ids().items():
+            names = [name for layer in range(2) for name in model.cfg.score_hooks(layer)]
+            own = [f"blocks.{layer}.attn.hook_attn_scores" for layer in range(2)]
+            _, cache = model.run_with_cache(some_tokens(), ids, names_filter=[*names, *own])
+            for layer in range(2):
+                inputs, queries = cached_score_inputs(model.cfg, layer, cache), [0, POS // 2, POS - 1]
+                made, expected = inputs.scores(queries), cache[own[layer]][:, :, queries]
+                part = inputs.select(slice(1, 3), slice(1, 2)).scores([POS - 1])
+                if distance(made, expected) > NEAR or distance(part, expected[1:, 1:, -1:]) > NEAR:
+                    raise EncodingFault(
+                        f"scores made from a cache are not the model's (layer {layer}, ids {what}, log_scaling "
+                        f"{scaling}); let bias_weights, fixed_weights and bias_at say the same"
+                    )
+
+
+def fused(encoding: Encoding) -> None:
+    """Attention that nobody looks at gives what attention in the open gives."""
+    model = small_model(encoding)
+    for what, ids in some_ids().items():
+        seen, _ = model.run_with_cache(some_tokens(), ids)
+        if distance(logits(model, some_tokens(), ids), seen) > NEAR:
+            raise EncodingFault(f"outputs depend on whether scores are looked at (ids {what}); add biases by bias_at")
+
+
+def causality(encoding: Encoding) -> None:
+    """Outputs of a prefix do not depend on what follows."""
+    model = small_model(encoding)
+    for what, ids in some_ids().items():
+        whole, prefix = logits(model, some_tokens(), ids), logits(model, some_tokens()[:, :7], ids[:, :7])
+        if distance(whole[:, :7], prefix) > NEAR:
+            raise EncodingFault(
+                f"a prefix has other outputs alone than inside a longer string (ids {what}); "
+                "let an id mean the same whatever ids follow it"
+            )
+
+
+def ids_matter(encoding: Encoding) -> None:
+    """Other ids give other outputs, unless it declares to read none."""
+    model, given = small_model(encoding), list(some_ids().values())
+    plain = logits(model, some_tokens(), given[0])
+    changes = [distance(logits(model, some_tokens(), other), plain) for other in given[1:]]
+    if encoding.reads_ids and min(changes) < FAR:
+        raise EncodingFault("other ids change nothing; if that is meant, declare reads_ids = False")
+    if not encoding.reads_ids and max(changes) > 0:
+        raise EncodingFault("it declares to read no ids, but other ids change the outputs; declare reads_ids = True")
+
+
+def shifts(encoding: Encoding) -> None:
+    """All ids may move by a multiple of ``shift`` without effect; by less, or at all where it is None, they may not."""
+    model, ids = small_model(encoding), torch.arange(POS)[None]
+
+    def change(by: int) -> float:
+        return distance(logits(model, some_tokens(), ids + by), logits(model, some_tokens(), ids))
+
+    if (encoding.shift is None) != encoding.absolute:
+        raise EncodingFault(f"absolute is {encoding.absolute}, but shift is {encoding.shift}; let both say the same")
+    if encoding.shift is None:
+        if min(change(1), change(POS)) < FAR:
+            raise EncodingFault("it declares to read ids absolutely, but moving all changes nothing; declare otherwise")
+        return
+    if max(change(encoding.shift), change(2 * encoding.shift)) > NEAR:
+        raise EncodingFault(
+            f"ids that all move by {encoding.shift} change the outputs; declare absolute = True, or another shift"
+        )
+    if encoding.shift > 1 and change(1) < FAR:
+        raise EncodingFault(f"it declares a shift of {encoding.shift}, but one of 1 changes nothing; declare that")
+
+
+def gradients(encoding: Encoding) -> None:
+    """Every parameter that it brings is trained."""
+    model = small_model(encoding)
+    model(some_tokens(), torch.arange(POS)[None]).pow(2).sum().backward()
+    weights = dict(model.named_parameters())
+    for name in own_parameters(model):
+        gradient = weights[name].grad
+        if gradient is None or not bool(gradient.any()) or not bool(gradient.isfinite().all()):
+            raise EncodingFault(f"no gradient reaches {name}; compute with the parameter itself, not a detached copy")
+
+
+def memory(encoding: Encoding) -> None:
+    """While nobody looks, no array of all queries by all keys is made."""
+    fields = {"n_layers": 1, "n_heads": 1, "d_model": 8, "n_ctx": LONG}
+    model, largest = small_model(encoding, **fields).float(), _Largest()
+    with torch.no_grad(), largest:
+        model(some_tokens(1, LONG), torch.arange(LONG)[None])
+    if largest.elements >= LONG * LONG // 2:
+        raise EncodingFault(
+            f"an array of {largest.elements:,} numbers was made for {LONG:,} tokens; let bias_at work on the lags that "
+            "it is given, and the rest on ids alone"
+        )
+
+
+class _Largest(TorchDispatchMode):
+    """Looks at what every operation makes, by the numbers that are really held."""
+
+    elements = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        for tensor in tree_leaves(made):
+            if isinstance(tensor, Tensor):
+                held = tensor.untyped_storage().nbytes() // max(tensor.element_size(), 1)
+                self.elements = max(self.elements, held)
+        return made
+
+
+def bias_table(encoding: Encoding) -> None:
+    """The table by lag is what scores are where queries say nothing."""
+    model, ids = small_model(encoding), torch.arange(POS)[None]
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if name.endswith(("attn.W_Q", "attn.b_Q")):
+                weight.zero_()
+    _, cache = model.run_with_cache(some_tokens(1), ids, names_filter=lambda name: name.endswith("attn_scores"))
+    for layer in range(2):
+        table = encoding.bias_by_lag(model, layer, POS)
+        if (table is not None) != encoding.biased:
+            raise EncodingFault(f"biased is {encoding.biased}, but bias_by_lag says otherwise; let both say the same")
+        last = cache[f"blocks.{layer}.attn.hook_attn_scores"][0, :, -1].flip(-1)
+        if distance(last, torch.zeros_like(last) if table is None else table) > NEAR:
+            raise EncodingFault(f"scores of layer {layer} without content are not bias_by_lag; let it use bias_at")
+
+
+def limit_terms(encoding: Encoding) -> None:
+    """Its terms as a limit transformer's are its vectors and its bias."""
+    model = small_model(encoding)
+    for layer in range(2):
+        terms = encoding.limit_terms(model, layer)
+        if (terms is not None) != encoding.limit:
+            raise EncodingFault(f"limit is {encoding.limit}, but limit_terms says otherwise; let both say the same")
+        if terms is None:
+            continue
+        ids = torch.arange(3 * len(terms.vectors))
+        vectors = model.pos_embed(ids[None], torch.float64)[0] if encoding.added else torch.zeros(len(ids), 16)
+        if encoding.turns or distance(terms.vectors[ids % len(terms.vectors)], vectors.double()) > NEAR:
+            raise EncodingFault("what is done to ids is not terms.vectors by residue; declare limit = False")
+        size = terms.phi.shape[1] + POS
+        table = encoding.bias_by_lag(model, layer, size)
+        said = torch.nn.functional.pad(terms.phi, (0, POS)) + terms.far[:, None]
+        if distance(said, torch.zeros_like(said) if table is None else table) > NEAR:
+            raise EncodingFault("phi and far are not the bias by lag; let phi reach to the last lag unlike far")
+
+
+def reach(encoding: Encoding) -> None:
+    """What theory may read of it does not contradict what it reads."""
+    stated = encoding.model_dump(exclude={"name"})
+    for given in ({}, stated):
+        found = type(encoding).reach(given)
+        if not encoding.reads_ids and (found is None or (found.period, found.locality) != (1, 0)):
+            raise EncodingFault("it reads no ids, so no program may read any; let reach be Reach(period=1, locality=0)")
+        if found is not None and encoding.limit and found.period is not None:
+            terms = encoding.limit_terms(small_model(encoding), 0)
+            if given and terms is not None and len(terms.vectors) % found.period:
+                raise EncodingFault(f"a program may read residues mod {found.period}, which its vectors do not show")
+
+
+def refusals(encoding: Encoding) -> None:
+    """Ids that it cannot read are refused in a sentence."""
+    model = small_model(encoding)
+    for ids, refused in ((torch.tensor([[0, -1]]), True), (torch.tensor([[0, model.cfg.n_ctx]]), encoding.table)):
+        try:
+            logits(model, some_tokens(1, 2), ids)
+        except PositionError:
+            if not refused:
+                raise EncodingFault(f"id {int(ids[0, 1])} is refused without a table; declare table = True") from None
+        else:
+            if refused:
+                raise EncodingFault(f"id {int(ids[0, 1])} is read; let check() call that of Encoding")
+
+
+def conversion(encoding: Encoding) -> None:
+    """TransformerLens's name of it is in its config, or the refusal names it."""
+    cfg = small_model(encoding).cfg
+    try:
+        fields = upstream_fields(cfg)
+    except UpstreamError as refusal:
+        if encoding.upstream or f"positions {encoding.name}" not in str(refusal):
+            raise EncodingFault(f"the refusal does not say that it is about the positions: {refusal}") from None
+        return
+    if not encoding.upstream or fields.get("positional_embedding_type") != encoding.upstream:
+        raise EncodingFault("upstream_fields does not say upstream; begin with super().upstream_fields(d_head)")
+
+
+CHECKS: Mapping[str, Callable[[Encoding], None]] = {
+    "settings": settings,
+    "declarations": declarations,
+    "determinism": determinism,
+    "hooks": hooks,
+    "scores": scores,
+    "fused": fused,
+    "causality": causality,
+    "ids matter": ids_matter,
+    "shifts": shifts,
+    "gradients": gradients,
+    "memory": memory,
+    "bias by lag": bias_table,
+    "limit terms": limit_terms,
+    "reach": reach,
+    "refusals": refusals,
+    "conversion": conversion,
+}
