@@ -100,7 +100,7 @@ other-machines: setup ## the runs, measurements and tables of docs/other_machine
 	$(BIN)/python docs/other_machines_table.py checkpoints/other_machines docs/other_machines.md
 
 pictures: setup browser ## the pictures of every page, from the gallery
-	$(BIN)/python -m workbench.dashboard.pictures checkpoints/gallery docs/pictures --run flip_flop_rotary_s0
+	$(BIN)/python -m workbench.dashboard.screenshots checkpoints/gallery docs/pictures --run flip_flop_rotary_s0
 
 clean: ## remove the environment and caches; runs stay
 	rm -rf $(VENV) .upstream .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
 
     # Imported here: the worker process imports this file again and needs none of it.
-    from workbench.dashboard.create import serve
+    from workbench.dashboard.app import serve
 
     serve(
         given.folders,

@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 
 from benchmarks.painted import painted
 from benchmarks.table import Line
-from workbench.dashboard.bodies import outputs_of
+from workbench.dashboard.request_shapes import outputs_of
 from workbench.runs.folder import Run, find_runs
 from workbench.storage.seal import sealed_json
 from workbench.table.files import read_file, write_file
@@ -82,7 +82,7 @@ def _copy(original: Run, path: Path, number: int) -> int:
 def _serve(root: str, pipe: Connection) -> None:
     import sys
 
-    from workbench.dashboard.create import create_app, quiet_server
+    from workbench.dashboard.app import create_app, quiet_server
 
     app = create_app(Path(root))
     server = quiet_server(app, "127.0.0.1", 0)

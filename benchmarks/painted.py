@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.dashboard.pictures import ARGUMENTS, SIZE, find_browser, settled
+from workbench.dashboard.screenshots import ARGUMENTS, SIZE, find_browser, settled
 
 OPENS_MS, QUIET_MS, PATIENCE_MS = 60_000, 700, 5_000
 DRAWN = "document.querySelectorAll('.body').length && !document.querySelector('.body.first')"

@@ -14,7 +14,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from playwright.sync_api import sync_playwright
 
-from workbench.dashboard.pictures import ARGUMENTS, find_browser
+from workbench.dashboard.screenshots import ARGUMENTS, find_browser
 from workbench.figures import coupling_over_training, erasure_over_length, selectivity_over_training
 from workbench.runs import find_runs
 from workbench.table.query import Table

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TORCH_FREE = (
     "workbench.table.query", "workbench.figures.mechanism", "workbench.jobs.executors", "workbench.runs",
     "workbench.cli.main", "workbench.cli.show", "workbench.models", "workbench.tasks", "probes", "circuits",
-    "workbench.dashboard.create", "app",
+    "workbench.dashboard.app", "app",
 )  # fmt: skip
 
 

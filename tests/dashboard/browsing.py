@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from workbench.dashboard.pictures import ARGUMENTS, find_browser, served
+from workbench.dashboard.screenshots import ARGUMENTS, find_browser, served
 
 TIMEOUT = 180_000
 """Milliseconds for which anything is waited: on a busy machine a worker that imports torch takes more than a minute."""

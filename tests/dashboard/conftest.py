@@ -14,11 +14,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 import fakes
 from browsing import address, browser, page
 
-from workbench.dashboard.answers import Answers
-from workbench.dashboard.cursor import Cursor
-from workbench.dashboard.runview import RunView
-from workbench.dashboard.store import Store
-from workbench.dashboard.worker import Worker
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.worker import Worker
+from workbench.dashboard.state.cursor import Cursor
+from workbench.dashboard.state.run_view import RunView
+from workbench.dashboard.state.store import Store
 
 __all__ = ["address", "answers", "browser", "page", "small_root"]
 
@@ -33,14 +33,14 @@ def small_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def answers(small_root: Path) -> Iterator[Answers]:
-    made = Answers(Store([small_root]), Worker())
+def answers(small_root: Path) -> Iterator[Context]:
+    made = Context(Store([small_root]), Worker())
     yield made
     made.worker.close()
 
 
 @pytest.fixture
-def robust(answers: Answers) -> RunView:
+def robust(answers: Context) -> RunView:
     """The measured run that keeps working."""
     run = answers.store.run("majority-nope-s0")
     assert run is not None

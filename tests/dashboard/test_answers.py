@@ -12,20 +12,24 @@ import plotly.graph_objects as go
 import pytest
 from dash import no_update
 
-from workbench.dashboard import words
-from workbench.dashboard.answers import READY, STATE, TABLE, Answers
-from workbench.dashboard.cursor import Cursor, Filters
-from workbench.dashboard.cursorbar import bar, ribbon, verdict_at
-from workbench.dashboard.drawing import At
-from workbench.dashboard.expectations import subject
-from workbench.dashboard.panels import BY_ID, PANELS
-from workbench.dashboard.redrawing import drawing
-from workbench.dashboard.registry import pages
-from workbench.dashboard.runview import RunView
-from workbench.dashboard.store import Store
-from workbench.dashboard.summaries import matches
-from workbench.dashboard.wiring import cursor_of
-from workbench.dashboard.worker import Worker
+from workbench.dashboard import router
+from workbench.dashboard.components import prose
+from workbench.dashboard.components.cursorbar import bar, ribbon, verdict_at
+from workbench.dashboard.pages.cursor_page import run_version
+from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.pages.runs import lines
+from workbench.dashboard.panels.callbacks import cursor_of
+from workbench.dashboard.panels.render import READY, STATE, TABLE, heads, plot, rendered
+from workbench.dashboard.panels.run_panels import BY_ID, PANELS
+from workbench.dashboard.panels.spec import At
+from workbench.dashboard.panels.updates import drawing
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.theory_lookup import subject
+from workbench.dashboard.server.worker import Worker
+from workbench.dashboard.state.cursor import Cursor, Filters
+from workbench.dashboard.state.run_summary import matches
+from workbench.dashboard.state.run_view import RunView
+from workbench.dashboard.state.store import Store
 from workbench.figures.template import u_step
 
 LIGHT = {"theme": "light", "size": 11}
@@ -53,18 +57,18 @@ def ids(component: Any) -> list[str]:
 
 
 # ---- pages ---------------------------------------------------------------------------------------
-def test_the_run_page_has_every_panel_once(answers: Answers) -> None:
-    content, nav, here = answers.page("/run", "?run=majority-nope-s0&step=1000")
+def test_the_run_page_has_every_panel_once(answers: Context) -> None:
+    content, nav, here = router.page(answers, "/run", "?run=majority-nope-s0&step=1000")
     found = ids(content)
     assert len(found) == len(set(found))
     assert {f"{panel.id}-panel" for panel in PANELS} | {"cursorbar"} <= set(found)
-    assert [link.children for link in nav] == [page.name for page in pages()]
+    assert [link.children for link in nav] == [page.name for page in PAGES]
     assert [link.children for link in nav if getattr(link, "aria-current", "")] == ["Run"]
     assert here == {"run": "majority-nope-s0", "title": "majority-nope-s0 · LengthLens", "waits": False}
 
 
-def test_a_stale_link_is_said_on_the_page(answers: Answers) -> None:
-    content, _, _ = answers.page("/run", "?run=majority-nope-s0&step=1700")
+def test_a_stale_link_is_said_on_the_page(answers: Context) -> None:
+    content, _, _ = router.page(answers, "/run", "?run=majority-nope-s0&step=1700")
     assert "This link names step 1,700, which majority-nope-s0 does not have." in texts(content)
 
 
@@ -76,24 +80,24 @@ def test_a_stale_link_is_said_on_the_page(answers: Answers) -> None:
         ("/nowhere", "", "names the page /nowhere"),
     ],
 )
-def test_a_link_to_nowhere_shows_all_runs_and_says_so(answers: Answers, path: str, search: str, said: str) -> None:
-    content, _, here = answers.page(path, search)
+def test_a_link_to_nowhere_shows_all_runs_and_says_so(answers: Context, path: str, search: str, said: str) -> None:
+    content, _, here = router.page(answers, path, search)
     assert said in texts(content)
     assert "grid" in ids(content)
     assert here["run"] == ""
 
 
-def test_an_unmeasured_run_says_what_would_measure_it(answers: Answers) -> None:
-    content, _, here = answers.page("/run", "?run=majority-learned-s0")
+def test_an_unmeasured_run_says_what_would_measure_it(answers: Context) -> None:
+    content, _, here = router.page(answers, "/run", "?run=majority-learned-s0")
     assert "lengthlens measure" in texts(content)
     assert {f"{panel.id}-panel" for panel in PANELS} & set(ids(content)) == {"loss-panel"}
     assert here["waits"]
-    assert not answers.arrived(here)
+    assert not router.arrived(answers, here)
 
 
 def test_an_empty_folder_shows_the_commands_and_only_one_page(tmp_path: Path) -> None:
-    answers = Answers(Store([tmp_path]), Worker())
-    content, nav, here = answers.page("/", "")
+    answers = Context(Store([tmp_path]), Worker())
+    content, nav, here = router.page(answers, "/", "")
     assert "make demo" in texts(content)
     assert "lengthlens train majority --out" in texts(content)
     assert "python app.py FOLDER" in texts(content)
@@ -102,18 +106,18 @@ def test_an_empty_folder_shows_the_commands_and_only_one_page(tmp_path: Path) ->
     assert here["waits"]
 
 
-def test_polling_says_nothing_new_until_something_is(answers: Answers) -> None:
-    version, status, _ = answers.poll(None)
+def test_polling_says_nothing_new_until_something_is(answers: Context) -> None:
+    version, status, _ = router.poll(answers, None)
     assert status == "3 runs · "
-    assert answers.poll(version)[0] is no_update
+    assert router.poll(answers, version)[0] is no_update
     known = answers.store.version("majority-nope-s0")
-    assert answers.run_version("majority-nope-s0", *known) == (no_update, no_update)
-    assert answers.run_version("majority-nope-s0", "old", known[1]) == (known[0], no_update)
+    assert run_version(answers, "majority-nope-s0", *known) == (no_update, no_update)
+    assert run_version(answers, "majority-nope-s0", "old", known[1]) == (known[0], no_update)
 
 
 # ---- Runs ----------------------------------------------------------------------------------------
-def test_lines_hold_the_last_verdict_and_its_evidence(answers: Answers) -> None:
-    rows = {row["name"]: row for row in answers.rows(Filters())["rows"]}
+def test_lines_hold_the_last_verdict_and_its_evidence(answers: Context) -> None:
+    rows = {row["name"]: row for row in lines(answers, Filters())["rows"]}
     robust, coupled, bare = (rows[n] for n in ("majority-nope-s0", "flip_flop-rotary-s0", "majority-learned-s0"))
     assert (robust["verdict"], robust["failsText"], robust["since"]) == ("scale-robust", "> 400", 1000)
     assert (coupled["verdict"], coupled["failed"]) == ("length-coupled", True)
@@ -124,9 +128,9 @@ def test_lines_hold_the_last_verdict_and_its_evidence(answers: Answers) -> None:
     assert bare["command"].startswith("lengthlens measure ")
 
 
-def test_filters_keep_what_they_name(answers: Answers) -> None:
+def test_filters_keep_what_they_name(answers: Context) -> None:
     def names(**chosen: str) -> set[str]:
-        return {row["name"] for row in answers.rows(Filters(**chosen))["rows"]}
+        return {row["name"] for row in lines(answers, Filters(**chosen))["rows"]}
 
     assert names(verdict="length-coupled") == {"flip_flop-rotary-s0"}
     assert names(task="majority") == {"majority-nope-s0", "majority-learned-s0"}
@@ -136,8 +140,8 @@ def test_filters_keep_what_they_name(answers: Answers) -> None:
     assert names(text="nothing of the kind") == set()
 
 
-def test_cards_count_under_the_other_filters(answers: Answers) -> None:
-    made = answers.rows(Filters(verdict="scale-robust", task="flip_flop"))
+def test_cards_count_under_the_other_filters(answers: Context) -> None:
+    made = lines(answers, Filters(verdict="scale-robust", task="flip_flop"))
     assert made["rows"] == []
     counts = {card.to_plotly_json()["props"]["data-verdict"]: texts(card) for card in made["cards"]}
     assert counts["length-coupled"].split()[0] == "1"
@@ -155,10 +159,8 @@ def test_counts_ignore_the_verdict_filter_only() -> None:
 # ---- Run -----------------------------------------------------------------------------------------
 @pytest.mark.parametrize("panel", [one for one in PANELS if one.form == "graph"], ids=lambda p: p.id)
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_panel_draws(answers: Answers, robust: RunView, cursor: Cursor, panel: Any, theme: str) -> None:
-    figure, table, state, said, alt, body = answers.panel(
-        panel, At(robust, cursor), {"theme": theme, "size": 12}, "figure"
-    )
+def test_every_panel_draws(answers: Context, robust: RunView, cursor: Cursor, panel: Any, theme: str) -> None:
+    figure, table, state, said, alt, body = plot(panel, At(robust, cursor), {"theme": theme, "size": 12}, "figure")
     assert isinstance(go.Figure(figure), go.Figure)
     assert (table, state, body) == ([], [], READY)
     assert said
@@ -166,8 +168,8 @@ def test_every_panel_draws(answers: Answers, robust: RunView, cursor: Cursor, pa
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda p: p.id)
-def test_every_panel_has_a_table(answers: Answers, robust: RunView, cursor: Cursor, panel: Any) -> None:
-    made = (answers.heads if panel.form == "heads" else answers.panel)(panel, At(robust, cursor), LIGHT, "table")
+def test_every_panel_has_a_table(answers: Context, robust: RunView, cursor: Cursor, panel: Any) -> None:
+    made = rendered(panel, At(robust, cursor), LIGHT, "table")
     assert TABLE in made
     assert f"{len(panel.data(At(robust, cursor))):,} rows" in texts(made[2 if panel.id == "head-grid" else 1])
 
@@ -182,21 +184,21 @@ def test_a_snippet_draws_the_same_figure(robust: RunView, cursor: Cursor, panel:
     assert json.loads(scope["made"].to_json())["data"] == json.loads(drawn.to_json())["data"]
 
 
-def test_a_panel_without_rows_names_the_folder_and_the_command(answers: Answers, cursor: Cursor) -> None:
+def test_a_panel_without_rows_names_the_folder_and_the_command(answers: Context, cursor: Cursor) -> None:
     bare = answers.store.run("majority-learned-s0")
     assert bare is not None
-    _, _, state, _, _, body = answers.panel(BY_ID["accuracy-training"], At(bare, cursor), LIGHT, "figure")
+    _, _, state, _, _, body = plot(BY_ID["accuracy-training"], At(bare, cursor), LIGHT, "figure")
     assert body == STATE
     assert "measurements/" in texts(state)
     assert "--only behaviour" in texts(state)
 
 
-def test_a_panel_is_drawn_once_per_place(answers: Answers, robust: RunView, cursor: Cursor) -> None:
+def test_a_panel_is_drawn_once_per_place(answers: Context, robust: RunView, cursor: Cursor) -> None:
     panel = BY_ID["accuracy-length"]
-    first = drawing(answers, panel, At(robust, cursor), LIGHT)
+    first = drawing(panel, At(robust, cursor), LIGHT)
     moved = Cursor(cursor.run, cursor.step, 5, 1, 2)
-    assert drawing(answers, panel, At(robust, moved), LIGHT) is first
-    other = drawing(answers, panel, At(robust, Cursor(cursor.run, 3000, 5)), LIGHT)
+    assert drawing(panel, At(robust, moved), LIGHT) is first
+    other = drawing(panel, At(robust, Cursor(cursor.run, 3000, 5)), LIGHT)
     assert other.values[0].json != first.values[0].json
 
 
@@ -206,8 +208,8 @@ def test_a_step_move_leaves_the_first_column_alone() -> None:
     assert all("step" in panel.needs for panel in PANELS if panel.column == "cursor")
 
 
-def test_the_head_grid_marks_the_chosen_head(answers: Answers, robust: RunView, cursor: Cursor) -> None:
-    cells, style, _, _, said, body = answers.heads(BY_ID["head-grid"], At(robust, cursor), LIGHT, "figure")
+def test_the_head_grid_marks_the_chosen_head(answers: Context, robust: RunView, cursor: Cursor) -> None:
+    cells, style, _, _, said, body = heads(BY_ID["head-grid"], At(robust, cursor), LIGHT, "figure")
     buttons = [c.to_plotly_json()["props"] for c in cells if type(c).__name__ == "Button"]
     assert [b["data-pick-head"] for b in buttons if b["aria-pressed"] == "true"] == ["0.1"]
     assert len(buttons) == 8
@@ -217,10 +219,10 @@ def test_the_head_grid_marks_the_chosen_head(answers: Answers, robust: RunView, 
 
 def test_the_sentence_speaks_of_the_cursor(robust: RunView) -> None:
     at = Cursor(robust.name, 3000, 200)
-    assert texts(words.verdict(robust, at)).startswith("Scale-robust  at step 3,000")
-    assert texts(words.verdict(robust, Cursor(robust.name, 0, 200))).startswith("Not fitted")
-    assert "transformer 2 layers, 4 heads, no positions" in texts(words.meta(robust))
-    assert words.rail(robust, "mechanism", at) != words.rail(robust, "mechanism", Cursor(robust.name, 0, 200))
+    assert texts(prose.verdict(robust, at)).startswith("Scale-robust  at step 3,000")
+    assert texts(prose.verdict(robust, Cursor(robust.name, 0, 200))).startswith("Not fitted")
+    assert "transformer 2 layers, 4 heads, no positions" in texts(prose.meta(robust))
+    assert prose.rail(robust, "mechanism", at) != prose.rail(robust, "mechanism", Cursor(robust.name, 0, 200))
 
 
 def test_an_unmeasured_checkpoint_has_a_stretch_of_its_own(robust: RunView) -> None:
@@ -232,12 +234,12 @@ def test_an_unmeasured_checkpoint_has_a_stretch_of_its_own(robust: RunView) -> N
     assert [float(edge) for edge in stretch] == pytest.approx([(u[0] + u[1]) / 2, (u[1] + u[2]) / 2], abs=0.02)
 
 
-def test_while_theory_is_asked_that_does_not_look_like_no_claim(answers: Answers, robust: RunView) -> None:
+def test_while_theory_is_asked_that_does_not_look_like_no_claim(answers: Context, robust: RunView) -> None:
     known: dict[str, Any] = {}
     asked = replace_known(answers, known)
     said = json.dumps(subject(robust), sort_keys=True)
-    assert asked.summary(robust)["expects"] == "asking \u2026"
-    assert "theory" not in asked.summary(robust)
+    assert summary(asked, robust)["expects"] == "asking \u2026"
+    assert "theory" not in summary(asked, robust)
     for verdict, reason, expects, theory in (
         ("open", "", "no claim", "open"),
         ("guaranteed", "", "as observed", "guaranteed"),
@@ -245,15 +247,15 @@ def test_while_theory_is_asked_that_does_not_look_like_no_claim(answers: Answers
         ("", "not run: a file", "not run", "a file"),
     ):
         known[said] = {"verdict": verdict, "reason": reason}
-        line = asked.summary(robust)
+        line = summary(asked, robust)
         assert (line["expects"], line["theory"]) == (expects, theory)
     known[said] = {"verdict": ""}  # the worker failed
-    assert asked.summary(robust)["expects"] == "not known"
+    assert summary(asked, robust)["expects"] == "not known"
 
 
-def replace_known(answers: Answers, known: dict[str, Any]) -> Answers:
+def replace_known(answers: Context, known: dict[str, Any]) -> Context:
     """The same answers, knowing of theory what is given."""
-    made = Answers(answers.store, answers.worker)
+    made = Context(answers.store, answers.worker)
     made.expectations._known = known
     return made
 

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 from flask.testing import FlaskClient
 
-from workbench.dashboard.create import create_app, serve
-from workbench.dashboard.panels import PANELS
+from workbench.dashboard.app import create_app, serve
+from workbench.dashboard.panels.run_panels import PANELS
 from workbench.figures.tokens import DARK, LIGHT
 from workbench.figures.verdicts import VERDICTS
 
@@ -36,10 +36,10 @@ def test_the_process_of_the_dashboard_has_no_torch(small_root: Path) -> None:
     code = (
         "import sys, app\n"
         "from pathlib import Path\n"
-        "from workbench.dashboard.create import create_app\n"
+        "from workbench.dashboard.app import create_app\n"
         f"made = create_app(Path({str(small_root)!r}))\n"
         "answers = made.server.extensions['lengthlens']\n"
-        "answers.page('/', ''); answers.page('/run', '?run=majority-nope-s0')\n"
+        "router.page(answers, '/', ''); router.page(answers, '/run', '?run=majority-nope-s0')\n"
         "print([name for name in ('torch', 'transformer_lens') if name in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=HOME, capture_output=True, text=True, check=True)
@@ -51,7 +51,7 @@ def test_the_door_imports_only_the_dashboard() -> None:
     modules = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module}
     modules |= {alias.name for n in ast.walk(tree) if isinstance(n, ast.Import) for alias in n.names}
     house = {m for m in modules if m.split(".")[0] in ("workbench", "probes", "circuits", "torch")}
-    assert house == {"workbench.dashboard.create"}
+    assert house == {"workbench.dashboard.app"}
 
 
 def test_a_taken_port_is_one_sentence_with_the_way_out(small_root: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.dashboard.runview import FRAMES, Cache
-from workbench.dashboard.store import Store
+from workbench.dashboard.state.run_view import FRAMES, Cache
+from workbench.dashboard.state.store import Store
 from workbench.table import Table
 
 A, B = "majority-nope-s0", "flip_flop-rotary-s0"

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.dashboard import headpanels
-from workbench.dashboard.answers import Answers
-from workbench.dashboard.asking import EXTRAS, IN_LINK, asked_of, check_extras
-from workbench.dashboard.board import TABLE_ROWS, html_table, row_of, token_data
-from workbench.dashboard.cursor import Cursor, default_cursor
+from workbench.dashboard import router
 from workbench.dashboard.pages.checkpoint import BOARD, PANEL, check, headline
-from workbench.dashboard.worker import Job
-from workbench.dashboard.zoom import in_view, parse_zoom
+from workbench.dashboard.panels import head_tables
+from workbench.dashboard.panels.sequence.board import TABLE_ROWS, html_table, row_of, token_data
+from workbench.dashboard.panels.sequence.query import EXTRAS, IN_LINK, asked_of, check_extras
+from workbench.dashboard.panels.sequence.zoom import in_view, parse_zoom
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.worker import Job
+from workbench.dashboard.state.cursor import Cursor, default_cursor
 from workbench.figures.sequence_reading import Pass, SequenceReading
 
 LOOK = {"theme": "light", "size": 11}
@@ -25,7 +26,7 @@ RUN = "majority-nope-s0"
 
 
 @pytest.fixture
-def run(answers: Answers) -> Any:
+def run(answers: Context) -> Any:
     found = answers.store.run(RUN)
     assert found is not None
     return found
@@ -168,7 +169,7 @@ def test_good_extras_pass_unchanged(run: Any) -> None:
     assert check_extras(None, run, extras) == (extras, [])
 
 
-def test_a_quantity_without_rows_becomes_a_notice(answers: Answers, run: Any) -> None:
+def test_a_quantity_without_rows_becomes_a_notice(answers: Context, run: Any) -> None:
     good, notices = check(answers, run, {**EXTRAS, "q": "charm"})
     assert "has no rows of" in notices[0].asked
     assert good["q"] == ""
@@ -186,9 +187,9 @@ def test_long_patterns_ask_for_the_query_and_short_ones_do_not(run: Any) -> None
     assert (short.look()["query"], long.look()["query"]) == (None, 40)
 
 
-def test_the_page_is_drawn_for_measured_and_unmeasured_runs(answers: Answers) -> None:
+def test_the_page_is_drawn_for_measured_and_unmeasured_runs(answers: Context) -> None:
     for name in (RUN, "majority-learned-s0"):
-        content, _, here = answers.page("/checkpoint", f"?run={name}&pos=5")
+        content, _, here = router.page(answers, "/checkpoint", f"?run={name}&pos=5")
         assert here["title"].startswith("Checkpoint")
         assert "seq-graph" in str(content)
 
@@ -222,7 +223,7 @@ def test_the_browser_is_told_what_is_in_view() -> None:
 # ---- heads -----------------------------------------------------------------------------------------------
 def test_the_head_table_lists_every_head_and_marks_the_chosen(run: Any) -> None:
     cursor = Cursor(RUN, 3000, 200, 1, 2)
-    table, slice_text = headpanels.head_rows(run, cursor)
+    table, slice_text = head_tables.head_rows(run, cursor)
     body = table.children[1].children
     assert len(body) == run.n_layers * run.n_heads
     chosen = [line for line in body if line.className == "on"]
@@ -233,13 +234,13 @@ def test_the_head_table_lists_every_head_and_marks_the_chosen(run: Any) -> None:
 
 def test_the_facts_agree_with_the_table_of_rows(run: Any) -> None:
     cursor = Cursor(RUN, 3000, 200, 1, 2)
-    facts, _ = headpanels.fact_rows(run, cursor)
+    facts, _ = head_tables.fact_rows(run, cursor)
     rows = run.frame.where(step=3000, length=200, layer=1, head=2, quantity="hardmax_distance", control="")
     listed = {item.children[0].children: item.children[1].children[0].children for item in facts.children}
     assert listed["Hardmax distance"] == f"{float(rows['value'][0]):.2f}"
 
 
-def test_an_unmeasured_head_is_said_so(answers: Answers) -> None:
+def test_an_unmeasured_head_is_said_so(answers: Context) -> None:
     run = answers.store.run("majority-learned-s0")
     assert run is not None
     first, second = headline(run, Cursor(run.name, run.steps[-1], 50))

@@ -19,15 +19,18 @@ from cited import NUMBER, Rows, said, same, unfounded
 from hovers import VALUE, Named, close, numbers, parsed, rows_of, texts_of
 from test_answers import LIGHT, texts
 
-from workbench.dashboard import headgrid, headpanels, words
-from workbench.dashboard.answers import READY, Answers
-from workbench.dashboard.cursor import default_cursor
-from workbench.dashboard.drawing import At, Panel
+from workbench.dashboard.components import prose
 from workbench.dashboard.pages import compare, theory
-from workbench.dashboard.panels import BY_ID, DEEPER, PANELS
-from workbench.dashboard.runview import RunView
-from workbench.dashboard.store import Store
-from workbench.dashboard.worker import Worker
+from workbench.dashboard.pages.runs import summary
+from workbench.dashboard.panels import head_grid, head_tables
+from workbench.dashboard.panels.render import READY, plot
+from workbench.dashboard.panels.run_panels import BY_ID, DEEPER, PANELS
+from workbench.dashboard.panels.spec import At, Panel
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.worker import Worker
+from workbench.dashboard.state.cursor import default_cursor
+from workbench.dashboard.state.run_view import RunView
+from workbench.dashboard.state.store import Store
 from workbench.figures import head_sentence, rail_text, verdict_sentence, why_sentence
 from workbench.figures.compare import compare_sentence, over_length_difference
 from workbench.figures.labels import estimate, proportion
@@ -38,8 +41,8 @@ NAMES = sorted(file.parent.relative_to(GALLERY).as_posix() for file in GALLERY.r
 
 
 @pytest.fixture(scope="module")
-def gallery() -> Iterator[Answers]:
-    made = Answers(Store([GALLERY]), Worker())
+def gallery() -> Iterator[Context]:
+    made = Context(Store([GALLERY]), Worker())
     yield made
     made.close()
 
@@ -50,7 +53,7 @@ def rows() -> pd.DataFrame:
     return Table.load(GALLERY).frame()
 
 
-def view_of(gallery: Answers, name: str) -> RunView:
+def view_of(gallery: Context, name: str) -> RunView:
     run = gallery.store.run(name)
     assert run is not None
     return run
@@ -67,9 +70,9 @@ def test_the_gallery_is_walked() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_dots_on_runs_are_the_rail_of_run(gallery: Answers, name: str) -> None:
+def test_dots_on_runs_are_the_rail_of_run(gallery: Context, name: str) -> None:
     run = view_of(gallery, name)
-    line = gallery.summary(run)
+    line = summary(gallery, run)
     longest, step = run.lengths[-1], run.brief.last
     assert step is not None
     rail = said(rail_text(run.frame, "representation", step, longest, 0, 0, trained=run.trained))
@@ -89,7 +92,7 @@ def test_dots_on_runs_are_the_rail_of_run(gallery: Answers, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_number_in_a_sentence_cites_its_row(gallery: Answers, of_run: dict[str, Rows], name: str) -> None:
+def test_every_number_in_a_sentence_cites_its_row(gallery: Context, of_run: dict[str, Rows], name: str) -> None:
     run, held = view_of(gallery, name), of_run[name]
     base = default_cursor(run)
     heads = [(layer, head) for layer in range(run.n_layers) for head in range(run.n_heads)]
@@ -113,7 +116,7 @@ def test_every_number_in_a_sentence_cites_its_row(gallery: Answers, of_run: dict
 BESIDE = {"flip_flop_rotary_s0": "majority_nope_s0"}
 GRAPHS = [
     one
-    for one in (*PANELS, *DEEPER, headpanels.LENGTH_PANEL, theory.PARTS)
+    for one in (*PANELS, *DEEPER, head_tables.LENGTH_PANEL, theory.PARTS)
     if one.form == "graph" and one.source == "frame"
 ]
 FULL = {
@@ -127,22 +130,22 @@ FULL = {
 """Panels that have something to draw of every run."""
 
 
-def place_of(gallery: Answers, name: str, **moved: Any) -> At:
+def place_of(gallery: Context, name: str, **moved: Any) -> At:
     run = view_of(gallery, name)
     cursor = default_cursor(run)
     other = BESIDE.get(name, "flip_flop_rotary_s0")
-    return gallery.at(run, replace(cursor, **moved), {"run2": other})
+    return At.asked(gallery.store, run, replace(cursor, **moved), {"run2": other})
 
 
-def drawn(gallery: Answers, panel: Panel, at: At) -> list[str]:
+def drawn(gallery: Context, panel: Panel, at: At) -> list[str]:
     """The hover texts of a panel; none where it says why it is empty."""
-    figure, *_, state = gallery.panel(panel, at, LIGHT, "figure")
+    figure, *_, state = plot(panel, at, LIGHT, "figure")
     return list(texts_of(figure)) if state == READY else []
 
 
 @pytest.mark.science  # draws every panel
 @pytest.mark.parametrize("name", NAMES)
-def test_every_hover_names_a_row(gallery: Answers, of_run: dict[str, Rows], name: str) -> None:
+def test_every_hover_names_a_row(gallery: Context, of_run: dict[str, Rows], name: str) -> None:
     run = view_of(gallery, name)
     for step in (run.steps[0], run.steps[-1]):
         at = place_of(gallery, name, step=step)
@@ -158,7 +161,7 @@ def test_every_hover_names_a_row(gallery: Answers, of_run: dict[str, Rows], name
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_failure_lengths_and_critical_ones_are_rows(gallery: Answers, of_run: dict[str, Rows], name: str) -> None:
+def test_failure_lengths_and_critical_ones_are_rows(gallery: Context, of_run: dict[str, Rows], name: str) -> None:
     at = place_of(gallery, name)
     pairs = {("behaviour", "failure_length"), ("circuits.hardmax", "critical_length"), ("behaviour", "accuracy")}
     rows = [row for row in rows_of(of_run[name], pairs) if row["step"] == at.cursor.step]
@@ -179,13 +182,13 @@ def test_failure_lengths_and_critical_ones_are_rows(gallery: Answers, of_run: di
     assert told or run_is_unfitted(gallery, name)
 
 
-def run_is_unfitted(gallery: Answers, name: str) -> bool:
+def run_is_unfitted(gallery: Context, name: str) -> bool:
     run = view_of(gallery, name)
     return run.brief.verdicts[default_cursor(run).step] == "not fitted"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_log_is_drawn_as_it_was_written(gallery: Answers, name: str) -> None:
+def test_the_log_is_drawn_as_it_was_written(gallery: Context, name: str) -> None:
     run = view_of(gallery, name)
     told = drawn(gallery, BY_ID["loss"], place_of(gallery, name))
     log = run.log.to_pandas().set_index("step")
@@ -199,9 +202,9 @@ def test_the_log_is_drawn_as_it_was_written(gallery: Answers, name: str) -> None
 
 # ---- cells ----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", NAMES)
-def test_every_cell_of_the_runs_grid_is_a_row(gallery: Answers, of_run: dict[str, Rows], name: str) -> None:
+def test_every_cell_of_the_runs_grid_is_a_row(gallery: Context, of_run: dict[str, Rows], name: str) -> None:
     run = view_of(gallery, name)
-    line = gallery.summary(run)
+    line = summary(gallery, run)
     rows = [row for row in of_run[name].listed() if row["measurement"] == "behaviour"]
     step = max(row["step"] for row in rows if row["quantity"] == "verdict")
     labels = {row["step"]: row["label"] for row in rows if row["quantity"] == "verdict"}
@@ -260,10 +263,10 @@ def holds(text: str, rows: list[dict[str, Any]]) -> bool:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_cell_about_heads_is_a_row(gallery: Answers, of_run: dict[str, Rows], name: str) -> None:
+def test_every_cell_about_heads_is_a_row(gallery: Context, of_run: dict[str, Rows], name: str) -> None:
     at = place_of(gallery, name)
     heads = by_head(of_run[name], at)
-    table, slice_text = headpanels.head_rows(at.run, at.cursor)
+    table, slice_text = head_tables.head_rows(at.run, at.cursor)
     assert str(at.cursor.length) in slice_text
     seen = 0
     for line in table.children[1].children:
@@ -274,7 +277,7 @@ def test_every_cell_about_heads_is_a_row(gallery: Answers, of_run: dict[str, Row
             if numbers(value):
                 seen += 1
                 assert holds(value, heads[texts(head).strip()]), (texts(head), shown)
-    facts, _ = headpanels.fact_rows(at.run, at.cursor)
+    facts, _ = head_tables.fact_rows(at.run, at.cursor)
     own = heads[f"L{at.cursor.layer} H{at.cursor.head}"]
     for fact in facts.children:
         value, *rest = fact.children[1].children
@@ -284,7 +287,7 @@ def test_every_cell_about_heads_is_a_row(gallery: Answers, of_run: dict[str, Row
             assert holds(value.children + limits, own), texts(fact)
         else:
             assert not numbers(limits), texts(fact)  # an interval without its value says nothing
-    cells, *_ = headgrid.cells(BY_ID["head-grid"], at, "light")
+    cells, *_ = head_grid.cells(BY_ID["head-grid"], at, "light")
     for cell in cells:
         if getattr(cell, "title", None) and "hardmax distance" in cell.title:
             seen += 1
@@ -297,7 +300,7 @@ def test_every_cell_about_heads_is_a_row(gallery: Answers, of_run: dict[str, Row
 
 @pytest.mark.parametrize("name", NAMES)
 def test_theory_names_the_rows_of_its_bound_and_the_step_that_it_looks_at(
-    gallery: Answers, of_run: dict[str, Rows], name: str
+    gallery: Context, of_run: dict[str, Rows], name: str
 ) -> None:
     run = view_of(gallery, name)
     rows = [row for row in of_run[name].listed() if row["measurement"] == "bound"]
@@ -317,20 +320,20 @@ def test_theory_names_the_rows_of_its_bound_and_the_step_that_it_looks_at(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_line_on_a_run_names_its_configuration(gallery: Answers, name: str) -> None:
+def test_the_line_on_a_run_names_its_configuration(gallery: Context, name: str) -> None:
     run = view_of(gallery, name)
     model, training = run.config["model"], run.config["training"]
     held = [model["n_layers"], model["n_heads"], run.trained, run.shortest, *(training.get("compiled") or {}).values()]
-    said = texts(words.meta(run)).replace(name, "").replace(run.question, "")
+    said = texts(prose.meta(run)).replace(name, "").replace(run.question, "")
     assert [one for one in numbers(said) if not any(close(one, v) for v in held if isinstance(v, int))] == []
 
 
 @pytest.mark.science  # draws every panel
 # ---- two runs -------------------------------------------------------------------------------------------
-def test_differences_are_of_two_rows(gallery: Answers, of_run: dict[str, Rows]) -> None:
+def test_differences_are_of_two_rows(gallery: Context, of_run: dict[str, Rows]) -> None:
     for a, b in (("majority_nope_s0", "majority_learned"), ("majority_nope_s0", "flip_flop_rotary_s0")):
         run = view_of(gallery, a)
-        at = gallery.at(run, default_cursor(run), {"run2": b})
+        at = At.asked(gallery.store, run, default_cursor(run), {"run2": b})
         seen = 0
         for panel in compare.PANELS:
             if panel.side == "b" or panel.form == "heads":
@@ -362,11 +365,11 @@ def test_differences_are_of_two_rows(gallery: Answers, of_run: dict[str, Rows]) 
         assert seen
 
 
-def test_what_tells_two_runs_apart_is_of_the_rows_of_their_difference(gallery: Answers) -> None:
+def test_what_tells_two_runs_apart_is_of_the_rows_of_their_difference(gallery: Context) -> None:
     seen = 0
     for a, b in (("majority_nope_s0", "majority_learned"), ("majority_nope_s0", "compiled/majority_first_32")):
         run = view_of(gallery, a)
-        at = gallery.at(run, default_cursor(run), {"run2": b})
+        at = At.asked(gallery.store, run, default_cursor(run), {"run2": b})
         other = at.beside
         data = over_length_difference(
             run.frame, other.run.frame, step=at.cursor.step, step_b=other.cursor.step,

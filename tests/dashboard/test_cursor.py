@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.dashboard.cursor import (
+from workbench.dashboard.pages.cursor_page import followed
+from workbench.dashboard.state.cursor import (
     Cursor,
     Filters,
     check_filters,
@@ -20,7 +21,6 @@ from workbench.dashboard.cursor import (
     write,
     write_filters,
 )
-from workbench.dashboard.cursorpage import followed
 
 
 @dataclass(frozen=True)

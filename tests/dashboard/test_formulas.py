@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from dash import html
 
+from workbench.dashboard.components.typeset import LETTERS, typeset
 from workbench.dashboard.pages.glossary import _formula
-from workbench.dashboard.typeset import LETTERS, typeset
 from workbench.measure.registry import measurements
 
 IN_WORDS = {

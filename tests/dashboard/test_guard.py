@@ -18,11 +18,11 @@ from flask.testing import FlaskClient
 from hostile.requesting import Maker, storm
 from pydantic import TypeAdapter, ValidationError
 
-from workbench.dashboard import asking
-from workbench.dashboard.bodies import Malformed, Questions, shape_of
-from workbench.dashboard.create import create_app, quiet_server
+from workbench.dashboard.app import create_app, quiet_server
 from workbench.dashboard.guard import MOST_BYTES, Hosts
-from workbench.dashboard.worker import Job, Worker
+from workbench.dashboard.panels.sequence import query
+from workbench.dashboard.request_shapes import Malformed, Questions, shape_of
+from workbench.dashboard.server.worker import Job, Worker
 
 ASK = "/_dash-update-component"
 RUNS = ("majority-nope-s0", "flip_flop-rotary-s0", "majority-learned-s0")
@@ -242,7 +242,7 @@ def test_a_value_must_have_its_shape(name: str, good: Any, bad: Any) -> None:
 
 
 def test_all_that_callbacks_read_has_a_shape(app: Dash) -> None:
-    assert Questions(app).shapeless == set()  # else: give it one in workbench/dashboard/bodies.py
+    assert Questions(app).shapeless == set()  # else: give it one in workbench/dashboard/request_shapes.py
 
 
 def test_what_has_no_shape_is_at_most_text_or_a_number() -> None:
@@ -312,7 +312,7 @@ def test_at_most_two_exports_wait_and_further_ones_are_told_to_try_again(
     for _ in range(12):
         turned_away = app.server.test_client().get(path)
         assert turned_away.status_code == 503
-        assert turned_away.headers["Retry-After"] == str(asking.SOON)
+        assert turned_away.headers["Retry-After"] == str(query.SOON)
         assert "try again" in turned_away.text
     assert app.server.test_client().get(f"/data/failure.csv?run={RUNS[0]}").status_code == 200
     go_on.set()

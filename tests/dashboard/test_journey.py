@@ -9,7 +9,7 @@ import fakes
 import pytest
 from browsing import drawn, has, needs_browser, points, resting, says, settled
 
-from workbench.dashboard.pictures import served
+from workbench.dashboard.screenshots import served
 
 pytestmark = needs_browser
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +17,22 @@ import pytest
 from flask.testing import FlaskClient
 from test_answers import LIGHT, texts
 
-from workbench.dashboard import measuring, sweepbar
-from workbench.dashboard.ahead import Ahead
-from workbench.dashboard.answers import READY, STATE, Answers
-from workbench.dashboard.create import create_app, serve
-from workbench.dashboard.cursor import Cursor, default_step
-from workbench.dashboard.drawing import At, Panel
-from workbench.dashboard.exports import panels
+from workbench import dashboard
+from workbench.dashboard import measure_now, router
+from workbench.dashboard.app import create_app, serve
+from workbench.dashboard.components import sweepbar
+from workbench.dashboard.downloads import panels
 from workbench.dashboard.pages import compare, sweep, theory
 from workbench.dashboard.pages.run import MORE
-from workbench.dashboard.panels import PANELS
-from workbench.dashboard.worker import Job
+from workbench.dashboard.panels import frame as panel_frame
+from workbench.dashboard.panels import run_panels
+from workbench.dashboard.panels.prefetch import Prefetch
+from workbench.dashboard.panels.render import READY, STATE, plot, rendered
+from workbench.dashboard.panels.run_panels import PANELS
+from workbench.dashboard.panels.spec import At, Panel
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.worker import Job
+from workbench.dashboard.state.cursor import Cursor, default_step
 
 A, B = "majority-nope-s0", "flip_flop-rotary-s0"
 LINK = f"run={A}&run2={B}&step=1000&len=100&quantity=circuits.hardmax|margin"
@@ -41,10 +47,10 @@ def client(small_root: Path) -> Iterator[FlaskClient]:
 
 
 @pytest.fixture(scope="module")
-def at(answers: Answers) -> At:
+def at(answers: Context) -> At:
     run = answers.store.run(A)
     assert run is not None
-    return answers.at(run, Cursor(A, 1000, 100, 0, 1), {"run2": B, "quantity": "circuits.hardmax|margin"})
+    return At.asked(answers.store, run, Cursor(A, 1000, 100, 0, 1), {"run2": B, "quantity": "circuits.hardmax|margin"})
 
 
 OWN: list[Panel] = [*compare.PANELS, *compare.SEED_PANELS, *MORE]
@@ -52,8 +58,8 @@ OWN: list[Panel] = [*compare.PANELS, *compare.SEED_PANELS, *MORE]
 
 @pytest.mark.science  # some twenty figures, twice each
 @pytest.mark.parametrize("panel", OWN, ids=lambda p: p.id)
-def test_every_panel_draws_and_its_snippet_draws_the_same(answers: Answers, at: At, panel: Panel) -> None:
-    made = (answers.heads if panel.form == "heads" else answers.panel)(panel, at, LIGHT, "figure")
+def test_every_panel_draws_and_its_snippet_draws_the_same(answers: Context, at: At, panel: Panel) -> None:
+    made = rendered(panel, at, LIGHT, "figure")
     assert made[-1] == READY
     scope: dict[str, Any] = {}
     *lines, last = panel.snippet(at).strip().splitlines()
@@ -62,7 +68,7 @@ def test_every_panel_draws_and_its_snippet_draws_the_same(answers: Answers, at: 
     assert json.loads(scope["made"].to_json())["data"] == json.loads(drawn.to_json())["data"]
 
 
-def test_the_snippet_of_a_phase_diagram_draws_the_same(answers: Answers) -> None:
+def test_the_snippet_of_a_phase_diagram_draws_the_same(answers: Context) -> None:
     asked = {"x": "model.positions.name", "y": "task.name", "len": "100"}
     scope: dict[str, Any] = {}
     *lines, last = sweep.PHASE.code(answers, asked).strip().splitlines()
@@ -89,7 +95,7 @@ def test_each_side_of_compare_shows_its_own_run(at: At) -> None:
     assert named["cmp-accuracy-d"] == {f"{A} \u2212 {B}"}
 
 
-def test_b_stands_where_a_does_by_one_rule(answers: Answers) -> None:
+def test_b_stands_where_a_does_by_one_rule(answers: Context) -> None:
     """Last against last; else the same step, or the nearest earlier one; equal lengths, never the nearest shorter one."""
     a, b = answers.store.run(A), answers.store.run(B)
     assert a is not None
@@ -119,8 +125,8 @@ def test_both_accuracies_have_one_colour_range(at: At) -> None:
     assert len(ranges) == 1
 
 
-def test_the_second_run_of_a_stale_link_is_replaced_and_said(answers: Answers) -> None:
-    content, _, _ = answers.page("/compare", f"?run={A}&run2=nothing")
+def test_the_second_run_of_a_stale_link_is_replaced_and_said(answers: Context) -> None:
+    content, _, _ = router.page(answers, "/compare", f"?run={A}&run2=nothing")
     assert "names the second run nothing, which is not in this folder" in texts(content)
     extras, notices = compare.check(answers, answers.store.runs()[A], {"run2": "", "seeds": ""})
     assert extras["run2"] == B
@@ -141,9 +147,9 @@ def test_the_second_run_of_a_stale_link_is_replaced_and_said(answers: Answers) -
         "/{0}",
     ],
 )
-def test_no_link_makes_a_page_fail(answers: Answers, link: str, value: str) -> None:
+def test_no_link_makes_a_page_fail(answers: Context, link: str, value: str) -> None:
     path, _, search = link.format(value).partition("?")
-    content, nav, here = answers.page(path, f"?{search}")
+    content, nav, here = router.page(answers, path, f"?{search}")
     assert content
     assert nav
     assert here["title"].endswith("LengthLens")
@@ -160,14 +166,14 @@ def test_no_export_reads_outside_the_folder_or_fails(client: FlaskClient, value:
         assert b"root:" not in answer.data
 
 
-def test_what_a_sweep_link_names_and_no_run_has_is_said(answers: Answers) -> None:
-    content, _, _ = answers.page("/sweep", "?x=model.wings&len=7&over=sum&quantity=a|b|c|d|e")
+def test_what_a_sweep_link_names_and_no_run_has_is_said(answers: Context) -> None:
+    content, _, _ = router.page(answers, "/sweep", "?x=model.wings&len=7&over=sum&quantity=a|b|c|d|e")
     said = texts(content)
     for part in ("the axis model.wings", "length 7", "\u201csum\u201d over layers and heads", "the quantity a|b|c|d|e"):
         assert f"This link names {part}, which no run here has." in said
 
 
-def test_a_sweep_is_restored_from_its_own_link(answers: Answers) -> None:
+def test_a_sweep_is_restored_from_its_own_link(answers: Context) -> None:
     choices = sweep.Choices(answers.store)
     asked = {
         "quantity": "circuits.hardmax|margin|matched||",
@@ -190,14 +196,14 @@ def test_a_sweep_is_restored_from_its_own_link(answers: Answers) -> None:
     ],
 )
 def test_a_stop_that_no_slider_has_becomes_a_notice(
-    answers: Answers, asked: dict[str, str], said: str, step: int | None
+    answers: Context, asked: dict[str, str], said: str, step: int | None
 ) -> None:
     made, notices = sweep.read(asked, sweep.Choices(answers.store))
     assert [notice.asked for notice in notices] == [f"This link names {said}, which no run here has."]
     assert made.step == step
 
 
-def test_the_step_slider_ends_at_each_runs_last(answers: Answers) -> None:
+def test_the_step_slider_ends_at_each_runs_last(answers: Context) -> None:
     choices = sweep.Choices(answers.store)
     scale = sweepbar.step_scale(choices.steps, None, choices.last)
     assert scale["values"] == [*choices.steps, None]
@@ -219,7 +225,7 @@ def test_a_quantity_without_lengths_has_a_slider_that_stands_still() -> None:
     assert sweepbar.length_scale([], None, (50, 50))["where"] == ["this quantity has no length"]
 
 
-def test_theory_is_held_against_what_is_observed(answers: Answers) -> None:
+def test_theory_is_held_against_what_is_observed(answers: Context) -> None:
     run = answers.store.runs()[A]
     assert "as predicted" in texts(theory.observed(run, "guaranteed"))
     assert "\u2260 predicted" in texts(theory.observed(run, "not expressible"))
@@ -236,20 +242,20 @@ def test_a_trace_is_shown_symbol_by_symbol() -> None:
     assert "none to trace" in texts(theory.programs({"programs": []}))
 
 
-def test_the_glossary_says_each_quantity_as_its_spec_does(answers: Answers) -> None:
-    content, _, _ = answers.page("/glossary", "?quantity=nothing")
+def test_the_glossary_says_each_quantity_as_its_spec_does(answers: Context) -> None:
+    content, _, _ = router.page(answers, "/glossary", "?quantity=nothing")
     said = texts(content)
     assert "Total variation to the nearest uniform distribution on a set." in said
     assert "share, 0 to 1 \u00b7 2 runs" in said
     assert "names the quantity nothing, which no run here has" in said
 
 
-def test_measuring_is_asked_for_runs_and_names_that_exist(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measuring_is_asked_for_runs_and_names_that_exist(answers: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
     monkeypatch.setattr(answers.measurer, "submit", lambda *given, **more: asked.append(given) or "key")
-    assert measuring.ask(answers, {"run": "../elsewhere", "only": "behaviour"}) is None
-    assert measuring.ask(answers, {"run": A, "only": "os; rm"}) is None
-    assert measuring.ask(answers, {"run": A, "only": "probes."}) == {"key": "key", "run": A, "what": "probes."}
+    assert measure_now.ask(answers, {"run": "../elsewhere", "only": "behaviour"}) is None
+    assert measure_now.ask(answers, {"run": A, "only": "os; rm"}) is None
+    assert measure_now.ask(answers, {"run": A, "only": "probes."}) == {"key": "key", "run": A, "what": "probes."}
     (function, arguments), *_ = asked
     assert function == "workbench.measure.on_demand:measure_run"
     assert (arguments["only"], Path(arguments["run_path"]).name) == (["probes."], A)
@@ -267,11 +273,11 @@ def test_measuring_is_asked_for_runs_and_names_that_exist(answers: Answers, monk
     ],
 )
 def test_the_strip_says_how_measuring_stands(job: Job, said: str) -> None:
-    assert said in texts(measuring.shown(job, {"run": A, "what": "probes."}))
+    assert said in texts(measure_now.shown(job, {"run": A, "what": "probes."}))
 
 
-def test_a_missing_quantity_offers_to_measure_it(answers: Answers, at: At) -> None:
-    made = answers.panel(theory.PARTS, at, LIGHT, "figure")
+def test_a_missing_quantity_offers_to_measure_it(answers: Context, at: At) -> None:
+    made = plot(theory.PARTS, at, LIGHT, "figure")
     assert made[-1] == STATE
     assert "Measure now" in texts(made[2])
 
@@ -283,18 +289,18 @@ def test_a_host_that_others_reach_is_warned_of(
         def run(self) -> None:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("workbench.dashboard.create.quiet_server", lambda *given: Ended())
+    monkeypatch.setattr("workbench.dashboard.app.quiet_server", lambda *given: Ended())
     for host, warned in (("127.0.0.1", False), ("0.0.0.0", True)):
         serve(small_root, host=host, port=0)
         assert ("everybody who reaches" in capsys.readouterr().out) is warned
 
 
 @pytest.mark.science  # many drawings, at rest between them
-def test_nothing_is_drawn_ahead_while_somebody_asks(answers: Answers, at: At, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_drawn_ahead_while_somebody_asks(answers: Context, at: At, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("workbench.dashboard.ahead.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("workbench.dashboard.panels.prefetch.time.monotonic", lambda: now[0])
     drawn: list[str] = []
-    ahead = Ahead(lambda panel, place, look: drawn.append(panel.id))
+    ahead = Prefetch(lambda panel, place, look: drawn.append(panel.id))
     ahead.disturb()
     ahead.ask(at, PANELS, LIGHT)
     threading.Event().wait(0.2)
@@ -307,9 +313,9 @@ def test_nothing_is_drawn_ahead_while_somebody_asks(answers: Answers, at: At, mo
     assert drawn
 
 
-def test_what_sliders_ask_for_next_is_drawn_ahead(answers: Answers, at: At) -> None:
+def test_what_sliders_ask_for_next_is_drawn_ahead(answers: Context, at: At) -> None:
     drawn: list[tuple[str, int, int]] = []
-    ahead = Ahead(lambda panel, place, look: drawn.append((panel.id, place.cursor.step, place.cursor.length)))
+    ahead = Prefetch(lambda panel, place, look: drawn.append((panel.id, place.cursor.step, place.cursor.length)))
     ahead.ask(at, PANELS, LIGHT)
     end = time.monotonic() + 20
     wanted = {(p.id, step, 100) for p in PANELS if "step" in p.needs for step in at.run.measured_steps}
@@ -323,3 +329,36 @@ def test_what_sliders_ask_for_next_is_drawn_ahead(answers: Answers, at: At) -> N
     assert len(drawn) == count
     # the nearest first: what the next key press asks for is there soonest
     assert drawn[0][1] == at.cursor.step
+
+
+# ---- rows of panels -----------------------------------------------------------------------------------
+AREAS = re.compile(r"\.matrix-row(?:\.(\w+))?[^{}]*\{[^{}]*grid-template-areas:([^;}]*)")
+
+
+def areas(sheet: str) -> dict[str, set[str]]:
+    """Kind of row -> the areas that it has in every width of the window."""
+    text = (Path(dashboard.__file__).parent / "assets" / sheet).read_text()
+    found: dict[str, set[str]] = {}
+    for kind, template in AREAS.findall(text):
+        named = set(template.replace('"', " ").split())
+        found[kind] = found[kind] & named if kind in found else named
+    return found
+
+
+@pytest.mark.parametrize(
+    ("sheet", "kind", "group"),
+    [
+        ("05-run.css", "", run_panels.PANELS[:9]),
+        ("05-run.css", "one", (run_panels.BY_ID["loss"],)),
+        ("05-run.css", "two", run_panels.DEEPER + run_panels.MORE),
+        ("08-compare.css", "", compare.PANELS + compare.SEED_PANELS),
+    ],
+)
+def test_every_panel_of_a_row_has_an_area_in_every_width(sheet: str, kind: str, group: Sequence[Panel]) -> None:
+    assert {"rail"} | {one.column for one in group} == areas(sheet)[kind]
+
+
+def test_a_panel_stands_in_the_area_of_its_column() -> None:
+    row = panel_frame.matrix_row([], run_panels.PANELS[:3], {})
+    assert [one.style["gridArea"] for one in row.children[1:]] == ["training", "length", "cursor"]
+    assert row.children[0].className == "rail"

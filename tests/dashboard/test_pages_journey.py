@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from browsing import SIZE, TIMEOUT, console, drawn, has, needs_browser, points, resting, says, settled
 
-from workbench.dashboard.cursor import link
-from workbench.dashboard.pictures import served
-from workbench.dashboard.registry import pages
+from workbench.dashboard.pages import listed
+from workbench.dashboard.screenshots import served
+from workbench.dashboard.state.cursor import link
 
 pytestmark = needs_browser
 
@@ -27,7 +27,7 @@ PAGES = {
     "glossary": ("/glossary", "#behaviour"),
 }
 OTHERS = {
-    one.name: (link("majority-nope-s0", one.path), "#page h1") for one in pages() if one.name.lower() not in PAGES
+    one.name: (link("majority-nope-s0", one.path), "#page h1") for one in listed.PAGES if one.name.lower() not in PAGES
 }
 
 
@@ -215,7 +215,7 @@ def test_no_page_says_anything_in_the_console_and_all_that_is_offered_is_saved(
             data = Path(taken.value.path()).read_bytes()
             assert len(data) > 100
             assert data.startswith(start)
-    assert len(PAGES | OTHERS) == len(pages()) == 8
+    assert len(PAGES | OTHERS) == len(listed.PAGES) == 8
     page.context.close()
     assert not said, said
 

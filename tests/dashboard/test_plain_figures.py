@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from plotly.utils import PlotlyJSONEncoder
 
-from workbench.dashboard.answers import Answers
-from workbench.dashboard.cursor import default_cursor
-from workbench.dashboard.drawing import At, Panel, Source
-from workbench.dashboard.registry import pages
+from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.panels.spec import At, Panel, Source
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import default_cursor
 from workbench.figures.errors import NotMeasured
 from workbench.figures.plain_figure import PlainFigure, plain_figures
 
-PANELS = [one for page in pages() for one in getattr(page, "panels", ()) if isinstance(one, Panel)]
+PANELS = [one for page in PAGES for one in getattr(page, "panels", ()) if isinstance(one, Panel)]
 
 
 def sent(figure: Any) -> Any:
@@ -45,7 +45,7 @@ def as_notebooks_read(source: Source) -> Source:
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda one: one.id)
 def test_a_panel_is_drawn_the_same_with_and_without_checks(
-    answers: Answers, panel: Panel, monkeypatch: pytest.MonkeyPatch
+    answers: Context, panel: Panel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs = answers.store.runs()
     run = runs["majority-nope-s0"]

@@ -13,12 +13,14 @@ import pytest
 from dash import html, no_update
 from dash._utils import to_json
 
-from workbench.dashboard.answers import Answers
-from workbench.dashboard.create import create_app
-from workbench.dashboard.drawing import At
+from workbench.dashboard import router
+from workbench.dashboard.app import create_app
 from workbench.dashboard.pages.run import MATRIX
-from workbench.dashboard.redrawing import Encoded, redrawn, values
-from workbench.dashboard.runview import RunView
+from workbench.dashboard.panels.render import plot
+from workbench.dashboard.panels.spec import At
+from workbench.dashboard.panels.updates import Encoded, redrawn, values
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.run_view import RunView
 
 LIGHT = {"theme": "light", "size": 11}
 FIGURES = ["figure"] * len(MATRIX)
@@ -27,14 +29,14 @@ FIGURES = ["figure"] * len(MATRIX)
 class Screen:
     """A browser: it shows the last value it was told of everything, and remembers the marks."""
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: Context) -> None:
         self._answers = answers
         self.values: dict[tuple[str, str], Any] = {}
         self.shown: Mapping[str, Sequence[int]] = {}
 
     def ask(self, at: At, modes: Sequence[str] = FIGURES, look: dict[str, Any] = LIGHT) -> set[tuple[str, str]]:
         """Ask, take over the answer, and say which values it changed."""
-        made, self.shown = redrawn(self._answers, MATRIX, at, look, modes, self.shown)
+        made, self.shown = redrawn(MATRIX, at, look, modes, self.shown)
         names = [name for one in MATRIX for name in values(one)]
         told = {name: value for name, value in zip(names, made, strict=True) if value is not no_update}
         self.values |= {name: value.json if isinstance(value, Encoded) else value for name, value in told.items()}
@@ -46,7 +48,7 @@ def panels_of(told: set[tuple[str, str]]) -> set[str]:
 
 
 def test_the_first_answer_says_everything_and_the_second_nothing(
-    answers: Answers, robust: RunView, cursor: Any
+    answers: Context, robust: RunView, cursor: Any
 ) -> None:
     screen = Screen(answers)
     told = screen.ask(At(robust, cursor))
@@ -58,7 +60,7 @@ def test_the_first_answer_says_everything_and_the_second_nothing(
 
 @pytest.mark.parametrize(("part", "value"), [("step", 3000), ("length", 5), ("head", 0)])
 def test_a_move_tells_what_a_fresh_page_would_show(
-    answers: Answers, robust: RunView, cursor: Any, part: str, value: int
+    answers: Context, robust: RunView, cursor: Any, part: str, value: int
 ) -> None:
     screen, fresh = Screen(answers), Screen(answers)
     screen.ask(At(robust, cursor))
@@ -69,12 +71,12 @@ def test_a_move_tells_what_a_fresh_page_would_show(
     assert panels_of(told) == {one.id for one in MATRIX if part in one.needs}
 
 
-def test_an_overtaken_answer_is_made_up_for(answers: Answers, robust: RunView, cursor: Any) -> None:
+def test_an_overtaken_answer_is_made_up_for(answers: Context, robust: RunView, cursor: Any) -> None:
     """Moved along the step, then, before the answer came, along the length: the first answer is never seen."""
     screen, fresh = Screen(answers), Screen(answers)
     screen.ask(At(robust, cursor))
     moved = replace(cursor, step=3000)
-    redrawn(answers, MATRIX, At(robust, moved), LIGHT, FIGURES, screen.shown)
+    redrawn(MATRIX, At(robust, moved), LIGHT, FIGURES, screen.shown)
     last = At(robust, replace(moved, length=5))
     told = screen.ask(last)
     fresh.ask(last)
@@ -82,7 +84,7 @@ def test_an_overtaken_answer_is_made_up_for(answers: Answers, robust: RunView, c
     assert panels_of(told) == {one.id for one in MATRIX if {"step", "length"} & set(one.needs)}
 
 
-def test_a_table_and_back(answers: Answers, robust: RunView, cursor: Any) -> None:
+def test_a_table_and_back(answers: Context, robust: RunView, cursor: Any) -> None:
     screen, fresh = Screen(answers), Screen(answers)
     screen.ask(At(robust, cursor))
     for k, one in enumerate(MATRIX):
@@ -95,13 +97,13 @@ def test_a_table_and_back(answers: Answers, robust: RunView, cursor: Any) -> Non
     assert screen.values == fresh.values
 
 
-def test_a_theme_redraws_every_panel(answers: Answers, robust: RunView, cursor: Any) -> None:
+def test_a_theme_redraws_every_panel(answers: Context, robust: RunView, cursor: Any) -> None:
     screen = Screen(answers)
     screen.ask(At(robust, cursor))
     assert panels_of(screen.ask(At(robust, cursor), look={"theme": "dark", "size": 11})) == {one.id for one in MATRIX}
 
 
-def test_another_run_is_never_taken_for_this_one(answers: Answers, robust: RunView, cursor: Any) -> None:
+def test_another_run_is_never_taken_for_this_one(answers: Context, robust: RunView, cursor: Any) -> None:
     """Not even if its rows are the same, as those of a copied folder are."""
     screen = Screen(answers)
     screen.ask(At(robust, cursor))
@@ -113,7 +115,7 @@ def test_another_run_is_never_taken_for_this_one(answers: Answers, robust: RunVi
     assert all(marks[0] != old[name] for name, marks in screen.shown.items())
 
 
-def test_a_run_without_rows_says_so_in_every_panel_and_recovers(answers: Answers, robust: RunView, cursor: Any) -> None:
+def test_a_run_without_rows_says_so_in_every_panel_and_recovers(answers: Context, robust: RunView, cursor: Any) -> None:
     bare = answers.store.run("majority-learned-s0")
     assert bare is not None
     screen, fresh = Screen(answers), Screen(answers)
@@ -124,10 +126,10 @@ def test_a_run_without_rows_says_so_in_every_panel_and_recovers(answers: Answers
     assert screen.values == fresh.values
 
 
-def test_what_is_encoded_once_is_read_as_what_it_was(answers: Answers, robust: RunView, cursor: Any) -> None:
+def test_what_is_encoded_once_is_read_as_what_it_was(answers: Context, robust: RunView, cursor: Any) -> None:
     """As Dash writes an answer: figures, numbers that are not finite, text that needs escaping, components."""
     strange = {"y": [1.5, math.nan, None], "text": 'a "b"\n\u00d7', "child": html.P("1 < 2")}
-    for value in (strange, answers.panel(MATRIX[0], At(robust, cursor), LIGHT, "figure")[0]):
+    for value in (strange, plot(MATRIX[0], At(robust, cursor), LIGHT, "figure")[0]):
         plain, once = ({"response": {"graph": {"figure": one}}} for one in (value, Encoded(value)))
         assert json.loads(to_json(once)) == json.loads(to_json(plain))
 
@@ -139,7 +141,7 @@ def test_a_group_is_on_a_page_whole_or_not_at_all(small_root: Path, path: str, r
     app = create_app(small_root)
     made = app.server.extensions["lengthlens"]
     try:
-        content, _, _ = made.page(path, f"?run={run}&run2=flip_flop-rotary-s0")
+        content, _, _ = router.page(made, path, f"?run={run}&run2=flip_flop-rotary-s0")
     finally:
         made.close()
     here = ids(content)

@@ -8,34 +8,36 @@ from typing import Any
 import pytest
 from test_answers import texts
 
-from workbench.dashboard import measuring, panel, words
-from workbench.dashboard.answers import Answers
-from workbench.dashboard.cursor import default_cursor
+from workbench.dashboard import measure_now
+from workbench.dashboard.components import measure_button, prose
 from workbench.dashboard.pages import theory
-from workbench.dashboard.runview import Kept
+from workbench.dashboard.panels import frame as panel_frame
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import default_cursor
+from workbench.dashboard.state.run_view import Kept
 from workbench.figures import NotApplicable, NotMeasured, Undefined
 from workbench.figures.frame import Frame
 
 A = "majority-nope-s0"
 
 
-def test_further_strings_are_asked_for_at_one_checkpoint(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_further_strings_are_asked_for_at_one_checkpoint(answers: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
     monkeypatch.setattr(answers.measurer, "submit", lambda *given, **more: asked.append(given) or "key")
     for step in ("77", "x", "1e3"):
-        assert measuring.ask(answers, {"run": A, "only": "behaviour", "step": step}) is None
-    assert measuring.ask(answers, {"run": A, "only": "behaviour", "step": "1000"}) is not None
+        assert measure_now.ask(answers, {"run": A, "only": "behaviour", "step": step}) is None
+    assert measure_now.ask(answers, {"run": A, "only": "behaviour", "step": "1000"}) is not None
     ((_, arguments),) = asked
     assert (arguments["only"], arguments["deepen_at"]) == (["behaviour"], 1000)
-    made = measuring.button(A, "behaviour", deepen_at=1000).to_plotly_json()["props"]
+    made = measure_button.button(A, "behaviour", deepen_at=1000).to_plotly_json()["props"]
     assert (made["data-measure"], made["data-measure-step"]) == ("behaviour", "1000")
 
 
-def test_measure_now_stands_where_strings_would_decide_and_nowhere_else(answers: Answers) -> None:
+def test_measure_now_stands_where_strings_would_decide_and_nowhere_else(answers: Context) -> None:
     run = answers.store.run(A)
     assert run is not None
     place = default_cursor(run)
-    assert "Measure now" not in texts(words.verdict(run, place))
+    assert "Measure now" not in texts(prose.verdict(run, place))
     rows = run.frame.to_pandas()
     rows["reason"] = ""
     rows["note"] = rows["note"].astype(object)
@@ -48,10 +50,10 @@ def test_measure_now_stands_where_strings_would_decide_and_nowhere_else(answers:
         rows.loc[here, ["reason", "note"]] = [reason, note]
         kept = Kept()
         kept.frames((run.name, run.signature), lambda: Frame.of(rows))
-        assert ("Measure now" in texts(words.verdict(replace(run, kept=kept), place))) is offers
+        assert ("Measure now" in texts(prose.verdict(replace(run, kept=kept), place))) is offers
 
 
-def test_a_panel_offers_to_measure_only_what_measuring_makes(answers: Answers) -> None:
+def test_a_panel_offers_to_measure_only_what_measuring_makes(answers: Context) -> None:
     run = answers.store.run(A)
     assert run is not None
     states = {
@@ -61,13 +63,13 @@ def test_a_panel_offers_to_measure_only_what_measuring_makes(answers: Answers) -
         NotApplicable("circuits.hardmax", "No attention."): ("Does not apply here", False),
     }
     for error, (head, offers) in states.items():
-        said = texts(panel.without_rows(error, run))
+        said = texts(panel_frame.without_rows(error, run))
         assert head in said
         assert error.message in said
         assert ("Measure now" in said) is offers
 
 
-def test_published_accuracies_name_what_was_asked(answers: Answers) -> None:
+def test_published_accuracies_name_what_was_asked(answers: Context) -> None:
     run = answers.store.run(A)
     assert run is not None
     one = {"accuracy": (100, 16.45, 0), "source": "a paper", "asked": "the symbols that may come next", "ask": "next"}
@@ -81,14 +83,14 @@ def test_published_accuracies_name_what_was_asked(answers: Answers) -> None:
     assert "this run" not in theory.published(other, one | {"ask": "member"})
 
 
-def test_a_compiled_run_is_not_said_to_be_trained(answers: Answers) -> None:
+def test_a_compiled_run_is_not_said_to_be_trained(answers: Context) -> None:
     run = answers.store.run(A)
     assert run is not None
-    assert words.origin(run) == "trained on lengths 1 to 50"
+    assert prose.origin(run) == "trained on lengths 1 to 50"
 
     def compiled(**options: Any) -> str:
         training = {**run.config["training"], "compiled": {"program": "majority", "log_scaled": False, **options}}
-        return words.origin(replace(run, run=replace(run.run, config={**run.config, "training": training})))
+        return prose.origin(replace(run, run=replace(run.run, config={**run.config, "training": training})))
 
     assert compiled(up_to=1024, first_keys=None) == (
         "compiled from the program majority, not trained; its gain is made for lengths up to 1,024"

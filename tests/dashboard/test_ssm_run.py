@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from workbench.dashboard.answers import Answers
-from workbench.dashboard.cursor import Filters, default_cursor
-from workbench.dashboard.panels import PANELS
-from workbench.dashboard.store import Store
-from workbench.dashboard.summaries import matches
-from workbench.dashboard.worker import Worker
+from workbench.dashboard.panels.run_panels import PANELS
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.worker import Worker
+from workbench.dashboard.state.cursor import Filters, default_cursor
+from workbench.dashboard.state.run_summary import matches
+from workbench.dashboard.state.store import Store
 from workbench.figures import NotApplicable
 
 pytestmark = pytest.mark.science  # a handmade model measured end to end
@@ -21,19 +21,19 @@ LOOK = {"theme": "light", "size": 11}
 
 
 @pytest.fixture
-def ssm(make_run: Any) -> Iterator[Answers]:
+def ssm(make_run: Any) -> Iterator[Context]:
     from workbench.measure.batch import execute, plan
     from workbench.models.handmade_ssm import parity
     from workbench.tasks import make_task
 
     run = make_run(parity(), make_task("parity"), trained=8, name="signed")
     assert execute(plan([run.path], sequences=64), "serial") == []
-    made = Answers(Store([run.path.parent]), Worker())
+    made = Context(Store([run.path.parent]), Worker())
     yield made
     made.worker.close()
 
 
-def test_every_panel_draws_or_says_why_not(ssm: Answers) -> None:
+def test_every_panel_draws_or_says_why_not(ssm: Context) -> None:
     content, _, here = ssm.page("/run", "?run=signed&layer=0&head=0")
     assert here["run"] == "signed"
     text = str(content)
@@ -52,7 +52,7 @@ def test_every_panel_draws_or_says_why_not(ssm: Answers) -> None:
     assert "lengthlens measure" not in state, "measuring again would change nothing"
 
 
-def test_the_list_of_runs_names_the_machine(ssm: Answers) -> None:
+def test_the_list_of_runs_names_the_machine(ssm: Context) -> None:
     row = ssm.summary(ssm.store.run("signed"))
     assert row["model"] == "1L SSM"
     assert row["order"] == "signed gates"  # where a transformer's row names its positions

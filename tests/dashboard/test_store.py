@@ -13,14 +13,16 @@ from typing import Any
 import fakes
 import pytest
 
-from workbench.dashboard import answers as answers_module
-from workbench.dashboard import store as store_module
-from workbench.dashboard.answers import Answers
-from workbench.dashboard.create import create_app
-from workbench.dashboard.cursor import Filters
-from workbench.dashboard.store import Store
-from workbench.dashboard.turns import taking_turns
-from workbench.dashboard.worker import Worker
+from workbench.dashboard import router
+from workbench.dashboard.app import create_app
+from workbench.dashboard.pages import runs as runs_page
+from workbench.dashboard.pages.runs import lines
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.worker import Worker
+from workbench.dashboard.state import store as store_module
+from workbench.dashboard.state.cursor import Filters
+from workbench.dashboard.state.request_gate import taking_turns
+from workbench.dashboard.state.store import Store
 from workbench.storage.seal import sealed_json
 
 
@@ -210,16 +212,16 @@ def test_whatever_one_run_raises_the_others_are_shown(root: Path, monkeypatch) -
 
 
 def test_a_run_whose_rows_make_no_line_keeps_its_line_and_says_so(root: Path, monkeypatch) -> None:
-    answers = Answers(Store([root]), Worker())
-    plain = answers_module.summarise
+    answers = Context(Store([root]), Worker())
+    plain = runs_page.summarise
 
     def odd(run: Any) -> Any:
         if run.name == "flip_flop-rotary-s0" and run.brief.rows:
             raise KeyError("nothing")
         return plain(run)
 
-    monkeypatch.setattr(answers_module, "summarise", odd)
-    rows = {row["name"]: row for row in answers.rows(Filters())["rows"]}
+    monkeypatch.setattr(runs_page, "summarise", odd)
+    rows = {row["name"]: row for row in lines(answers, Filters())["rows"]}
     assert rows["majority-nope-s0"]["verdict"] == "scale-robust"
     assert rows["flip_flop-rotary-s0"]["verdict"] == "not measured"
     assert rows["flip_flop-rotary-s0"]["question"] == "its rows cannot be put into a line (KeyError: 'nothing')"
@@ -231,11 +233,11 @@ def test_a_run_that_no_model_can_be_of_leaves_the_runs_page_to_the_others(root: 
     file = root / "flip_flop-rotary-s0" / "run.json"
     config = json.loads(file.read_text())
     file.write_bytes(sealed_json({**config, "model": {**config["model"], place: value}}))
-    answers = Answers(Store([root]), Worker())
-    content, _, here = answers.page("/", "", "")
+    answers = Context(Store([root]), Worker())
+    content, _, here = router.page(answers, "/", "", "")
     assert here["title"].startswith("Runs")
     assert "majority-nope-s0" in json.dumps(content, default=lambda part: part.to_plotly_json())
-    assert len(answers.rows(Filters())["rows"]) == (3 if place == "ids" else 2), (
+    assert len(lines(answers, Filters())["rows"]) == (3 if place == "ids" else 2), (
         "an unknown law of ids is shown as such"
     )
     answers.close()
@@ -245,7 +247,7 @@ def test_an_export_of_rows_that_are_not_what_a_panel_shows_is_said(root: Path, m
     def odd(*_: Any) -> Any:
         return int(float("nan"))
 
-    monkeypatch.setattr("workbench.dashboard.exports.answer", odd)
+    monkeypatch.setattr("workbench.dashboard.downloads.answer", odd)
     app = create_app(root)
     found = app.server.test_client().get("/data/accuracy-length.csv?run=majority-nope-s0")
     app.server.extensions["lengthlens"].close()

@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from workbench.dashboard.answers import Answers
-from workbench.dashboard.cursor import Filters, read_filters, write_filters
-from workbench.dashboard.cursorbar import scent_over_lengths, scent_over_steps
-from workbench.dashboard.expectations import Expectations, held, subject
-from workbench.dashboard.runview import RunView
-from workbench.dashboard.summaries import summarise
-from workbench.dashboard.together import line, shared_name
-from workbench.dashboard.worker import Job
+from workbench.dashboard.components.cursorbar import scent_over_lengths, scent_over_steps
+from workbench.dashboard.pages.runs import lines
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.theory_lookup import Expectations, held, subject
+from workbench.dashboard.server.worker import Job
+from workbench.dashboard.state.cursor import Filters, read_filters, write_filters
+from workbench.dashboard.state.run_summary import summarise
+from workbench.dashboard.state.run_view import RunView
+from workbench.dashboard.state.seed_groups import line, shared_name
 
 
 def weaker(run: RunView, by: float, verdict: str) -> RunView:
@@ -48,16 +49,16 @@ def test_seeds_share_the_beginning_of_their_names() -> None:
     assert shared_name(["x", "y"]) == "x"
 
 
-def test_the_link_says_whether_seeds_stand_together(answers: Answers) -> None:
+def test_the_link_says_whether_seeds_stand_together(answers: Context) -> None:
     filters, notices = read_filters("?task=majority&seeds=1")
     assert (filters.seeds, notices) == ("1", [])
     assert write_filters(filters) == "/?task=majority&seeds=1"
     assert read_filters("?seeds=<b>")[0].seeds == ""
-    rows = answers.rows(Filters(seeds="1"))["rows"]
+    rows = lines(answers, Filters(seeds="1"))["rows"]
     assert {row["of"] for row in rows} == {"1 of 1"}, "no two runs here differ in their seeds alone"
 
 
-def test_behind_the_sliders_of_compare_stand_both_runs(answers: Answers, robust: RunView) -> None:
+def test_behind_the_sliders_of_compare_stand_both_runs(answers: Context, robust: RunView) -> None:
     other = answers.store.run("flip_flop-rotary-s0")
     for scent, at in ((scent_over_steps, 100), (scent_over_lengths, 3000)):
         alone, both = scent(robust, at)["maskImage"], scent(robust, at, other)["maskImage"]
@@ -88,7 +89,7 @@ class Asked:
         self.cancelled.append(key)
 
 
-def test_theory_is_asked_once_for_all_runs(answers: Answers) -> None:
+def test_theory_is_asked_once_for_all_runs(answers: Context) -> None:
     runs, worker = list(answers.store.runs().values()), Asked()
     expectations = Expectations(worker)  # type: ignore[arg-type]
     worker.answer = Job()
@@ -101,7 +102,7 @@ def test_theory_is_asked_once_for_all_runs(answers: Answers) -> None:
     assert expectations.known(runs[0]) == said[runs[0].name]
 
 
-def test_a_worker_that_fails_leaves_no_claim_and_nobody_waiting(answers: Answers) -> None:
+def test_a_worker_that_fails_leaves_no_claim_and_nobody_waiting(answers: Context) -> None:
     runs, worker = list(answers.store.runs().values()), Asked()
     expectations = Expectations(worker)  # type: ignore[arg-type]
     worker.answer = Job()
@@ -110,7 +111,7 @@ def test_a_worker_that_fails_leaves_no_claim_and_nobody_waiting(answers: Answers
     assert all(said == {"verdict": ""} for said in expectations.of(runs).values())
 
 
-def test_a_subject_that_takes_too_long_is_given_up_alone(answers: Answers, monkeypatch) -> None:
+def test_a_subject_that_takes_too_long_is_given_up_alone(answers: Context, monkeypatch) -> None:
     runs, worker = list(answers.store.runs().values()), Asked()
     expectations = Expectations(worker)  # type: ignore[arg-type]
     slow = json.dumps(subject(runs[0]), sort_keys=True)

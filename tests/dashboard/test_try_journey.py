@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from browsing import has, needs_browser, points, settled
 
-from workbench.dashboard.pictures import served
+from workbench.dashboard.screenshots import served
 
 GALLERY = Path(__file__).resolve().parents[2] / "checkpoints" / "gallery"
 RUN = "majority_nope_s0"

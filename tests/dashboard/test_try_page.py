@@ -14,13 +14,13 @@ import pytest
 from circuits.trying import look
 from probes.readout import read_sequence
 from workbench import figures
-from workbench.dashboard.answers import Answers
-from workbench.dashboard.asking import EXTRAS, asked_of
-from workbench.dashboard.create import create_app
-from workbench.dashboard.cursor import default_cursor
+from workbench.dashboard.app import create_app
 from workbench.dashboard.pages.try_it import BOARD, chips, made_edit, note
-from workbench.dashboard.store import Store
-from workbench.dashboard.worker import Job, Worker
+from workbench.dashboard.panels.sequence.query import EXTRAS, asked_of
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.worker import Job, Worker
+from workbench.dashboard.state.cursor import default_cursor
+from workbench.dashboard.state.store import Store
 from workbench.models.edits import EditError
 from workbench.models.handmade import majority
 from workbench.tasks import make_task
@@ -38,7 +38,7 @@ def root(make_run: Callable[..., Any]) -> Path:
 
 @pytest.fixture
 def run(root: Path) -> Any:
-    return Answers(Store([root]), Worker()).store.run("counter")
+    return Context(Store([root]), Worker()).store.run("counter")
 
 
 def said(component: Any) -> str:

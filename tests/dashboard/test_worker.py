@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from workbench.dashboard.worker import MOST_WAITING, Job, Worker, job_key
+from workbench.dashboard.server.worker import MOST_WAITING, Job, Worker, job_key
 
 pytestmark = pytest.mark.science  # processes that start, die and are cancelled
 

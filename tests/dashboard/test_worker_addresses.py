@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.dashboard import worker_addresses
+from workbench.dashboard.server import worker_addresses
 
 ADDRESSES = {name: value for name, value in vars(worker_addresses).items() if name.isupper()}
 ARGUMENTS = {
@@ -41,7 +41,7 @@ def test_addresses_stand_in_one_file() -> None:
 
 def test_no_lower_room_loads_modules_by_name() -> None:
     """But for faces of packages, which load their own, and registries: a name could be one of a room above."""
-    root = Path(worker_addresses.__file__).parents[2]
+    root = Path(worker_addresses.__file__).parents[3]
     rooms = ("measure", "models", "theory", "runs", "training")
     files = (file for room in rooms for file in (root / "workbench" / room).rglob("*.py"))
     loading = {file for file in files if "import_module" in file.read_text()}

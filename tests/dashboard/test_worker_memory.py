@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.dashboard.worker import Job, Worker, array_bytes
+from workbench.dashboard.server.worker import Job, Worker, array_bytes
 from workbench.figures.sequence_reading import Pass
 
 

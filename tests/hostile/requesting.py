@@ -50,7 +50,7 @@ PATHS = (
     "/../../../../etc/passwd", "/assets/../../../../etc/passwd", "/assets/..%2f..%2f..%2f..%2fetc%2fpasswd", "/assets/%2e%2e/create.py",
     "/assets/....//....//etc/passwd", "/assets/%00", "/assets/fonts", "/assets/", "/assets/00-lens.js%00.css", "/assets/..%5c..%5ccreate.py",
     "/_dash-component-suites/dash/../../app.py", "/_dash-component-suites/os/path.py", "/_dash-component-suites/dash/dash.py",
-    "/_dash-component-suites/workbench/dashboard/create.py", "/_dash-component-suites//x", "/_dash-component-suites/dash/%00",
+    "/_dash-component-suites/workbench/dashboard/app.py", "/_dash-component-suites//x", "/_dash-component-suites/dash/%00",
     "/data/", "/data/x", "/data/x.csv", "/data/..%2f..%2frun.json", "/data/%00.csv", "/data/accuracy-length.exe", "/data/.csv",
     "/data/accuracy-length.csv/../x", "/data/%F0%9F%98%80.csv", "/static/x", "/static/..%2fapp.py", "/_dash-layout/x", "/_reload-hash",
     "/_favicon.ico", "/%", "/%ZZ", "/%FF%FE", "//evil.example/", "/" + "a" * 6000, "/" + "a/" * 2000, "/;x=1", "/?" + "a" * 9000, "/.git/config",

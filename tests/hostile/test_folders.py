@@ -29,14 +29,17 @@ from benchmarks.kills import MEASURE, small_disk
 from tests.hostile.damaged import Case, cases, make_template
 from workbench.cli.errors import guarded
 from workbench.cli.main import app
-from workbench.dashboard.answers import Answers
-from workbench.dashboard.cursor import Filters, resolve
-from workbench.dashboard.drawing import Panel
-from workbench.dashboard.expectations import subject
-from workbench.dashboard.exports import connect, panels
-from workbench.dashboard.registry import pages
-from workbench.dashboard.store import Store
-from workbench.dashboard.worker import Worker, job_key
+from workbench.dashboard import router
+from workbench.dashboard.downloads import connect, panels
+from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.pages.runs import lines
+from workbench.dashboard.panels.render import rendered
+from workbench.dashboard.panels.spec import At, Panel
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.theory_lookup import subject
+from workbench.dashboard.server.worker import Worker, job_key
+from workbench.dashboard.state.cursor import Filters, resolve
+from workbench.dashboard.state.store import Store
 from workbench.table import Table
 from workbench.theory.described import describe_all
 
@@ -129,7 +132,7 @@ def seen(root: Path, sound: int, measured: bool, drawn: bool) -> Iterator[str]:
 
 def dashboard(root: Path, drawn: bool) -> Iterator[str]:
     """The same of the dashboard: every page about the odd run and every panel of it, the sound run's own page."""
-    answers = Answers(Store([root]), Idle(), Idle())
+    answers = Context(Store([root]), Idle(), Idle())
     server = Flask("exports")
     connect(server, answers)
     client, runs = server.test_client(), answers.store.runs()
@@ -137,23 +140,23 @@ def dashboard(root: Path, drawn: bool) -> Iterator[str]:
         yield f"lost in the dashboard: {sorted(runs)[:5]}, {answers.store.problems[:3]}"
     odd = [run for run in runs.values() if run.name != "sound"][:1]
     try:
-        for page in pages():
+        for page in PAGES:
             search = f"?run={odd[0].name}&run2=sound" if odd and page.path != "/" else ""
-            to_json_plotly(answers.page(page.path, search)[:2])
-        content, _, here = answers.page("/run", "?run=sound")
+            to_json_plotly(router.page(answers, page.path, search)[:2])
+        content, _, here = router.page(answers, "/run", "?run=sound")
         assert here["run"] == "sound"
         to_json_plotly(content)
         for filters in (Filters(), Filters(seeds="1")):
-            to_json_plotly(answers.rows(filters))
+            to_json_plotly(lines(answers, filters))
         for run in odd if drawn else []:
             cursor, _ = resolve(f"?run={run.name}", run)
             for one in (one for one in panels().values() if isinstance(one, Panel)):
                 status = client.get(f"/data/{one.id}.csv", query_string={"run": run.name, "run2": "sound"}).status_code
                 if status not in (200, 404, 422):
                     yield f"traceback of {one.id}.csv: status {status}"
-                at = answers.at(run, cursor, {"run2": "sound"})
+                at = At.asked(answers.store, run, cursor, {"run2": "sound"})
                 for mode in ("figure", "table"):
-                    to_json_plotly((answers.heads if one.form == "heads" else answers.panel)(one, at, LOOK, mode))
+                    to_json_plotly(rendered(one, at, LOOK, mode))
         to_json_plotly(describe_all([subject(run) for run in odd]))
     except Exception:  # noqa: BLE001 - a traceback is what is looked for
         yield f"traceback of the dashboard: {traceback.format_exc()[-2000:]}"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.table.making import RunMaker
-from workbench.dashboard.store import Store
+from workbench.dashboard.state.store import Store
 from workbench.runs.folder import find_runs
 from workbench.table import Table
 from workbench.table.walk import walk

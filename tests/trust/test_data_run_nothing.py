@@ -17,15 +17,17 @@ import pytest
 from flask.testing import FlaskClient
 
 from workbench.cli.errors import guarded
-from workbench.dashboard.answers import Answers
-from workbench.dashboard.asking import EXTRAS, asked_of
-from workbench.dashboard.create import create_app
-from workbench.dashboard.cursor import default_cursor
-from workbench.dashboard.exports import panels
-from workbench.dashboard.measuring import ask, shown
+from workbench.dashboard import router
+from workbench.dashboard.app import create_app
+from workbench.dashboard.downloads import panels
+from workbench.dashboard.measure_now import ask, shown
 from workbench.dashboard.pages import theory
-from workbench.dashboard.registry import pages
-from workbench.dashboard.worker import Job, Worker
+from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.pages.runs import summary
+from workbench.dashboard.panels.sequence.query import EXTRAS, asked_of
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.worker import Job, Worker
+from workbench.dashboard.state.cursor import default_cursor
 from workbench.runs import Run, find_runs
 from workbench.runs.integrity import run_problems
 from workbench.runs.log import read_log
@@ -220,7 +222,7 @@ STARTS = {
     "executor": "from workbench.jobs.executors import make_executor\n"
     "if __name__ == '__main__':\n"
     "    print(make_executor('processes').map(abs, [-2, -3]))\n",
-    "worker": "from workbench.dashboard.worker import Worker\n"
+    "worker": "from workbench.dashboard.server.worker import Worker\n"
     "if __name__ == '__main__':\n"
     "    made = Worker()\n"
     "    print(made.wait(made.submit('operator:index', {}), 200).error)\n",
@@ -249,10 +251,10 @@ def test_no_neighbour_of_the_data_is_imported(tmp_path, who, says) -> None:
 
 # ---- the dashboard ---------------------------------------------------------------------------------
 @pytest.fixture
-def app(custom, request: pytest.FixtureRequest) -> Iterator[tuple[Any, Answers, FlaskClient]]:
+def app(custom, request: pytest.FixtureRequest) -> Iterator[tuple[Any, Context, FlaskClient]]:
     made = custom(getattr(request, "param", "source"), measured=True)
     server = create_app(made.run.path.parent).server
-    answers: Answers = server.extensions["lengthlens"]
+    answers: Context = server.extensions["lengthlens"]
     yield made, answers, server.test_client()
     answers.close()
 
@@ -271,16 +273,16 @@ def test_no_page_and_no_question_runs_the_code_of_a_run(app) -> None:
     runs = answers.store.runs()
     assert list(runs) == ["mine"]
     run = runs["mine"]
-    for page in pages():
+    for page in PAGES:
         for search in ("", "?run=mine", "?run=mine&run2=mine", f"?run={made.file}:Mine", "?run=mine&law=os:system"):
-            answers.page(page.path, search)
+            router.page(answers, page.path, search)
 
     # Runs: what theory expects of every run, worked out by the worker.
     assert answers.expectations.of(runs.values()) == {"mine": None}
     (key,) = answers.expectations._asked
     assert finished(answers.worker, key).state == "done"
     assert answers.expectations.of(runs.values())["mine"]["reason"] == NOT_RUN
-    line = answers.summary(run)
+    line = summary(answers, run)
     assert (line["expects"], line["theory"]) == ("custom task", "its code was not run")
     assert line["verdict"] != "not measured", "its numbers are shown"
 

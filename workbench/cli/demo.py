@@ -85,7 +85,7 @@ def demo_command(out: Path, serve: bool, port: int) -> None:
     _measure(out)
     print(f"Three runs trained and measured in {time.monotonic() - start:,.0f} s.")
     if serve:
-        from workbench.dashboard.create import serve as serve_dashboard
+        from workbench.dashboard.app import serve as serve_dashboard
 
         serve_dashboard([out], port=port)
     else:

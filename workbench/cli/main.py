@@ -317,7 +317,7 @@ def app_command(
     trust_code: TrustCode = None,
 ) -> None:
     """Serve the dashboard. Everything is served from this machine; nothing else is contacted."""
-    from workbench.dashboard.create import serve
+    from workbench.dashboard.app import serve
 
     serve(folders or [Path("checkpoints")], host=host, port=port, open_browser=browser, trust_code=trust_code or ())
 

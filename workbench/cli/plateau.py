@@ -38,7 +38,7 @@ def photograph(html: str, width: int, height: int, out: Path) -> None:
     """A page as a picture, by a Chromium of this machine."""
     from playwright.sync_api import sync_playwright
 
-    from workbench.dashboard.pictures import ARGUMENTS, find_browser
+    from workbench.dashboard.screenshots import ARGUMENTS, find_browser
 
     found = find_browser()
     if found is None:

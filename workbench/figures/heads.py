@@ -137,7 +137,7 @@ def head_table(frame: Frame, *, step: int, length: int, columns: int = MOST_COLU
 
     Returns:
         columns layer, head, series, name (short), value, text, share (of the quantity's range, 0 to 1; NaN where
-        undefined), low, high, n, status, note, measurement.
+        undefined), label, low, high, n, status, note, measurement.
 
     Raises:
         NotMeasured: without any row about heads there.
@@ -381,7 +381,7 @@ def _cell(row: Mapping[str, Any], scale: Scale, series: str) -> dict[str, Any]:
         "value": value,
         "text": (str(row["label"]) or _number(quantity, value)) if there else MISSING,
         "share": _length_of_bar(scale, value) if there and not row["label"] else math.nan,
-        **{k: row[k] for k in ("low", "high", "n", "status", "note", "measurement")},
+        **{k: row[k] for k in ("label", "low", "high", "n", "status", "note", "measurement")},
     }
 
 

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dash import Dash, Input, Output, State, html
 
 from workbench import figures
-from workbench.dashboard import board, board_wiring, headpanels, wiring, words
-from workbench.dashboard.asking import EXTRAS, Asked, check_extras
-from workbench.dashboard.computed import ComputedPanel, query_index
-from workbench.dashboard.cursor import Cursor, Notice
-from workbench.dashboard.cursorpage import CursorPage
-from workbench.dashboard.headpanels import HEAD_PANELS, LENGTH_PANEL
-from workbench.dashboard.runview import RunView
-from workbench.dashboard.wiring import PARTS, place
+from workbench.dashboard.components import prose
+from workbench.dashboard.pages.cursor_page import CursorPage
+from workbench.dashboard.panels import callbacks, head_tables
+from workbench.dashboard.panels.callbacks import PARTS, place
+from workbench.dashboard.panels.head_tables import HEAD_PANELS, LENGTH_PANEL
+from workbench.dashboard.panels.sequence import board
+from workbench.dashboard.panels.sequence import callbacks as sequence_callbacks
+from workbench.dashboard.panels.sequence.panel import ComputedPanel, query_index
+from workbench.dashboard.panels.sequence.query import EXTRAS, Asked, check_extras
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import Cursor, Notice
+from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import head_name, whole
 from workbench.figures.sequence_reading import SequenceReading
 
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
-
 PANEL = ComputedPanel(
-    "seq", "Attention pattern and probe readout", "clean", ("pattern", "summary", "position"), strip=True
+    id="seq",
+    title="Attention pattern and probe readout",
+    part="clean",
+    rows_drawn=("pattern", "summary", "position"),
+    strip=True,
 )
 
 
@@ -41,9 +46,9 @@ def note(run: RunView, asked: Asked, found: SequenceReading) -> list[Any]:
 BOARD = board.Board("seq-board", (PANEL,), note)
 
 
-def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
+def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
     """What stands below the cursor bar: a sentence on the head, tables left, the sequence right."""
-    beside = headpanels.shells(run, cursor, extras) if run.n_heads else headpanels.scan_shells(run)
+    beside = head_tables.shells(run, cursor, extras) if run.n_heads else head_tables.scan_shells(run)
     return [
         *BOARD.stores(),
         html.Div(
@@ -108,12 +113,12 @@ def headline(run: RunView, cursor: Cursor) -> tuple[Any, Any]:
         name = head_name(cursor.layer, cursor.head)
         said = [f"{name} at step {whole(cursor.step)}", html.Span(": not measured.", className="soft")]
         return said, [missing.message]
-    return words.pieces(first), words.pieces(second)
+    return prose.pieces(first), prose.pieces(second)
 
 
-def check(answers: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
+def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
     """Extras that the page can follow; a quantity that this run does not have becomes a notice."""
-    good, notices = check_extras(answers, run, extras)
+    good, notices = check_extras(context, run, extras)
     asked = good.get("q", "")
     known = {quantity for _, quantity in run.brief.quantities}
     if asked and asked not in known and asked.partition(" \u00b7 ")[0] not in known:
@@ -123,12 +128,12 @@ def check(answers: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[di
     return good, notices
 
 
-def connect(app: Dash, answers: Answers) -> None:
+def connect(app: Dash, context: Context) -> None:
     """Register the page's callbacks."""
-    board_wiring.connect(app, answers, BOARD)
-    headpanels.connect(app, answers)
-    for group in ((LENGTH_PANEL,), headpanels.SCAN_PANELS):
-        wiring.panels(app, answers, group)
+    sequence_callbacks.connect(app, context, BOARD)
+    head_tables.connect(app, context)
+    for group in ((LENGTH_PANEL,), head_tables.SCAN_PANELS):
+        callbacks.panels(app, context, group)
 
     @app.callback(
         Output("head-meta", "children"),
@@ -139,17 +144,16 @@ def connect(app: Dash, answers: Answers) -> None:
         State("run", "data"),
     )
     def said(step: int, length: int, head: str, _: Any, run: str) -> Any:
-        view, cursor = place(answers, run, step, length, head)
+        view, cursor = place(context, run, step, length, head)
         return meta(view, cursor), *headline(view, cursor)
 
 
 PAGE = CursorPage(
     path="/checkpoint",
     name="Checkpoint",
-    order=30,
     connect=connect,
     content=content,
-    panels=(*HEAD_PANELS, *headpanels.SCAN_PANELS, PANEL),
+    panels=(*HEAD_PANELS, *head_tables.SCAN_PANELS, PANEL),
     extras={"pos": EXTRAS["pos"], "site": EXTRAS["site"], "zoom": EXTRAS["zoom"], "q": ""},
     check=check,
 )

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 from dash import Dash, Input, Output, State, html
 
-from workbench.dashboard import headgrid, panel, wiring, words
-from workbench.dashboard.cursor import Cursor, Notice, default_step
-from workbench.dashboard.cursorbar import run_select, verdict_at
-from workbench.dashboard.cursorpage import CursorPage
-from workbench.dashboard.drawing import At, Panel, Source
-from workbench.dashboard.redrawing import memory
-from workbench.dashboard.runview import RunView
-from workbench.dashboard.shell import chip, icon
-from workbench.dashboard.wiring import browser, place
+from workbench.dashboard.components import prose
+from workbench.dashboard.components.cursorbar import run_select, verdict_at
+from workbench.dashboard.components.page_frame import chip, icon
+from workbench.dashboard.pages.cursor_page import CursorPage
+from workbench.dashboard.panels import callbacks
+from workbench.dashboard.panels import frame as panel_frame
+from workbench.dashboard.panels.callbacks import browser, place
+from workbench.dashboard.panels.spec import At, Panel, Source
+from workbench.dashboard.panels.updates import memory
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import Cursor, Notice, default_step
+from workbench.dashboard.state.run_view import RunView
 from workbench.figures.compare import compare_sentence, over_length_difference
 from workbench.figures.errors import NotMeasured, NotShared
 from workbench.figures.labels import whole
 from workbench.figures.seeds import SHOWN
-
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
 
 BADGES = {"a": "A", "b": "B", "d": "A \u2212 B"}
 TITLES = {
@@ -61,24 +61,36 @@ def _seeds(run: RunView, at: At, shown: str, name: str) -> Source:
 def _panels() -> tuple[Panel, ...]:
     made: list[Panel] = []
 
+    sides: tuple[Literal["a", "b"], ...] = ("a", "b")
+
     def three(row: str, figure: str, other: str, takes: tuple[str, ...], needs: tuple[str, ...], **more: Any) -> None:
         title = TITLES[row][0]
-        for side in ("a", "b"):
+        for side in sides:
             made.append(
-                Panel(f"cmp-{row}-{side}", row, side, title, figure, takes, needs, side=side, **more)  # type: ignore[arg-type]
+                Panel(
+                    id=f"cmp-{row}-{side}",
+                    row=row,
+                    column=side,
+                    title=title,
+                    figure=figure,
+                    takes=takes,
+                    needs=needs,
+                    side=side,
+                    **more,
+                )
             )
         about = _DIFFERENCE + str(more.pop("about"))
         also = tuple(f"{name}_b" for name in takes if name in ("step", "length", "trained", "checkpoints"))
         takes = tuple(name for name in takes if name != "floor") + also
         made.append(
             Panel(
-                f"cmp-{row}-d",
-                row,
-                "d",
-                f"{title}, A \u2212 B",
-                other,
-                takes,
-                needs,
+                id=f"cmp-{row}-d",
+                row=row,
+                column="d",
+                title=f"{title}, A \u2212 B",
+                figure=other,
+                takes=takes,
+                needs=needs,
                 about=about,
                 source="both",
                 **more,
@@ -133,16 +145,16 @@ def _seed_panels() -> tuple[Panel, ...]:
 
             made.append(
                 Panel(
-                    f"cmp-{row}-{side}",
-                    row,
-                    side,
-                    TITLES[row][0] + (", A and B" if both else ""),
-                    "seeds_compared" if both else "seeds_over_length",
-                    ("trained", "step"),
-                    ("step",),
-                    SHOWN[shown]["measurement"],
-                    (SHOWN[shown]["quantity"],),
-                    "A solid, B dashed; bands from the lowest to the highest seed." if both else _RANGE,
+                    id=f"cmp-{row}-{side}",
+                    row=row,
+                    column=side,
+                    title=TITLES[row][0] + (", A and B" if both else ""),
+                    figure="seeds_compared" if both else "seeds_over_length",
+                    takes=("trained", "step"),
+                    needs=("step",),
+                    measurement=SHOWN[shown]["measurement"],
+                    quantities=(SHOWN[shown]["quantity"],),
+                    about="A solid, B dashed; bands from the lowest to the highest seed." if both else _RANGE,
                     side="b" if side == "b" else "a",
                     settings={"shown": shown} if both else {"shown": shown, "colour": side},
                     read=read,
@@ -154,9 +166,9 @@ def _seed_panels() -> tuple[Panel, ...]:
 PANELS, SEED_PANELS = _panels(), _seed_panels()
 
 
-def check(answers: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
+def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
     """B is the run that the link names, or else the first other one, of the same task where there is one."""
-    runs, notices = answers.store.runs(), []
+    runs, notices = context.store.runs(), []
     asked = extras.get("run2", "")
     others = [one for one in runs.values() if one.name != run.name and one.measured]
     alike = [one for one in others if one.task == run.task]
@@ -180,27 +192,27 @@ def pick(extras: Mapping[str, str]) -> html.Div:
     )
 
 
-def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
+def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
     """Three equal columns, each headed by its run; then a row per kind of evidence."""
-    at = answers.at(run, cursor, extras)
+    at = At.asked(context.store, run, cursor, extras)
     other = at.other or run
-    names = [name for name, one in answers.store.runs().items() if one.measured] or [run.name]
+    names = [name for name, one in context.store.runs().items() if one.measured] or [run.name]
     seeds = extras.get("seeds") == "1"
     shown = SEED_PANELS if seeds else PANELS
-    cells: list[Any] = [html.Div(className="corner")]
+    heads: list[Any] = []
     for side, one in (("a", run), ("b", other)):
         ident = "run-select" if side == "a" else "run2-select"
         select = run_select(one, cursor, names, ident, label=f"Run {side.upper()}")
-        cells.append(_head(side, select))
-    cells.append(_head("d", html.Strong("Medians over seeds" if seeds else "Difference"), seeds))
+        heads.append(_head(side, select))
+    heads.append(_head("d", html.Strong("Medians over seeds" if seeds else "Difference"), seeds))
     specs = {**other.specs, **run.specs}
+    rows: list[Any] = []
     for row in dict.fromkeys(made.row for made in shown):
         title, says = TITLES[row]
-        cells.append(html.Div([html.H2(title), html.P(says, className="soft")], className="rail"))
-        for made in shown:
-            if made.row == row:
-                cells.append(headgrid.grid_shell(made, specs) if made.form == "heads" else panel.shell(made, specs))
-    return [html.H1("Compare two runs", className="sr"), html.Div([*cells, memory(shown)], className="matrix compare")]
+        rail = [html.H2(title), html.P(says, className="soft")]
+        rows.append(panel_frame.matrix_row(rail, [made for made in shown if made.row == row], specs))
+    matrix = html.Div([html.Div(heads, className="matrix-row sides"), *rows, memory(shown)], className="matrix compare")
+    return [html.H1("Compare two runs", className="sr"), matrix]
 
 
 def _head(side: str, what: Any, seeds: bool = False) -> html.Div:
@@ -214,6 +226,7 @@ def _head(side: str, what: Any, seeds: bool = False) -> html.Div:
             html.P(id=f"cmp-said-{side}", className="why"),
         ],
         className=f"side {side}",
+        style={"gridArea": side},
     )
 
 
@@ -226,7 +239,7 @@ def heads_of(at: At, seeds: bool) -> tuple[Any, ...]:
             count = len(seeds_of(here.run, here))
             text: list[Any] = [f"{count} seed{'' if count == 1 else 's'} of this configuration."]
         else:
-            text = words.verdict(here.run, here.cursor)
+            text = prose.verdict(here.run, here.cursor)
         if here.cursor.step != at.cursor.step:
             text = [*text, html.Span(_other_step(at, here.cursor.step), className="soft")]
         said += [chip(verdict), text]
@@ -256,14 +269,14 @@ def _difference(at: At) -> list[Any]:
         return [apart.message]
     except NotMeasured:
         return ["One of them has no accuracies at this step."]
-    return words.pieces(compare_sentence(found))
+    return prose.pieces(compare_sentence(found))
 
 
-def connect(app: Dash, answers: Answers) -> None:
+def connect(app: Dash, context: Context) -> None:
     """Register the page's callbacks."""
     browser(app, "openOther", Input("run2-select", "value"), prevent_initial_call=True)
     for group in (PANELS, SEED_PANELS):
-        wiring.panels(app, answers, group)
+        callbacks.panels(app, context, group)
 
     @app.callback(
         *[Output(f"cmp-{what}-{side}", "children") for side in "ab" for what in ("chip", "said")],
@@ -276,15 +289,14 @@ def connect(app: Dash, answers: Answers) -> None:
         State("extras", "data"),
     )
     def said(step: int, _: Any, length: int, head: str, run: str, extras: dict[str, str]) -> Any:
-        view, cursor = place(answers, run, step, length, head)
-        at = answers.at(view, cursor, extras)
+        view, cursor = place(context, run, step, length, head)
+        at = At.asked(context.store, view, cursor, extras)
         return heads_of(at, extras.get("seeds") == "1")
 
 
 PAGE = CursorPage(
     path="/compare",
     name="Compare",
-    order=50,
     connect=connect,
     content=content,
     extras={"run2": "", "seeds": ""},

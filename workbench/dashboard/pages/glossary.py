@@ -5,30 +5,28 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dash import Dash, html
 
 from workbench.core.apart import apart
-from workbench.dashboard.cursor import Notice
-from workbench.dashboard.panel import span_of
-from workbench.dashboard.registry import Drawn, FreePage, Visit
-from workbench.dashboard.runview import RunView, typed
-from workbench.dashboard.shell import MEANINGS, banner, chip, command
-from workbench.dashboard.typeset import LETTERS, typeset
+from workbench.dashboard.components.page_frame import MEANINGS, banner, chip, command
+from workbench.dashboard.components.typeset import LETTERS, typeset
+from workbench.dashboard.pages.base import Drawn, FreePage, Visit
+from workbench.dashboard.panels.frame import span_of
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import Notice
+from workbench.dashboard.state.run_view import RunView, typed
 from workbench.figures.frame import Frame, present
 from workbench.figures.labels import whole
 from workbench.figures.spark import spark_svg
 from workbench.figures.template import u_length, u_step
 
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
 
-
-def layout(answers: Answers, visit: Visit) -> Drawn:
+def layout(context: Context, visit: Visit) -> Drawn:
     """An index on the left; on the right a section per measurement, and one for the verdicts."""
-    specs = answers.store.specs
-    runs = answers.store.runs().values()
+    specs = context.store.specs
+    runs = context.store.runs().values()
     held = Counter(pair for run in runs for pair in run.brief.quantities)
     asked = visit.asked.get("quantity", "")
     known = {quantity["name"] for spec in specs.values() for quantity in spec.get("quantities", ())}
@@ -61,7 +59,7 @@ def layout(answers: Answers, visit: Visit) -> Drawn:
             html.Div(
                 [
                     _index(specs),
-                    html.Div([_verdicts(), *(sections or [_nothing(answers)])], className="sections"),
+                    html.Div([_verdicts(), *(sections or [_nothing(context)])], className="sections"),
                 ],
                 className="glossary",
             ),
@@ -204,8 +202,8 @@ def _named(name: str) -> dict[str, str]:
     return {"aria-label": name}
 
 
-def _nothing(answers: Answers) -> html.Div:
-    folder = answers.store.roots[0] if answers.store.roots else "checkpoints"
+def _nothing(context: Context) -> html.Div:
+    folder = context.store.roots[0] if context.store.roots else "checkpoints"
     said = html.P("Nothing is measured in these folders yet.")
     return html.Div([said, command(f"lengthlens measure {typed(folder)}")], className="empty")
 
@@ -215,8 +213,8 @@ def slug(name: str) -> str:
     return name.replace(".", "-")
 
 
-def connect(app: Dash, answers: Answers) -> None:
+def connect(app: Dash, context: Context) -> None:
     """The page has no callbacks."""
 
 
-PAGE = FreePage(path="/glossary", name="Glossary", order=80, layout=layout, connect=connect)
+PAGE = FreePage(path="/glossary", name="Glossary", layout=layout, connect=connect)

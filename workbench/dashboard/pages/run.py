@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard import expectations, measuring, panel, wiring, words
-from workbench.dashboard.cursor import Cursor, Notice
-from workbench.dashboard.cursorpage import CursorPage
-from workbench.dashboard.headgrid import grid_shell
-from workbench.dashboard.panels import BY_ID, COLUMNS, DEEPER, DEEPER_ROWS, MORE, PANELS, ROWS
-from workbench.dashboard.redrawing import memory
-from workbench.dashboard.runview import RunView
-from workbench.dashboard.shell import chevron, command, icon
-from workbench.dashboard.wiring import PARTS, browser, place
-
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
-
+from workbench.dashboard.components import measure_button, prose
+from workbench.dashboard.components.page_frame import chevron, command, icon
+from workbench.dashboard.pages.cursor_page import CursorPage
+from workbench.dashboard.panels import callbacks
+from workbench.dashboard.panels import frame as panel_frame
+from workbench.dashboard.panels.callbacks import PARTS, browser, place
+from workbench.dashboard.panels.run_panels import BY_ID, COLUMNS, DEEPER, DEEPER_ROWS, MORE, PANELS, ROWS
+from workbench.dashboard.panels.spec import At
+from workbench.dashboard.panels.updates import memory
+from workbench.dashboard.server import theory_lookup
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import Cursor, Notice
+from workbench.dashboard.state.run_view import RunView
 
 RAILS = {row: f"rail-{row}" for row in ROWS}
 """Kind of evidence -> the id of its sentence."""
@@ -30,16 +30,16 @@ DEEPER_GROUPS = {row: tuple(one for one in DEEPER if one.row == row) for row in 
 """Row -> its panels, which are on the page of a run that was asked that question."""
 
 
-def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
+def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
     """What stands below the cursor bar, first without plots: each panel fills itself."""
     return [
         html.Div(
             [
-                html.P(words.meta(run), className="meta"),
+                html.P(prose.meta(run), className="meta"),
                 html.H1(id="verdict-line"),
                 html.P(id="why", className="why"),
                 html.P(id="theory-says", className="why"),
-                dcc.Interval(id="expected-poll", interval=expectations.POLL_MS),
+                dcc.Interval(id="expected-poll", interval=theory_lookup.POLL_MS),
             ],
             className="headline",
             **{"aria-live": "polite"},
@@ -71,7 +71,7 @@ def unmeasured(run: RunView) -> html.Div:
                 className="prose",
             ),
             html.Div(
-                [command(f"lengthlens measure {run.typed_path}"), measuring.button(run.name, "")], className="ways"
+                [command(f"lengthlens measure {run.typed_path}"), measure_button.button(run.name, "")], className="ways"
             ),
             html.P("This page looks again every two seconds.", className="soft"),
             *[html.P(id=rail, hidden=True) for rail in RAILS.values()],  # filled with the words above, here with none
@@ -87,24 +87,19 @@ def counted(run: RunView) -> str:
 
 def matrix(run: RunView) -> html.Div:
     """The 3 x 3 panels with their rail and column heads."""
-    cells: list[Any] = [html.Div(className="corner")]
     notes = {"training": ["at-length"], "length": ["at-step"], "cursor": ["at-step-2", "at-length-2"]}
+    heads = []
     for column, title in COLUMNS.items():
         at: list[Any] = []
         for ident in notes[column]:
             at += [", " if at else "", html.Span(id=ident, className="num")]
-        cells.append(html.P([html.Strong(title), html.Span(at, className="soft")], className=f"column {column}"))
+        said = [html.Strong(title), html.Span(at, className="soft")]
+        heads.append(html.P(said, className=f"column {column}", style={"gridArea": column}))
+    rows = []
     for row, (name, question) in ROWS.items():
-        cells.append(
-            html.Div(
-                [html.H2(name), html.P(question, className="soft"), html.P(id=RAILS[row])],
-                className="rail",
-            )
-        )
-        for one in MATRIX:
-            if one.row == row:
-                cells.append(grid_shell(one, run.specs) if one.form == "heads" else panel.shell(one, run.specs))
-    return html.Div([*cells, memory(MATRIX)], className="matrix")
+        rail = [html.H2(name), html.P(question, className="soft"), html.P(id=RAILS[row])]
+        rows.append(panel_frame.matrix_row(rail, [one for one in MATRIX if one.row == row], run.specs))
+    return html.Div([html.Div(heads, className="matrix-row heads-row"), *rows, memory(MATRIX)], className="matrix")
 
 
 def deeper(run: RunView) -> list[html.Div]:
@@ -113,9 +108,9 @@ def deeper(run: RunView) -> list[html.Div]:
     for row, (name, question) in DEEPER_ROWS.items():
         shown = DEEPER_GROUPS[row]
         if not run.measured.isdisjoint(one.measurement for one in shown):
-            rail = html.Div([html.H2(name), html.P(question, className="soft")], className="rail")
-            shells = [panel.shell(one, run.specs) for one in shown]
-            rows.append(html.Div([rail, *shells, memory(shown)], className="matrix more-row late"))
+            rail = [html.H2(name), html.P(question, className="soft")]
+            shells = panel_frame.matrix_row(rail, shown, run.specs, "two")
+            rows.append(html.Div([shells, memory(shown)], className="matrix more-row late"))
     return rows
 
 
@@ -140,13 +135,11 @@ def more(run: RunView, extras: Mapping[str, str]) -> html.Div:
         attributes={"input": {"aria-label": "Quantity"}},
     )
     heading = [html.H2("Anything else"), html.P("Every quantity in the table", className="soft")]
-    rail = html.Div([*heading, select, html.P(id="more-says")], className="rail")
-    return html.Div(
-        [rail, *(panel.shell(one, run.specs) for one in MORE), memory(MORE)], className="matrix more-row late"
-    )
+    row = panel_frame.matrix_row([*heading, select, html.P(id="more-says")], MORE, run.specs, "two")
+    return html.Div([row, memory(MORE)], className="matrix more-row late")
 
 
-def check(_: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
+def check(_: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
     """The quantity that a link names, or one that has no panel of its own, else any."""
     asked = extras.get("quantity", "")
     pairs = {"|".join(pair) for pair in run.brief.quantities}
@@ -163,16 +156,10 @@ def check(_: Answers, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str
 
 def training(run: RunView) -> html.Div:
     """How training went, and goes: the one row that needs no measurement."""
+    rail = [html.H2("Training"), html.P("Did it learn?", className="soft"), html.P(id="rail-training")]
+    loss = (BY_ID["loss"],)
     return html.Div(
-        [
-            html.Div(
-                [html.H2("Training"), html.P("Did it learn?", className="soft"), html.P(id="rail-training")],
-                className="rail",
-            ),
-            panel.shell(BY_ID["loss"], run.specs),
-            memory((BY_ID["loss"],)),
-        ],
-        className="matrix training-row",
+        [panel_frame.matrix_row(rail, loss, run.specs, "one"), memory(loss)], className="matrix training-row"
     )
 
 
@@ -191,22 +178,22 @@ def legend() -> html.P:
     )
 
 
-def connect(app: Dash, answers: Answers) -> None:
+def connect(app: Dash, context: Context) -> None:
     """Register the page's callbacks."""
     for name, store in (("atStep", "step"), ("atLength", "length")):
         outputs = [Output(f"at-{store}", "children"), Output(f"at-{store}-2", "children")]
         browser(app, name, *outputs, Input(store, "data"))
-    _prose(app, answers)  # before the panels: questions are asked in this order, and the verdict comes first
+    _prose(app, context)  # before the panels: questions are asked in this order, and the verdict comes first
     for group in (MATRIX, (BY_ID["loss"],)):
-        wiring.panels(app, answers, group)
+        callbacks.panels(app, context, group)
     for group in (*DEEPER_GROUPS.values(), MORE):
-        wiring.panels(app, answers, group, late=True)
-    _more(app, answers)
-    _ahead(app, answers)
-    _theory(app, answers)
+        callbacks.panels(app, context, group, late=True)
+    _more(app, context)
+    _ahead(app, context)
+    _theory(app, context)
 
 
-def _more(app: Dash, answers: Answers) -> None:
+def _more(app: Dash, context: Context) -> None:
     @app.callback(
         Output("extras", "data", allow_duplicate=True),
         Input("more-quantity", "value"),
@@ -218,14 +205,14 @@ def _more(app: Dash, answers: Answers) -> None:
 
     @app.callback(Output("more-says", "children"), Input("extras", "data"), State("run", "data"))
     def says(extras: dict[str, str], run: str) -> Any:
-        view = answers.store.run(run)
+        view = context.store.run(run)
         measurement, _, name = extras.get("quantity", "").partition("|")
         known = [] if view is None else view.specs.get(measurement, {}).get("quantities", ())
         found = next((one for one in known if one["name"] == name), None)
-        return "" if found is None else f"{found['definition']}. {panel.span_of(found)}".rstrip(". ") + "."
+        return "" if found is None else f"{found['definition']}. {panel_frame.span_of(found)}".rstrip(". ") + "."
 
 
-def _ahead(app: Dash, answers: Answers) -> None:
+def _ahead(app: Dash, context: Context) -> None:
     # Of what every page has, only State: a callback whose Inputs are but partly on a page is an error there.
     @app.callback(
         Input("run-version", "data"),
@@ -235,12 +222,12 @@ def _ahead(app: Dash, answers: Answers) -> None:
         *[State(part, "data") for part in PARTS],
     )
     def ahead(_: Any, look: Any, known: Any, run: str, step: int, length: int, head: str) -> None:
-        view, cursor = place(answers, run, step, length, head)
+        view, cursor = place(context, run, step, length, head)
         if look is not None and view.brief.rows and known["path"] == PAGE.path:
-            answers.ahead.ask(answers.at(view, cursor, {}), (*PANELS, *DEEPER), look)
+            context.prefetch.ask(At.asked(context.store, view, cursor, {}), (*PANELS, *DEEPER), look)
 
 
-def _theory(app: Dash, answers: Answers) -> None:
+def _theory(app: Dash, context: Context) -> None:
     # On its own: a poll that asked for all words would overtake a question for them that is still under way.
     @app.callback(
         Output("theory-says", "children"),
@@ -251,22 +238,22 @@ def _theory(app: Dash, answers: Answers) -> None:
         State("run", "data"),
     )
     def says(_: Any, step: int, __: Any, run: str) -> Any:
-        view = answers.store.run(run)
+        view = context.store.run(run)
         if view is None or step is None:
             raise PreventUpdate
-        expected = answers.expectations.of([view])[view.name]
-        return words.theory(view, step, expected), expected is not None
+        expected = context.expectations.of([view])[view.name]
+        return prose.theory(view, step, expected), expected is not None
 
 
-def _prose(app: Dash, answers: Answers) -> None:
+def _prose(app: Dash, context: Context) -> None:
     @app.callback(Output("rail-training", "children"), Input("log-version", "data"), State("run", "data"))
     def trained(_: Any, run: str) -> Any:
-        view = answers.store.run(run)
-        return no_update if view is None else words.training(view)
+        view = context.store.run(run)
+        return no_update if view is None else prose.training(view)
 
     @app.callback(Output("unmeasured-count", "children"), Input("run-version", "data"), State("run", "data"))
     def grown(_: Any, run: str) -> Any:
-        view = answers.store.run(run)
+        view = context.store.run(run)
         return no_update if view is None else counted(view)
 
     @app.callback(
@@ -276,15 +263,14 @@ def _prose(app: Dash, answers: Answers) -> None:
         State("run", "data"),
     )
     def said(step: int, length: int, head: str, _: Any, run: str) -> Any:
-        view, cursor = place(answers, run, step, length, head)
-        rails = [words.rail(view, row, cursor) if view.brief.rows else "" for row in RAILS]
-        return words.verdict(view, cursor), words.why(view, cursor), *rails
+        view, cursor = place(context, run, step, length, head)
+        rails = [prose.rail(view, row, cursor) if view.brief.rows else "" for row in RAILS]
+        return prose.verdict(view, cursor), prose.why(view, cursor), *rails
 
 
 PAGE = CursorPage(
     path="/run",
     name="Run",
-    order=20,
     connect=connect,
     content=content,
     panels=PANELS + DEEPER + MORE,

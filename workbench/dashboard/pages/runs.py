@@ -4,37 +4,50 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html, no_update
 
+from workbench.core.apart import apart
 from workbench.core.thresholds import FITTED, HORIZON, ROBUST
-from workbench.dashboard.cursor import TIES, VERDICTS, Filters, check_filters, read_filters, write_filters
-from workbench.dashboard.expectations import POLL_MS
-from workbench.dashboard.registry import Drawn, FreePage, Visit
-from workbench.dashboard.runsgrid import grid
-from workbench.dashboard.runview import RunView, shown, typed
-from workbench.dashboard.shell import banner, chevron, command, glyph, icon, problems, slug
-from workbench.dashboard.wiring import browser
+from workbench.dashboard.components.page_frame import banner, chevron, command, glyph, icon, problems
+from workbench.dashboard.components.runs_grid import grid
+from workbench.dashboard.pages.base import Drawn, FreePage, Visit
+from workbench.dashboard.panels.callbacks import browser
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.theory_lookup import POLL_MS, held
+from workbench.dashboard.state.cursor import (
+    TIES,
+    VERDICTS,
+    Filters,
+    check_filters,
+    read_filters,
+    slug,
+    write_filters,
+)
+from workbench.dashboard.state.run_brief import Brief
+from workbench.dashboard.state.run_summary import matches, summarise
+from workbench.dashboard.state.run_view import RunView, shown, typed
+from workbench.dashboard.state.seed_groups import by_configuration
 from workbench.figures.labels import whole
-
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
 
 CARDS = {
     "scale-robust": "Behaviour stays the same as the prefix grows.",
     "length-coupled": "Works at trained lengths, then depends on length.",
     "not fitted": "Never learned the task at trained lengths; no verdict.",
 }
+ASKING = "asking \u2026"
+"""Stands where it is not known yet what theory expects."""
 CHIPS = ("undecided", "unseen position", "not measured")
 
 
-def layout(answers: Answers, visit: Visit) -> Drawn:
+def layout(context: Context, visit: Visit) -> Drawn:
     """Everything below the header; a visit that led astray lands here with its notices."""
-    runs, roots = answers.store.runs(), answers.store.roots
-    rows = [answers.summary(run) for run in runs.values()]
+    runs, roots = context.store.runs(), context.store.roots
+    rows = [summary(context, run) for run in runs.values()]
     filters, stale = read_filters(visit.search if visit.path == "/" else "")
     filters, more = check_filters(filters, [row["task"] for row in rows], [row["positions"] for row in rows])
     notices = [*visit.notices, *stale, *more]
@@ -61,7 +74,7 @@ def layout(answers: Answers, visit: Visit) -> Drawn:
                 ],
                 className="hero",
             ),
-            html.Div(problems(answers.store.problems), id="problems"),
+            html.Div(problems(context.store.problems), id="problems"),
             *body,
             footer(),
         ],
@@ -245,7 +258,47 @@ def footer() -> html.P:
     )
 
 
-def connect(app: Dash, answers: Answers) -> None:
+def summary(context: Context, run: RunView) -> dict[str, Any]:
+    """The run's line on the Runs page, made once per state of the run."""
+    row = dict(run.memo("summary", lambda: _summary(run)))
+    said = context.expectations.known(run)
+    if said is None:  # not to be taken for "no claim"
+        return row | {"expects": ASKING}
+    if not said["verdict"]:
+        kind, _, what = said.get("reason", "").partition(": ")
+        return row | {"theory": what, "expects": kind or "not known"}
+    return row | {"theory": said["verdict"], "expects": held(said["verdict"], row["verdict"])}
+
+
+def _summary(run: RunView) -> dict[str, Any]:
+    """The run's line; without its rows where these hold what no line can say."""
+    said: list[str] = []
+    with apart(said.append, "its rows cannot be put into a line"):
+        return summarise(run)
+    return summarise(replace(run, brief=Brief(specs={}))) | {"question": said[0]}
+
+
+def lines(context: Context, filters: Filters) -> dict[str, Any]:
+    """Lines that pass, cards and chips with counts, how many are shown, the canonical link."""
+    every = [summary(context, view) for view in context.store.runs().values()]
+    counted = [row for row in every if matches(row, filters, verdict=False)]
+    shown = [row for row in counted if matches(row, filters)]
+    text = "" if len(shown) == len(every) else f"{whole(len(shown))} of {whole(len(every))} runs"
+    troubles = context.store.problems
+    if filters.seeds:
+        with apart(troubles.append, "Seeds could not be put together"):
+            shown = by_configuration(context.store.runs(), shown)
+    return {
+        "rows": shown,
+        "cards": cards(counted, filters),
+        "chips": chips(counted, filters),
+        "shown": text,
+        "problems": problems(troubles),
+        "link": runs_link(filters),
+    }
+
+
+def connect(app: Dash, context: Context) -> None:
     """Register the page's callbacks: filters in, lines and counts out; two picked runs to compare."""
     outputs = [Output("compare-picked", name) for name in ("children", "disabled", "data-compare")]
     browser(app, "picked", *outputs, Input("grid", "selectedRows"), prevent_initial_call=True)
@@ -259,7 +312,7 @@ def connect(app: Dash, answers: Answers) -> None:
     )
     def expected(asked: int) -> Any:
         """Ask what theory expects once the page stands, and show it when all is answered."""
-        told = None not in answers.expectations.of(answers.store.runs().values()).values()
+        told = None not in context.expectations.of(context.store.runs().values()).values()
         return f"theory {asked}" if told else no_update, told
 
     @app.callback(
@@ -284,7 +337,7 @@ def connect(app: Dash, answers: Answers) -> None:
         verdict: str, task: str, positions: str, text: str, seeds: str, ties: str, _: Any, known: dict[str, str]
     ) -> Any:
         together = "1" if seeds == "1" else ""
-        made = answers.rows(Filters(verdict or "", task or "", positions or "", text or "", together, ties or ""))
+        made = lines(context, Filters(verdict or "", task or "", positions or "", text or "", together, ties or ""))
         # Not by what triggered this: the answer to a filter may have been overtaken by news of the runs, and dropped.
         moved = made["link"] != known
         return (
@@ -298,4 +351,4 @@ def connect(app: Dash, answers: Answers) -> None:
         )
 
 
-PAGE = FreePage(path="/", name="Runs", order=10, layout=layout, connect=connect)
+PAGE = FreePage(path="/", name="Runs", layout=layout, connect=connect)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dash_mantine_components as dmc
 import pandas as pd
@@ -12,13 +12,15 @@ import plotly.graph_objects as go
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard import panel
-from workbench.dashboard.cursor import query
-from workbench.dashboard.registry import Drawn, FreePage, Visit
-from workbench.dashboard.shell import banner, chevron, command, problems
-from workbench.dashboard.store import Store
-from workbench.dashboard.sweepbar import bar, length_scale, length_track
-from workbench.dashboard.sweeps import (
+from workbench.dashboard.components.page_frame import banner, chevron, command, problems
+from workbench.dashboard.components.sweepbar import bar, length_scale, length_track
+from workbench.dashboard.pages.base import Drawn, FreePage, Visit
+from workbench.dashboard.panels import frame as panel_frame
+from workbench.dashboard.panels.callbacks import LOOK
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import query
+from workbench.dashboard.state.store import Store
+from workbench.dashboard.state.sweep_query import (
     MOST_VALUES,
     SERIES,
     Choices,
@@ -30,15 +32,11 @@ from workbench.dashboard.sweeps import (
     read,
     series_name,
 )
-from workbench.dashboard.wiring import LOOK
 from workbench.figures import registered
 from workbench.figures.errors import NotMeasured
 from workbench.figures.frame import Frame
 from workbench.figures.phase import REDUCTIONS, axis_title, phase_diagram, phase_diagram_data
 from workbench.figures.plain_figure import Drawing
-
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
 
 
 @dataclass(frozen=True)
@@ -49,37 +47,37 @@ class PhasePanel:
     title: str = "Phase diagram"
     size: tuple[int, int] = (900, 560)
 
-    def rows(self, answers: Answers, asked: Mapping[str, str]) -> pd.DataFrame:
+    def rows(self, context: Context, asked: Mapping[str, str]) -> pd.DataFrame:
         """The cells, a row each."""
-        choices, sweep = _asked(answers, asked)
+        choices, sweep = _asked(context, asked)
         found: Frame = phase_diagram_data(choices.rows(sweep.series), choices.configs, **_arguments(sweep, choices))
         return found.to_pandas()
 
-    def figure(self, answers: Answers, asked: Mapping[str, str], theme: str, size: int) -> go.Figure:
+    def figure(self, context: Context, asked: Mapping[str, str], theme: str, size: int) -> go.Figure:
         """The diagram; raises NotMeasured where no run has a value."""
-        return phase_diagram(*self._given(answers, asked), **self._arguments(answers, asked, theme, size))
+        return phase_diagram(*self._given(context, asked), **self._arguments(context, asked, theme, size))
 
-    def plain(self, answers: Answers, asked: Mapping[str, str], theme: str, size: int) -> Drawing:
+    def plain(self, context: Context, asked: Mapping[str, str], theme: str, size: int) -> Drawing:
         """The same without plotly's checks."""
-        given = self._arguments(answers, asked, theme, size)
-        return registered("phase_diagram").plain(*self._given(answers, asked), **given)
+        given = self._arguments(context, asked, theme, size)
+        return registered("phase_diagram").plain(*self._given(context, asked), **given)
 
-    def _given(self, answers: Answers, asked: Mapping[str, str]) -> tuple[Frame, Mapping[str, Any]]:
-        choices, sweep = _asked(answers, asked)
+    def _given(self, context: Context, asked: Mapping[str, str]) -> tuple[Frame, Mapping[str, Any]]:
+        choices, sweep = _asked(context, asked)
         return choices.rows(sweep.series), choices.configs
 
-    def _arguments(self, answers: Answers, asked: Mapping[str, str], theme: str, size: int) -> dict[str, Any]:
-        choices, sweep = _asked(answers, asked)
-        low, high = _range(answers.store, sweep.series)
+    def _arguments(self, context: Context, asked: Mapping[str, str], theme: str, size: int) -> dict[str, Any]:
+        choices, sweep = _asked(context, asked)
+        low, high = _range(context.store, sweep.series)
         title = series_name(sweep.series).capitalize()
         look = {"title": title, "theme": theme, "size": size}
         return {**_arguments(sweep, choices), "low": low, "high": high, **look}
 
-    def code(self, answers: Answers, asked: Mapping[str, str]) -> str:
+    def code(self, context: Context, asked: Mapping[str, str]) -> str:
         """Python that draws the same from the folder."""
-        choices, sweep = _asked(answers, asked)
-        low, high = _range(answers.store, sweep.series)
-        root = answers.store.roots[0].as_posix()
+        choices, sweep = _asked(context, asked)
+        low, high = _range(context.store, sweep.series)
+        root = context.store.roots[0].as_posix()
         where = "".join(f", {name}={value!r}" for name, value in zip(SERIES, sweep.series, strict=True))
         given = {**_arguments(sweep, choices), "low": low, "high": high}
         del given["chances"]
@@ -103,8 +101,8 @@ class PhasePanel:
 PHASE = PhasePanel()
 
 
-def _asked(answers: Answers, asked: Mapping[str, str]) -> tuple[Choices, Sweep]:
-    choices = choices_of(answers.store)
+def _asked(context: Context, asked: Mapping[str, str]) -> tuple[Choices, Sweep]:
+    choices = choices_of(context.store)
     return choices, read(asked, choices)[0]
 
 
@@ -132,9 +130,9 @@ def _range(store: Store, series: Sequence[str]) -> tuple[float | None, float | N
     return (min(chances, default=low) if series[1] == "accuracy" else low), high
 
 
-def layout(answers: Answers, visit: Visit) -> Drawn:
+def layout(context: Context, visit: Visit) -> Drawn:
     """The bar and selects above, the diagram below."""
-    choices = choices_of(answers.store)
+    choices = choices_of(context.store)
     if not choices.pairs:
         said = html.P("A phase diagram needs measured runs. This trains many, and measures them:")
         body: list[Any] = [html.Div([said, command("lengthlens sweep sweeps/gallery.yaml")], className="empty")]
@@ -174,7 +172,7 @@ def layout(answers: Answers, visit: Visit) -> Drawn:
                 ],
                 className="headline",
             ),
-            html.Div(problems(answers.store.problems), id="problems"),
+            html.Div(problems(context.store.problems), id="problems"),
             *body,
         ],
         className="content sweep-page",
@@ -259,11 +257,11 @@ def _select(ident: str, name: str, data: list[Any], value: str, width: int, sear
 
 def _panel() -> html.Div:
     about = [("", "Colours have the quantity's own range where it has one, else that of the cells.")]
-    body = panel.graph_body("phase")
-    return html.Div(panel.frame("phase", "Phase diagram", about, body), className="sweep-diagram")
+    body = panel_frame.graph_body("phase")
+    return html.Div(panel_frame.frame("phase", "Phase diagram", about, body), className="sweep-diagram")
 
 
-def connect(app: Dash, answers: Answers) -> None:
+def connect(app: Dash, context: Context) -> None:
     """Register the page's callbacks."""
     for name in ("step", "length"):
         app.clientside_callback(
@@ -282,7 +280,7 @@ def connect(app: Dash, answers: Answers) -> None:
     )
     def chosen(quantity: str) -> Any:
         pair = quantity.split("|")[:2]
-        kinds = choices_of(answers.store).series(*pair) or [(*pair, "", "", "")]
+        kinds = choices_of(context.store).series(*pair) or [(*pair, "", "", "")]
         return [{"value": "|".join(k), "label": _kind(k)} for k in kinds], "|".join(kinds[0])
 
     @app.callback(
@@ -296,7 +294,7 @@ def connect(app: Dash, answers: Answers) -> None:
     )
     def measured_at(kind: str, unit: str, at: Stop) -> Any:
         """Each quantity has lengths of its own; the one looked at stays if it is among them."""
-        choices = choices_of(answers.store)
+        choices = choices_of(context.store)
         series = kind.split("|")
         stops = choices.stops(series, unit == "times")
         kept = kept_stop(at, choices, series)
@@ -333,14 +331,14 @@ def connect(app: Dash, answers: Answers) -> None:
             raise PreventUpdate
         try:
             if mode == "table":
-                table = panel.plain_table(PHASE.rows(answers, asked), "Phase diagram")
+                table = panel_frame.plain_table(PHASE.rows(context, asked), "Phase diagram")
                 return no_update, table, [], no_update, no_update, "body tabled", no_update
-            figure = PHASE.plain(answers, asked, look["theme"], look["size"]).to_plotly_json()
+            figure = PHASE.plain(context, asked, look["theme"], look["size"]).to_plotly_json()
         except NotMeasured as missing:
-            state = panel.does_not_apply(missing.message)
+            state = panel_frame.does_not_apply(missing.message)
             return no_update, [], state, "", missing.message, "body stated", "Phase diagram"
         said = figure["layout"]["meta"]
         return figure, [], [], said["slice"], said["alt"], "body ready", said["title"]
 
 
-PAGE = FreePage(path="/sweep", name="Sweep", order=60, layout=layout, connect=connect, panels=(PHASE,))
+PAGE = FreePage(path="/sweep", name="Sweep", layout=layout, connect=connect, panels=(PHASE,))

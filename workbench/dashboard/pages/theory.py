@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard import panel, words
-from workbench.dashboard.cursor import Notice, default_cursor
-from workbench.dashboard.cursorbar import run_select
-from workbench.dashboard.drawing import At, Panel
-from workbench.dashboard.expectations import held, subject
-from workbench.dashboard.registry import Astray, Drawn, FreePage, Visit
-from workbench.dashboard.runview import RunView
-from workbench.dashboard.shell import banner, chip, icon
-from workbench.dashboard.summaries import TIES
-from workbench.dashboard.wiring import LOOK, browser
-from workbench.dashboard.worker import Job
-from workbench.dashboard.worker_addresses import DESCRIBE
+from workbench.dashboard.components import prose
+from workbench.dashboard.components.cursorbar import run_select
+from workbench.dashboard.components.page_frame import banner, chip, icon
+from workbench.dashboard.pages.base import Astray, Drawn, FreePage, Visit
+from workbench.dashboard.panels import frame as panel_frame
+from workbench.dashboard.panels.callbacks import LOOK, browser
+from workbench.dashboard.panels.render import plot
+from workbench.dashboard.panels.spec import At, Panel
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.theory_lookup import held, subject
+from workbench.dashboard.server.worker import Job
+from workbench.dashboard.server.worker_addresses import DESCRIBE
+from workbench.dashboard.state.cursor import Notice, default_cursor
+from workbench.dashboard.state.run_summary import TIES
+from workbench.dashboard.state.run_view import RunView
 from workbench.figures.bounds import meaning
 from workbench.figures.frame import missing
 from workbench.figures.labels import magnitude, whole
-
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
 
 POLL_MS = 300
 HELD = {
@@ -36,22 +36,22 @@ HELD = {
 }
 
 PARTS = Panel(
-    "bound-parts",
-    "theory",
-    "training",
-    "Parts of the bound",
-    "bound_parts",
-    ("step",),
-    (),
-    "bound",
-    ("bound_part", "training_length_bound"),
-    "Norms and margins of the weights that enter the theorems' training length, on a logarithmic axis.",
+    id="bound-parts",
+    row="theory",
+    column="training",
+    title="Parts of the bound",
+    figure="bound_parts",
+    takes=("step",),
+    needs=(),
+    measurement="bound",
+    quantities=("bound_part", "training_length_bound"),
+    about="Norms and margins of the weights that enter the theorems' training length, on a logarithmic axis.",
 )
 
 
-def layout(answers: Answers, visit: Visit) -> Drawn:
+def layout(context: Context, visit: Visit) -> Drawn:
     """The run's prediction, filled in once the worker has it; the bound from the table."""
-    runs = answers.store.runs()
+    runs = context.store.runs()
     name = visit.asked.get("run", "")
     if name and name not in runs:
         said = f"This link names the run {name}, which is not in this folder."
@@ -63,13 +63,13 @@ def layout(answers: Answers, visit: Visit) -> Drawn:
     content = html.Div(
         [
             dcc.Store(id="theory-run", data=run.name),
-            dcc.Store(id="theory-job", data=ask(answers, run)),
+            dcc.Store(id="theory-job", data=ask(context, run)),
             dcc.Interval(id="theory-poll", interval=POLL_MS),
             html.Div(banner(visit.notices, "/theory"), id="banner"),
             html.Div(
                 [
                     html.Div([html.H1("What does theory say?"), select], className="who"),
-                    html.P(words.meta(run), className="meta"),
+                    html.P(prose.meta(run), className="meta"),
                 ],
                 className="headline",
             ),
@@ -80,7 +80,7 @@ def layout(answers: Answers, visit: Visit) -> Drawn:
                     ),
                     html.Section(id="program", className="pan says", **_named("Program")),
                     html.Section(bound(run), className="pan says", **_named("Bound")),
-                    panel.shell(PARTS, run.specs),
+                    panel_frame.shell(PARTS, run.specs),
                 ],
                 className="theory",
             ),
@@ -94,9 +94,9 @@ def _named(name: str) -> dict[str, Any]:
     return {"aria-label": name}
 
 
-def ask(answers: Answers, run: RunView) -> str:
+def ask(context: Context, run: RunView) -> str:
     """Ask the worker what theory says of a run's task and positions."""
-    return answers.worker.submit(DESCRIBE, subject(run), slot="theory")
+    return context.worker.submit(DESCRIBE, subject(run), slot="theory")
 
 
 def observed(run: RunView, verdict: str) -> list[Any]:
@@ -127,7 +127,7 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
     for note in said["notes"]:
         recalled = "; recalled, not checked" if note["recalled"] else ""
         facts.append(("Beside", f"{note['text']} ({note['source']}{recalled})"))
-    lead = [html.Strong(words.SAYS[said["verdict"]]), f" ({said['verdict']}; positions: {said['positions']})."]
+    lead = [html.Strong(prose.SAYS[said["verdict"]]), f" ({said['verdict']}; positions: {said['positions']})."]
     return [
         html.H2("Prediction"),
         html.P(lead, className="verdict-says"),
@@ -175,7 +175,7 @@ def bound(run: RunView) -> list[Any]:
     """The theorems' training lengths, or why they do not apply, and what enters them at the last checkpoint."""
     rows = run.frame.where(measurement="bound")
     if not len(rows):
-        return [html.H2("Bound"), *panel.not_measured("bound", "No rows of bound for this run.", run)]
+        return [html.H2("Bound"), *panel_frame.not_measured("bound", "No rows of bound for this run.", run)]
     step = int(rows["step"].max())
     lengths = rows.where(step=step, quantity="training_length_bound").rows()
     parts = [row for row in rows.where(step=step, quantity="bound_part").rows() if not missing(row["value"])]
@@ -202,7 +202,7 @@ def _length(row: Mapping[str, Any]) -> list[Any]:
     return [f"{str(row['status']).replace('_', ' ').capitalize()}: {row['note']}."]
 
 
-def connect(app: Dash, answers: Answers) -> None:
+def connect(app: Dash, context: Context) -> None:
     """Register the page's callbacks."""
     browser(app, "openTheory", Input("theory-select", "value"), prevent_initial_call=True)
     browser(app, "drawn", Input("bound-parts-graph", "figure"))
@@ -216,7 +216,7 @@ def connect(app: Dash, answers: Answers) -> None:
         State("theory-run", "data"),
     )
     def told(_: Any, key: str, name: str) -> Any:
-        run, job = answers.store.run(name), answers.worker.job(key)
+        run, job = context.store.run(name), context.worker.job(key)
         if run is None or job is None:
             raise PreventUpdate
         return (*said(run, job), not job.pending)
@@ -231,10 +231,10 @@ def connect(app: Dash, answers: Answers) -> None:
         State("theory-run", "data"),
     )
     def draw(look: Any, mode: str, name: str) -> Any:
-        run = answers.store.run(name)
+        run = context.store.run(name)
         if run is None or look is None:
             raise PreventUpdate
-        return answers.panel(PARTS, At(run, default_cursor(run)), look, mode)
+        return plot(PARTS, At(run, default_cursor(run)), look, mode)
 
 
 def said(run: RunView, job: Job) -> tuple[Any, Any]:
@@ -248,6 +248,4 @@ def said(run: RunView, job: Job) -> tuple[Any, Any]:
     return prediction(run, job.result), programs(job.result)
 
 
-PAGE = FreePage(
-    path="/theory", name="Theory", order=70, layout=layout, connect=connect, panels=(PARTS,), needs_run=True
-)
+PAGE = FreePage(path="/theory", name="Theory", layout=layout, connect=connect, panels=(PARTS,), needs_run=True)

@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard import board, board_wiring
-from workbench.dashboard.asking import EXTRAS, IN_LINK, LAWS, Asked, check_extras
-from workbench.dashboard.computed import ComputedPanel, query_index
-from workbench.dashboard.cursor import Cursor
-from workbench.dashboard.cursorpage import CursorPage
-from workbench.dashboard.runview import RunView
-from workbench.dashboard.shell import chevron
-from workbench.dashboard.wiring import PARTS, place
+from workbench.dashboard.components.page_frame import chevron
+from workbench.dashboard.pages.cursor_page import CursorPage
+from workbench.dashboard.panels.callbacks import PARTS, place
+from workbench.dashboard.panels.sequence import board
+from workbench.dashboard.panels.sequence import callbacks as sequence_callbacks
+from workbench.dashboard.panels.sequence.panel import ComputedPanel, query_index
+from workbench.dashboard.panels.sequence.query import EXTRAS, IN_LINK, LAWS, Asked, check_extras
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import Cursor
+from workbench.dashboard.state.run_view import RunView
 from workbench.figures import sequence_data
 from workbench.figures.labels import head_name, whole
 from workbench.figures.sequence import RowName
 from workbench.figures.sequence_reading import SequenceReading
 from workbench.models.edits import Edit, EditError, check_edits, parse_edit, parse_edits
 
-if TYPE_CHECKING:
-    from workbench.dashboard.answers import Answers
-
 ROWS: tuple[RowName, ...] = ("outputs", "pattern", "summary", "position")
 CELLS = 256
+_TRY: dict[str, Any] = {"rows_drawn": ROWS, "cells": CELLS, "size": (640, 760)}
 PANELS = (
-    ComputedPanel("try-clean", "As is", "clean", ROWS, cells=CELLS, size=(640, 760)),
-    ComputedPanel("try-edited", "Edited", "edited", ROWS, cells=CELLS, size=(640, 760)),
-    ComputedPanel("try-change", "Edited \u2212 as is", "change", ROWS, cells=CELLS, size=(640, 760)),
+    ComputedPanel(id="try-clean", title="As is", part="clean", **_TRY),
+    ComputedPanel(id="try-edited", title="Edited", part="edited", **_TRY),
+    ComputedPanel(id="try-change", title="Edited \u2212 as is", part="change", **_TRY),
 )
 KINDS = (
     ("zero", "Ablate a head: zero"),
@@ -87,7 +87,7 @@ def refusal(reason: str) -> list[Any]:
 BOARD = board.Board("try-board", PANELS, note, refusal)
 
 
-def content(answers: Answers, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
+def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
     """What stands below the cursor bar: the sequence, the edits, and their effect side by side."""
     return [
         *BOARD.stores(),
@@ -238,14 +238,14 @@ def typed(text: str | None) -> str:
     return (text or "").strip()
 
 
-def connect(app: Dash, answers: Answers) -> None:
+def connect(app: Dash, context: Context) -> None:
     """Register the page's callbacks."""
-    board_wiring.connect(app, answers, BOARD)
-    _sequence(app, answers)
-    _edit(app, answers)
+    sequence_callbacks.connect(app, context, BOARD)
+    _sequence(app, context)
+    _edit(app, context)
 
 
-def _sequence(app: Dash, answers: Answers) -> None:
+def _sequence(app: Dash, context: Context) -> None:
     @app.callback(
         Output("extras", "data", allow_duplicate=True),
         Output("try-said", "children"),
@@ -283,7 +283,7 @@ def _sequence(app: Dash, answers: Answers) -> None:
         return tokens["text"] if len(tokens["text"]) <= IN_LINK else ""
 
 
-def _edit(app: Dash, answers: Answers) -> None:
+def _edit(app: Dash, context: Context) -> None:
     @app.callback(
         Output("extras", "data", allow_duplicate=True),
         Output("try-what", "children"),
@@ -311,7 +311,7 @@ def _edit(app: Dash, answers: Answers) -> None:
     ) -> Any:
         if ctx.triggered_id == "try-kind":
             return no_update, WHAT[kind]
-        view, _cursor = place(answers, run, step, length, head)
+        view, _cursor = place(context, run, step, length, head)
         try:
             edit = made_edit(kind, chosen, block, prefix)
             if not extras.get("seq"):
@@ -349,7 +349,6 @@ def _edit(app: Dash, answers: Answers) -> None:
 PAGE = CursorPage(
     path="/try",
     name="Try it",
-    order=40,
     connect=connect,
     content=content,
     panels=PANELS,

@@ -1,0 +1,153 @@
+"""Making the app and serving it."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import logging
+import socket
+import threading
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dash import Dash
+from waitress.server import create_server
+
+from workbench.dashboard import downloads, measure_now, request_shapes, router
+from workbench.dashboard.components import page_frame, theme
+from workbench.dashboard.guard import LOCAL, READ_BYTES, Hosts, guarded, policy
+from workbench.dashboard.pages import cursor_page
+from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.panels.prefetch import Prefetch
+from workbench.dashboard.panels.updates import drawing
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.worker import Worker
+from workbench.dashboard.state.request_gate import taking_turns
+from workbench.dashboard.state.store import Store
+from workbench.tasks.code import trust
+
+THREADS = 8
+"""Requests that are taken at once; few of them compute at a time."""
+
+
+def create_app(root: Path | Sequence[Path], host: str = LOCAL[0]) -> Dash:
+    """The dashboard over one or several folders of runs. Reads only; imports no torch.
+
+    Args:
+        root: folder, or folders, below which runs are found; a folder that is still missing is empty.
+        host: what it will be served on: it answers to that name and to those of this machine (:class:`.guard.Hosts`).
+    """
+    roots = [Path(root)] if isinstance(root, str | Path) else [Path(one) for one in root]
+    # The model context protocol serves every callback to local agents: nothing a reader's tool should open.
+    options: dict[str, Any] = (
+        {"enable_mcp": False} if "enable_mcp" in inspect.signature(Dash.__init__).parameters else {}
+    )
+    app = Dash(
+        "lengthlens",
+        assets_folder=str(Path(__file__).parent / "assets"),
+        title="LengthLens",
+        update_title="",
+        suppress_callback_exceptions=True,
+        serve_locally=True,
+        add_log_handler=False,
+        **options,
+    )
+    app.index_string = theme.index_string()
+    app.layout = page_frame.layout(roots, measure_now.strip())
+    context = Context(Store(roots), Worker(), prefetch=Prefetch(drawing))
+    router.connect(app, context)
+    cursor_page.connect(app, context, PAGES)
+    measure_now.connect(app, context)
+    for page in PAGES:
+        page.connect(app, context)
+    downloads.connect(app.server, context)
+    request_shapes.connect(app)
+    app.server.extensions["lengthlens"] = context
+    scripts = [*app.csp_hashes(), theme.early_hash()]
+    # What is refused takes no turn.
+    app.server.wsgi_app = guarded(taking_turns(app.server.wsgi_app), Hosts(host), policy(scripts))
+    return app
+
+
+def serve(
+    roots: Path | Sequence[Path],
+    host: str = "127.0.0.1",
+    port: int = 8050,
+    open_browser: bool = False,
+    debug: bool = False,
+    trust_code: Sequence[Path] = (),
+) -> None:
+    """Serve the dashboard until Ctrl-C.
+
+    Args:
+        roots: folder, or folders, below which runs are found.
+        host, port: where to listen.
+        open_browser: whether to open one.
+        debug: serve by Dash's own development server.
+        trust_code: files whose code the worker may run, for the runs whose task it is.
+
+    Raises:
+        TaskError: for a file of ``trust_code`` that cannot be read.
+        SystemExit: if the port is taken, naming the way out.
+    """
+    for file in trust_code:
+        trust(file)
+    if not _free(host, port):
+        raise SystemExit(f"port {port} on {host} is taken; choose another: python app.py --port {port + 1}")
+    app = create_app(roots, host)
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+    print(
+        f"LengthLens reads {', '.join(page_frame.folder_text(r) for r in _listed(roots))} and serves {address} "
+        "(Ctrl-C ends it)",
+        flush=True,
+    )
+    threading.Thread(target=app.server.extensions["lengthlens"].store.refresh, daemon=True).start()  # read ahead
+    if host not in LOCAL:
+        print(f"warning: everybody who reaches {host}:{port} can read these folders; there is no login", flush=True)
+    if open_browser:
+        threading.Timer(1.0, webbrowser.open, [address]).start()
+    try:
+        if debug:
+            app.run(host=host, port=port, debug=True, use_reloader=False)
+        else:
+            quiet_server(app, host, port).run()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        app.server.extensions["lengthlens"].close()
+
+
+def quiet_server(app: Dash, host: str, port: int) -> Any:
+    """A server for the app (``run``, ``effective_port``, ``close``) that logs no request; errors are logged.
+
+    Connections are kept and threads are used again: a move of a slider asks a dozen things at once, and a connection
+    and a thread for each would cost more than most context. A page that waits for a worker holds a thread as long.
+    """
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    return create_server(
+        app.server,
+        host=host,
+        port=port,
+        threads=THREADS,
+        connection_limit=1000,
+        max_request_body_size=READ_BYTES,
+        asyncore_use_poll=True,
+        ident=None,
+    )
+
+
+def _listed(roots: Path | Sequence[Path]) -> list[Path]:
+    return [Path(roots)] if isinstance(roots, str | Path) else [Path(one) for one in roots]
+
+
+def _free(host: str, port: int) -> bool:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with contextlib.closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True

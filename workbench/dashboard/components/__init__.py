@@ -1,0 +1,1 @@
+"""Parts of pages: plain functions to Dash components."""

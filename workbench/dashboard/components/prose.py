@@ -1,0 +1,125 @@
+"""Prose of the Run page: sentences of :mod:`workbench.figures.sentences` as components."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dash import html
+
+from workbench.dashboard.components import measure_button
+from workbench.dashboard.components.page_frame import command
+from workbench.dashboard.server.theory_lookup import held
+from workbench.dashboard.state.cursor import Cursor
+from workbench.dashboard.state.run_view import RunView
+from workbench.figures.errors import NotMeasured
+from workbench.figures.frame import numbers
+from workbench.figures.labels import proportion, whole
+from workbench.figures.sentences import Piece, rail_text, verdict_sentence, wants_strings, why_sentence
+from workbench.models.positions.registry import NONE
+
+CLASSES = {"summary": "summary", "position": "position", "muted": "soft num"}
+
+
+def pieces(parts: Sequence[Piece]) -> list[Any]:
+    """Pieces as spans; plain ones stay text."""
+    return [html.Span(text, className=CLASSES[role]) if role in CLASSES else text for text, role in parts]
+
+
+def meta(run: RunView) -> list[Any]:
+    """What the run is: id, task as a question, model, training lengths."""
+    question = f"{run.task}: {run.question[:1].lower()}{run.question[1:]}" if run.question else run.task
+    model = f"transformer {_count(run.n_layers, 'layer')}, {_count(run.n_heads, 'head')}, {_positions(run)}"
+    if run.gates:
+        model = f"state-space model {_count(run.n_layers, 'layer')}, {run.gates} gates"
+    return [html.Span(run.name, className="mono"), f" \u00b7 {question} \u00b7 {model} \u00b7 {origin(run)}"]
+
+
+def origin(run: RunView) -> str:
+    """Where its weights come from: the lengths it was trained on, or the program it was compiled from.
+
+    A compiled twin is the same program with less: too small a gain, or sight of the first keys alone. It is right on
+    short prefixes by construction; what becomes of it on long ones is for its verdict and its near ties to say.
+    """
+    made = run.config["training"].get("compiled")
+    if not made:
+        return f"trained on lengths {whole(run.shortest)} to {whole(run.trained)}"
+    said = f"compiled from the program {made['program']}, not trained"
+    if made.get("first_keys"):
+        return f"{said}; a twin that sees its first {whole(made['first_keys'])} keys alone"
+    return f"{said}; its gain is made for lengths up to {whole(made['up_to'])}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{whole(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def _positions(run: RunView) -> str:
+    return run.positions if run.encoding == NONE else f"{run.positions} positions"
+
+
+def verdict(run: RunView, cursor: Cursor) -> list[Any]:
+    """The verdict sentence at the cursor's step, or what is missing for one; and the button that may decide it."""
+    step = cursor.step
+    try:
+        said = run.memo(("verdict", step), lambda: verdict_sentence(run.frame, step=step, trained=run.trained))
+        more = run.memo(("wants strings", step), lambda: wants_strings(run.frame, step))
+        return [*pieces(said), *([" ", measure_button.button(run.name, "behaviour", deepen_at=step)] if more else [])]
+    except NotMeasured:
+        return [
+            "Not measured",
+            html.Span(f" at step {whole(cursor.step)}: no verdict yet.", className="soft"),
+        ]
+
+
+def why(run: RunView, cursor: Cursor) -> list[Any]:
+    """One line: since when, what it carries, what the chosen head does; or the command to find out."""
+    at = {"step": cursor.step, "layer": cursor.layer, "head": cursor.head, "length": cursor.length}
+    parts = run.memo(("why", *at.values()), lambda: why_sentence(run.frame, trained=run.trained, **at))
+    if not parts and run.brief.rows:
+        return [command(f"lengthlens measure {run.typed_path}")]
+    return pieces(parts)
+
+
+SAYS = {
+    "guaranteed": "Theory guarantees that this task and these positions can generalise in length",
+    "not expressible": "Theory says that no program of the matching class computes this task",
+    "open": "Theory makes no claim about this task with these positions",
+    "not decided": "Theory makes no claim: the decision procedure ended without an answer",
+}
+"""What a prediction means."""
+
+
+def theory(run: RunView, step: int, said: Mapping[str, Any] | None) -> list[Any]:
+    """What theory expects, and whether the verdict at a step is that; nothing where nothing is known."""
+    if said is None:
+        return [html.Span("Asking what theory expects \u2026", className="soft")]
+    verdict = said["verdict"]
+    if verdict not in SAYS:
+        reason = said.get("reason", "")
+        return [f"Theory was not asked ({reason})."] if reason else []
+    beside = held(verdict, run.brief.verdicts.get(step, ""))
+    said_beside = [", ", html.Strong(beside)] if beside.endswith("observed") else []
+    link = html.A("why", href=f"/theory?run={run.name}", **{"data-nav": "1"})
+    return [SAYS[verdict], *said_beside, " (", link, ")."]
+
+
+def training(run: RunView) -> list[Any]:
+    """How far training is and what its log says last."""
+    log = run.log
+    if not len(log):
+        return ["Nothing is logged yet."]
+    step = int(log["step"][-1])
+    far = f"Step {whole(step)} of {whole(run.planned)}"
+    said: list[Any] = [f"{far}, training now. " if run.live else f"{far}. "]
+    for column, where in (("accuracy_in", "at trained lengths"), ("accuracy_out", "at twice that")):
+        taken = numbers(log[column])
+        if len(taken):
+            said.append(f"{'Accuracy ' if len(said) == 1 else ', '}{proportion(float(taken[-1]))} {where}")
+    return [*said, "." if len(said) > 1 else ""]
+
+
+def rail(run: RunView, row: Any, cursor: Cursor) -> list[Any]:
+    """The answer in the rail of one row, yes or no first."""
+    at = (cursor.step, cursor.length, cursor.layer, cursor.head)
+    return pieces(run.memo(("rail", row, *at), lambda: rail_text(run.frame, row, *at, trained=run.trained)))

@@ -1,0 +1,213 @@
+"""The bar of the Sweep page: training step and prefix length of all runs at once, as two sliders.
+
+The words that stand beside each stop are made here; ``assets/sweep.js`` shows them while a slider moves and
+tells the server where it settles.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from workbench.dashboard.components.cursorbar import slider
+from workbench.dashboard.state.sweep_query import Stop, parted, stop_text
+from workbench.figures.labels import short, whole
+from workbench.figures.multiples import times_text
+from workbench.figures.template import u_length, u_step
+
+END = math.inf
+"""The stop of the step slider at which each run is at its own last measured step."""
+APART = 0.07
+"""How far that stop stands behind the others, as a share of their span."""
+WIDTH = 430
+
+
+def bar(
+    steps: Sequence[int],
+    step: int | None,
+    last: tuple[int, int],
+    stops: Sequence[Stop],
+    stop: Stop,
+    trained: tuple[int, int],
+) -> html.Section:
+    """Both sliders.
+
+    Args:
+        steps: every step that any run is measured at.
+        step: where the slider stands; None = each run's last.
+        last: the earliest and the latest of the runs' last steps.
+        stops: prefix lengths that the quantity is measured at, or multiples of N; empty = it has none.
+        stop: where the slider stands.
+        trained: the shortest and the longest of the runs' longest training lengths.
+    """
+    return html.Section(
+        [
+            html.Div(
+                [
+                    dcc.Store(id="sweep-step-scale", data=step_scale(steps, step, last)),
+                    dcc.Store(id="sweep-step-at", data=step),
+                    _head("sweep-step", "Training step"),
+                    html.Div([html.Div(className="ribbon bare"), _step_slider(steps, step)], className="track"),
+                ],
+                className="cell",
+            ),
+            html.Div(
+                [
+                    dcc.Store(id="sweep-length-scale", data=length_scale(stops, stop, trained)),
+                    dcc.Store(id="sweep-length-at", data=stop),
+                    html.Div([_head("sweep-length", "Prefix length"), _unit(stop)], className="head-and-unit"),
+                    html.Div(length_track(stops, stop, trained), id="sweep-length-track", className="track"),
+                ],
+                className="cell",
+            ),
+        ],
+        className="cursorbar sweepbar",
+        role="region",
+        **{"aria-label": "Step and length"},
+    )
+
+
+def _unit(stop: Stop) -> dmc.SegmentedControl:
+    """What the length slider counts in."""
+    return dmc.SegmentedControl(
+        id="sweep-unit",
+        data=[{"value": "times", "label": "\u00d7 trained"}, {"value": "tokens", "label": "tokens"}],
+        value="tokens" if isinstance(stop, int) else "times",
+        size="xs",
+        **{"aria-label": "Length in"},
+    )
+
+
+def step_scale(steps: Sequence[int], step: int | None, last: tuple[int, int]) -> dict[str, Any]:
+    """The stops of the step slider, each with its place and its words."""
+    span = f"step {whole(last[0])}" if last[0] == last[1] else f"steps {whole(last[0])} to {whole(last[1])}"
+    return {
+        "values": [*steps, None],
+        "places": [_step_place(steps, value) for value in [*steps, END]],
+        "texts": [*(whole(value) for value in steps), "each run\u2019s last"],
+        "where": [*(f"measured step {i + 1:,} of {len(steps):,}" for i in range(len(steps))), span],
+        "kinds": ["where soft num"] * (len(steps) + 1),
+        "at": step,
+    }
+
+
+def length_scale(stops: Sequence[Stop], stop: Stop, trained: tuple[int, int]) -> dict[str, Any]:
+    """The stops of the length slider, each with its place and its words."""
+    if not stops:
+        return {
+            "values": [None],
+            "places": [0.0],
+            "texts": ["none"],
+            "where": ["this quantity has no length"],
+            "kinds": ["where soft num"],
+            "at": None,
+        }
+    return {
+        "values": list(stops),
+        "places": [_length_place(one) for one in stops],
+        "texts": [stop_text(one) for one in stops],
+        "where": [_where(one, trained) for one in stops],
+        "kinds": ["where train num" if _past(one, trained) else "where soft num" for one in stops],
+        "at": stop,
+    }
+
+
+def _length_place(stop: Stop) -> float:
+    """Logarithmic, in tokens or in multiples."""
+    length, times = parted(stop)
+    return u_length(length or 1) if times is None else math.log2(times)
+
+
+def _past(stop: Stop, trained: tuple[int, int]) -> bool:
+    length, times = parted(stop)
+    return times > 1 if times is not None else (length or 0) > trained[1]
+
+
+def _where(stop: Stop, trained: tuple[int, int]) -> str:
+    length, times = parted(stop)
+    if times is None:
+        return beyond(length or 0, trained)
+    span = whole(trained[0]) if trained[0] == trained[1] else f"{whole(trained[0])} to {whole(trained[1])}"
+    return f"N is {span}"
+
+
+def beyond(length: int, trained: tuple[int, int]) -> str:
+    """How far a length lies past what the runs were trained on, in words: from the most to the least trained."""
+    least, most = trained
+    if length <= most:
+        return "inside training" if length <= least else "inside training of some"
+    low, high = _times(length / most), _times(length / least)
+    return f"{low} \u00d7 trained" if low == high else f"{low} to {high} \u00d7 trained"
+
+
+def _times(ratio: float) -> str:
+    return whole(ratio) if ratio >= 10 else f"{ratio:.1f}".removesuffix(".0")
+
+
+def _head(ident: str, name: str) -> html.Div:
+    return html.Div(
+        [
+            html.Span(name, className="caption"),
+            html.Span(id=f"{ident}-value", className="value num"),
+            html.Span(id=f"{ident}-where", className="where num"),
+        ],
+        className="slider-head",
+    )
+
+
+def _step_place(steps: Sequence[int], value: float) -> float:
+    """Logarithmic; the end stands apart, since it is no step."""
+    if not math.isinf(value):
+        return u_step(value)
+    if not steps:
+        return 0.0
+    low, high = u_step(steps[0]), u_step(steps[-1])
+    return high + APART * ((high - low) or 1.0)
+
+
+def _step_slider(steps: Sequence[int], step: int | None) -> dmc.Slider:
+    stops = [*(float(value) for value in steps), END]
+    return slider(
+        "sweep-step",
+        "Training step",
+        stops,
+        lambda value: _step_place(steps, value),
+        END if step is None else step,
+        WIDTH,
+        [END],
+        lambda value: "last" if math.isinf(value) else short(value),
+    )
+
+
+def length_track(stops: Sequence[Stop], stop: Stop, trained: tuple[int, int]) -> list[Any]:
+    """The length slider on its ground: the lengths that every run was trained on are washed."""
+    listed = list(stops) or [1]
+    relative = isinstance(listed[0], str)
+    numbers = [float(one[:-1]) if isinstance(one, str) else float(one or 1) for one in listed]
+    place = math.log2 if relative else u_length
+    least = 1.0 if relative else float(trained[0])
+    low, high = place(numbers[0]), place(numbers[-1])
+    washed = min(1.0, max(0.0, (place(least) - low) / ((high - low) or 1.0))) if stops else 0.0
+    return [
+        *([html.Div(className="trained", style={"width": f"{100 * washed:.3f}%"})] if washed else []),
+        html.Div(className="ribbon bare"),
+        slider(
+            "sweep-length",
+            "Prefix length",
+            numbers,
+            place,
+            numbers[-1] if stop is None else numbers[listed.index(stop)],
+            WIDTH,
+            [least],
+            (_mark if relative else whole) if stops else lambda _: "",
+            disabled=not stops,
+        ),
+    ]
+
+
+def _mark(times: float) -> str:
+    return times_text(times).removesuffix(" \u00d7 N")

@@ -1,0 +1,233 @@
+"""Plain addresses for what a panel shows: its rows as CSV and Parquet, its figure as JSON, the snippet that draws it.
+
+``/data/<panel>.csv``, ``.parquet``, ``.json`` and ``.py`` take the same query string as the page, so a link to a
+view is also a link to its data. Which panels there are, the pages say.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+import pandas as pd
+import plotly.graph_objects as go
+from flask import Flask, Response, request
+
+from workbench.core.apart import clause
+from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.panels.sequence.query import Busy
+from workbench.dashboard.panels.spec import SIZE, At, Panel
+from workbench.dashboard.request_shapes import said
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import Cursor, parse, resolve
+from workbench.dashboard.state.run_view import RunView
+from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import whole
+from workbench.figures.tokens import Theme
+
+KINDS = {
+    "csv": "text/csv",
+    "parquet": "application/vnd.apache.parquet",
+    "json": "application/json",
+    "py": "text/x-python",
+}
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What a cell that a spreadsheet computes begins with; the last four are the wide forms that some read alike."""
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+class Unknown(LookupError):
+    """The address names a run, panel or format that does not exist."""
+
+
+@runtime_checkable
+class Computed(Protocol):
+    """A panel whose data are computed for it; its methods raise LookupError where they cannot be had."""
+
+    id: str
+    title: str
+    size: tuple[int, int]
+
+    def rows(self, context: Context, run: RunView, cursor: Cursor, asked: Mapping[str, str]) -> pd.DataFrame:
+        """What it shows, as rows."""
+
+    def draw(self, context: Context, run: RunView, cursor: Cursor, asked: Mapping[str, str], theme: Theme) -> go.Figure:
+        """Its figure."""
+
+    def snippet(self, run: RunView, cursor: Cursor, asked: Mapping[str, str]) -> str:
+        """Python that computes and draws the same."""
+
+
+@runtime_checkable
+class Free(Protocol):
+    """A panel of a page without a cursor: everything it shows is in its address."""
+
+    id: str
+    title: str
+    size: tuple[int, int]
+
+    def rows(self, context: Context, asked: Mapping[str, str]) -> pd.DataFrame:
+        """What it shows, as rows."""
+
+    def figure(self, context: Context, asked: Mapping[str, str], theme: Theme, size: int) -> go.Figure:
+        """Its figure."""
+
+    def code(self, context: Context, asked: Mapping[str, str]) -> str:
+        """Python that draws the same."""
+
+    def where(self, asked: Mapping[str, str]) -> str:
+        """What its picture is of, beyond its title."""
+
+
+def connect(server: Flask, context: Context) -> None:
+    """Add the addresses to the app's server."""
+
+    @server.get("/data/<name>.<kind>")
+    def data(name: str, kind: str) -> Response:
+        try:
+            return answer(context, name, kind, request.query_string.decode(), request.args.get("theme", "light"))
+        except Busy as busy:
+            return said(503, str(busy), {"Retry-After": str(busy.seconds)})
+        except (NotMeasured, LookupError) as error:
+            return said(404, str(error.args[0] if error.args else error))
+        except Exception as error:  # noqa: BLE001 - whatever rows one run has, that is said of its panel
+            return said(422, f"What is stored for {name} is not what it shows ({clause(error)}).")
+
+
+def panels() -> dict[str, Any]:
+    """Every panel of every page, by its id."""
+    return {panel.id: panel for page in PAGES for panel in page.panels}
+
+
+def answer(context: Context, name: str, kind: str, search: str, theme: str = "light") -> Response:
+    """One export.
+
+    Raises:
+        Unknown: for a run, panel or format that does not exist.
+        NotMeasured: without rows there.
+    """
+    known = panels()
+    if name not in known:
+        raise Unknown(f"there is no panel {name!r}; the panels are {', '.join(known)}")
+    if kind not in KINDS:
+        raise Unknown(f"there is no export {kind!r}; the exports are csv, parquet, json and py")
+    shown: Theme = "dark" if theme == "dark" else "light"
+    export = Export(context, known[name], parse(search), search)
+    if kind in ("csv", "parquet"):
+        body: Any = to_csv(export.rows()) if kind == "csv" else to_parquet(export.rows())
+        called = {"Content-Disposition": f'attachment; filename="{export.file}.{kind}"'}
+        return Response(body, mimetype=KINDS[kind], headers=called)
+    text = export.snippet() if kind == "py" else json.dumps(export.picture(shown))
+    return Response(text, mimetype=KINDS[kind])
+
+
+class Export:
+    """One panel at one address, whichever kind of panel it is.
+
+    Raises:
+        Unknown: if the panel is about a run, and there is none of that name.
+    """
+
+    def __init__(self, context: Context, panel: Any, asked: Mapping[str, str], search: str) -> None:
+        self.context, self.panel, self.asked = context, panel, asked
+        self.run: RunView | None = None
+        if isinstance(panel, Panel | Computed):
+            self.run = context.store.run(asked.get("run", ""))
+            if self.run is None:
+                raise Unknown(f"there is no run {asked.get('run', '')!r} here")
+            self.cursor, _ = resolve(search, self.run)
+            self.at = At.asked(context.store, self.run, self.cursor, asked)
+        self.file = re.sub(r"[^\w.-]+", "-", f"{self.run.name}-{panel.id}" if self.run else panel.id)
+
+    def rows(self) -> pd.DataFrame:
+        """Exactly what is drawn."""
+        if isinstance(self.panel, Panel):
+            return self.panel.data(self.at)
+        found: pd.DataFrame = self.panel.rows(*self._given())
+        return found
+
+    def snippet(self) -> str:
+        """Python that draws the same."""
+        if isinstance(self.panel, Panel):
+            return self.panel.snippet(self.at)
+        if isinstance(self.panel, Computed) and self.run is not None:
+            return self.panel.snippet(self.run, self.cursor, self.asked)
+        code: str = self.panel.code(self.context, self.asked)
+        return code
+
+    def picture(self, theme: Theme) -> dict[str, Any]:
+        """The figure with what a picture must say on its own: title, slice, run and cursor."""
+        figure = self._figure(theme)
+        said = figure.layout.meta or {}
+        width, height = getattr(self.panel, "size", SIZE)
+        return {
+            "figure": json.loads(figure.to_json()),
+            "title": said.get("title", self.panel.title),
+            "slice": said.get("slice", ""),
+            "where": self._where(),
+            "file": self.file,
+            "width": width,
+            "height": height,
+        }
+
+    def _given(self) -> tuple[Any, ...]:
+        if isinstance(self.panel, Computed) and self.run is not None:
+            return self.context, self.run, self.cursor, self.asked
+        return self.context, self.asked
+
+    def _figure(self, theme: Theme) -> go.Figure:
+        if isinstance(self.panel, Panel):
+            return self.panel.draw(self.at, theme, 11, line=True)
+        if isinstance(self.panel, Computed) and self.run is not None:
+            return self.panel.draw(self.context, self.run, self.cursor, self.asked, theme)
+        found: go.Figure = self.panel.figure(*self._given(), theme, 11)
+        return found
+
+    def _where(self) -> str:
+        if self.run is None:
+            text: str = self.panel.where(self.asked)
+            return text
+        place = self.panel.place(self.at) if isinstance(self.panel, Panel) else self.at
+        step, length = whole(place.cursor.step), whole(place.cursor.length)
+        return " \u00b7 ".join((place.run.name, f"id {place.run.config['id']}", f"step {step}", f"length {length}"))
+
+
+def to_csv(rows: pd.DataFrame) -> str:
+    """Rows as CSV. Text that a spreadsheet would compute, and that is no number, begins with an apostrophe.
+
+    Names of runs and tokens come from whoever made the run: ``=HYPERLINK(...)`` is no less a name than another.
+    """
+    texts = {
+        name: rows[name].astype(object).map(_harmless)
+        for name in rows
+        if not pd.api.types.is_numeric_dtype(rows[name].dtype)
+    }
+    # A lone carriage return, which many take for the end of a line, is not quoted by itself.
+    broken = any("\r" in value for one in texts.values() for value in one if isinstance(value, str))
+    quoting = csv.QUOTE_NONNUMERIC if broken else csv.QUOTE_MINIMAL
+    text: str = rows.assign(**texts).rename(columns=_harmless).to_csv(index=False, quoting=quoting)
+    return text
+
+
+def _harmless(value: Any) -> Any:
+    """A cell as it is, or with an apostrophe before what a spreadsheet would read as a formula."""
+    if not isinstance(value, str) or not value.startswith(FORMULA) or _NUMBER.fullmatch(value):
+        return value
+    return f"'{value}"
+
+
+def to_parquet(rows: pd.DataFrame) -> bytes:
+    """Rows as Parquet, each column of one type: one that mixes several is written as text."""
+    texts = {}
+    for name in rows:
+        kinds = {type(value) for value in rows[name].dropna()} if rows[name].dtype == object else set()
+        if len(kinds) > 1:
+            texts[name] = rows[name].map(lambda value: None if value is None else str(value))
+    data = io.BytesIO()
+    rows.assign(**texts).to_parquet(data, index=False)
+    return data.getvalue()

@@ -1,0 +1,121 @@
+"""Measure now: a missing measurement is made by a process of its own, and its rows stay in the table.
+
+One strip at the foot of every page says how far it is and stops it. Measuring has a worker to itself, so that a
+pattern asked for meanwhile does not wait for it.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash.exceptions import PreventUpdate
+
+from workbench.dashboard.components.page_frame import icon
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.worker import Job
+from workbench.dashboard.server.worker_addresses import MEASURE_RUN
+from workbench.dashboard.state.cursor import integer
+
+POLL_MS = 500
+NAME = re.compile(r"[\w.]{0,64}")
+
+
+def strip() -> html.Div:
+    """The strip, empty, with what it needs."""
+    return html.Div(
+        [
+            dcc.Store(id="measure-ask"),
+            dcc.Store(id="measure-job"),
+            dcc.Interval(id="measure-poll", interval=POLL_MS, disabled=True),
+            html.Div(id="measure-strip", className="measure-strip", role="status"),
+        ]
+    )
+
+
+def ask(context: Context, asked: dict[str, Any]) -> dict[str, str] | None:
+    """Hand a request to the worker; None where it names no run here, or no measurement."""
+    run = context.store.run(str(asked.get("run", "")))
+    family = str(asked.get("only", ""))
+    if run is None or not NAME.fullmatch(family):
+        return None
+    arguments: dict[str, Any] = {
+        "run_path": str(run.path),
+        "only": [family] if family else [],
+        "state": run.signature,
+    }
+    if asked.get("step"):
+        step = integer(str(asked["step"]))
+        if step not in run.steps:
+            return None
+        arguments["deepen_at"] = step
+    key = context.measurer.submit(MEASURE_RUN, arguments, slot="measure")
+    return {"key": key, "run": run.name, "what": family or "everything"}
+
+
+def shown(job: Job, asked: dict[str, str]) -> list[Any]:
+    """How the work stands, in one line."""
+    what = f"{asked['what'].rstrip('.')} of {asked['run']}"
+    if job.pending:
+        done, total = job.done, max(job.total, 1)
+        left = _left(job)
+        far = f"{job.done} of {job.total} checkpoints{left}" if job.total else "starting"
+        return [
+            html.Strong(f"Measuring {what}"),
+            html.Span(far, className="num"),
+            html.Div(html.Div(style={"width": f"{100 * done / total:.0f}%"}), className="bar"),
+            html.Button("Cancel", className="button", type="button", **{"data-measure-cancel": "1"}),
+        ]
+    close = html.Button("Close", className="button", type="button", **{"data-measure-close": "1"})
+    if job.state == "cancelled":
+        return [html.Strong("Stopped."), html.Span(f"What was measured of {asked['run']} until then is kept."), close]
+    if job.state == "failed":
+        return [icon("warn"), html.Strong(f"Measuring {what} failed."), html.Span(job.error), close]
+    problems = (job.result or {}).get("problems", [])
+    rows = (job.result or {}).get("rows", 0)
+    nothing = "Nothing was measured." if (job.result or {}).get("failed") else "Nothing was missing."
+    said = f"{rows:,} rows are new." if rows else nothing
+    return [html.Strong(f"Measured {what}."), html.Span([said, *(f" {one}." for one in problems[:2])]), close]
+
+
+def _left(job: Job) -> str:
+    """How much longer it takes at this rate."""
+    if not job.done or job.started is None:
+        return ""
+    seconds = (time.monotonic() - job.started) / job.done * (job.total - job.done)
+    return f" \u00b7 {seconds:.0f} s left" if seconds < 100 else f" \u00b7 {seconds / 60:.0f} min left"
+
+
+def connect(app: Dash, context: Context) -> None:
+    """Register the strip's callbacks."""
+
+    @app.callback(
+        Output("measure-job", "data"),
+        Output("measure-poll", "disabled"),
+        Input("measure-ask", "data"),
+        State("measure-job", "data"),
+        prevent_initial_call=True,
+    )
+    def asked(request: dict[str, Any] | None, known: dict[str, str] | None) -> Any:
+        if not request:
+            raise PreventUpdate
+        if request.get("cancel") and known:
+            context.measurer.cancel(known["key"])
+            return no_update, False
+        made = ask(context, request)
+        return (made, False) if made is not None else (None, True)
+
+    @app.callback(
+        Output("measure-strip", "children"),
+        Output("measure-poll", "disabled", allow_duplicate=True),
+        Input("measure-poll", "n_intervals"),
+        Input("measure-job", "data"),
+        prevent_initial_call=True,
+    )
+    def told(_: Any, asked: dict[str, str] | None) -> Any:
+        job = context.measurer.job(asked["key"]) if asked else None
+        if job is None or asked is None:
+            return [], True
+        return shown(job, asked), not job.pending

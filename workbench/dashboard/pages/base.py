@@ -1,0 +1,111 @@
+"""What a page is; which there are is listed in :mod:`workbench.dashboard.pages.listed`.
+
+A page that stands under the cursor bar is a :class:`workbench.dashboard.pages.cursor_page.CursorPage`; every other
+one is a :class:`FreePage`. The frame (header, navigation, link, notices) knows them only by this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from dash import Dash
+
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import Notice, parse
+
+
+class Exported(Protocol):
+    """A panel whose data can be taken away under its id; its kinds are told apart in :mod:`.exports`."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What a link asks of a page.
+
+    Attributes:
+        path: the page.
+        search: the query string.
+        last: the run seen last.
+        notices: what is already to be said, because another page could not be shown.
+    """
+
+    path: str
+    search: str
+    last: str = ""
+    notices: Sequence[Notice] = ()
+
+    @property
+    def asked(self) -> Mapping[str, str]:
+        """The query's parts."""
+        return parse(self.search)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A page's answer to a visit.
+
+    Attributes:
+        content: everything below the header.
+        title: of the browser's tab, without the product's name.
+        run: the run it is about, or an empty string.
+        waits: whether it stands empty until data come.
+    """
+
+    content: list[Any]
+    title: str
+    run: str = ""
+    waits: bool = False
+
+
+class Astray(LookupError):
+    """A link that its page cannot follow at all; the first page is shown with the notice."""
+
+    def __init__(self, notice: Notice) -> None:
+        super().__init__(notice.asked)
+        self.notice = notice
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """One page, as the frame knows it.
+
+    Attributes:
+        path: its address, e.g. ``/compare``.
+        name: in the navigation.
+        connect: registers its callbacks; it must name no component of another page.
+        panels: whose exports it offers.
+        needs_run: whether its address says nothing without ``?run=``.
+    """
+
+    path: str
+    name: str
+    connect: Callable[[Dash, Context], None] = field(repr=False)
+    panels: tuple[Exported, ...] = ()
+    needs_run: bool = False
+
+    def draw(self, context: Context, visit: Visit) -> Drawn:
+        """The page as a visit asks for it; raises :class:`Astray` where it cannot be shown at all."""
+        raise NotImplementedError(self.path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FreePage(Page):
+    """A page that arranges everything below the header by itself.
+
+    Attributes:
+        layout: its answer to a visit; may raise :class:`Astray`.
+    """
+
+    layout: Callable[[Context, Visit], Drawn] = field(repr=False)
+
+    def draw(self, context: Context, visit: Visit) -> Drawn:
+        """The page as a visit asks for it."""
+        return self.layout(context, visit)

@@ -1,0 +1,267 @@
+"""Pages about one run at one cursor: the bar, its stores, its link, and the callbacks that keep them together.
+
+Such a page gets ``step``, ``length``, ``head`` (``"layer.head"``), ``run``, ``run-version`` and ``log-version`` as
+``dcc.Store``s to react to, and ``late``, the three parts of the cursor for what stands below the first screen. What
+else belongs to its address it declares as ``extras`` (query key -> default) and writes into the store ``extras``, a
+dict of strings: ``Output("extras", "data", allow_duplicate=True)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash.development.base_component import Component
+from dash.exceptions import PreventUpdate
+
+from workbench.dashboard.components.cursorbar import bar, scent_over_lengths, scent_over_steps, verdict_at
+from workbench.dashboard.components.page_frame import banner, glyph, problems
+from workbench.dashboard.pages.base import Astray, Drawn, Page, Visit
+from workbench.dashboard.panels.callbacks import PARTS, browser, place
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import VIEWS, Cursor, Notice, RunLike, default_cursor, resolve, write
+from workbench.dashboard.state.run_view import RunView
+
+Content = Callable[["Context", RunView, Cursor, Mapping[str, str]], list[Any]]
+Pick = Callable[[Mapping[str, str]], html.Div]
+Check = Callable[["Context", RunView, Mapping[str, str]], tuple[dict[str, str], list[Notice]]]
+
+
+SCENTS = {"step": ("length", scent_over_steps), "length": ("step", scent_over_lengths)}
+"""Slider -> the part of the cursor at which the curve behind it is, and what draws that curve."""
+
+
+def accept_all(_: Context, __: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
+    """Takes every extra as the link gives it."""
+    return dict(extras), []
+
+
+@dataclass(frozen=True, kw_only=True)
+class CursorPage(Page):
+    """A page under the cursor bar.
+
+    Attributes:
+        content: what stands below the bar, for a run, a cursor and the extras.
+        extras: further query keys and their defaults, which are left out of links.
+        check: turns the extras of a link into valid ones, with a notice for each that was not.
+        pick: the bar's first cell; None = a select of runs.
+        explicit: whether links state extras that are the default here too, since that changes as runs come.
+    """
+
+    content: Content = field(repr=False)
+    extras: Mapping[str, str] = field(default_factory=dict)
+    check: Check = field(default=accept_all, repr=False)
+    pick: Pick | None = field(default=None, repr=False)
+    explicit: bool = False
+    needs_run: bool = True
+
+    def draw(self, context: Context, visit: Visit) -> Drawn:
+        """Bar, notices and content at the cursor that the link resolves to."""
+        run = self._run(context, visit)
+        cursor, notices = resolve(visit.search, run)
+        asked = {key: visit.asked.get(key, default) for key, default in self.extras.items()}
+        extras, more = self.check(context, run, asked)
+        content = [
+            *stores(context, self, run, cursor, extras),
+            html.Section(
+                bar(
+                    run,
+                    cursor,
+                    list(context.store.runs()),
+                    self.pick(extras) if self.pick else None,
+                    context.store.run(extras.get("run2", "")),
+                ),
+                id="cursorbar",
+                className="cursorbar",
+                role="region",
+                **{"aria-label": "Cursor"},
+            ),
+            html.Div(
+                [
+                    html.Div(banner([*visit.notices, *notices, *more]), id="banner"),
+                    html.Div(problems(run.problems), id="problems"),
+                    *self.content(context, run, cursor, extras),
+                ],
+                className=f"content cursor-page {self.path.strip('/')}-page",
+            ),
+        ]
+        title = run.name if self.path == "/run" else f"{self.name} \u00b7 {run.name}"
+        return Drawn(content, title, run.name, waits=not run.brief.rows)
+
+    @staticmethod
+    def _run(context: Context, visit: Visit) -> RunView:
+        asked = visit.asked.get("run", "")
+        run = context.store.run(asked)
+        if run is not None:
+            return run
+        said = f"This link names the run {asked}, which is not in this folder." if asked else "This link names no run."
+        raise Astray(Notice(said, "Shown: all runs.", "Keep"))
+
+
+def stores(
+    context: Context, page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str]
+) -> list[dcc.Store]:
+    """The cursor, one store per part, so that a move redraws only what depends on that part."""
+    parts = {"step": cursor.step, "length": cursor.length, "head": f"{cursor.layer}.{cursor.head}"}
+    data: dict[str, Any] = {
+        "run": run.name,
+        **parts,
+        "late": parts,
+        "extras": {**extras, "view": cursor.view, "sample": str(cursor.sample)},
+        "run-version": run.signature,
+        "log-version": run.log_signature,
+        "run-check": None,
+        "keep-run": None,
+        "link": link(context, page, run, cursor, extras),
+    }
+    return [dcc.Store(id=name, data=value) for name, value in data.items()]
+
+
+def link(context: Context, page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> dict[str, str]:
+    """The canonical link of the view, and which page and run it belongs to."""
+    usual = page.extras if page.explicit else page.check(context, run, page.extras)[0]
+    said = {key: extras[key] for key in page.extras if key in extras and extras[key] != usual[key]}
+    return {"path": page.path, "run": run.name, "href": write(cursor, run, page.path, said)}
+
+
+def connect(app: Dash, context: Context, pages: Sequence[Page]) -> None:
+    """Register what every page under the bar shares; called once, with all pages."""
+    under_bar = {page.path: page for page in pages if isinstance(page, CursorPage)}
+    browser(
+        app,
+        "step",
+        Output("step-value", "children"),
+        Output("step-where", "children"),
+        Output("length-note", "children"),
+        Input("step-slider", "value"),
+        Input("scale", "data"),
+    )
+    browser(
+        app,
+        "length",
+        Output("length-value", "children"),
+        Output("length-where", "children"),
+        Output("length-where", "className"),
+        Output("step-note", "children"),
+        Input("length-slider", "value"),
+        Input("scale", "data"),
+    )
+    browser(app, "head", Output("head", "data"), Input("head-select", "value"), prevent_initial_call=True)
+    browser(app, "openRun", Input("run-select", "value"), prevent_initial_call=True)
+    browser(app, "late", *[Input(part, "data") for part in PARTS])
+    _follow(app, context, under_bar)
+
+    @app.callback(
+        Output("link", "data"),
+        Output("banner", "children"),
+        Output("run-select", "leftSection"),
+        *[Output(f"{part}-scent", "style") for part in SCENTS],
+        *[Input(part, "data") for part in PARTS],
+        Input("extras", "data"),
+        Input("keep-run", "data"),
+        State("run", "data"),
+        State("link", "data"),
+        State("run-select", "leftSection"),
+        *[State(f"{part}-scent", "style") for part in SCENTS],
+        prevent_initial_call=True,
+    )
+    def moved(
+        step: int, length: int, head: str, extras: Any, keep: Any, run: str, known: Any, mark: Any, *scents: Any
+    ) -> Any:
+        extras = extras or {}
+        shown = (extras.get("view", VIEWS[0]), extras.get("sample", 0))
+        view, cursor = place(context, run, step, length, head, *shown)
+        page = _under_bar(known["path"], under_bar)
+        made = link(context, page, view, cursor, extras) | {"kept": keep}
+        if made["href"] == known["href"] and not keep:  # nothing moved: a stale link keeps its banner
+            raise PreventUpdate
+        other = context.store.run(extras.get("run2", ""))
+        drawn = [draw(view, getattr(cursor, along), other) for along, draw in SCENTS.values()]
+        return made, [], unless(mark, glyph(verdict_at(view, step))), *map(unless, scents, drawn)
+
+
+def _under_bar(path: str, pages: Mapping[str, CursorPage]) -> CursorPage:
+    if path not in pages:
+        raise PreventUpdate  # the reader has left for another page
+    return pages[path]
+
+
+def unless(shown: Any, made: Any) -> Any:
+    """What was made, or no update where the browser shows the same: it would hand it to everything on the page."""
+    plain = made.to_plotly_json() if isinstance(made, Component) else made
+    return no_update if shown == plain else made
+
+
+def _follow(app: Dash, context: Context, under_bar: Mapping[str, CursorPage]) -> None:
+    """A run that grows, or whose log does, is read again; the bar follows."""
+
+    @app.callback(
+        Output("run-version", "data"),
+        Output("log-version", "data"),
+        Output("problems", "children", allow_duplicate=True),
+        Input("run-check", "data"),
+        State("run", "data"),
+        State("run-version", "data"),
+        State("log-version", "data"),
+        prevent_initial_call=True,
+    )
+    def changed(_: Any, run: str, known: str, known_log: str) -> Any:
+        return (*run_version(context, run, known, known_log), problems(troubles(context, run)))
+
+    @app.callback(
+        Output("cursorbar", "children"),
+        *[Output(part, "data", allow_duplicate=True) for part in ("step", "length")],
+        Input("run-version", "data"),
+        State("run", "data"),
+        *[State(part, "data") for part in PARTS],
+        State("extras", "data"),
+        State("link", "data"),
+        State("scale", "data"),
+        prevent_initial_call=True,
+    )
+    def grown(
+        _: Any, run: str, step: int, length: int, head: str, extras: Any, known: Any, scale: Mapping[str, Any] | None
+    ) -> Any:
+        view, cursor = place(context, run, step, length, head)
+        cursor = followed(cursor, view, scale)
+        page = _under_bar(known["path"], under_bar)
+        beside = context.store.run(extras.get("run2", ""))
+        made = bar(view, cursor, list(context.store.runs()), page.pick(extras) if page.pick else None, beside)
+        return made, unless(step, cursor.step), unless(length, cursor.length)
+
+
+def troubles(context: Context, name: str) -> list[str]:
+    """What is wrong with a run that is on screen: damaged rows, or that it has gone meanwhile."""
+    run = context.store.run(name)
+    if run is not None:
+        return list(run.problems)
+    reasons = [one for one in context.store.problems if name in one]
+    gone = f"The run {name} is no longer here: its folder was removed or cannot be read. Shown: as last read."
+    return [gone, *reasons]
+
+
+def run_version(context: Context, name: str, known: str, known_log: str) -> tuple[Any, ...]:
+    """The run's signature and that of its log, each ``no_update`` if it has not changed."""
+    pairs = zip(context.store.version(name), (known, known_log), strict=True)
+    return tuple(no_update if new in ("", old) else new for new, old in pairs)
+
+
+def followed(cursor: Cursor, run: RunLike, scale: Mapping[str, Any] | None) -> Cursor:
+    """The cursor once a run has grown: one that stood at the last checkpoint stands at the new last one.
+
+    So does one that stood at the longest length while none was measured. A cursor that was moved stays.
+
+    Args:
+        cursor: where it stood.
+        run: as it is now.
+        scale: the stops that the sliders had, as :func:`workbench.dashboard.components.cursorbar.bar` gives them.
+    """
+    had = scale if scale is not None and scale.get("run") == run.name else {}
+    steps, lengths = had.get("steps") or [0], list(had.get("lengths") or [])
+    now = default_cursor(run)
+    step = now.step if cursor.step == steps[-1] or cursor.step not in run.steps else cursor.step
+    unmeasured = lengths == [run.trained] and cursor.length == run.trained
+    length = now.length if unmeasured and run.lengths else cursor.length
+    return replace(cursor, step=step, length=length)

@@ -1,0 +1,86 @@
+"""How pages tie what is on screen to answers. The browser's side of it is in ``assets/00-lens.js``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dash import ClientsideFunction, Dash, Input, Output, State
+from dash.exceptions import PreventUpdate
+
+from workbench.dashboard.panels.spec import At, Panel
+from workbench.dashboard.panels.updates import memory_id, redrawn, values
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import VIEWS, Cursor
+from workbench.dashboard.state.run_view import RunView
+from workbench.figures.attention import View
+
+LOOK = Input("look", "data")
+"""Theme and type size, for whatever draws a figure."""
+PARTS = ("step", "length", "head")
+"""Stores of the cursor's parts."""
+
+
+def browser(app: Dash, name: str, *deps: Any, **options: Any) -> None:
+    """A callback answered by ``window.dash_clientside.lens[name]``."""
+    app.clientside_callback(ClientsideFunction("lens", name), *deps, **options)
+
+
+def place(context: Context, run: str, step: int, length: int, head: str, *rest: Any) -> tuple[RunView, Cursor]:
+    """The run and the cursor that a page's stores say; no update where run or head are gone or a store is empty."""
+    view = context.store.run(run)
+    if view is None or step is None or length is None or head is None:
+        raise PreventUpdate
+    cursor = cursor_of(run, step, length, head, *rest)
+    if cursor.layer >= max(view.n_layers, 1) or cursor.head >= max(view.n_heads, 1):
+        raise PreventUpdate
+    return view, cursor
+
+
+def cursor_of(run: str, step: int, length: int, head: str, view: View = VIEWS[0], sample: int = 0) -> Cursor:
+    """The cursor from the page's stores."""
+    layer, _, which = head.partition(".")
+    return Cursor(run, int(step), int(length), int(layer), int(which), view, int(sample))
+
+
+def panels(app: Dash, context: Context, group: Sequence[Panel], late: bool = False) -> None:
+    """Panels that are always on a page together, and the store of what they show: see :mod:`.redrawing`.
+
+    A group listens to those parts of the cursor that any of its panels shows; the others are State.
+
+    Args:
+        app: the app.
+        context: who draws.
+        group: the panels.
+        late: whether they stand below what is seen first. Then they follow the store ``late``, which the browser sets
+            at once while anything of class ``late`` is in view, and else once the cursor rests: drawing what nobody
+            sees would hold up what they do see.
+    """
+    graphs = [f"{one.id}-graph" for one in group if one.form == "graph"]
+    browser(app, "drawn", *[Input(graph, "figure") for graph in graphs])
+    browser(app, "clicked", *[Input(graph, "clickData") for graph in graphs], prevent_initial_call=True)
+    needed = {part for one in group for part in one.needs}
+    versions = {"log-version" if one.source == "log" else "run-version" for one in group}
+    listened = {part: (Input if part in needed else State)(part, "data") for part in PARTS}
+    given = {
+        "cursor": Input("late", "data") if late else listened,
+        "extras": (Input if "extras" in needed else State)("extras", "data"),
+        "look": LOOK,
+        "versions": [Input(version, "data") for version in sorted(versions)],
+        "modes": [Input(f"{one.id}-mode", "data") for one in group],
+        "run": State("run", "data"),
+        "shown": State(memory_id(group), "data"),
+    }
+    outputs = [Output(*value) for one in group for value in values(one)]
+
+    def draw(cursor: dict[str, Any], extras: Any, look: Any, versions: Any, modes: Any, run: str, shown: Any) -> Any:
+        view, where = place(context, run, **cursor)
+        if look is None:
+            raise PreventUpdate
+        context.prefetch.disturb()
+        made, now = redrawn(group, At.asked(context.store, view, where, extras or {}), look, modes, shown or {})
+        if now == shown:
+            raise PreventUpdate
+        return [*made, now]
+
+    app.callback([*outputs, Output(memory_id(group), "data")], given)(draw)

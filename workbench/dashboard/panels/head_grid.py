@@ -1,0 +1,87 @@
+"""All heads at the cursor as buttons: value, amount colour, and a small curve over prefix length."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from dash import html
+
+from workbench import figures
+from workbench.dashboard.panels.spec import At, Panel
+from workbench.figures.frame import missing
+from workbench.figures.headgrid import head_cells
+from workbench.figures.labels import head_name, interval, whole
+from workbench.figures.spark import spark_svg
+from workbench.figures.template import u_length
+from workbench.figures.tokens import Theme, cell_colours, difference_colours
+
+
+def cells(panel: Panel, at: At, theme: Theme) -> tuple[list[Any], dict[str, str], str]:
+    """The buttons, the grid's style, and the slice text.
+
+    Raises:
+        NotMeasured: without rows at the cursor.
+    """
+    place = panel.place(at)
+    frames = [source.frame for source in panel.sources(at)]
+    where = {name: value for name, value in panel.arguments(at).items() if name not in ("layer", "head")}
+    alone = len(frames) == 1
+    grid = head_cells(*frames, **where) if alone else figures.head_grid_difference(*frames, **where).rows()
+    chosen = (place.cursor.layer, place.cursor.head)
+    by_place = {(int(r["layer"]), int(r["head"])): r for r in grid}
+    layers, heads = (sorted({at[axis] for at in by_place}) for axis in (0, 1))
+    children: list[Any] = [html.Span(className="corner")]
+    children += [html.Span(f"head {h}", className="head-name num") for h in heads]
+    for layer in layers:
+        children.append(html.Span(f"layer {layer}", className="layer-name num"))
+        for head in heads:
+            row = by_place.get((layer, head))
+            children.append(_cell(row, (layer, head) == chosen, theme) if row is not None else html.Span())
+    style = {
+        "gridTemplateColumns": f"max-content repeat({len(heads)}, minmax(0, 1fr))",
+        "gridTemplateRows": f"max-content repeat({len(layers)}, minmax(34px, 1fr))",
+    }
+    return children, style, "line: length" if alone else "same layer and head"
+
+
+def _cell(row: dict[str, Any], chosen: bool, theme: Theme) -> html.Button:
+    name = head_name(int(row["layer"]), int(row["head"]))
+    defined = not missing(row["share"])
+    signed = "curve_a" in row
+    colours = difference_colours if signed else cell_colours
+    fill, ink = colours(float(row["share"]), theme) if defined else ("var(--sunken)", "var(--ink3)")
+    spoken = f"{name}: hardmax distance {row['text']}" + (", A \u2212 B" if signed else _limits(row))
+    counted = not signed and not missing(row["n"])
+    return html.Button(
+        [
+            html.Span(row["text"], className="num"),
+            *([] if signed else [html.Span(className="curve", style=_curve(row))]),
+        ],
+        type="button",
+        title=f"{spoken}, n {whole(row['n'])}" if counted else spoken,
+        className="on" if chosen else "",
+        style={"background": fill, "color": ink},
+        **{
+            "aria-label": spoken,
+            "aria-pressed": "true" if chosen else "false",
+            "data-pick-head": f"{int(row['layer'])}.{int(row['head'])}",
+        },
+    )
+
+
+def _limits(row: Mapping[str, Any]) -> str:
+    """The interval, and what is wrong with the value where something is."""
+    note = f" {row['status']}: {row['note']}" if row["status"] != "ok" else ""
+    return f" {interval(row['low'], row['high'], 3)}{note}".rstrip()
+
+
+def _curve(row: dict[str, Any]) -> dict[str, str]:
+    lengths, curve = [float(n) for n in row["lengths"]], [float(v) for v in row["curve"]]
+    if len(lengths) < 2 or all(math.isnan(v) for v in curve):
+        return {"visibility": "hidden"}
+    low, high = u_length(lengths[0]), u_length(lengths[-1])
+    x = [(u_length(n) - low) / (high - low) for n in lengths]
+    url = f'url("{spark_svg(curve, 0, 1, 120, 22, x=x, stroke=1.4)}")'
+    return {"maskImage": url, "WebkitMaskImage": url}

@@ -1,0 +1,274 @@
+"""The left column of Checkpoint: all heads, one quantity over length, and all that is known of one head."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import dash_mantine_components as dmc
+import pandas as pd
+from dash import Dash, Input, Output, State, html, no_update
+from dash.exceptions import PreventUpdate
+
+from workbench import figures
+from workbench.dashboard.components.page_frame import chevron
+from workbench.dashboard.panels import frame as panel_frame
+from workbench.dashboard.panels.callbacks import PARTS, place
+from workbench.dashboard.panels.spec import At, Panel
+from workbench.dashboard.panels.updates import memory
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import VIEWS, Cursor
+from workbench.dashboard.state.run_view import RunView
+from workbench.figures.errors import NotMeasured
+from workbench.figures.frame import missing
+from workbench.figures.labels import head_name, interval, sample_size, whole
+from workbench.figures.mechanism import title_of
+from workbench.figures.rows import smallest_n
+
+READY, STATE, TABLE = "body ready", "body stated", "body tabled"
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantityPanel(Panel):
+    """A panel that shows the quantity the page's address names (``q``), or else the leading one."""
+
+    def arguments(self, at: At) -> dict[str, Any]:
+        """Keywords of the figure function there, the quantity among them."""
+        return super().arguments(at) | {"quantity": at.extras.get("q") or None}
+
+
+TABLE_PANEL = Panel(
+    id="head-table",
+    row="heads",
+    column="cursor",
+    title="Heads",
+    figure="head_table_figure",
+    takes=("step", "length"),
+    needs=("step", "length", "head"),
+    measurement="circuits.",
+    quantities=(),
+    about="Every head at the cursor, the leading quantities that were measured; the first column sorts. A bar shows a "
+    "value within its quantity\u2019s range. A click chooses the head. The table (T) holds all quantities.",
+)
+LENGTH_PANEL = QuantityPanel(
+    id="head-length",
+    row="heads",
+    column="length",
+    title="Over length",
+    figure="heads_over_length",
+    takes=("trained", "step", "layer", "head"),
+    needs=("step", "head", "extras"),
+    measurement="circuits.",
+    quantities=(),
+    about="The chosen head in ink, the others grey. Bands are 95 % intervals; the sequence is the unit.",
+)
+FACTS_PANEL = Panel(
+    id="head-facts",
+    row="heads",
+    column="cursor",
+    title="What this head is",
+    figure="head_facts_figure",
+    takes=("step", "length", "layer", "head"),
+    needs=("step", "length", "head"),
+    measurement="circuits.",
+    quantities=(),
+    about="Every quantity that was measured of the chosen head at the cursor, whichever measurement made it. What "
+    "does not "
+    "apply to this model is in the table (T) alone.",
+)
+HEAD_PANELS = (TABLE_PANEL, LENGTH_PANEL, FACTS_PANEL)
+
+
+SCAN = "circuits.effective_attention"
+SCAN_PANELS = tuple(
+    Panel(
+        id=quantity.replace("_", "-"),
+        row="scan",
+        column="length",
+        title=title,
+        figure="quantity_over_length",
+        takes=("trained", "step"),
+        needs=("step",),
+        measurement=SCAN,
+        quantities=(quantity,),
+        about="Of each layer and channel of the scan, from its effective weights: as absolute values that add up "
+        "to 1 they "
+        "compare with attention. A line that bends past the trained length says that it looks elsewhere there.",
+        settings={"measurement": SCAN, "quantity": quantity},
+    )
+    for quantity, title in (("scan_support", "Effective support"), ("scan_locality", "Locality of the scan"))
+)
+"""What a model without heads has in their place."""
+
+
+def scan_shells(run: RunView) -> list[Any]:
+    """The panels of a state-space model, before anything is drawn."""
+    return [*(panel_frame.shell(one, run.specs) for one in SCAN_PANELS), memory(SCAN_PANELS)] if run.gates else []
+
+
+def shells(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
+    """The three panels, before anything is drawn."""
+    return [
+        panel_frame.frame(
+            TABLE_PANEL.id,
+            TABLE_PANEL.title,
+            _about(TABLE_PANEL, run),
+            [_rows(TABLE_PANEL)],
+        ),
+        _length_shell(run, cursor, extras),
+        panel_frame.frame(
+            FACTS_PANEL.id,
+            FACTS_PANEL.title,
+            _about(FACTS_PANEL, run),
+            [_rows(FACTS_PANEL)],
+        ),
+        memory((LENGTH_PANEL,)),
+    ]
+
+
+def _rows(one: Panel) -> html.Div:
+    """Where a panel's lines stand; it scrolls, so the keyboard must reach it."""
+    label = {"aria-label": one.title}
+    return html.Div(id=f"{one.id}-rows", className="head-rows", tabIndex=0, role="group", **label)
+
+
+def _about(one: Panel, run: RunView) -> list[panel_frame.Said]:
+    return panel_frame.definition(one, run.specs)
+
+
+def _length_shell(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> html.Section:
+    made = panel_frame.shell(LENGTH_PANEL, run.specs)
+    names = figures.series_names(run.frame, step=cursor.step) if run.brief.rows else []
+    chosen = extras.get("q") or (names[0] if names else "")
+    select = dmc.Select(
+        id="head-quantity",
+        data=[{"value": name, "label": title_of(name)} for name in dict.fromkeys([*names, chosen]) if name],
+        value=chosen or None,
+        allowDeselect=False,
+        searchable=True,
+        rightSection=chevron(),
+        size="xs",
+        w=170,
+        **{"aria-label": "Quantity"},
+    )
+    made.children[0].children[2].children.insert(0, select)
+    return made
+
+
+def connect(app: Dash, context: Context) -> None:
+    """Register the callbacks of the two tables and of the choice of quantity."""
+    _table(app, context, TABLE_PANEL, head_rows)
+    _table(app, context, FACTS_PANEL, fact_rows)
+
+    @app.callback(
+        Output("extras", "data", allow_duplicate=True),
+        Input("head-quantity", "value"),
+        State("extras", "data"),
+        State("head-quantity", "data"),
+        prevent_initial_call=True,
+    )
+    def chosen(name: str | None, extras: dict[str, str], names: Any) -> Any:
+        first = names[0]["value"] if names else ""
+        made = extras | {"q": "" if name in (None, first) else str(name)}
+        if made == extras:
+            raise PreventUpdate
+        return made
+
+
+def _table(app: Dash, context: Context, one: Panel, draw: Any) -> None:
+    @app.callback(
+        Output(f"{one.id}-rows", "children"),
+        *[Output(f"{one.id}-{name}", "children") for name in ("table", "state", "slice")],
+        Output(f"{one.id}-body", "className"),
+        *[Input(part, "data") for part in PARTS],
+        Input("run-version", "data"),
+        Input(f"{one.id}-mode", "data"),
+        State("run", "data"),
+    )
+    def show(step: int, length: int, head: str, _: Any, mode: str, run: str) -> Any:
+        view, cursor = place(context, run, step, length, head)
+        try:
+            if mode == "table":
+                return no_update, panel_frame.as_table(every(view, cursor), one.title), [], no_update, TABLE
+            rows, said = view.memo(
+                (one.id, replace(cursor, run="", view=VIEWS[0], sample=0)), lambda: draw(view, cursor)
+            )
+        except NotMeasured as missing:
+            state = panel_frame.without_rows(missing, view)
+            return [], [], state, "", STATE
+        return rows, [], [], said, READY
+
+
+def every(run: RunView, cursor: Cursor) -> pd.DataFrame:
+    """All rows about heads at the cursor."""
+    rows = figures.head_rows(run.frame, step=cursor.step, length=cursor.length).to_pandas()
+    order = ["series", "layer", "head"]
+    return rows.sort_values(order, kind="stable").drop(columns=["step", "length"])
+
+
+def head_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
+    """The head table and its slice text."""
+    data = figures.head_table(run.frame, step=cursor.step, length=cursor.length)
+    names = list(dict.fromkeys(data["series"]))
+    short = dict(zip(data["series"], data["name"], strict=True))
+    head = html.Thead(
+        html.Tr([html.Th("Head", scope="col"), *(html.Th(short[n], scope="col", title=title_of(n)) for n in names)])
+    )
+    lines = []
+    for (layer, which), part in data.group("layer", "head"):
+        cells = {row["series"]: row for row in part.rows()}
+        on = (int(layer), int(which)) == (cursor.layer, cursor.head)
+        button = html.Button(
+            head_name(int(layer), int(which)),
+            type="button",
+            className="num",
+            **{"data-pick-head": f"{int(layer)}.{int(which)}", "aria-pressed": "true" if on else "false"},
+        )
+        lines.append(
+            html.Tr(
+                [html.Th(button, scope="row"), *(_value(cells.get(n)) for n in names)], className="on" if on else ""
+            )
+        )
+    said = f"at length {whole(cursor.length)} \u00b7 sorted by {short[names[0]].lower()}"
+    return html.Table([head, html.Tbody(lines)], className="head-grid-table"), said
+
+
+def _value(row: Mapping[str, Any] | None) -> html.Td:
+    if row is None:
+        return html.Td("")
+    low, high = (None if missing(row[k]) else float(row[k]) for k in ("low", "high"))
+    limits = "" if row["label"] else interval(low, high, 3)  # what is so by definition has none
+    note = f"; {row['status']}: {row['note']}" if row["status"] != "ok" else ""
+    share = 0.0 if missing(row["share"]) else float(row["share"])
+    bar = html.I(style={"width": f"{100 * share:.1f}%"})
+    return html.Td([html.Span(row["text"], className="num"), bar], title=f"{row['text']} {limits}{note}".strip())
+
+
+def fact_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
+    """The list of all that is known of the head, and its slice text."""
+    at = {"step": cursor.step, "length": cursor.length, "layer": cursor.layer, "head": cursor.head}
+    data = figures.head_facts(run.frame, **at)
+    made: list[Any] = []
+    for row in data.where(data["status"] != "not_applicable").rows():
+        note = str(row["note"]) if row["status"] != "ok" and row["note"] else ""
+        value = [html.Span(row["text"], className="num"), html.Span(f" {row['interval']}", className="soft num")]
+        if note:
+            value.append(html.Span(f" {note}", className="soft"))
+        made.append(html.Div([html.Dt(row["name"], title=_defined(run, row)), html.Dd(value)]))
+    said = " \u00b7 ".join(
+        one
+        for one in (
+            head_name(cursor.layer, cursor.head),
+            f"length {whole(cursor.length)}",
+            sample_size(smallest_n(data)),
+        )
+        if one
+    )
+    return html.Dl(made, className="head-facts-list"), said
+
+
+def _defined(run: RunView, row: Mapping[str, Any]) -> str:
+    """The quantity's definition, from the spec that travels with the rows."""
+    quantities = run.specs.get(str(row["measurement"]), {}).get("quantities", ())
+    return next((str(q["definition"]) for q in quantities if q["name"] == row["quantity"]), "")

@@ -1,0 +1,246 @@
+"""The panels of the Run page: three kinds of evidence by three axes, and how training went."""
+
+from __future__ import annotations
+
+from workbench.dashboard.panels.spec import Panel as Panel
+
+_BAND = "Bands and whiskers are 95 % intervals; the sequence is the unit."
+_CODES = (
+    "Summary solid: one probe fitted at trained lengths and then frozen, so that it asks for one code at every "
+    "length; dotted: refitted at each length. Position: refitted at each length, so that it asks whether position "
+    "can be read at all. Dashed grey: the highest control. "
+)
+
+PANELS: tuple[Panel, ...] = (
+    Panel(
+        id="accuracy-training",
+        row="behaviour",
+        column="training",
+        title="Accuracy",
+        figure="accuracy_heatmap",
+        takes=("trained", "checkpoints"),
+        needs=(),
+        measurement="behaviour",
+        quantities=("accuracy",),
+        about="Every checkpoint and prefix length, from chance to 1; grey: not measured. Below the dashed line: "
+        "trained "
+        "lengths.",
+    ),
+    Panel(
+        id="accuracy-length",
+        row="behaviour",
+        column="length",
+        title="Accuracy",
+        figure="accuracy_over_length",
+        takes=("trained", "step"),
+        needs=("step",),
+        measurement="behaviour",
+        quantities=("accuracy",),
+        about="Matched and challenge strings. The grey band is the accuracy a scale-robust run must keep. " + _BAND,
+    ),
+    Panel(
+        id="failure",
+        row="behaviour",
+        column="cursor",
+        title="Failure length",
+        figure="failure_length",
+        takes=("trained", "step", "layer", "head"),
+        needs=("step", "head"),
+        measurement="behaviour",
+        quantities=("failure_length",),
+        about="An arrow into the grey zone: no failure up to the longest length measured.",
+    ),
+    Panel(
+        id="decodability-training",
+        row="representation",
+        column="training",
+        title="Decodability",
+        figure="decodability_over_training",
+        takes=("trained", "length"),
+        needs=("length",),
+        measurement="probes.summary",
+        quantities=("summary_decodability", "position_decodability"),
+        about=_CODES + _BAND,
+    ),
+    Panel(
+        id="decodability-length",
+        row="representation",
+        column="length",
+        title="Decodability",
+        figure="decodability_over_length",
+        takes=("trained", "step"),
+        needs=("step",),
+        measurement="probes.summary",
+        quantities=("summary_decodability", "position_decodability"),
+        about=_CODES + _BAND,
+    ),
+    Panel(
+        id="layers",
+        row="representation",
+        column="cursor",
+        title="By layer",
+        figure="decodability_by_layer",
+        takes=("step", "length"),
+        needs=("step", "length"),
+        measurement="probes.summary",
+        quantities=("summary_decodability", "position_decodability"),
+        about="The residual stream before the first block and after each. Dashed grey: the highest control.",
+    ),
+    Panel(
+        id="heads-training",
+        row="mechanism",
+        column="training",
+        title="Hardmax distance",
+        figure="head_over_training",
+        takes=("trained", "length", "layer", "head"),
+        needs=("length", "head"),
+        measurement="circuits.hardmax",
+        quantities=("hardmax_distance",),
+        about="The chosen head in ink, the others grey. 0: uniform on a set of keys and zero elsewhere. " + _BAND,
+    ),
+    Panel(
+        id="heads-length",
+        row="mechanism",
+        column="length",
+        title="Hardmax distance",
+        figure="head_over_length",
+        takes=("trained", "step", "layer", "head"),
+        needs=("step", "head"),
+        measurement="circuits.hardmax",
+        quantities=("hardmax_distance",),
+        about="The chosen head in ink, the others grey. " + _BAND,
+    ),
+    Panel(
+        id="head-grid",
+        row="mechanism",
+        column="cursor",
+        title="Hardmax distance by head",
+        figure="head_grid_figure",
+        takes=("step", "length", "layer", "head"),
+        needs=("step", "length", "head"),
+        measurement="circuits.hardmax",
+        quantities=("hardmax_distance",),
+        about="One cell per head; the small line runs over prefix length. A click chooses the head.",
+        form="heads",
+    ),
+    Panel(
+        id="loss",
+        row="optimisation",
+        column="training",
+        title="Loss and accuracy",
+        figure="loss_over_training",
+        takes=(),
+        needs=(),
+        measurement="training",
+        quantities=(),
+        about="As logged while training: the loss above; below, accuracy at the longest trained length (inside) "
+        "and at twice "
+        "it (outside), 128 strings each. Nothing is selected on either.",
+        source="log",
+    ),
+)
+
+DEEPER: tuple[Panel, ...] = (
+    Panel(
+        id="coupling-training",
+        row="code",
+        column="training",
+        title="Length coupling",
+        figure="coupling_over_training",
+        takes=("trained",),
+        needs=(),
+        measurement="probes.length_coupling",
+        quantities=("length_coupling", "length_coupling_in"),
+        about="0: the same code past the trained lengths as within them; 1: nothing of it is left. Checkpoints "
+        "that are not "
+        "fitted are grey and dotted: they have no code yet that could stay the same. " + _BAND,
+    ),
+    Panel(
+        id="coupling-length",
+        row="code",
+        column="length",
+        title="Length coupling",
+        figure="coupling_over_length",
+        takes=("trained", "step"),
+        needs=("step",),
+        measurement="probes.length_coupling",
+        quantities=("length_coupling_at",),
+        about="How far the code at each length is from that of the longest trained length: of what the output "
+        "uses, and of "
+        "what the last block stores. " + _BAND,
+    ),
+    Panel(
+        id="selectivity-training",
+        row="use",
+        column="training",
+        title="Selectivity of the summary",
+        figure="selectivity_over_training",
+        takes=("trained", "length"),
+        needs=("length",),
+        measurement="probes.summary",
+        quantities=("selectivity",),
+        about="Solid: by how much the summary reads better than its best rival, after the last block. Dotted: how "
+        "well it "
+        "reads. Dashed grey: how well it reads before training. " + _BAND,
+    ),
+    Panel(
+        id="erasure-length",
+        row="use",
+        column="length",
+        title="Accuracy without it",
+        figure="erasure_over_length",
+        takes=("trained", "step", "layer"),
+        needs=("step", "head"),
+        measurement="probes.erasure",
+        quantities=("erased_accuracy",),
+        about="Accuracy when the summary, or the position, is erased from the stream after the chosen head's "
+        "layer; dashed: "
+        "when as many directions are erased at random. " + _BAND,
+    ),
+)
+
+MORE = (
+    Panel(
+        id="more-training",
+        row="more",
+        column="training",
+        title="Over training",
+        figure="quantity_over_training",
+        takes=("measurement", "quantity", "trained", "length", "layer", "head"),
+        needs=("length", "head", "extras"),
+        measurement="",
+        quantities=(),
+        about="Any quantity in the table. Lines are named by what tells them apart; of heads, the chosen one is in "
+        "ink.",
+    ),
+    Panel(
+        id="more-length",
+        row="more",
+        column="length",
+        title="Over prefix length",
+        figure="quantity_over_length",
+        takes=("measurement", "quantity", "trained", "step", "layer", "head"),
+        needs=("step", "head", "extras"),
+        measurement="",
+        quantities=(),
+        about="Any quantity in the table. Lines are named by what tells them apart; of heads, the chosen one is in "
+        "ink.",
+    ),
+)
+
+BY_ID = {panel.id: panel for panel in (*PANELS, *DEEPER)}
+
+ROWS: dict[str, tuple[str, str]] = {
+    "behaviour": ("Behaviour", "Does it keep working?"),
+    "representation": ("Representation", "What does it carry?"),
+    "mechanism": ("Mechanism", "Is its attention hard or soft?"),
+}
+DEEPER_ROWS: dict[str, tuple[str, str]] = {
+    "code": ("Code", "Is it the same code past training?"),
+    "use": ("Use", "Does the output depend on it?"),
+}
+COLUMNS: dict[str, str] = {
+    "training": "Over training",
+    "length": "Over prefix length",
+    "cursor": "At the cursor",
+}

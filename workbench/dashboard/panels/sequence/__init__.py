@@ -1,0 +1,1 @@
+"""One sequence on screen: its question to the worker, its panels, its callbacks."""

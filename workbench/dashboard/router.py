@@ -1,0 +1,102 @@
+"""Which page a link means, and what the frame around pages is told: navigation, status, whether there is news."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from dash import Dash, Input, Output, State, ctx, no_update
+from dash.exceptions import PreventUpdate
+
+from workbench.core.apart import clause
+from workbench.dashboard.components.page_frame import nav
+from workbench.dashboard.pages.base import Astray, Visit
+from workbench.dashboard.pages.listed import PAGES, page_at
+from workbench.dashboard.panels.callbacks import browser
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import Notice
+from workbench.dashboard.state.run_view import RunView
+
+
+def connect(app: Dash, context: Context) -> None:
+    """Register what the frame does on every page: find the page, look at the folder."""
+    browser(app, "start", Output("place", "data"), Output("look", "data"), Input("page", "id"))
+    browser(app, "read", Input("read-at", "data"), prevent_initial_call=True)
+    browser(app, "write", Input("link", "data"), prevent_initial_call=True)
+    browser(app, "changed", Input("version", "data"), prevent_initial_call=True)
+    browser(app, "arrived", Input("here", "data"), prevent_initial_call=True)
+
+    @app.callback(
+        Output("page", "children"),
+        Output("nav", "children"),
+        Output("here", "data"),
+        Input("place", "data"),
+        Input("version", "data"),
+        State("here", "data"),
+        prevent_initial_call=True,
+    )
+    def navigate(place: dict[str, Any] | None, _: Any, here: dict[str, Any] | None) -> Any:
+        if place is None or (ctx.triggered_id == "version" and not arrived(context, here)):
+            raise PreventUpdate
+        return page(context, place["path"], place["search"], place["last"])
+
+    @app.callback(
+        Output("version", "data"),
+        Output("status", "children"),
+        Output("read-at", "data"),
+        Input("poll", "n_intervals"),
+        State("version", "data"),
+    )
+    def look(_: int, known: str | None) -> Any:
+        return poll(context, known)
+
+
+def page(context: Context, path: str, search: str, last: str = "") -> tuple[list[Any], list[Any], dict[str, Any]]:
+    """Content, navigation, and what the browser is told (run, title, whether it waits for data).
+
+    Args:
+        path: of the page.
+        search: the query string.
+        last: the run seen last, which the navigation leads back to.
+    """
+    runs = context.store.runs()
+    shown = page_at(path)
+    try:
+        if shown is None:
+            notice = Notice(f"This link names the page {path}, which does not exist.", "Shown: all runs.", "Keep")
+            raise Astray(notice)
+        drawn = shown.draw(context, Visit(path, search, last))
+    except Astray as astray:
+        shown = PAGES[0]
+        drawn = shown.draw(context, Visit(path, search, last, [astray.notice]))
+    except Exception as error:  # noqa: BLE001 - what one run's rows hold must not take the pages of the others
+        said = f"The page {path} could not be drawn from what is stored ({clause(error)})."
+        shown = PAGES[0]
+        drawn = shown.draw(context, Visit(path, search, last, [Notice(said, "Shown: all runs.", "Keep")]))
+    back = drawn.run or (last if last in runs else _first(runs))
+    here = {"run": drawn.run, "title": f"{drawn.title} \u00b7 LengthLens", "waits": drawn.waits}
+    return drawn.content, nav(PAGES, shown, back), here
+
+
+def arrived(context: Context, here: dict[str, Any] | None) -> bool:
+    """Whether what a page was waiting for is now there: a first run, or a run's first rows."""
+    if not here or not here["waits"]:
+        return False
+    run = context.store.run(here["run"])
+    return bool(context.store.runs()) if not here["run"] else run is not None and run.brief.rows > 0
+
+
+def _first(runs: dict[str, RunView]) -> str | None:
+    """The run that *Run* leads to: the first that is measured, else the first."""
+    measured = [name for name, run in runs.items() if run.measured]
+    return next(iter([*measured, *runs]), None)
+
+
+def poll(context: Context, known: str | None) -> tuple[Any, str, float]:
+    """Version of all that is known (``no_update`` if the same), status line, time of reading."""
+    version = context.store.refresh()
+    runs = context.store.runs()
+    training = sum(run.live for run in runs.values())
+    live = f" \u00b7 {training} training" if training else ""
+    status = f"{len(runs):,} run{'' if len(runs) == 1 else 's'}{live} \u00b7 "
+    return (no_update if version == known else version), status, time.time()

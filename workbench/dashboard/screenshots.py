@@ -1,0 +1,163 @@
+"""Pictures of the dashboard for the documentation: ``python -m workbench.dashboard.screenshots ROOT OUT``.
+
+Every page in both themes, 1440 x 900, taken with a Chromium found on this machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from workbench.dashboard.app import create_app, quiet_server
+from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.state.cursor import link
+from workbench.dashboard.state.store import Store
+
+SIZE = (1440, 900)
+THEMES = ("light", "dark")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PATIENCE = 60
+"""Seconds that answers about theory are waited for."""
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+SETTLED = (
+    "document.querySelectorAll('.body').length === document.querySelectorAll('.body.ready, .body.stated').length"
+    " && !document.querySelector('.state .bar') && document.querySelector('#page h1, #cursorbar')"
+    " && !document.body.textContent.includes('fitting probes')"
+    " && !document.body.textContent.includes('Asking what theory')"
+    " && ![...document.querySelectorAll('.says')].some(e => e.textContent.includes('Working it out') || !e.textContent)"
+)
+"""When everything on a page is drawn, or says why it is not."""
+
+
+def find_browser() -> str | None:
+    """Path of a Chromium: the variable ``CHROMIUM``, else one of the usual names."""
+    named = os.environ.get("CHROMIUM")
+    return named or next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+@contextmanager
+def served(root: Path) -> Iterator[str]:
+    """The dashboard on a free port of this machine, as long as the block runs; gives its address.
+
+    What theory expects of the runs is known before: pages show it from the start.
+    """
+    app = create_app(root)
+    context = app.server.extensions["lengthlens"]
+    for _ in range(PATIENCE):
+        if None not in context.expectations.of(context.store.runs().values()).values():
+            break
+        time.sleep(1)
+    server = quiet_server(app, "127.0.0.1", 0)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.effective_port}"
+    finally:
+        server.task_dispatcher.shutdown()
+        server.close()
+        thread.join(5)  # it ends once the last browser has left
+        context.close()
+
+
+def settled(page: Any, condition: str = SETTLED, patience: float = 120.0) -> None:
+    """Wait until something is so on a page.
+
+    Playwright's own ``wait_for_function`` evaluates text inside of the page, which our pages forbid; what is asked from
+    outside they answer.
+
+    Raises:
+        TimeoutError: naming the condition, if it is not so after ``patience`` seconds.
+    """
+    end = time.monotonic() + patience
+    while not page.evaluate(condition):
+        if time.monotonic() > end:
+            raise TimeoutError(f"on {page.url} it is still not so that {condition}")
+        page.wait_for_timeout(50)
+
+
+def take(
+    root: Path,
+    out: Path,
+    run: str | None = None,
+    only: Sequence[str] = (),
+    size: tuple[int, int] = SIZE,
+    themes: Sequence[str] = THEMES,
+) -> list[Path]:
+    """Write ``PAGE-light.png`` and ``PAGE-dark.png`` for every page.
+
+    Args:
+        root: a data root with at least one measured run.
+        out: folder for the pictures.
+        run: name of the run to show; None = the first measured one.
+        only: names of pages, as in their addresses; empty = all.
+        size: width and height of the window, pixels.
+        themes: light, dark or both.
+
+    Raises:
+        SystemExit: without a Chromium, or without a measured run.
+    """
+    from playwright.sync_api import sync_playwright
+
+    browser_path = find_browser()
+    if browser_path is None:
+        raise SystemExit("no Chromium found: install one, or name it in the variable CHROMIUM")
+    measured = [name for name, view in Store([root]).runs().items() if view.measured]
+    if not measured:
+        raise SystemExit(f"{root} holds no measured run: lengthlens measure {root} makes the rows")
+    shown = {page.path.strip("/") or "runs": _address(page.path, page.needs_run, run or measured[0]) for page in PAGES}
+    out.mkdir(parents=True, exist_ok=True)
+    taken: list[Path] = []
+    with served(root) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, args=ARGUMENTS)
+        for theme in themes:
+            window = {"width": size[0], "height": size[1]}
+            page = browser.new_context(viewport=window, color_scheme=theme).new_page()
+            for name, path in shown.items():
+                if only and name not in only:
+                    continue
+                page.goto(f"{address}{path}")
+                settled(page)
+                page.wait_for_timeout(800)
+                file = out / f"{name}-{theme}.png"
+                page.screenshot(path=file)
+                taken.append(file)
+            page.context.close()
+        browser.close()
+    return taken
+
+
+def _address(path: str, needs_run: bool, run: str) -> str:
+    return link(run, path) if needs_run else path
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Read the command line and take the pictures."""
+    parser = argparse.ArgumentParser(description="Take pictures of the dashboard over a folder of runs.")
+    parser.add_argument("root", type=Path, metavar="ROOT")
+    parser.add_argument("out", type=Path, metavar="OUT")
+    parser.add_argument("--run", help="run to show (default: the first measured one)")
+    parser.add_argument("--only", default="", help="comma-separated pages, e.g. run,compare (default: all)")
+    parser.add_argument("--size", default="1440x900", help="window, WIDTHxHEIGHT (default: 1440x900)")
+    parser.add_argument("--themes", default="light,dark", help="light, dark or both (default)")
+    given = parser.parse_args(arguments)
+    width, height = (int(part) for part in given.size.split("x"))
+    only = [name for name in given.only.split(",") if name]
+    for path in take(given.root, given.out, given.run, only, (width, height), given.themes.split(",")):
+        print(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""What a callback may need: the store of runs, the workers, what theory says. One per app."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from workbench.dashboard.server.theory_lookup import Expectations
+from workbench.dashboard.server.worker import Worker
+from workbench.dashboard.state.store import Store
+
+
+class Prefetcher(Protocol):
+    """Draws what sliders will ask for next; the app hands one in."""
+
+    def ask(self, at: Any, panels: Sequence[Any], look: dict[str, Any]) -> None:
+        """Draw panels around a place ahead."""
+
+    def disturb(self) -> None:
+        """Rest: somebody is asking for something now."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+class NoPrefetch:
+    """Draws nothing ahead."""
+
+    def ask(self, at: Any, panels: Sequence[Any], look: dict[str, Any]) -> None:
+        """Nothing."""
+
+    def disturb(self) -> None:
+        """Nothing."""
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+@dataclass
+class Context:
+    """Everything a callback may need; one per app.
+
+    Attributes:
+        store: runs and rows.
+        worker: what computes with models.
+        measurer: what measures on demand, which takes long.
+        prefetch: draws what sliders will ask for next.
+        expectations: what theory expects of the runs.
+    """
+
+    store: Store
+    worker: Worker
+    measurer: Worker = field(default_factory=Worker)
+    prefetch: Prefetcher = field(default_factory=NoPrefetch)
+    expectations: Expectations = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.expectations = Expectations(self.worker)
+
+    def close(self) -> None:
+        """End the processes; safe to call twice."""
+        self.worker.close()
+        self.measurer.close()
+        self.prefetch.close()

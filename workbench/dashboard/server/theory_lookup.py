@@ -1,0 +1,88 @@
+"""What theory expects of runs, held against what they do: asked once for each task and positions.
+
+The deciders know the tasks, whose models need torch: they answer in the worker.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from workbench.dashboard.server.worker import Worker
+from workbench.dashboard.server.worker_addresses import DESCRIBE_ALL
+from workbench.dashboard.state.run_view import RunView
+
+POLL_MS = 700
+WAITING = 16
+"""Subjects asked for at a time, a job for each: one that cannot be answered takes no other along."""
+LONGEST = 60.0
+"""Seconds after which a subject is given up; the longest of the tasks here takes one, and starting the worker ten."""
+EXPECTED = {"guaranteed": "scale-robust", "not expressible": "length-coupled"}
+"""What a prediction would have one observe, at best; anything else is a finding, not an error."""
+
+
+def subject(run: RunView) -> dict[str, Any]:
+    """What a prediction is about: task, its parameters, how the model is told positions."""
+    model, task = run.config["model"], run.config["task"]
+    ids = model.get("ids", "arange")
+    about = {
+        "task": run.task,
+        "parameters": task.get("parameters", {}),
+        "positions": model["positions"],
+        "ids": ids["name"] if isinstance(ids, dict) else ids,
+    }
+    return {**about, "source": task["source"]} if task.get("source") else about
+
+
+def held(expected: str, observed: str) -> str:
+    """A prediction beside an observation: ``as observed``, ``\u2260 observed``, ``no claim``; or ``no verdict``.
+
+    A run that is not fitted, or undecided, speaks neither for a prediction nor against it.
+    """
+    wanted = EXPECTED.get(expected)
+    if wanted is None:
+        return "no claim"
+    if observed not in EXPECTED.values():
+        return "no verdict"
+    return "as observed" if wanted == observed else "\u2260 observed"
+
+
+class Expectations:
+    """Predictions by subject; what is not known yet is asked of a worker.
+
+    Args:
+        worker: whom to ask.
+    """
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._known: dict[str, Mapping[str, Any]] = {}
+        self._asked: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def of(self, runs: Iterable[RunView]) -> dict[str, Mapping[str, Any] | None]:
+        """Run name -> what theory says (``verdict``, ``theorem``, ``reason``), or None while that is worked out."""
+        subjects = {run.name: json.dumps(subject(run), sort_keys=True) for run in runs}
+        with self._lock:
+            self._collect()
+            missing = sorted(set(subjects.values()) - set(self._known) - set(self._asked.values()))
+            for text in missing[: WAITING - len(self._asked)]:
+                self._asked[self._worker.submit(DESCRIBE_ALL, {"subjects": [json.loads(text)]})] = text
+            return {name: self._known.get(text) for name, text in subjects.items()}
+
+    def known(self, run: RunView) -> Mapping[str, Any] | None:
+        """What theory says of a run, if that has been answered; asks nobody."""
+        return self._known.get(json.dumps(subject(run), sort_keys=True))
+
+    def _collect(self) -> None:
+        for key, text in list(self._asked.items()):
+            job = self._worker.job(key)
+            if job is not None and job.pending:
+                if job.started is not None and time.monotonic() - job.started > LONGEST:
+                    self._worker.cancel(key)
+                continue
+            (self._known[text],) = job.result if job is not None and job.state == "done" else [{"verdict": ""}]
+            del self._asked[key]

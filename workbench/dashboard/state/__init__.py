@@ -1,0 +1,1 @@
+"""What the dashboard knows: runs, cursor, filters, sweeps. No Dash, no torch."""

@@ -1,0 +1,288 @@
+"""The cursor lives in the URL: what a link says, what it resolves to, and how it is written back.
+
+``/`` holds the filters of the Runs page; ``/run?run=..&step=..&len=..&layer=..&head=..`` holds the
+cursor of the Run page. Defaults are left out when writing, so a link stays short; what a link names
+and the data does not have becomes a :class:`Notice` on screen, never a silent default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+from urllib.parse import parse_qsl, quote
+
+from workbench.figures.attention import View
+from workbench.figures.labels import head_name, whole
+
+VIEWS: tuple[View, ...] = ("attention", "times_length", "score")
+MOST_DIGITS = 18
+TIES = ("hold", "fail", "open")
+"""What near ties may add to a verdict."""
+VERDICTS = {
+    "scale-robust": "Scale-robust",
+    "length-coupled": "Length-coupled",
+    "not fitted": "Not fitted",
+    "undecided": "Undecided",
+    "unseen position": "Unseen position",
+    "not measured": "Not measured",
+}
+
+
+class RunLike(Protocol):
+    """What resolving a link needs to know of a run."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def trained(self) -> int: ...
+
+    @property
+    def n_layers(self) -> int: ...
+
+    @property
+    def n_heads(self) -> int: ...
+
+    @property
+    def steps(self) -> Sequence[int]: ...
+
+    @property
+    def lengths(self) -> Sequence[int]: ...
+
+    @property
+    def measured_steps(self) -> Sequence[int]: ...
+
+    def leading(self, step: int, length: int) -> tuple[int, int]: ...
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """A point of one run: training step, prefix length, head; and how its attention is shown."""
+
+    run: str
+    step: int
+    length: int
+    layer: int = 0
+    head: int = 0
+    view: View = "attention"
+    sample: int = 0
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What the Runs page shows; an empty string shows all.
+
+    Attributes:
+        verdict, task, positions: what a line must have.
+        text: words that must stand in it.
+        seeds: "1" for one line per configuration, all its seeds together.
+        ties: ``hold``, ``fail`` or ``open``: what near ties must add to the verdict.
+    """
+
+    verdict: str = ""
+    task: str = ""
+    positions: str = ""
+    text: str = ""
+    seeds: str = ""
+    ties: str = ""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A stale part of a link: what it asked for, and what is shown instead."""
+
+    asked: str
+    shown: str
+    keep: str
+
+
+def default_step(run: RunLike) -> int:
+    """The last measured checkpoint, else the last one (0 for a run that has none yet)."""
+    measured = [step for step in run.measured_steps if step in run.steps]
+    return measured[-1] if measured else (run.steps[-1] if run.steps else 0)
+
+
+def default_length(run: RunLike) -> int:
+    """The first measured length at or beyond four times the trained one, else the longest."""
+    far = [n for n in run.lengths if n >= 4 * run.trained]
+    return far[0] if far else (run.lengths[-1] if run.lengths else run.trained)
+
+
+def default_cursor(run: RunLike) -> Cursor:
+    """The last measured checkpoint, a length well past training, and there the head with the largest effect."""
+    step, length = default_step(run), default_length(run)
+    return Cursor(run.name, step, length, *run.leading(step, length))
+
+
+def slug(verdict: str) -> str:
+    return verdict.replace(" ", "-")
+
+
+def nearest_earlier(have: tuple[int, ...], wanted: int) -> int:
+    """The last of ``have`` that is not beyond ``wanted``, or the first there is."""
+    earlier = [value for value in have if value <= wanted]
+    return earlier[-1] if earlier else (have[0] if have else wanted)
+
+
+def parse(search: str | None) -> dict[str, str]:
+    """The query string as a dict; of a key given twice the last one counts."""
+    return dict(parse_qsl((search or "").lstrip("?"), keep_blank_values=True))
+
+
+def resolve(search: str | None, run: RunLike) -> tuple[Cursor, list[Notice]]:
+    """The cursor a link means on this run, with a notice for each part that the run does not have."""
+    asked, notices = parse(search), []
+    base = default_cursor(run)
+    step, notice = _nearest(asked.get("step"), run.steps, base.step, "step", run.name, "earlier checkpoint")
+    notices += notice
+    length, notice = _nearest(asked.get("len"), run.lengths, base.length, "length", run.name, "shorter measured length")
+    notices += notice
+    layer, head, notice = _head(asked.get("layer"), asked.get("head"), run, base)
+    notices += notice
+    wanted = asked.get("view", base.view)
+    view = next((one for one in VIEWS if one == wanted), base.view)
+    if view != wanted:
+        notices.append(
+            Notice(
+                f"This link names the view \u201c{wanted}\u201d, which does not exist.",
+                "Shown: attention.",
+                "Keep attention",
+            )
+        )
+    sample = integer(asked.get("sample"))
+    return Cursor(run.name, step, length, layer, head, view, max(sample or 0, 0)), notices
+
+
+def write(cursor: Cursor, run: RunLike, path: str = "/run", extras: Mapping[str, str] | None = None) -> str:
+    """The canonical link of a cursor: path and query, defaults left out.
+
+    Args:
+        cursor: where.
+        run: whose defaults are left out.
+        path: the page.
+        extras: what else belongs to the page's address.
+    """
+    base = default_cursor(run)
+    parts = {"run": cursor.run}
+    if cursor.step != base.step:
+        parts["step"] = str(cursor.step)
+    if cursor.length != base.length:
+        parts["len"] = str(cursor.length)
+    if (cursor.layer, cursor.head) != (base.layer, base.head):
+        parts |= {"layer": str(cursor.layer), "head": str(cursor.head)}
+    if cursor.view != base.view:
+        parts["view"] = cursor.view
+    if cursor.sample != base.sample:
+        parts["sample"] = str(cursor.sample)
+    return path + query(parts | dict(extras or {}))
+
+
+def link(run: str, path: str = "/run") -> str:
+    """The link that opens a run at its default cursor, on its own page or on another."""
+    return path + query({"run": run})
+
+
+def read_filters(search: str | None) -> tuple[Filters, list[Notice]]:
+    """The filters a link means; a verdict that does not exist becomes a notice."""
+    asked, notices = parse(search), []
+    verdict = asked.get("verdict", "")
+    if verdict and verdict not in VERDICTS:
+        notices.append(
+            Notice(
+                f"This link names the verdict \u201c{verdict}\u201d, which does not exist.",
+                "Shown: all runs.",
+                "Keep all",
+            )
+        )
+        verdict = ""
+    ties = asked.get("ties", "")
+    if ties and ties not in TIES:
+        said = f"This link asks for near ties \u201c{ties[:40]}\u201d; what they add is {', '.join(TIES)}."
+        notices.append(Notice(said, "Shown: all runs.", "Keep all"))
+        ties = ""
+    seeds = "1" if asked.get("seeds") == "1" else ""
+    filters = Filters(verdict, asked.get("task", ""), asked.get("positions", ""), asked.get("filter", ""), seeds, ties)
+    return filters, notices
+
+
+def check_filters(filters: Filters, tasks: Sequence[str], positions: Sequence[str]) -> tuple[Filters, list[Notice]]:
+    """Drop a task or a position scheme that no run here has, saying so."""
+    notices = []
+    if filters.task and filters.task not in tasks:
+        notices.append(
+            Notice(
+                f"This link names the task {filters.task}, which no run here has.",
+                "Shown: all tasks.",
+                "Keep all",
+            )
+        )
+        filters = replace(filters, task="")
+    if filters.positions and filters.positions not in positions:
+        notices.append(
+            Notice(
+                f"This link names positions \u201c{filters.positions}\u201d, which no run here has.",
+                "Shown: all positions.",
+                "Keep all",
+            )
+        )
+        filters = replace(filters, positions="")
+    return filters, notices
+
+
+def write_filters(filters: Filters) -> str:
+    """The canonical link of the Runs page."""
+    named = {
+        "verdict": filters.verdict,
+        "task": filters.task,
+        "positions": filters.positions,
+        "filter": filters.text,
+        "seeds": filters.seeds,
+        "ties": filters.ties,
+    }
+    return "/" + query({key: value for key, value in named.items() if value})
+
+
+def query(parts: Mapping[str, str]) -> str:
+    """A query string with its question mark, or nothing."""
+    # Slashes in run names are legal in a query and stay readable.
+    return "?" + "&".join(f"{k}={quote(v, safe='/')}" for k, v in parts.items()) if parts else ""
+
+
+def integer(text: str | None) -> int | None:
+    """A whole number as a link may name one: of at most 18 digits; else None."""
+    try:
+        return int(text) if text is not None and len(text) <= MOST_DIGITS else None
+    except ValueError:
+        return None
+
+
+def _nearest(
+    text: str | None, have: Sequence[int], default: int, noun: str, run: str, kind: str
+) -> tuple[int, list[Notice]]:
+    if text is None:
+        return default, []
+    value = integer(text)
+    if value is None:
+        wrong = "which is too large" if text.isdigit() else "which is not a whole number"
+        asked = f"This link names {noun} \u201c{text[:40]}\u201d, {wrong}."
+        return default, [Notice(asked, f"Shown: {whole(default)}.", f"Keep {whole(default)}")]
+    if value in have or not have:
+        return (value if value in have else default), []
+    earlier = [x for x in have if x < value]
+    shown = earlier[-1] if earlier else have[0]
+    reason = f"the nearest {kind}" if earlier else "the first there is"
+    asked = f"This link names {noun} {whole(value)}, which {run} does not have."
+    return shown, [Notice(asked, f"Shown: {whole(shown)}, {reason}.", f"Keep {whole(shown)}")]
+
+
+def _head(layer: str | None, head: str | None, run: RunLike, base: Cursor) -> tuple[int, int, list[Notice]]:
+    if layer is None and head is None:
+        return base.layer, base.head, []
+    at, which = integer(layer or "0"), integer(head or "0")
+    if at is not None and which is not None and 0 <= at < run.n_layers and 0 <= which < run.n_heads:
+        return at, which, []
+    name = head_name(at, which) if at is not None and which is not None else f"\u201c{layer}, {head}\u201d"
+    asked = f"This link names head {name}, which {run.name} does not have."
+    shown = head_name(base.layer, base.head)
+    return base.layer, base.head, [Notice(asked, f"Shown: {shown}.", f"Keep {shown}")]

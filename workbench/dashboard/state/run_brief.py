@@ -1,0 +1,184 @@
+"""What the dashboard keeps of every run's rows: enough for its line on the Runs page, in a few kilobytes.
+
+A folder may hold millions of rows. They are read once per state of a run to make its :class:`Brief`, and again
+only when the run is opened.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from workbench.dashboard.state.cursor import VERDICTS
+from workbench.figures.carried import at_longest
+from workbench.figures.frame import Frame, missing
+from workbench.figures.representation import CONCEPTS
+from workbench.table.query import to_pandas
+from workbench.table.reading import Reading, merged_specs
+
+READ: tuple[str, ...] = ("step", "law", "length", "site", "layer", "measurement", "quantity", "target", "mode")
+READ += ("control", "value", "label", "low", "high", "status", "note")
+"""Columns that a brief is made of."""
+
+
+@dataclass(frozen=True)
+class Brief:
+    """The essence of a run's rows.
+
+    Attributes:
+        rows: how many there are.
+        quantities: (measurement, quantity) of everything measured.
+        verdicts: step -> verdict.
+        steps: steps with a verdict, or else with any rows, ascending.
+        lengths: prefix lengths with an accuracy, or else with any rows, ascending.
+        chance: the lowest chance level of the accuracies, 0 where it is not stated.
+        accuracy: at the last verdict: length, value, low and high on the matched law, by length.
+        failure: at the last verdict: value, low, length (the longest that was judged) and status of each failure
+            length.
+        ties: at the last verdict: ``label`` and ``note`` of what near ties add to it; empty where nothing is known.
+        carries: at the last verdict: of ``summary`` and ``position`` value, low, high, layer, length and the highest
+            ``control`` of the reading that the Run page shows too (:func:`workbench.figures.carried.at_longest`).
+        specs: measurement -> its spec.
+        problems: what is damaged and left out, a sentence each.
+    """
+
+    rows: int = 0
+    quantities: frozenset[tuple[str, str]] = frozenset()
+    verdicts: Mapping[int, str] = field(default_factory=dict)
+    steps: tuple[int, ...] = ()
+    lengths: tuple[int, ...] = ()
+    chance: float = 0.0
+    accuracy: tuple[Mapping[str, Any], ...] = ()
+    failure: tuple[Mapping[str, Any], ...] = ()
+    ties: Mapping[str, str] = field(default_factory=dict)
+    carries: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    specs: Mapping[str, Any] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+    @property
+    def measured(self) -> frozenset[str]:
+        """Names of the measurements there are rows of."""
+        return frozenset(measurement for measurement, _ in self.quantities)
+
+    @property
+    def last(self) -> int | None:
+        """The last step with a verdict, or None."""
+        return max(self.verdicts, default=None)
+
+
+def make_brief(reading: Reading) -> Brief:
+    """The brief of a run's rows."""
+    specs, problems = merged_specs([reading]), tuple(reading.problems)
+    if not reading.rows.num_rows:
+        return Brief(specs=specs, problems=problems)
+    rows = Rows(reading.rows)
+    verdicts = _verdicts(rows)
+    accuracy = rows.where(quantity="accuracy")
+    last = max(verdicts, default=-1)
+    main = rows.where(quantity="accuracy", step=last, measurement="behaviour", law="matched", mode="teacher_forced")
+    chance = rows.table["value"].to_numpy()[rows.where(quantity="chance")]
+    chance = chance[~np.isnan(chance)]
+    found = rows.listed(main, "length", "value", "low", "high")
+    failure = rows.listed(rows.where(quantity="failure_length", step=last), "value", "low", "length", "status")
+    return Brief(
+        rows=reading.rows.num_rows,
+        quantities=rows.pairs(),
+        verdicts=verdicts,
+        steps=tuple(sorted(verdicts)) or rows.distinct("step"),
+        lengths=rows.distinct("length", accuracy if accuracy.any() else None),
+        chance=float(chance.min()) if len(chance) else 0.0,
+        accuracy=tuple(sorted((row for row in found if _is_point(row)), key=lambda row: row["length"])),
+        failure=tuple(failure),
+        ties=_ties(rows, last),
+        carries=_carries(rows, last),
+        specs=specs,
+        problems=problems,
+    )
+
+
+class Rows:
+    """Rows as numpy columns, text as its codes: a run has thousands of rows that repeat few texts.
+
+    Args:
+        table: rows as :data:`workbench.table.files.ENCODED`.
+    """
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table.unify_dictionaries().combine_chunks()
+        self._codes: dict[str, tuple[NDArray[Any], dict[str, int]]] = {}
+
+    def where(self, **equals: str | int) -> NDArray[np.bool_]:
+        """Which rows have columns that equal the given values."""
+        keep = np.ones(self.table.num_rows, dtype=bool)
+        for column, value in equals.items():
+            if isinstance(value, str):
+                codes, known = self.coded(column)
+                keep &= codes == known.get(value, -1)
+            else:
+                keep &= self.table[column].to_numpy() == value
+        return keep
+
+    def coded(self, column: str) -> tuple[NDArray[Any], dict[str, int]]:
+        """A text column's codes, and the code of each text."""
+        if column not in self._codes:
+            chunk = self.table[column].chunk(0)
+            known = {text: code for code, text in enumerate(chunk.dictionary.to_pylist())}
+            self._codes[column] = chunk.indices.to_numpy(zero_copy_only=False), known
+        return self._codes[column]
+
+    def chosen(self, **equals: str | int) -> pa.Table:
+        """The rows of :meth:`where`, with all columns."""
+        return self.table.take(np.flatnonzero(self.where(**equals)))
+
+    def listed(self, keep: NDArray[np.bool_], *columns: str) -> list[dict[str, Any]]:
+        """Some columns of the chosen rows, as plain values."""
+        listed: list[dict[str, Any]] = self.table.select(list(columns)).take(np.flatnonzero(keep)).to_pylist()
+        return listed
+
+    def distinct(self, column: str, keep: NDArray[np.bool_] | None = None) -> tuple[int, ...]:
+        """The values of an integer column, ascending, without null."""
+        values = self.table[column].to_numpy()
+        values = np.unique(values if keep is None else values[keep])
+        return tuple(int(value) for value in values if not np.isnan(value))
+
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """(measurement, quantity) of everything there."""
+        first, measurements = self.coded("measurement")
+        second, quantities = self.coded("quantity")
+        here = np.unique(first.astype(np.int64) * len(quantities) + second)
+        names, others = list(measurements), list(quantities)
+        return frozenset((names[pair // len(others)], others[pair % len(others)]) for pair in here.tolist())
+
+
+def _is_point(row: Mapping[str, Any]) -> bool:
+    """Whether a row is a point of a curve over prefix length."""
+    return row["value"] is not None and math.isfinite(row["value"]) and (row["length"] or 0) >= 1
+
+
+def _verdicts(rows: Rows) -> dict[int, str]:
+    found = rows.listed(rows.where(measurement="behaviour", quantity="verdict"), "step", "label")
+    return {row["step"]: row["label"] for row in found if row["label"] in VERDICTS}
+
+
+def _ties(rows: Rows, step: int) -> dict[str, str]:
+    found = rows.listed(rows.where(measurement="behaviour", quantity="near_ties", step=step), "label", "note")
+    return next((row for row in found if row["label"]), {})
+
+
+def _carries(rows: Rows, step: int) -> dict[str, dict[str, float]]:
+    """What the Run page reads of the residual stream at a step, chosen by the same function."""
+    probed = [rows.where(measurement=m, quantity=q, target=t, law="matched") for m, q, t, _ in CONCEPTS.values()]
+    chosen = rows.table.take(np.flatnonzero(np.logical_or.reduce(probed)))
+    found = at_longest(Frame.of(to_pandas(chosen)), step)
+    made = {}
+    for concept, one in found.items():
+        kept = {name: one.row[name] for name in ("value", "low", "high", "layer", "length")}
+        kept["control"] = one.control["value"] if one.control is not None else None
+        made[concept] = {name: float(value) for name, value in kept.items() if not missing(value)}
+    return made

@@ -1,0 +1,137 @@
+"""One line per run for the Runs page, made from its brief: its rows at the last verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.dashboard.state.cursor import Filters, link, slug
+from workbench.dashboard.state.run_brief import Brief
+from workbench.dashboard.state.run_view import RunView
+from workbench.figures.labels import MISSING, beyond, estimate, interval, layer_said, proportion, whole
+from workbench.figures.rows import nearest
+from workbench.figures.spark import spark_path
+from workbench.figures.template import u_length
+from workbench.figures.verdicts import since
+
+TIES = {"fail": "near ties fail", "hold": "near ties hold", "open": "near ties open"}
+"""What near ties add to a verdict, as written beside it."""
+SPARK = (180, 28)
+"""Size of the accuracy curve's view box."""
+
+
+def summarise(run: RunView) -> dict[str, Any]:
+    """A grid row: plain values for sorting, and what the drawn cells need."""
+    brief = run.brief
+    row: dict[str, Any] = {
+        "name": run.name,
+        "href": link(run.name),
+        "question": run.question or run.task.replace("_", " "),
+        "task": run.task,
+        "positions": run.positions,
+        "order": f"{run.gates} gates" if run.gates else run.positions,
+        "seed": run.config.get("seeds", {}).get("init"),
+        "model": f"{run.n_layers}L SSM" if run.gates else f"{run.n_layers}L {run.n_heads}H",
+        "steps": run.steps[-1] if run.steps else 0,
+        "live": run.live,
+        "verdict": "not measured",
+        "slug": slug("not measured"),
+        "command": f"lengthlens measure {run.typed_path}",
+    }
+    if brief.last is None:
+        return row
+    verdict = brief.verdicts[brief.last]
+    row |= {"verdict": verdict, "slug": slug(verdict)} | _since(brief, verdict)
+    if brief.ties:
+        row |= {"ties": brief.ties["label"], "tiesText": TIES[brief.ties["label"]], "tiesNote": brief.ties["note"]}
+    return row | _accuracy(run) | _failure(brief, verdict) | _carries(brief)
+
+
+def _accuracy(run: RunView) -> dict[str, Any]:
+    rows = run.brief.accuracy
+    if not rows:
+        return {}
+    chance = run.brief.chance
+    lengths = [int(row["length"]) for row in rows]
+    values = [float(row["value"]) for row in rows]
+    low, high = _span(lengths)
+    x = spark_places(lengths)
+    bottom = chance - 0.08
+    end = 1 - (min(1.05, values[-1]) - bottom) / (1.05 - bottom)
+    inside = rows[lengths.index(nearest(lengths, run.trained))]
+    return {
+        "spark": spark_path(values, bottom, 1.05, *SPARK, x=x),
+        "sparkEnd": round(end * SPARK[1], 2),
+        "sparkTrained": round(min(1.0, max(0.0, (u_length(run.trained) - low) / (high - low))) * SPARK[0], 2),
+        "sparkChance": round((1 - (chance - bottom) / (1.05 - bottom)) * SPARK[1], 2),
+        **_cell("inside", inside),
+        **_cell("longest", rows[-1]),
+        "shortestLength": lengths[0],
+        "longestLength": lengths[-1],
+    }
+
+
+def _span(lengths: Sequence[int]) -> tuple[float, float]:
+    return u_length(lengths[0]), max(u_length(lengths[-1]), u_length(lengths[0]) + 1e-9)
+
+
+def spark_places(lengths: Sequence[int]) -> list[float]:
+    """Where lengths lie on a small curve, 0 to 1."""
+    low, high = _span(lengths)
+    return [(u_length(n) - low) / (high - low) for n in lengths]
+
+
+def _cell(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: float(row["value"]),
+        f"{name}Text": proportion(float(row["value"])),
+        f"{name}Interval": interval(row["low"], row["high"]),
+    }
+
+
+def _failure(brief: Brief, verdict: str) -> dict[str, Any]:
+    """Where it first fails, on whichever law comes first; where none does, past the longest one judged."""
+    seen = [float(row["value"]) for row in brief.failure if row["status"] == "ok" and row["value"] is not None]
+    if verdict == "not fitted" or not brief.failure:
+        return {"fails": None, "failsText": "no verdict" if verdict == "not fitted" else MISSING}
+    if seen:
+        return {"fails": min(seen), "failsText": whole(min(seen)), "failed": True}
+    # Rows that do not say what was judged end where they are censored, as in the panel of failure lengths.
+    ends = [row["low"] if row["length"] is None else row["length"] for row in brief.failure]
+    tested = [float(end) for end in ends if end is not None]
+    if not tested:
+        return {"fails": None, "failsText": MISSING}
+    return {"fails": 1e12, "failsText": beyond(min(tested))}
+
+
+def _carries(brief: Brief) -> dict[str, Any]:
+    """The pair of dots, and what they say in words."""
+    said = [
+        f"{concept} {estimate(one['value'], one.get('low'), one.get('high'))}, "
+        + (f"controls {proportion(one['control'])}, " if "control" in one else "no controls, ")
+        + f"{layer_said(one['layer'])} at length {whole(one['length'])}"
+        for concept, one in brief.carries.items()
+    ]
+    dots = {concept: one["value"] for concept, one in brief.carries.items()}
+    return {**dots, "carries": "; ".join(said)} if said else {}
+
+
+def _since(brief: Brief, verdict: str) -> dict[str, Any]:
+    """When the last verdict began: at this step, and after that one, the last that was decided otherwise."""
+    began = None if verdict == "not fitted" else since(brief.verdicts)
+    if began is None:
+        return {}
+    after = "" if began.low is None else f"after {whole(began.low)}"
+    return {"since": began.high, "sinceText": whole(began.high), "sinceAfter": after}
+
+
+def matches(row: dict[str, Any], filters: Filters, verdict: bool = True) -> bool:
+    """Whether a line passes the filters; ``verdict=False`` leaves that one out, for the counts."""
+    text = f"{row['name']} {row['question']} {row['task']} {row['verdict']} {row['positions']} {row['order']}".lower()
+    return (
+        (not verdict or not filters.verdict or row["verdict"] == filters.verdict)
+        and (not filters.task or row["task"] == filters.task)
+        and (not filters.positions or row["positions"] == filters.positions)
+        and (not filters.ties or row.get("ties") == filters.ties)
+        and all(word in text for word in filters.text.lower().split())
+    )

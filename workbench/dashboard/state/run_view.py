@@ -1,0 +1,253 @@
+"""One run as the dashboard sees it: configuration and brief at once, rows when asked for."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Generic, TypeVar, cast
+
+import pandas as pd
+
+from workbench.core.apart import apart
+from workbench.core.canonical import canonical
+from workbench.dashboard.state.request_gate import aside
+from workbench.dashboard.state.run_brief import Brief
+from workbench.figures.frame import Frame
+from workbench.figures.leading import leading_head
+from workbench.models.positions.registry import in_words
+from workbench.runs.folder import Run
+from workbench.runs.log import COLUMNS, read_log
+from workbench.table.files import ENCODED
+from workbench.table.query import to_pandas
+from workbench.table.reading import read_run
+
+T = TypeVar("T")
+
+FRAMES = 24
+"""Runs whose rows are held in memory, some 6 MB each; the one longest unused goes first."""
+DRAWINGS = 6000
+"""Drawings held, some 10 kB each, as they are sent."""
+
+
+class Cache(Generic[T]):
+    """What was made, by key; the longest unused goes first. Several threads may ask at once."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held: OrderedDict[Any, T] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __call__(self, key: Any, make: Callable[[], T]) -> T:
+        """What is held under a key, made if there is nothing."""
+        with self._lock:
+            if key in self._held:
+                self._held.move_to_end(key)
+                return self._held[key]
+        made = make()  # outside the lock: making may take long, and twice does no harm
+        with self._lock:
+            self._held[key] = made
+            while len(self._held) > self._most:
+                self._held.popitem(last=False)
+        return made
+
+
+class Kept:
+    """What all runs of a store share memory for."""
+
+    def __init__(self, frames: int = FRAMES, drawings: int = DRAWINGS) -> None:
+        self.frames: Cache[Frame] = Cache(frames)
+        self._drawings: Cache[Any] = Cache(drawings)
+
+    def drawings(self, key: Any, make: Callable[[], T]) -> T:
+        """A drawing, or anything else small that was made of rows."""
+        return cast(T, self._drawings(key, make))
+
+
+def read_frame(path: Path, name: str) -> Frame:
+    """All rows of a run that count, under its name here; none where the folder has gone or cannot be read.
+
+    Text columns are categories: they repeat few values, and a figure asks for rows by them many times.
+    """
+    rows = ENCODED.empty_table()
+    with aside(), apart(lambda _: None, name):  # whoever reads the folder next says what is wrong with it
+        rows = read_run(path).rows
+    frame = to_pandas(rows.unify_dictionaries())
+    frame["run"] = pd.Categorical([name] * len(frame), categories=[name])
+    return Frame.of(frame)
+
+
+def log_of(path: Path) -> Frame:
+    """The training log, see :func:`workbench.runs.log.read_log`; empty where the run has gone or is damaged."""
+    with aside(), apart(lambda _: None, str(path)):  # whoever reads the folder next names it
+        return Frame.of(read_log(path))
+    return Frame.from_rows([], COLUMNS)
+
+
+@dataclass(frozen=True)
+class RunView:
+    """One run at one moment: configuration, checkpoints, rows. Immutable; a change makes a new one."""
+
+    run: Run
+    root: Path
+    signature: str
+    steps: tuple[int, ...]
+    brief: Brief
+    live: bool
+    log_signature: str
+    kept: Kept = field(compare=False, repr=False)
+
+    def memo(self, key: Any, make: Callable[[], T]) -> T:
+        """Keep what was made of these rows, as long as the rows stay: scrubbing back draws nothing anew."""
+        return self.kept.drawings((self.name, self.signature, key), make)
+
+    @property
+    def frame(self) -> Frame:
+        """All rows, read when first asked for; an empty frame where they have gone meanwhile."""
+        return self.kept.frames((self.name, self.signature), lambda: read_frame(self.path, self.name))
+
+    @property
+    def specs(self) -> Mapping[str, Any]:
+        """Measurement -> its spec."""
+        return self.brief.specs
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What of its rows is damaged and left out."""
+        return self.brief.problems
+
+    @property
+    def name(self) -> str:
+        return self.run.name
+
+    @property
+    def path(self) -> Path:
+        return self.run.path
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return self.run.config
+
+    @cached_property
+    def trained(self) -> int:
+        """N, the longest prefix length seen in training."""
+        return self.run.trained_length
+
+    @property
+    def shortest(self) -> int:
+        """The shortest prefix length seen in training."""
+        return int((self.config["training"].get("curriculum") or {}).get("low", 1))
+
+    @property
+    def n_layers(self) -> int:
+        return int(self.config["model"]["n_layers"])
+
+    @property
+    def n_heads(self) -> int:
+        return int(self.config["model"]["n_heads"])
+
+    @property
+    def gates(self) -> str:
+        """The gates of a state-space model; "" for a transformer."""
+        model = self.config["model"]
+        return str(model["gates"]) if model.get("architecture") == "ssm" else ""
+
+    @property
+    def task(self) -> str:
+        return str(self.config["task"]["name"])
+
+    @property
+    def question(self) -> str:
+        """The task as a question, or an empty string where the run does not state it."""
+        return str(self.config.get("facts", {}).get("question", ""))
+
+    @property
+    def encoding(self) -> str:
+        return _name(self.config["model"]["positions"])
+
+    @property
+    def positions(self) -> str:
+        """How the model is told positions, in words."""
+        ids = _name(self.config["model"].get("ids", "arange"))
+        how = "" if ids == "arange" else f" + {ids.replace('_', ' ')}"
+        return in_words(self.encoding) + how
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Prefix lengths at which the model's accuracy was measured, ascending."""
+        return self.brief.lengths
+
+    @property
+    def measured_steps(self) -> tuple[int, ...]:
+        """Steps that have a verdict, or else any rows, ascending."""
+        return self.brief.steps
+
+    @property
+    def measured(self) -> frozenset[str]:
+        """Names of the measurements this run has rows of."""
+        return self.brief.measured
+
+    def leading(self, step: int, length: int) -> tuple[int, int]:
+        """Layer and head of what stands at the cursor until another is chosen: the head with the largest effect."""
+        found = self.memo(("leading", step, length), lambda: leading_head(self.frame, step=step, length=length))
+        return found.layer, found.head
+
+    @property
+    def planned(self) -> int:
+        """Optimizer steps the run is to have."""
+        return int(self.config["training"]["steps"])
+
+    @property
+    def log(self) -> Frame:
+        """Loss and accuracies as training went, see :func:`workbench.runs.log.read_log`."""
+        return self.memo(("log", self.log_signature), lambda: log_of(self.path))
+
+    @cached_property
+    def family(self) -> str:
+        """Equal for runs that differ in nothing but their seeds."""
+        return canonical({part: self.config.get(part) for part in ("task", "model", "training")})
+
+    @cached_property
+    def shown_path(self) -> str:
+        """The run folder, as short as it can be written."""
+        return shown(self.path)
+
+    @property
+    def typed_path(self) -> str:
+        """The run folder as the reader would type it into a command."""
+        return typed(self.shown_path)
+
+
+def shown(path: Path) -> str:
+    """A path as short as it can be written from where the dashboard was started."""
+    try:
+        return path.resolve().relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return str(path)
+
+
+def typed(path: str | Path) -> str:
+    """A path as a shell takes it for one word and a command for no option.
+
+    What a terminal would act upon when it is pasted (control characters, text that runs backwards, bytes that are no
+    text) is written out.
+    """
+    text = f"./{path}" if str(path).startswith("-") else str(path)
+    if text.isprintable():
+        return shlex.quote(text)
+    plain = (char if char.isprintable() and char not in "\\'" else _escaped(char) for char in text)
+    return f"$'{''.join(plain)}'"
+
+
+def _escaped(char: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(char))
+
+
+def _name(part: Any) -> str:
+    """The name of a component that is given by name alone, or as an object with settings."""
+    return str(part["name"]) if isinstance(part, dict) else str(part)

@@ -1,0 +1,115 @@
+"""Seeds together: one line of the Runs page for all runs that differ in nothing but their seeds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import groupby, takewhile
+from typing import Any
+
+import numpy as np
+
+from workbench.dashboard.state.cursor import query
+from workbench.dashboard.state.run_summary import SPARK, TIES, spark_places
+from workbench.dashboard.state.run_view import RunView
+from workbench.figures.labels import proportion, whole
+from workbench.figures.spark import spark_path
+
+
+def by_configuration(runs: Mapping[str, RunView], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A line per configuration from the lines of its runs; what has one seed stays as it is."""
+    ordered = sorted(rows, key=lambda row: (runs[row["name"]].family, row["name"]))
+    groups = [list(group) for _, group in groupby(ordered, key=lambda row: runs[row["name"]].family)]
+    lines = [line([runs[row["name"]] for row in group], group) for group in groups]
+    return sorted(lines, key=lambda one: str(one["name"]))
+
+
+def line(runs: Sequence[RunView], rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The line of one configuration.
+
+    The curve is the median over the seeds at each length that all of them have; beneath it one faint line per seed.
+    Numbers are medians, with the lowest and the highest seed in place of an interval.
+    """
+    if len(rows) == 1:
+        return {**rows[0], "of": "1 of 1"}
+    counted = Counter(str(row["verdict"]) for row in rows)
+    verdict, count = counted.most_common(1)[0]
+    first = next(row for row in rows if row["verdict"] == verdict)
+    names = [run.name for run in runs]
+    began = _median(rows, "since")
+    href = query({"run": names[0], "run2": names[1], "seeds": "1"})
+    made = {
+        **first,
+        "name": shared_name(names),
+        "href": f"/compare{href}",
+        "first": names[0],
+        "seed": None,
+        "seeds": len(runs),
+        "of": f"{count} of {len(rows)}",
+        "steps": max(row["steps"] for row in rows),
+        "since": began,
+        "sinceText": None if began is None else whole(began),
+        "sinceAfter": None,
+        **_ties(rows),
+        "live": any(row["live"] for row in rows),
+    }
+    for name in ("summary", "position"):
+        made[name] = _median(rows, name)
+    made["carries"] = "; ".join(
+        f"{name} {proportion(made[name])}, median of the seeds"
+        for name in ("summary", "position")
+        if made[name] is not None
+    )
+    failed = sorted(row["fails"] for row in rows if row.get("failed"))
+    if failed:
+        made |= {"fails": failed[0], "failsText": f"{whole(failed[0])} at first", "failed": True}
+    return {name: value for name, value in made.items() if value is not None} | _curves(runs)
+
+
+def shared_name(names: Sequence[str]) -> str:
+    """What the names of all seeds begin with, without the dash, the ``s`` and the digits before what differs."""
+    same = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+    return "".join(letters[0] for letters in same).rstrip("-_/. s0123456789") or names[0]
+
+
+def _ties(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What near ties add, over all seeds: the worst of them, and how many say so."""
+    labels = [row["ties"] for row in rows if "ties" in row]
+    worst = next((label for label in TIES if label in labels), None)
+    if worst is None:
+        return {}
+    said = f"{labels.count(worst)} of {len(rows)} seeds"
+    return {"ties": worst, "tiesText": TIES[worst], "tiesNote": said}
+
+
+def _median(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:
+    values = [float(row[name]) for row in rows if row.get(name) is not None]
+    return float(np.median(values)) if values else None
+
+
+def _curves(runs: Sequence[RunView]) -> dict[str, Any]:
+    """Every seed's curve, their median, and both at the trained and at the longest length."""
+    curves = [{int(row["length"]): float(row["value"]) for row in run.brief.accuracy} for run in runs]
+    curves = [curve for curve in curves if curve]
+    shared = sorted(set.intersection(*(set(curve) for curve in curves))) if curves else []
+    if not shared:
+        return {}
+    values = np.array([[curve[length] for length in shared] for curve in curves])
+    middle = np.median(values, axis=0)
+    x, bottom = spark_places(shared), min(run.brief.chance for run in runs) - 0.08
+    inside = max((i for i, length in enumerate(shared) if length <= runs[0].trained), default=0)
+    paths = [spark_path(list(one), bottom, 1.05, *SPARK, x=x) for one in values]
+    made: dict[str, Any] = {
+        "spark": spark_path(list(middle), bottom, 1.05, *SPARK, x=x),
+        "sparkLines": paths,
+        "sparkEnd": round((1 - (min(1.05, float(middle[-1])) - bottom) / (1.05 - bottom)) * SPARK[1], 2),
+        "longestLength": shared[-1],
+    }
+    for name, at in (("inside", inside), ("longest", len(shared) - 1)):
+        low, high = float(values[:, at].min()), float(values[:, at].max())
+        made |= {
+            name: float(middle[at]),
+            f"{name}Text": proportion(float(middle[at])),
+            f"{name}Interval": f"{proportion(low)} to {proportion(high)}",
+        }
+    return made

@@ -1,0 +1,210 @@
+"""What the dashboard knows: run folders and their tables, read as data and re-read when they change.
+
+Nothing here writes. A run's signature (names, sizes and times of its files) decides whether its rows
+are read again. All methods may be called from several threads. The disk is looked at by a thread of its own, and
+whoever waits for it gives the turn to compute away meanwhile: a slow disk stops nobody.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from workbench.core.apart import apart
+from workbench.dashboard.state.request_gate import aside
+from workbench.dashboard.state.run_brief import READ, Rows, make_brief
+from workbench.dashboard.state.run_view import Cache, Kept, RunView
+from workbench.dashboard.state.run_view import shown as shown
+from workbench.figures.frame import Frame
+from workbench.runs.folder import Run
+from workbench.runs.log import log_state
+from workbench.table import Table
+from workbench.table.query import to_pandas
+from workbench.table.reading import read_run
+from workbench.table.schema import SCHEMA
+from workbench.table.walk import walk
+
+LIVE_SECONDS = 15.0
+"""A run whose ``live.jsonl`` is younger than this is shown as training."""
+FIRST, LATER = 60.0, 0.3
+"""Seconds for which the first look at the disk is waited for, and any later one."""
+READERS = 4
+"""Threads that read runs; more than cores, for half of their time is waiting for one another."""
+EASE = 10.0
+"""Looks at the disk are at least this many times as far apart as one takes."""
+ACROSS = 12
+"""Quantities held for all runs at once."""
+
+
+class Store:
+    """All runs under some folders.
+
+    Args:
+        roots: data roots; a folder that does not exist yet counts as empty.
+        patience: seconds for which one look at the disk serves every request.
+    """
+
+    def __init__(self, roots: Sequence[Path], patience: float = 1.0) -> None:
+        self.roots = [Path(root) for root in roots]
+        self._patience = patience
+        self._looking = threading.Lock()
+        self._looked_now = threading.Event()
+        self._views: dict[str, RunView] = {}
+        self._problems: list[str] = []
+        self._looked = -1e9
+        self._took = 0.0
+        self.read_at = 0.0
+        self._version = ""
+        self._kept = Kept()
+        self._across: Cache[Frame] = Cache(ACROSS)
+
+    def refresh(self, force: bool = False) -> str:
+        """Have the disk looked at (at most once per ``patience``); returns the version of all that is known.
+
+        A look is waited for as long as a disk that is well takes, the first one longer. What is seen later is known
+        when it is asked for next; until the first look has ended, nothing is.
+
+        Args:
+            force: look now, and wait until that is done.
+        """
+        if force or not self._patience:
+            with aside(), self._looking:
+                self._look()
+            return self._version
+        ease = max(self._patience, EASE * self._took)
+        if time.monotonic() - self._looked >= ease:
+            if self._looking.acquire(blocking=False):
+                self._looked_now.clear()
+                threading.Thread(target=self._look_and_release, name="looking", daemon=True).start()
+            with aside():
+                self._looked_now.wait(LATER if self._version else FIRST)
+        return self._version
+
+    def _look_and_release(self) -> None:
+        try:
+            self._look()
+        finally:
+            self._looking.release()
+            self._looked_now.set()
+
+    def runs(self) -> dict[str, RunView]:
+        """Runs by name, as last seen."""
+        if not self._version or not self._patience:
+            self.refresh()
+        return dict(self._views)
+
+    def run(self, name: str) -> RunView | None:
+        """One run, or None where there is none of that name."""
+        return self.runs().get(name)
+
+    @property
+    def problems(self) -> list[str]:
+        """What could not be read, one sentence each."""
+        if not self._version:
+            folders = ", ".join(shown(root) for root in self.roots)
+            return [f"{folders} is still being looked at: its runs are shown when that is done"]
+        return list(self._problems)
+
+    @property
+    def specs(self) -> dict[str, Any]:
+        """Measurement -> its spec, of the newest version that any run has."""
+        found: dict[str, Any] = {}
+        for run in self.runs().values():
+            for name, spec in run.specs.items():
+                if spec.get("version", 0) >= found.get(name, {}).get("version", 0):
+                    found[name] = spec
+        return dict(sorted(found.items()))
+
+    def version(self, name: str) -> tuple[str, str]:
+        """Signatures of one run and of its log, or empty strings."""
+        view = self.run(name)
+        return ("", "") if view is None else (view.signature, view.log_signature)
+
+    def across(self, measurement: str, quantity: str, **equals: Any) -> Frame:
+        """Rows of one quantity of all runs that have it, whose columns equal the given values."""
+        runs = [run for run in self.runs().values() if (measurement, quantity) in run.brief.quantities]
+        key = (measurement, quantity, *sorted(equals.items()), *((run.name, run.signature) for run in runs))
+        return self._across(key, lambda: _read_across(runs, measurement, quantity, equals))
+
+    def _look(self) -> None:
+        start = time.monotonic()
+        problems: list[str] = []
+        folders: list[tuple[str, Path, Path]] = []
+        for root in self.roots:
+            with apart(problems.append, f"{root} could not be looked at"):
+                found = walk(root)
+                folders += [(name, path, root) for name, path in found.runs]
+                problems += found.problems
+        views: dict[str, RunView] = {}
+        with ThreadPoolExecutor(READERS) as pool:  # decoding Parquet leaves the interpreter free
+            for view in pool.map(lambda one: self._try(*one), folders):
+                if isinstance(view, str):
+                    problems.append(view)
+                    continue
+                first = views.setdefault(view.name, view)
+                if first.path != view.path and not _same_folder(first.path, view.path):
+                    problems.append(f"{first.path} and {view.path} are both the run {view.name}; shown: the first")
+        text = "\n".join([*(v.name + v.signature + v.log_signature for v in views.values()), *problems])
+        self._views, self._problems = dict(sorted(views.items())), problems
+        self._version = hashlib.sha256(text.encode()).hexdigest()[:12]
+        self._looked, self.read_at = time.monotonic(), time.time()
+        self._took = self._looked - start
+
+    def _try(self, name: str, folder: Path, root: Path) -> RunView | str:
+        """The run in a folder, or what is wrong with it, whatever that is."""
+        said: list[str] = []
+        with apart(said.append, f"{folder} cannot be shown"):
+            return self._view(name, folder, root)
+        return said[0]
+
+    def _view(self, name: str, folder: Path, root: Path) -> RunView:
+        live = is_live(folder)
+        sign = signature(folder, live)
+        log = hashlib.sha256(f"{sign}\n{log_state(folder)}".encode()).hexdigest()[:12]
+        known = self._views.get(name)
+        if known is not None and known.path == folder.absolute() and known.signature == sign:
+            return known if known.log_signature == log else replace(known, log_signature=log)
+        run = replace(Run.open(folder), name=name)
+        return RunView(run, root, sign, tuple(run.steps), make_brief(read_run(folder, READ)), live, log, self._kept)
+
+
+def _read_across(runs: Sequence[RunView], measurement: str, quantity: str, equals: Mapping[str, Any]) -> Frame:
+    def chosen(run: RunView) -> pa.Table:
+        # Whoever reads the folder next says what is wrong with it.
+        with apart(lambda _: None, run.name):
+            rows = Rows(read_run(run.path).rows).chosen(measurement=measurement, quantity=quantity, **equals)
+            names = pa.array([run.name] * rows.num_rows, pa.string())
+            return rows.cast(SCHEMA).set_column(0, SCHEMA.field("run"), names)
+        return SCHEMA.empty_table()
+
+    with aside(), ThreadPoolExecutor(READERS) as pool:
+        return Frame.of(to_pandas(pa.concat_tables([SCHEMA.empty_table(), *pool.map(chosen, runs)])))
+
+
+def _same_folder(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one folder: one run, however often it was found."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def signature(folder: Path, live: bool) -> str:
+    """A short text that changes when the run's configuration, checkpoints or rows do."""
+    return hashlib.sha256(f"{Table.signature(folder)}\n{live}".encode()).hexdigest()[:12]
+
+
+def is_live(folder: Path) -> bool:
+    """Whether a training process has written here in the last seconds."""
+    try:
+        return time.time() - (folder / "live.jsonl").stat().st_mtime < LIVE_SECONDS
+    except OSError:
+        return False

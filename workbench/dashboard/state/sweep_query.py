@@ -1,0 +1,269 @@
+"""What a link to the Sweep page means: one quantity, two configuration axes, a step, a length; and what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from workbench.dashboard.state.cursor import Notice, integer
+from workbench.dashboard.state.run_view import Cache
+from workbench.dashboard.state.store import Store
+from workbench.figures.frame import Frame, present
+from workbench.figures.labels import whole
+from workbench.figures.multiples import MULTIPLES, length_at, times_text
+from workbench.figures.phase import REDUCTIONS, axes_of, axis_title, settings_of, value_text
+
+SERIES = ("measurement", "quantity", "law", "target", "mode")
+"""What tells the lines of one quantity apart; a choice of the page fixes all of them."""
+READ = ("run", "step", "length", "measurement", "quantity", "value", "status")
+"""Columns that a phase diagram reads."""
+HELD = 24
+"""Series, lengths and rows that are kept; rows of one series are a few hundred kilobytes."""
+FIRST = ("behaviour", "accuracy", "matched", "", "teacher_forced")
+LIKELY = ("training.learning_rate", "model.d_model", "model.positions.name", "task.name", "seeds.init")
+PAIRS = (("training.learning_rate", "model.d_model"), ("model.positions.name", "task.name"))
+"""What runs are usually swept over; the first pair that they do cross is shown at first."""
+
+
+Stop = int | str | None
+"""A stop of the length slider, as it stands in the link: a length, a multiple of N (``8x``), or none."""
+MOST_VALUES = 12
+"""Axes with more values than this are not offered for holding fixed: a menu of them would hold nothing else."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What the page shows.
+
+    Attributes:
+        series: measurement, quantity, law, target and mode.
+        x: configuration axis to the right.
+        y: configuration axis upwards.
+        step: the last step that counts, or None for each run's last.
+        length: prefix length, or None where the quantity has none, or ``times`` says where.
+        times: in place of a length, a multiple of each run's N.
+        fixed: configuration axes held fixed, each with its value as text.
+        over: how layers and heads of a run become one value.
+    """
+
+    series: tuple[str, ...]
+    x: str
+    y: str
+    step: int | None
+    length: int | None
+    times: float | None = None
+    fixed: tuple[tuple[str, str], ...] = ()
+    over: str = "mean"
+
+    @property
+    def stop(self) -> Stop:
+        """Where its length slider stands."""
+        return self.length if self.times is None else f"{self.times:g}x"
+
+    def written(self) -> dict[str, str]:
+        """The parts of its link, defaults left out."""
+        parts = {"quantity": "|".join(self.series), "x": self.x, "y": self.y}
+        parts |= {"step": str(self.step)} if self.step is not None else {}
+        parts |= {"len": str(self.stop)} if self.stop is not None else {}
+        parts |= {"fix": "|".join(f"{axis}={value}" for axis, value in self.fixed)} if self.fixed else {}
+        return parts | ({"over": self.over} if self.over != "mean" else {})
+
+
+def choices_of(store: Store) -> Choices:
+    """What the runs here offer now, made once for each state of the folder."""
+    return _choices(store, tuple((name, run.signature) for name, run in store.runs().items()))
+
+
+@lru_cache(maxsize=2)
+def _choices(store: Store, _: tuple[tuple[str, str], ...]) -> Choices:
+    return Choices(store)
+
+
+class Choices:
+    """What the runs here offer to choose from.
+
+    Args:
+        store: all runs.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._held: Cache[Any] = Cache(HELD)
+        configs = {name: run.config for name, run in store.runs().items()}
+        # Flattened once: what draws from them flattens them for each axis again, which then costs little.
+        self.configs = {name: settings_of(config) for name, config in configs.items()}
+        axes = axes_of(configs)
+        self.values = {name: {value_text(v): v for v in values} for name, values in axes.items()}
+        order = {name: place for place, name in enumerate(LIKELY)}
+        first = next((pair for pair in PAIRS if self._cross(pair)), ())
+        listed = sorted(axes, key=lambda name: (order.get(name, len(order)), name))
+        self.axes = [*first, *(name for name in listed if name not in first)] or ["task.name", "seeds.init"]
+        self.pairs = sorted({pair for run in store.runs().values() for pair in run.brief.quantities})
+        runs = list(store.runs().values())
+        self.steps = sorted({step for run in runs for step in run.measured_steps})
+        self.last = _ends(run.measured_steps[-1] for run in runs if run.measured_steps)
+        self.trained = _ends(run.trained for run in runs)
+        self.chances = {run.name: run.brief.chance for run in runs if ("behaviour", "chance") in run.brief.quantities}
+
+    def _cross(self, pair: tuple[str, str]) -> bool:
+        """Whether every run has a place on both axes, and a third or more of their cells have a run."""
+        places = [tuple(config.get(name) for name in pair) for config in self.configs.values()]
+        sides = [len({place[k] for place in places}) for k in (0, 1)]
+        return (
+            min(sides, default=0) > 1
+            and not any(None in p for p in places)
+            and 3 * len({*places}) >= sides[0] * sides[1]
+        )
+
+    def rows(self, series: Sequence[str]) -> Frame:
+        """All runs' rows of one series, controls left out; only the columns that a diagram reads."""
+        found: Frame = self._held(("rows", *series), lambda: self._rows(series).only(READ))
+        return found
+
+    def _rows(self, series: Sequence[str]) -> Frame:
+        names = dict(zip(SERIES, series, strict=True))
+        rows = self.store.across(names.pop("measurement"), names.pop("quantity"), control="")
+        return rows.where(**names)
+
+    def lengths(self, series: Sequence[str]) -> list[int]:
+        """The prefix lengths that any run has the series at; empty where it has none."""
+        rows = self.rows(series)
+        found: list[int] = self._held(("lengths", *series), lambda: rows.distinct("length").astype(int).tolist())
+        return found
+
+    def multiples(self, series: Sequence[str]) -> list[float]:
+        """The multiples of N that any run has the series at, of its own N."""
+        found: list[float] = self._held(("multiples", *series), lambda: self._multiples(series))
+        return found
+
+    def _multiples(self, series: Sequence[str]) -> list[float]:
+        rows = self.rows(series)
+        runs = self.store.runs()
+        lengths = {str(run): part.distinct("length").tolist() for (run,), part in rows.group("run")}
+        held = [(lengths[run], runs[run].trained) for run in lengths if run in runs]
+        return [times for times in MULTIPLES if any(length_at(own, n, times) is not None for own, n in held)]
+
+    def stops(self, series: Sequence[str], relative: bool) -> list[Stop]:
+        """The stops of the length slider: lengths, or multiples of N."""
+        return [f"{times:g}x" for times in self.multiples(series)] if relative else list(self.lengths(series))
+
+    def held(self, fixed: Iterable[tuple[str, str]]) -> dict[str, Any]:
+        """Axes held fixed with their values."""
+        return {axis: self.values[axis][value] for axis, value in fixed}
+
+    def series(self, measurement: str, quantity: str) -> list[tuple[str, ...]]:
+        """The series that a quantity has, the most usual law, target and mode first."""
+        found: list[tuple[str, ...]] = self._held(
+            ("series", measurement, quantity), lambda: self._series(measurement, quantity)
+        )
+        return found
+
+    def _series(self, measurement: str, quantity: str) -> list[tuple[str, ...]]:
+        rows = self.store.across(measurement, quantity, control="")
+        found = rows.where(present(rows["value"])).group(*SERIES)
+        listed = [tuple(str(value) for value in key) for key, _ in found]
+        return sorted(listed, key=lambda one: (one != FIRST, one[2] != "matched", one[4] != "transfer", one))
+
+
+def _ends(values: Iterable[int]) -> tuple[int, int]:
+    listed = sorted(values) or [0]
+    return listed[0], listed[-1]
+
+
+def read(asked: Mapping[str, str], choices: Choices) -> tuple[Sweep, list[Notice]]:
+    """What a link means here, with a notice for each part that the runs do not have."""
+    notices: list[Notice] = []
+
+    def refuse(what: str, shown: str) -> None:
+        notices.append(Notice(f"This link names {what}, which no run here has.", f"Shown: {shown}.", "Keep"))
+
+    series = _series(asked.get("quantity", ""), choices, refuse)
+    axes = []
+    for place, key in enumerate(("x", "y")):
+        default = next((name for name in choices.axes if name not in axes), choices.axes[place % len(choices.axes)])
+        wanted = asked.get(key, default)
+        if wanted not in choices.axes:
+            refuse(f"the axis {wanted}", axis_title(default))
+            wanted = default
+        axes.append(wanted)
+    stop = kept_stop(asked.get("len"), choices, series)
+    if "len" in asked and str(stop) != asked["len"]:
+        shown = "a quantity without lengths" if stop is None else f"{'length ' * isinstance(stop, int)}{stop}"
+        refuse(_named("length", asked["len"]), shown)
+    fixed = []
+    for part in filter(None, asked.get("fix", "").split("|")):
+        axis, _, value = part.partition("=")
+        if value in choices.values.get(axis, ()):
+            fixed.append((axis, value))
+        else:
+            refuse(f"the fixed setting {part[:60]}", "all of its values")
+    step = _step(asked.get("step"), choices.steps, refuse)
+    over = asked.get("over", "mean")
+    if over not in REDUCTIONS:
+        refuse(f"\u201c{over}\u201d over layers and heads", "the mean")
+        over = "mean"
+    length, times = parted(stop)
+    return Sweep(series, axes[0], axes[1], step, length, times, tuple(fixed), over), notices
+
+
+def parted(stop: Stop) -> tuple[int | None, float | None]:
+    """A stop as a length or as a multiple."""
+    return (None, float(stop[:-1])) if isinstance(stop, str) else (stop, None)
+
+
+def kept_stop(asked: str | int | None, choices: Choices, series: Sequence[str]) -> Stop:
+    """The stop that is asked for if the quantity is measured there, else its largest multiple of N, else length.
+
+    Multiples come first: what runs of different N have in common is how far past training they are.
+    """
+    every = [*choices.stops(series, True), *choices.stops(series, False)]
+    wanted = next((stop for stop in every if str(stop) == str(asked)), None)
+    if wanted is not None or not every:
+        return wanted
+    relative = choices.stops(series, True)
+    return relative[-1] if relative and (asked is None or not str(asked).isdecimal()) else choices.lengths(series)[-1]
+
+
+def stop_text(stop: Stop) -> str:
+    """A stop in words."""
+    length, times = parted(stop)
+    return times_text(times) if times is not None else whole(length)
+
+
+def _step(text: str | None, steps: Sequence[int], refuse: Any) -> int | None:
+    """The step that a link names, else the nearest earlier one that some run is measured at: the same cells."""
+    if text is None:
+        return None
+    step = integer(text)
+    if step is None or not steps:
+        refuse(_named("step", text), "each run’s last")
+        return None
+    if step in steps:
+        return step
+    shown = max((one for one in steps if one < step), default=steps[0])
+    refuse(_named("step", text), f"step {whole(shown)}, the {'nearest earlier' if shown < step else 'first'} one")
+    return shown
+
+
+def _named(noun: str, text: str) -> str:
+    number = integer(text)
+    return f"{noun} “{text[:40]}”" if number is None else f"{noun} {whole(number)}"
+
+
+def _series(text: str, choices: Choices, refuse: Any) -> tuple[str, ...]:
+    wanted = tuple(text.split("|"))
+    if len(wanted) == len(SERIES) and wanted[:2] in choices.pairs and wanted in choices.series(*wanted[:2]):
+        return wanted
+    pairs = [pair for pair in (FIRST[:2], *choices.pairs) if pair in choices.pairs]
+    known = next((found for pair in pairs if (found := choices.series(*pair))), [FIRST])
+    if text:
+        refuse(f"the quantity {text}", series_name(known[0]))
+    return known[0]
+
+
+def series_name(series: Sequence[str]) -> str:
+    quantity = series[1].replace("_", " ")
+    rest = [part.replace("_", " ") for part in series[2:] if part not in ("", "matched", "teacher_forced")]
+    return f"{quantity} ({', '.join(rest)})" if rest else quantity
