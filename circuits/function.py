@@ -45,6 +45,7 @@ QUANTITIES = (
         0,
         formula="⟨Σ_{i ≤ n} 1[f(x^{(i)}) ≠ f(x)]⟩",
         where="f: last answer, x^{(i)}: x with another random token at i",
+        controls=("task",),
     ),
     Quantity(
         "sharpness",

@@ -96,6 +96,7 @@ QUANTITIES = (
         1,
         formula="(1/V) Σ_{t} 1[arg max_{u} (W_{E} W_{V} W_{O} W_{U})_{t,u} = t]",
         where="t, u: tokens, V: how many there are",
+        interval=False,
     ),
 )
 

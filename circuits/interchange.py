@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 NAME = "circuits.interchange"
 LAW = "matched"
 
+RANDOM_DONOR, SAME_OUTPUT, RANDOM = "random donor", "output summary", "random subspace"
+"""What stands in the column ``control``."""
 QUANTITIES = (
     Quantity(
         "prefix_exchange_agreement",
@@ -50,6 +52,7 @@ QUANTITIES = (
         1,
         formula="⟨1[f(u w_{1} … w_{i}) = f(u′ w_{1} … w_{i})]⟩",
         where="f: answer, u, u′: prefixes of two lengths and one summary, w: what follows; mean over i too",
+        controls=(SAME_OUTPUT, RANDOM_DONOR),
     ),
     Quantity(
         "kv_splice_agreement",
@@ -60,6 +63,7 @@ QUANTITIES = (
         1,
         formula="⟨1[f(w_{1} … w_{i} | u′) = f(w_{1} … w_{i} | u)]⟩",
         where="· | u: on the keys and values of u; mean over i too",
+        controls=(SAME_OUTPUT, RANDOM_DONOR),
     ),
     Quantity(
         "follows_donor",
@@ -70,6 +74,7 @@ QUANTITIES = (
         1,
         formula="⟨1[f(x ← h(x′)) = f(x′)]⟩",
         where="x ← h(x′): x, with the row of the donor x′ at the site of the last query",
+        controls=(RANDOM_DONOR,),
     ),
     Quantity(
         "follows_recipient",
@@ -79,6 +84,7 @@ QUANTITIES = (
         1,
         formula="⟨1[f(x ← h(x′)) = f(x)]⟩",
         where="letters as in follows_donor",
+        controls=(RANDOM_DONOR,),
     ),
     Quantity(
         "across_length_deficit",
@@ -109,6 +115,7 @@ QUANTITIES = (
         1,
         formula="⟨1[f(x ← Q h(x′) + (1 − Q) h(x)) = y(x′)]⟩",
         where="Q: projection onto the subspace of the summary",
+        controls=(RANDOM,),
     ),
     Quantity(
         "rescue",
@@ -130,7 +137,7 @@ QUANTITIES = (
 
 AGREEMENT = (0.0, 1.0)
 """Between which a share of positions lies."""
-SUBSPACE, RANDOM = "subspace_interchange_accuracy", "random subspace"
+SUBSPACE = "subspace_interchange_accuracy"
 NO_UPDATE = "the task states no update summary, which donors would have to share"
 NO_DONOR = "no recipient has a donor of that summary"
 FLAG = "tautological: no attention follows, so the output is the donor's own"
@@ -233,8 +240,8 @@ class _Rows:
         rng = self.study.rng(NAME, "donors", donor, recipient)
         chosen = {
             "": choose_donors(self._cut(mine.update_summary), self._cut(theirs.update_summary), rng),
-            "output summary": choose_donors(self._cut(mine.output_summary), self._cut(theirs.output_summary), rng),
-            "random donor": random_donors(len(mine), len(theirs), rng),
+            SAME_OUTPUT: choose_donors(self._cut(mine.output_summary), self._cut(theirs.output_summary), rng),
+            RANDOM_DONOR: random_donors(len(mine), len(theirs), rng),
         }
         rows = []
         for control, picked in chosen.items():
@@ -329,7 +336,7 @@ class _Rows:
                 continue  # the same rows as of the pair the other way round
             for choice in ("same", "random"):
                 at = found.get((choice, name))
-                fields = {**place, "mode": mode, "control": "random donor" if choice == "random" else ""}
+                fields = {**place, "mode": mode, "control": RANDOM_DONOR if choice == "random" else ""}
                 for quantity in ("follows_donor", "follows_recipient"):
                     rows.append(share_row(getattr(at, quantity) if at else [], NO_DONOR, quantity=quantity, **fields))
             other = found.get(("other", name))

@@ -56,6 +56,7 @@ QUANTITIES = (
         2,
         formula="min { Δ : V_{Δ} ≤ V_{best} + 0.1 (V_{1} − V_{best}) }",
         where="V_{Δ}: translation variance at period Δ",
+        interval=False,
     ),
     Quantity(
         "period_strength",
@@ -63,6 +64,7 @@ QUANTITIES = (
         "share",
         formula="1 − V_{Δ} / V_{1}",
         where="Δ: the period",
+        interval=False,
     ),
     Quantity(
         "locality",
@@ -72,6 +74,7 @@ QUANTITIES = (
         0,
         formula="min { τ : Σ_{l > τ} (φ(l) − φ_{∞})^{2} ≤ ε Σ_{l} (φ(l) − φ_{∞})^{2} }",
         where="φ: bias by lag l, φ_{∞}: its median over the far half of lags",
+        interval=False,
     ),
     Quantity(
         "positional_share",
@@ -96,6 +99,7 @@ QUANTITIES = (
         0,
         formula="(1/m) Σ_{j ≤ i} (e_{i} W_{Q} · e_{j} W_{K})^{2}",
         where="e_{i}: vector of position i, m: how many there are",
+        interval=False,
     ),
 )
 

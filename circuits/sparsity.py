@@ -41,6 +41,7 @@ QUANTITIES = (
         1,
         formula="min { k : rms |o − o_{k}| ≤ ε rms |o − ō| }",
         where="o: output of the head, o_{k}: that of its k heaviest keys, renormalised, ō: mean output",
+        interval=False,
     ),
     Quantity(
         "keys_share",
@@ -50,6 +51,7 @@ QUANTITIES = (
         1,
         formula="k / K",
         where="k: keys_needed",
+        interval=False,
     ),
     Quantity(
         "loss_long",

@@ -28,7 +28,7 @@ import torch
 from circuits import ablation_statistics, head_statistics, interchange_statistics
 from workbench.cli.sweep import config_of
 from workbench.cli.sweep_file import read_sweep
-from workbench.figures.causes import causes
+from workbench.figures import causes
 from workbench.training.trainer import Trainer
 
 torch.set_num_threads(1)

@@ -148,6 +148,7 @@ class Conditional(ResampledMeasurement):
             about="position",
             formula="1 − SSE(log i ~ s + x) / SSE(log i ~ s), n/2 < i ≤ n",
             where="SSE: squares left on held-out strings, x: residual row",
+            controls=(controls.SHUFFLED, controls.TOKEN, controls.UNTRAINED),
         ),
         Quantity(
             "summary_given_position",
@@ -158,6 +159,7 @@ class Conditional(ResampledMeasurement):
             about="summary",
             formula="1 − SSE(s ~ i + x) / SSE(s ~ i), n/2 < i ≤ n",
             where="SSE: squares left on held-out strings, x: residual row",
+            controls=(controls.SHUFFLED, controls.HASHED, controls.TOKEN, controls.UNTRAINED),
         ),
     )
 

@@ -128,6 +128,7 @@ class Drift(ResampledMeasurement):
             about="summary",
             formula="c · c′ / √((c · c)(c′ · c′))",
             where="c, c′: class means at both, less their mean",
+            controls=(controls.SHUFFLED, controls.HASHED, controls.UNTRAINED, controls.TOKEN, controls.TOKENS),
         ),
         Quantity(
             "settled_step",
@@ -138,6 +139,7 @@ class Drift(ResampledMeasurement):
             about="summary",
             formula="min { t : cos(c_{t′}, c) ≥ 0.9 for all t′ ≥ t }",
             where="c_{t}: the code at step t",
+            interval=False,
         ),
     )
 

@@ -86,6 +86,7 @@ class Erasure(StreamMeasurement):
             high=1.0,
             formula="a(n), with x − W^{+} U U^{T} W (x − μ) for x",
             where="x: residual row of mean μ, W: whitens it, U: basis of W Σ_{x,z}, z: the concept",
+            controls=(CONTROL, *CONCEPTS),
         ),
         Quantity(
             "erasure_effect",
@@ -95,8 +96,11 @@ class Erasure(StreamMeasurement):
             high=1.0,
             formula="a(n) − a′(n)",
             where="a(n): accuracy as it is, a′: erased_accuracy",
+            controls=(CONTROL,),
         ),
-        p_quantity("erasure_effect", "right only as the model is against right only with the target erased"),
+        p_quantity(
+            "erasure_effect", "right only as the model is against right only with the target erased", (CONTROL,)
+        ),
         Quantity(
             "erasure_selectivity",
             "erased_accuracy of the control minus that of the target, on the same sequences",
@@ -117,6 +121,7 @@ class Erasure(StreamMeasurement):
             about="summary",
             formula="a(n), with μ + W^{+} U U^{T} W (x − μ) for x",
             where="letters as in erased_accuracy",
+            controls=(CONTROL,),
         ),
     )
 

@@ -79,6 +79,7 @@ class LengthCoupling(ResampledMeasurement):
             formula="(C(2N) + C(4N) + C(8N)) / 3, C(n) = |b(n) − a|^{2} / (|b(n)|^{2} + |a|^{2})",
             where="a, b(n): class means of the summary inside training and at n, centred at the grand mean inside "
             "training",
+            controls=(controls.SHUFFLED, controls.HASHED, controls.UNTRAINED, controls.TOKEN, controls.TOKENS),
         ),
         Quantity(
             "length_coupling_in",
@@ -89,6 +90,7 @@ class LengthCoupling(ResampledMeasurement):
             about="summary",
             formula="mean of C(n) over n ≤ N, C(n) = |b(n) − a|^{2} / (|b(n)|^{2} + |a|^{2})",
             where="b(n), a: class means at n, and at the other lengths inside training",
+            controls=(controls.SHUFFLED, controls.HASHED, controls.UNTRAINED, controls.TOKEN, controls.TOKENS),
         ),
         Quantity(
             "length_coupling_at",

@@ -53,6 +53,7 @@ class Position(ProbeMeasurement):
             about="position",
             formula="1 − Σ (i − î)^{2} / Σ (i − ī)^{2}, n/2 < i ≤ n",
             where="i, î: position, true and read; or their logarithms",
+            controls=(controls.SHUFFLED, controls.UNTRAINED, controls.TOKEN, controls.TOKENS),
         ),
     )
 

@@ -43,6 +43,14 @@ class Summary(ProbeMeasurement):
             about="summary",
             formula="(1/C) Σ_{c} Pr[ŝ = c | s = c], of numbers 1 − Σ |s − ŝ|^{2} / Σ |s − s̄|^{2}",
             where="s, ŝ: the summary, true and read off held-out strings, C: classes",
+            controls=(
+                controls.SHUFFLED,
+                controls.HASHED,
+                controls.UNTRAINED,
+                controls.TOKEN,
+                controls.TOKENS,
+                controls.CONSTANT,
+            ),
         ),
         Quantity(
             "selectivity",

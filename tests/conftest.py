@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,11 @@ def one_thread() -> None:
 
 @pytest.fixture
 def make_run(tmp_path: Path) -> Callable[..., Any]:
-    """``make_run(model, task, trained, name=..., steps=...)``: a run folder that holds the given model."""
+    """``make_run(model, task, trained, name=..., steps=...)``: a run folder that holds the given model at its last step.
+
+    Earlier steps hold the same weights with noise of their own, or the models that ``earlier`` says; so what reads the
+    wrong checkpoint shows.
+    """
 
     def make(
         model: Any,
@@ -38,6 +42,7 @@ def make_run(tmp_path: Path) -> Callable[..., Any]:
         name: str = "handmade",
         steps: tuple[int, ...] = (100,),
         top_id: int | None = None,
+        earlier: Mapping[int, Any] | None = None,
     ) -> Any:
         from workbench.runs import Run
         from workbench.runs.load import weights_bytes
@@ -50,10 +55,25 @@ def make_run(tmp_path: Path) -> Callable[..., Any]:
         write_config(folder, config.as_json())
         run = Run.open(folder)
         for step in steps:
-            write_checkpoint(run, step, weights_bytes(model), [[0, trained if top_id is None else top_id]])
+            held = model if step == max(steps) else (earlier or {}).get(step) or with_noise(model, step)
+            write_checkpoint(run, step, weights_bytes(held), [[0, trained if top_id is None else top_id]])
         return run
 
     return make
+
+
+def with_noise(model: Any, seed: int) -> Any:
+    """The same model with Gaussian noise on all its weights."""
+    import copy
+
+    import torch
+
+    generator = torch.Generator().manual_seed(seed)
+    made = copy.deepcopy(model)
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter += 0.3 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64).to(parameter)
+    return made
 
 
 @pytest.fixture(scope="session")

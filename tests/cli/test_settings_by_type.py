@@ -44,7 +44,7 @@ def refused(task: str = "majority", options: dict[str, Any] | None = None, **set
     ({"model.positions": {"name": ["rotary"]}}, "unknown position scheme ['rotary']"),
     ({"model.ids": {"name": None}}, "unknown id law None"),
     ({"model.positions": {"name": "rotary", "base": math.inf}}, "base=inf: input should be a finite number"),
-    ({"model.architecture": []}, "unknown architecture []; there are transformer and ssm"),
+    ({"model.architecture": []}, "unknown architecture []; known: transformer, ssm"),
     ({"training.curriculum": 3}, "a curriculum is a mapping with a law and its settings, not 3"),
     ({"training.curriculum": {"law": ["fixed"]}}, "unknown curriculum ['fixed']"),
     ({"training.curriculum": {"law": "mixture", "low": 1, "high": 9, "weights": [1], "components": 3}}, "components"),

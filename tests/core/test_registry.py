@@ -77,8 +77,8 @@ def test_objects_addresses_and_announcements_are_found_by_name(announce, module)
     ("name", "sentence"),
     [
         ("hamer", "unknown tool 'hamer'; did you mean hammer?"),
-        ("x", "unknown tool 'x'; known: broken, gone, hammer, nail, saw"),
-        (["saw"], "unknown tool ['saw']; known: broken, gone, hammer, nail, saw"),
+        ("x", "unknown tool 'x'; known: hammer, saw, broken, gone, nail"),
+        (["saw"], "unknown tool ['saw']; known: hammer, saw, broken, gone, nail"),
         ("nail", "nail (some_tools:NAIL) is no tool"),
         (
             "gone",
@@ -122,3 +122,10 @@ def test_near_names_are_told_and_long_ones_not_compared() -> None:
 @pytest.mark.parametrize("module", [registry, suggest])
 def test_examples(module) -> None:
     assert doctest.testmod(module).failed == 0
+
+
+def test_a_thing_registers_itself_by_its_own_name() -> None:
+    known: Registry[type[Tool]] = Registry("tool", ToolError, name_of=lambda cls: cls.__name__.lower())
+    assert known.register(Hammer) is known.find("hammer") is Hammer
+    with pytest.raises(ToolError, match="is taken already"):
+        known.register(type("Hammer", (Tool,), {}))

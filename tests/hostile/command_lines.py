@@ -139,7 +139,7 @@ OPTIONS: dict[str, dict[str, Draw]] = {
     "adopt": {"--task": name, "--lengths": span, "--out": path, "--config": path, "--files": name, "--set": setting},
     "compile": {"--lengths": span, "--up-to": number, "--first-keys": number, "--log-scaled": lambda dice, places: "", "--out": path},
     "app": {"--host": lambda dice, places: "127.0.0.1", "--port": lambda dice, places: dice.choice(("0", "-1", "x", "65536", ""))},
-    "tasks": {"--nonsense": name},
+    "tasks": {"--nonsense": name, "--check": lambda dice, places: ""},
     "predict": {
         "--regex": regex, "--alphabet": name, "--positions": name, "--ids": name, "--acceptance": name, "--set": setting,
         "--program": lambda dice, places: "",
@@ -161,7 +161,7 @@ def command_line(dice: random.Random, places: Places, number_of: int) -> list[st
     for _ in range(dice.randrange(1 if command in ("app", "demo") else 0, at_most + 1)):
         option = dice.choice(list(OPTIONS[command]))
         value = OPTIONS[command][option](dice, places)
-        words += [option] if option in ("--dry-run", "--log-scaled", "--program") else [option, value]
+        words += [option] if option in ("--dry-run", "--log-scaled", "--program", "--check") else [option, value]
     if command == "app" and "--port" not in words:
         words += ["--port", "0"]
     if command == "demo":

@@ -210,7 +210,7 @@ def test_executors_are_made_by_name():
     ("name", "workers", "said"),
     [
         ("proceses", None, "unknown executor 'proceses'; did you mean processes"),
-        ("dask", None, "unknown executor 'dask'; known: processes, serial"),
+        ("dask", None, "unknown executor 'dask'; known: serial, processes"),
         ("processes", 0, "1 worker or more, not 0"),
         ("serial", 4, "serial has one worker"),
     ],

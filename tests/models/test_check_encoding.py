@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor, nn
 
+from workbench.models.errors import PositionError
 from workbench.models.positions import ENCODINGS, Alibi, Encoding, Learned, Limit, NoPositions, Relative, Rotary
 from workbench.models.positions.encoding import LimitTerms, Reach
 from workbench.models.testing import CHECKS, EncodingFault, check_encoding
@@ -44,7 +45,7 @@ class Window(Encoding):
 
 def test_one_of_a_stranger_passes_and_can_be_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_encoding(Window(width=5)) == tuple(CHECKS)
-    monkeypatch.setattr(ENCODINGS, "_classes", {})
+    monkeypatch.setattr(ENCODINGS, "_things", dict(ENCODINGS._things))
     assert ENCODINGS.register(Window) is Window
     assert ENCODINGS["window"] is Window
     assert [*ENCODINGS][-1] == "window"
@@ -53,7 +54,7 @@ def test_one_of_a_stranger_passes_and_can_be_registered(monkeypatch: pytest.Monk
     class Other(Window):
         pass
 
-    with pytest.raises(ValueError, match="there is an encoding window already"):
+    with pytest.raises(PositionError, match="the position scheme name 'window' is taken already"):
         ENCODINGS.register(Other)
 
 
@@ -193,7 +194,7 @@ def test_a_broken_promise_is_named_with_the_way_out(
     broken: type[Encoding], check: str, way_out: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = broken.model_fields["name"].default
-    monkeypatch.setattr(ENCODINGS, "_classes", {name: broken})  # in place of what has that name
+    monkeypatch.setitem(ENCODINGS._things, name, broken)  # in place of what has that name
     with pytest.raises(EncodingFault) as fault:
         check_encoding(broken)
     assert f"positions {name}, check '{check}'" in str(fault.value)

@@ -10,7 +10,7 @@ import pytest
 import torch
 from models.reference import build
 
-from workbench.models import HookedTransformer, ModelConfig
+from workbench.models import HookedTransformer, ModelConfig, to_upstream
 from workbench.models.conformance import CASES, Comparison, difference, table
 from workbench.models.positions import Rotary
 from workbench.models.upstream import (
@@ -18,7 +18,6 @@ from workbench.models.upstream import (
     fields_of_config,
     fields_of_weights,
     our_weights,
-    to_upstream,
     upstream_fields,
 )
 
@@ -60,13 +59,13 @@ def test_a_difference_would_show(upstream: dict[str, str]) -> None:
     """The same comparison with one weight of theirs changed by a thousandth."""
     code = """
 import torch, workbench.models.conformance as c
-original = c.HookedTransformer.to_upstream
-def changed(self):
-    made = original(self)
+original = c.to_upstream
+def changed(model):
+    made = original(model)
     with torch.no_grad():
         made.blocks[0].attn.W_K[0, 0, 0] += 1e-3
     return made
-c.HookedTransformer.to_upstream = changed
+c.to_upstream = changed
 assert not c.compare("none").conforms
 assert c.compare("none").activations > 1e-4
 """
@@ -89,7 +88,7 @@ def test_the_table_says_what_was_compared_and_what_lies_above_the_tolerance() ->
 
 def test_without_that_class_it_is_said_what_would_do() -> None:
     with pytest.raises(UpstreamError, match=r"with version 3\.9 first on the path this works"):
-        build("none").to_upstream()
+        to_upstream(build("none"))
 
 
 def test_differences_of_shape_or_of_infinities_are_infinite() -> None:

@@ -50,6 +50,9 @@ def test_a_layer_is_the_layer_that_others_compute(signed: bool) -> None:
     with torch.no_grad():
         mixer.initialize(torch.Generator().manual_seed(0))
         mixer.b_conv.normal_(generator=torch.Generator().manual_seed(1))
+        mixer.D.normal_(
+            generator=torch.Generator().manual_seed(2)
+        )  # it starts at 1, where a forgotten one would not show
         for theirs, ours in (
             (peer.in_proj.weight, mixer.W_in.T), (peer.conv1d.weight, mixer.W_conv[:, None]),
             (peer.conv1d.bias, mixer.b_conv), (peer.dt_proj.weight, mixer.W_dt.T), (peer.dt_proj.bias, mixer.b_dt),

@@ -80,19 +80,23 @@ def test_a_sequence_is_never_predicted_from_itself() -> None:
 
 def test_rows_of_a_run(make_run: Callable[..., Any], measured: Callable[..., list[dict[str, Any]]]) -> None:
     run = make_run(majority(gain_length=400), Majority(), 13, steps=(0, 100))
-    rows = measured(run, 100, "probes.conditional", lengths=[27], resamples=30)
-    at = {
-        (r["quantity"], r["control"]): r for r in rows if r["length"] == 27 and r["site"] == "blocks.1.hook_resid_post"
-    }
+    at, before = (
+        {
+            (r["quantity"], r["control"]): r
+            for r in measured(run, step, "probes.conditional", lengths=[27], resamples=30)
+            if r["length"] == 27 and r["site"] == "blocks.1.hook_resid_post"
+        }
+        for step in (100, 0)
+    )
     controls = {"", "shuffled_labels", "token_only", "untrained"}
     both = {(q, c) for q in ("position_given_summary", "summary_given_position") for c in controls}
     assert set(at) == both | {("summary_given_position", "hashed_labels")}
     assert at["summary_given_position", ""]["value"] == pytest.approx(1, abs=1e-3)  # the clean bit
     assert at["position_given_summary", ""]["value"] > 0.9  # 1 / K lies beside it
     assert abs(at["position_given_summary", "shuffled_labels"]["value"]) < 0.1
-    # Step 0 holds the same weights here.
     for quantity in ("position_given_summary", "summary_given_position"):
-        assert at[quantity, "untrained"]["value"] == at[quantity, ""]["value"]
+        assert at[quantity, "untrained"]["value"] == pytest.approx(before[quantity, ""]["value"], abs=1e-6)
+        assert abs(at[quantity, "untrained"]["value"] - at[quantity, ""]["value"]) > 0.1, "it is of step 0"
     for r in at.values():  # what is there exactly has an interval of no width, which says nothing
         exact = r["low"] is None and "no resample differs" in r["note"]
         assert exact or r["low"] <= r["value"] <= r["high"]

@@ -115,16 +115,20 @@ def test_too_few_rows_are_named() -> None:
 
 def test_rows_of_a_run(make_run: Callable[..., Any], measured: Callable[..., list[dict[str, Any]]]) -> None:
     run = make_run(majority(gain_length=400), Majority(), 13, steps=(0, 100))
-    rows = measured(run, 100, "probes.description_length", lengths=[27, 53], resamples=30, sequences=256, layers=[1])
-    at = {
-        (r["quantity"], r["control"]): r["value"]
-        for r in rows
-        if r["length"] == 53 and r["site"] == "blocks.1.hook_resid_post"
-    }
+    options = {"lengths": [27, 53], "resamples": 30, "sequences": 256, "layers": [1]}
+    rows, first = (measured(run, step, "probes.description_length", **options) for step in (100, 0))
+    at, before = (
+        {
+            (r["quantity"], r["control"]): r["value"]
+            for r in found
+            if r["length"] == 53 and r["site"] == "blocks.1.hook_resid_post"
+        }
+        for found in (rows, first)
+    )
     assert at["logistic_accuracy", ""] == 1
     assert at["compression", ""] > 8
     assert at["compression", ""] == pytest.approx(1 / at["description_length", ""])
-    assert at["compression", "untrained"] == at["compression", ""]  # step 0 holds the same weights here
+    assert at["compression", "untrained"] == before["compression", ""] != at["compression", ""], "that of step 0"
     for control in ("shuffled_labels", "hashed_labels"):
         assert at["compression", control] == pytest.approx(1, abs=0.2)
     assert {r["length"] for r in rows} == {13, 53}

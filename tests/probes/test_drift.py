@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,7 @@ from probes.codes import Draws, Labelling
 from probes.drift import Cosine, cosines, settled
 from probes.rows import Rows, halves
 from probes.stream import TARGET
+from workbench.models import HookedTransformer
 from workbench.models.handmade import majority
 from workbench.tasks.counting import Majority
 
@@ -82,10 +84,29 @@ def test_intervals_of_angles_cover_the_truth() -> None:
     assert 0.89 <= np.mean([c.low <= truth <= c.high for c in found]) <= 0.99
 
 
+def rotated(model: Any, degrees: float) -> Any:
+    """The same function of the tokens, in a residual stream turned by an angle in the planes of neighbouring axes."""
+    made, angle = copy.deepcopy(model), math.radians(degrees)
+    d = made.cfg.d_model
+    turn = torch.block_diag(
+        *[torch.tensor([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])] * (d // 2)
+    )
+    with torch.no_grad():
+        for name, weight in made.named_parameters():
+            part, turned = name.rpartition(".")[2], turn.to(weight)
+            if part in ("W_E", "W_O", "W_out", "b_O", "b_out"):  # what is written
+                weight.copy_(weight @ turned)
+            elif part in ("W_Q", "W_K", "W_V", "W_in", "W_U"):  # what is read
+                weight.copy_(turned.T @ weight)
+    return made
+
+
 def test_rows_of_a_run_over_lengths_and_steps(
     make_run: Callable[..., Any], measured: Callable[..., list[dict[str, Any]]]
 ) -> None:
-    run = make_run(majority(gain_length=400), Majority(), 25, steps=(0, 50, 100))
+    model = majority(gain_length=400)
+    before = {0: rotated(model, 60), 50: rotated(model, 20)}
+    run = make_run(model, Majority(), 25, steps=(0, 50, 100), earlier=before)
     rows = measured(run, 100, "probes.drift", lengths=[51, 101], resamples=50)
     last = [r for r in rows if r["site"] == "blocks.1.hook_resid_post" and not r["control"]]
     lengths = {(r["length"], r["target"]) for r in last if r["mode"] == "length"}
@@ -95,10 +116,12 @@ def test_rows_of_a_run_over_lengths_and_steps(
         "blocks.0.hook_resid_post",
         "blocks.1.hook_resid_post",
     }
-    steps = {r["target"]: r["value"] for r in last if r["mode"] == "step"}
-    assert steps == {"0": pytest.approx(1), "50": pytest.approx(1)}  # the same weights at every step
-    (when,) = [r for r in last if r["quantity"] == "settled_step"]
-    assert (when["value"], when["status"]) == (0, "ok")
+    for site in {r["site"] for r in rows if r["site"]}:
+        steps = {r["target"]: r["value"] for r in rows if r["mode"] == "step" and r["site"] == site}
+        expected = {str(step): math.cos(math.radians(angle)) for step, angle in ((0, 60), (50, 20))}
+        assert steps == pytest.approx(expected, abs=1e-3), site
+        (when,) = [r for r in rows if r["quantity"] == "settled_step" and r["site"] == site]
+        assert (when["value"], when["status"]) == (50, "ok")  # cos 20 = .94, cos 60 = .5: settled from 50 on
     (first,) = [
         r
         for r in measured(run, 0, "probes.drift", lengths=[51], resamples=50)
@@ -110,13 +133,22 @@ def test_rows_of_a_run_over_lengths_and_steps(
 def test_controls_of_cosines_over_lengths(
     make_run: Callable[..., Any], measured: Callable[..., list[dict[str, Any]]]
 ) -> None:
-    run = make_run(majority(gain_length=400), Majority(), 25, steps=(0, 100))
+    model = majority(gain_length=400)
+    random = HookedTransformer(model.cfg.model_copy(update={"initializer_range": 1.0}), seed=1)
+    run = make_run(model, Majority(), 25, steps=(0, 100), earlier={0: random})
     rows = measured(run, 100, "probes.drift", lengths=[51, 101], sequences=256, resamples=50)
     last = [r for r in rows if r["site"] == "blocks.1.hook_resid_post" and r["mode"] == "length" and r["length"] == 25]
     at = {(r["control"], r["target"]): r for r in last}
     names = {"", "shuffled_labels", "hashed_labels", "untrained", "token_only", "last_8_tokens"}
     assert set(at) == {(name, m) for name in names for m in ("51", "101")}
-    assert at["untrained", "101"]["value"] == pytest.approx(at["", "101"]["value"])  # step 0 holds the same weights
+    before = measured(run, 0, "probes.drift", lengths=[51, 101], sequences=256, resamples=50)
+    (own,) = [
+        r
+        for r in before
+        if (r["site"], r["mode"], r["length"], r["target"], r["control"])
+        == ("blocks.1.hook_resid_post", "length", 25, "101", "")
+    ]
+    assert at["untrained", "101"]["value"] == own["value"]
     for label in ("shuffled_labels", "hashed_labels"):
         assert at[label, "101"]["status"] == "undefined" or at[label, "101"]["value"] < 0.9
     assert {r["site"] for r in rows if r["control"]} == {"blocks.1.hook_resid_post"}

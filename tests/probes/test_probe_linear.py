@@ -9,7 +9,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
-from probes.linear import code, fit_probes, fit_rule, ridge
+from probes.linear import code, discriminant, fit_probes, fit_rule, ridge
 
 
 def normal(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -117,3 +117,12 @@ def test_bad_input_is_named() -> None:
         ridge(normal(1, 4, 3), y, torch.arange(4), [1.0, 0.0])
     with pytest.raises(ValueError, match="two folds"):
         ridge(normal(1, 4, 3), y, torch.zeros(4, dtype=torch.long))
+
+
+def test_scores_that_are_constant_but_for_rounding_are_read_as_nothing() -> None:
+    """Their mean is exact and class means differ in the last bit: no ridge relative to a variance of 0 would help."""
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(50):
+        scores = torch.rand(1, 1, 2, generator=generator, dtype=torch.float64).expand(1, 48, 2)
+        y = torch.randint(0, 3, (48,), generator=generator)
+        assert len(discriminant(scores, y, 3)(scores).unique()) == 1

@@ -17,7 +17,7 @@ from workbench.models.handmade import majority
 from workbench.runs import Run, RunError
 from workbench.runs.folder import run_id
 from workbench.runs.integrity import run_problems
-from workbench.runs.load import least_numbers, weights_bytes
+from workbench.runs.load import weights_bytes
 from workbench.runs.write import sha256, write_checkpoint
 from workbench.storage.seal import BLANK, seal, sealed_json
 from workbench.table.schema import row
@@ -260,4 +260,4 @@ def test_the_bound_of_a_models_size_is_below_its_size(settings) -> None:
         {"d_vocab": 7, "d_vocab_out": 3, "n_layers": 2, "d_model": 8, "n_heads": 2, "n_ctx": 11, **settings}
     )
     held = sum(tensor.numel() for tensor in make_model(cfg).state_dict().values())
-    assert held / 2 < least_numbers(cfg) <= held
+    assert held / 2 < cfg.least_numbers <= held

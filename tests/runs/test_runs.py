@@ -157,7 +157,8 @@ def test_foreign_weights_are_refused_by_name(run, change, sentence) -> None:
 
 
 def test_equal_weights_at_two_steps_are_reported(make_run) -> None:
-    run = make_run(majority(), make_task("majority"), trained=9, steps=(0, 50, 100))
+    same = dict.fromkeys((0, 50), majority())
+    run = make_run(majority(), make_task("majority"), trained=9, steps=(0, 50, 100), earlier=same)
     assert run.equal_steps() == [(0, 50), (0, 100)]
     (run.step_path(0) / "meta.json").write_bytes(b"")
     assert run.equal_steps() == [(50, 100)], "a damaged one does not hide the others"

@@ -26,6 +26,15 @@ from workbench.theory.zoo import ZOO, Case
 
 MIXED = program("ab", {"accept": count(Q("a")) - 3 * count(Q("a"), offsets={0, 2}) + 1 > count(Q("b"))})
 """Local and global counts in one inequality."""
+HOLDS_OF_NOTHING = program(
+    "ab",
+    {
+        "accept": count(1 - count(Q("a"), {1}) >= 0) > 2 * count(Q("b")),
+        "other": count(count(Q("a"), {0, 2}) <= 1) == count(Q("a")) + 1,
+        "third": count(2 * count(Q("b"), {1}) < 5) + count(count(Q("b"), {0}) == 0) >= 3 * count(Q("a")),
+    },
+)
+"""Local comparisons that hold where there is nothing, as at BOS, and are counted: BOS must not be among them."""
 CHOICE = program("ab", {"accept": where(MOD(0, 3), count(Q("a")), count(Q("b")) + 2) >= count(Q("a"), {1}) + 3})
 """A conditional whose condition is a residue."""
 
@@ -109,6 +118,14 @@ def test_random_programs_compile_to_models_that_agree(made: Program, log_scaled:
     assert mismatches(compile(made, 5, log_scaled=log_scaled), every_string(3, 4)) == 0
 
 
+@pytest.mark.parametrize("log_scaled", [False, True])
+def test_a_counted_comparison_that_holds_of_nothing_is_not_counted_at_bos(log_scaled):
+    compiled, strings = compile(HOLDS_OF_NOTHING, 60, log_scaled=log_scaled), every_string(2, 9)
+    accepted = evaluate(HOLDS_OF_NOTHING, strings)
+    assert all(0.02 < accepted[name].mean() < 0.98 for name in accepted)
+    assert mismatches(compiled, strings) == 0
+
+
 @pytest.mark.parametrize("made", [MIXED, CHOICE], ids=["mixed", "choice"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("log_scaled", [False, True])
@@ -143,7 +160,9 @@ def value_of(made: Program, node: ast.Node, strings: np.ndarray) -> np.ndarray:
     return trace(Program(made.alphabet, lines, ("_",)), strings)["value"].astype(float)
 
 
-@pytest.mark.parametrize("made", [p.dyck_1(), p.tomita_4(), p.unique_right("ab"), MIXED, CHOICE, p.abab()])
+@pytest.mark.parametrize(
+    "made", [p.dyck_1(), p.tomita_4(), p.unique_right("ab"), MIXED, CHOICE, HOLDS_OF_NOTHING, p.abab()]
+)
 def test_every_dimension_holds_what_its_name_says(made):
     compiled = compile(made, 40)
     strings = np.random.default_rng(0).integers(1, len(made.alphabet) + 1, (30, 40))

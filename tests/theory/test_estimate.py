@@ -9,7 +9,7 @@ from theory.limit_models import limit_model, strings
 
 from workbench.models.handmade import key_head
 from workbench.theory.errors import TheoryError
-from workbench.theory.estimate import estimate_heads
+from workbench.theory.estimate import _locality, estimate_heads
 from workbench.theory.limit import limit_heads, margins
 
 PROBES = strings(24, 60)
@@ -72,6 +72,16 @@ def test_the_residual_is_of_strings_that_were_not_fitted() -> None:
     few = strings(2, 60, d_vocab=40, seed=3)
     found = estimate_heads(limit_model(positions="learned", d_vocab=40), few, 0)
     assert min(f.residual_share for f in found) > 0.5
+
+
+@pytest.mark.parametrize(("size", "tau"), [(0.99, 0), (1.01, 3)])
+def test_a_local_term_counts_from_the_negligible_size_on(size: float, tau: int) -> None:
+    """One lag just below or above it: the threshold is on squares, so it is its square."""
+    for negligible in (1e-3, 0.5, 20.0):
+        phi = np.zeros(13)
+        phi[3] = size * negligible
+        assert _locality(phi, negligible) == tau
+        assert _locality(-phi, negligible) == tau
 
 
 def test_too_little_to_probe_with_is_refused() -> None:

@@ -62,6 +62,13 @@ def test_a_length_is_a_pure_function_of_seed_and_step(name: str) -> None:
     assert name == "fixed" or drawn(law, MAJORITY, 60, seed=1) != drawn(law, MAJORITY, 60)
 
 
+@pytest.mark.parametrize("name", ["uniform", "fixed"])
+def test_one_length_alone_is_a_law_of_lengths(name: str) -> None:
+    law = curriculum({"law": name, "low": 7, "high": 7})
+    assert drawn(law, MAJORITY, 20) == [7] * 20
+    assert law.possible(MAJORITY, 20) == [7]
+
+
 @pytest.mark.parametrize("name", LAWS)
 def test_a_law_survives_its_json(name: str) -> None:
     law = curriculum(LAWS[name])

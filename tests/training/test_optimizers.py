@@ -11,6 +11,7 @@ from workbench.runs.write import write_config
 from workbench.tasks import make_task
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
 from workbench.training.optimizer import learning_rate, make_optimizer
+from workbench.training.rate_schedules import RATE_SCHEDULES
 from workbench.training.same import differences
 from workbench.training.trainer import Stopped, Trainer
 
@@ -62,7 +63,8 @@ def test_adamw_decays_matrices_only_and_decoupled() -> None:
 
 def test_the_rate_never_leaves_its_law() -> None:
     """Warm-up rises to the peak without reaching it before its end; decays end just above 0."""
-    for rate_law in ("constant", "linear", "cosine"):
+    assert list(RATE_SCHEDULES) == ["constant", "linear", "cosine", "wsd"]
+    for rate_law in RATE_SCHEDULES:
         law = TrainingConfig(steps=100, warmup=20, learning_rate=2.0, rate_law=rate_law)
         rates = [learning_rate(law, step) for step in range(100)]
         assert rates[:20] == pytest.approx([2.0 * (step + 1) / 21 for step in range(20)])

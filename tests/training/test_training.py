@@ -10,19 +10,21 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+from workbench.cli import main
 from workbench.cli.progress import steps_done
 from workbench.models import ModelConfig, pairs
 from workbench.runs import Run, RunError
-from workbench.runs.load import least_numbers
 from workbench.runs.write import sha256
 from workbench.storage.errors import StorageError
 from workbench.storage.seal import sealed_json
 from workbench.tasks import make_task
 from workbench.tasks.seeds import generator
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
+from workbench.training.curriculum import curriculum
 from workbench.training.errors import TrainingError
 from workbench.training.live import Live
 from workbench.training.optimizer import learning_rate
+from workbench.training.rate_schedules import RATE_SCHEDULES
 from workbench.training.schedule import checkpoint_steps
 from workbench.training.state import NAME, State
 from workbench.training.trainer import Stopped, Trainer
@@ -71,6 +73,23 @@ def test_learning_rate_laws() -> None:
     assert at(10, rate_law="cosine") == at(10, rate_law="linear") == at(50, rate_law="constant") == 1.0
     assert at(60, rate_law="cosine") == at(60, rate_law="linear") == pytest.approx(0.5)
     assert at(109, rate_law="linear") == pytest.approx(0.01)
+    assert at(89, rate_law="wsd") == 1.0
+    assert [at(step, rate_law="wsd") for step in (90, 100, 109)] == pytest.approx([1.0, 0.5, 0.05])
+
+
+def test_a_learning_rate_schedule_is_one_function_with_a_line_over_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The setting takes it, training follows it, and the command's help tells it."""
+    assert "training.rate_law=constant|linear|cosine|wsd," in str(main.train.__doc__)
+    with pytest.raises(TrainingError, match="unknown learning-rate schedule 'halving'; known: constant, linear"):
+        TrainingConfig(rate_law="halving")
+    monkeypatch.setattr(RATE_SCHEDULES, "_things", dict(RATE_SCHEDULES._things))
+
+    @RATE_SCHEDULES.register
+    def halving(done: float) -> float:
+        return 0.5 ** (4 * done)
+
+    law = TrainingConfig(steps=8, warmup=0, learning_rate=1.0, rate_law="halving")
+    assert learning_rate(law, 4) == pytest.approx(0.25)
 
 
 def test_generators_are_pure_functions_of_their_parts() -> None:
@@ -80,6 +99,60 @@ def test_generators_are_pure_functions_of_their_parts() -> None:
     assert draw("data", 0, 1) == draw("data", 0, 1)
     assert len({draw("data", seed, step) for seed in range(5) for step in range(20)}) == 100
     assert draw("data", 1, 2) != draw("data", 12, ""), "parts are separated"
+
+
+def test_batches_are_those_of_their_data_seed_and_step(tmp_path) -> None:
+    def batches(init: int, data: int) -> list[list[list[int]]]:
+        made = config(high=9).model_copy(update={"seeds": Seeds(init=init, data=data)})
+        trainer = Trainer(made, tmp_path / f"{init}_{data}")
+        return [trainer.batch(step)[0].tokens.tolist() for step in range(6)]
+
+    first, again, other = batches(1, 2), batches(9, 2), batches(1, 3)
+    assert first == again, "whatever the initial weights are drawn from"
+    assert all(a != b for a, b in zip(first, other, strict=True))
+    assert len({str(batch) for batch in first}) == 6, "each step has its own"
+
+
+def looked_at(folder, monkeypatch, **seeds: int) -> tuple[Trainer, dict[tuple[int, int, int], list[list[int]]]]:
+    """A short run on one long length, and the strings that it was scored on, by step, length and how many."""
+    stop = {"every": 1, "patience": 2, "sequences": 16, "accuracy": 1.0}
+    made = config(steps=3, high=201, early_stop=stop)
+    long = made.training.model_copy(update={"curriculum": curriculum({"law": "uniform", "low": 201, "high": 201})})
+    made = made.model_copy(update={"training": long, "seeds": Seeds(**{"init": 1, "data": 2, "evaluation": 3} | seeds)})
+    trainer, seen = Trainer(made, folder), {}
+    sample = type(trainer.task).sample
+
+    def spy(self, batch, length, generator, law="training", **more):
+        found = sample(self, batch, length, generator, law, **more)
+        if law != "training":
+            seen[trainer.state.step, length, batch] = found.tokens.tolist()
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(trainer.task), "sample", spy)
+        trainer.run()
+    return trainer, seen
+
+
+def test_strings_that_are_watched_or_end_training_are_never_those_of_training(tmp_path, monkeypatch) -> None:
+    """At length 201 no string is drawn twice by accident."""
+    trainer, seen = looked_at(tmp_path / "run", monkeypatch)
+    drawn = {tuple(row) for step in range(4) for row in trainer.batch(step)[0].tokens.tolist()}
+    assert len(drawn) == 16
+    assert not {tuple(row) for rows in seen.values() for row in rows} & drawn
+    stops = [seen[step, 201, 16] for step in (1, 2)]
+    watched = next(rows for (_, length, many), rows in seen.items() if length == 201 and many > 16)
+    assert stops[0] != stops[1]
+    assert not {tuple(row) for rows in stops for row in rows} & {tuple(row) for row in watched}
+    assert any(length > 402 for _, length, _ in seen), "what lies beyond training is watched too"
+
+
+def test_strings_that_are_watched_or_end_training_are_those_of_the_evaluation_seed(tmp_path, monkeypatch) -> None:
+    _, seen = looked_at(tmp_path / "a", monkeypatch)
+    _, of_other_training = looked_at(tmp_path / "b", monkeypatch, data=9)
+    _, others = looked_at(tmp_path / "c", monkeypatch, evaluation=9)
+    assert seen == of_other_training
+    assert all(seen[key] != others[key] for key in seen)
 
 
 @pytest.mark.science
@@ -335,7 +408,7 @@ def test_a_run_that_memory_cannot_hold_is_refused_before_it_is_built(tmp_path, m
     from workbench.training import trainer
 
     made = config()
-    weights = least_numbers(made.model)
+    weights = made.model.least_numbers
     monkeypatch.setattr(trainer, "make_model", None)  # whoever calls it fails
     monkeypatch.setattr(trainer, "available_memory", lambda: 16 * weights - 1)
     with pytest.raises(

@@ -10,6 +10,7 @@ import typer
 
 from workbench.cli.options import DEFAULTS, TrustCode
 from workbench.models.positions.registry import ENCODINGS
+from workbench.training.rate_schedules import RATE_SCHEDULES
 
 DEFAULT = {name: str(value) for name, value in DEFAULTS.items()}
 
@@ -116,7 +117,7 @@ def train(
 
     Settings worth knowing, each behind --set:
 
-    - training.rate_law=constant (linear, cosine), training.warmup=100, training.weight_decay=0.1
+    - training.rate_law=RATE_SCHEDULES, training.warmup=100, training.weight_decay=0.1
     - training.optimizer=sgd, training.momentum=0.9
     - training.regularizers.positional=1e-4, training.regularizers.attention_entropy=0.01
     - training.early_stop.accuracy=0.99 ends the run once its own longest training lengths are learned
@@ -142,6 +143,9 @@ def train(
         "seed": seed,
     }
     train_command(task, out, options, set_ or [])
+
+
+train.__doc__ = str(train.__doc__).replace("RATE_SCHEDULES", "|".join(RATE_SCHEDULES))
 
 
 @app.command()
@@ -307,8 +311,12 @@ def tasks(
     name: Annotated[
         str | None, typer.Argument(metavar="[TASK]", help="A task's name, or `file.py:MyTask`: all about that one.")
     ] = None,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Check whether it keeps what a task promises; run this on a task of your own."),
+    ] = False,
 ) -> None:
-    """List the tasks by family: kind, chance and the summary that answers; or tell all about one.
+    """List the tasks by family: kind, chance and the summary that answers; or tell all about one, or check it.
 
     *Kind* says what must be carried on to answer at every length: a finite **state**, an **average**, an
     unbounded **counter**, or a **pointer** to one place. *Chance* is the accuracy of the best constant
@@ -316,7 +324,7 @@ def tasks(
     """
     from workbench.cli.tasks import tasks_command
 
-    tasks_command(name)
+    tasks_command(name, check)
 
 
 @app.command()

@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from workbench.cli.columns import aligned
+from workbench.cli.errors import UsageError
 from workbench.tasks.base import Task, TaskError
-from workbench.tasks.registry import allowed, find_task, load_task, task_names
+from workbench.tasks.registry import allowed, contained, find_task, load_task, make_task, task_names
 
 CHANCE_AT = 64
 """Chance is stated at this length, or at the next one the task admits."""
@@ -33,6 +34,21 @@ def predictions(task: Task) -> str:
     return verdicts[0] if verdicts[0] == verdicts[1] else " / ".join(verdicts)
 
 
+def theory_lines(task: Task | str | None) -> list[str]:
+    """What theory says of a task with these parameters, a line each; none where it says nothing."""
+    from workbench.theory.errors import TheoryError
+    from workbench.theory.predict import predict
+
+    if not isinstance(task, Task):
+        return []
+    try:
+        without, with_ids = predict(task, "none"), predict(task, "learned")
+    except (TheoryError, TaskError):
+        return []
+    lines = [f"theory, without positions: {without.line}", f"theory, with positions: {with_ids.line}"]
+    return lines + [f"theory: {note.text} ({note.source})" for note in without.notes]
+
+
 def share(value: float) -> str:
     """A share in two digits; one that is not 0 never looks like it."""
     return "<0.01" if 0 < value < 0.005 else f"{value:.2f}"
@@ -47,7 +63,18 @@ COLUMNS: dict[str, Callable[[Task], str]] = {
 """What is told about a task beside its name: the heading and where the text comes from."""
 
 
-def tasks_command(name: str | None) -> None:
+def tasks_command(name: str | None, check: bool = False) -> None:
+    """List all tasks, tell all about one, or check it.
+
+    Raises:
+        UsageError: for a check of no task.
+        TaskCheckError: if the task does not keep what a task promises.
+    """
+    if check:
+        if name is None:
+            raise UsageError("--check checks one task: lengthlens tasks --check my_task.py:MyTask")
+        checked(name)
+        return
     if name is not None:
         tell(load_task(name) if ".py" in name else name)
         return
@@ -59,6 +86,16 @@ def tasks_command(name: str | None) -> None:
         return
     rows = [(name, group, *cells(task)) for group, name, task in entries]
     print("\n".join(aligned(rows)))
+
+
+def checked(name: str) -> None:
+    """Check a task with its default parameters; naming a file trusts its code."""
+    from workbench.tasks.testing import CHECKS, check_task
+
+    task = make_task(name)
+    with contained(task):
+        check_task(task)
+    print(f"{task.name} keeps what a task promises ({', '.join(CHECKS)}).")
 
 
 def by_family(entries: list[Entry]) -> list[Entry]:
@@ -106,6 +143,9 @@ def tell(task: Task | str) -> None:
     for name, field in cls.model_fields.items():
         default = "required" if field.is_required() else f"default {field.get_default(call_default_factory=True)!r}"
         print(f"  --set task.{name}=..  {allowed(field)}; {default}")
+    made = None if isinstance(task, Task) else entry(task)[2]
+    for line in theory_lines(task if isinstance(task, Task) else made):
+        print(f"  {line}")
     if cls.suggested:
         print(f"  suggests {_listed(cls.suggested)}")
     for (option, value), more in cls.suggested_with.items():

@@ -13,9 +13,7 @@ from workbench.cli.options import assignments, length_range, put, resolved, sugg
 from workbench.cli.progress import TrainingProgress
 from workbench.core.construct import construct
 from workbench.models.architectures import config_class
-from workbench.models.config import Architecture
 from workbench.models.positions import id_law, make_encoding
-from workbench.models.ssm_config import SSMConfig
 from workbench.runs.folder import Run, RunError
 from workbench.tasks import make_task
 from workbench.tasks.base import Task
@@ -89,7 +87,7 @@ def train_command(task: str, out: Path | None, options: Mapping[str, Any], setti
 
     config = build(task, options, assignments(settings))
     name = Path(task.rpartition(":")[2] if ":" in task else task).name
-    folder = out or Path("checkpoints") / f"{name}-{_kind(config.model)}-s{config.seeds.init}"
+    folder = out or Path("checkpoints") / f"{name}-{config.model.variant}-s{config.seeds.init}"
     with suppress(RunError):  # what cannot be read, training refuses
         if (folder / "run.json").exists() and gives_way(Run.open(folder), config):
             print(f"{folder} held another run, which ended before its first checkpoint; this one takes its place.")
@@ -116,8 +114,3 @@ def trusting(task: Task) -> str:
     """What a command on a run must say for the code of its task to be run; "" for a task known by name."""
     source = stored(task).get("source")
     return f" --trust-code {shlex.quote(source['file'])}" if source else ""
-
-
-def _kind(cfg: Architecture) -> str:
-    """What the name of a run's folder says of its model."""
-    return f"ssm-{cfg.gates}" if isinstance(cfg, SSMConfig) else str(cfg.positions.name)

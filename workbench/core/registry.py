@@ -26,6 +26,7 @@ class Registry(Mapping[str, T], Generic[T]):
         things: by name an object, or an address ``package.module:attribute``. Things that are strings have to be given
             by address.
         group: entry-point group under which other packages announce such things; "" = they cannot.
+        name_of: the name under which a thing is registered by itself.
         check: from a name, what was found under it and where, returns the thing, or raises ``error`` with a sentence.
 
     Example:
@@ -46,9 +47,10 @@ class Registry(Mapping[str, T], Generic[T]):
         *,
         group: str = "",
         check: Callable[[str, object, str], T] | None = None,
+        name_of: Callable[[T], str] | None = None,
     ) -> None:
         self.kind, self.error, self.group = kind, error, group
-        self._check = check
+        self._check, self._name_of = check, name_of
         self._things: dict[str, T | str] = dict(things or {})
 
     def add(self, name: str, thing: T | str) -> None:
@@ -60,6 +62,16 @@ class Registry(Mapping[str, T], Generic[T]):
         if self._things.get(name, thing) != thing:
             raise self.error(f"the {self.kind} name {name!r} is taken already; choose another")
         self._things[name] = thing
+
+    def register(self, thing: T) -> T:
+        """Add an object under its own name; usable as a decorator. This process alone knows it.
+
+        Raises:
+            error: if the name is taken by another one.
+        """
+        assert self._name_of is not None, f"a {self.kind} has no name of its own"
+        self.add(self._name_of(thing), thing)
+        return thing
 
     def find(self, name: object) -> T:
         """The thing of that name.

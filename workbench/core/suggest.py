@@ -35,7 +35,8 @@ def nearest(name: object, known: Iterable[str]) -> str:
         >>> nearest("rotery", ("alibi", "rotary")), nearest("x", ("alibi", "rotary"))
         ('did you mean rotary?', 'known: alibi, rotary')
     """
-    names = sorted(set(known))
+    # A set has no order that a reader could follow.
+    names = sorted(known) if isinstance(known, set | frozenset) else list(dict.fromkeys(known))
     if near := near_names(name, names):
         return f"did you mean {' or '.join(near)}?"
     return f"known: {', '.join(names) or 'none'}"

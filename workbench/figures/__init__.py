@@ -11,11 +11,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from workbench.figures.any_quantity_notebook import *
     from workbench.figures.anything import *
     from workbench.figures.attention import *
     from workbench.figures.behaviour import *
     from workbench.figures.bounds import *
-    from workbench.figures.causes import *
     from workbench.figures.compare import *
     from workbench.figures.coupling import *
     from workbench.figures.errors import *
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from workbench.figures.verdicts import *
 
 HOMES = (
+    "any_quantity_notebook",
     "anything",
     "attention",
     "behaviour",
     "bounds",
-    "causes",
     "compare",
     "coupling",
     "errors",

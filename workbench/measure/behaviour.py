@@ -124,6 +124,7 @@ QUANTITIES = (
         1,
         formula="max_{c} ⟨1[y_{n} = c]⟩",
         where="c: constant answers",
+        interval=False,
     ),
     Quantity(
         "shortcut",
@@ -133,6 +134,7 @@ QUANTITIES = (
         1,
         formula="⟨1[g(x_{1} … x_{n}) = y_{n}]⟩",
         where="g: the stated shortcut",
+        interval=False,
     ),
     Quantity(
         "skill",
@@ -162,6 +164,7 @@ QUANTITIES = (
         1,
         formula="min { n > N : ŷ_{i} ≠ y_{i} for an i in n − π + 1 … n }",
         where="π: lengths after which the answers come around",
+        interval=False,
     ),
     Quantity(
         "near_ties",

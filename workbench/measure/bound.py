@@ -26,6 +26,7 @@ QUANTITIES = (
         "these weights; the theorem's constants are not stated and taken as 1, so compare, do not plan",
         "tokens",
         0,
+        interval=False,
     ),
     Quantity(
         LOG10,
@@ -33,12 +34,14 @@ QUANTITIES = (
         "log10 tokens",
         formula="log_{10} B",
         where="B: training_length_bound",
+        interval=False,
     ),
     Quantity(
         PART,
         "a quantity (target) that enters the bound: norms of the weights, margins of the first layer by enumeration, "
         "period, locality, the two terms of theorem 4.1",
         "see target",
+        interval=False,
     ),
 )
 

@@ -38,6 +38,7 @@ QUANTITIES = (
         "cosine",
         formula="g_{n} · g_{N} / √((g_{n} · g_{n})(g_{N} · g_{N}))",
         where="g_{n}: gradient of the mean loss at n, all parameters",
+        controls=("same_length",),
     ),
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from workbench.measure.measurement import Grid
 from workbench.models.config import Architecture
-from workbench.models.schemes import PositionError
+from workbench.models.errors import PositionError
 from workbench.runs.ids import evaluation_ids
 from workbench.tasks.base import Task, TaskError, refuse_endless
 

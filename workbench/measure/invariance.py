@@ -22,7 +22,7 @@ from workbench.measure.measurement import Measurement, Quantity, Study
 from workbench.measure.rows import missing_row, share_row
 from workbench.measure.settings import Counts, Factors
 from workbench.measure.study import covered, forward
-from workbench.models.schemes import PositionError
+from workbench.models.errors import PositionError
 from workbench.table.schema import Row
 from workbench.tasks.base import EVALUATION_LAWS, Batch, Task
 

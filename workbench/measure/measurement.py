@@ -40,6 +40,8 @@ class Quantity:
             ``p_{(j)}`` and ``x^{2}`` for what stands below and above the line; the glossary sets it, and says what the
             letters are that all formulas share.
         where: what its other letters are; in the same notation.
+        controls: what stands in the column ``control`` of the rows beside its own.
+        interval: whether its values have one; one value without says in its note why it has none.
     """
 
     name: str
@@ -50,6 +52,8 @@ class Quantity:
     about: str = ""
     formula: str = ""
     where: str = ""
+    controls: tuple[str, ...] = ()
+    interval: bool = True
 
     @property
     def bounds(self) -> tuple[float, float] | None:

@@ -45,7 +45,7 @@ class Result:
         return float(found[0]["value"])
 
     def figure(self, quantity: str | None = None, **style: Any) -> go.Figure:
-        """The quantity over what it varies with; see :func:`workbench.figures.causes.causes`.
+        """The quantity over what it varies with; see :func:`workbench.figures.causes`.
 
         Args:
             quantity: None = the first one that has a value.
@@ -54,7 +54,7 @@ class Result:
         Raises:
             ValueError: if nothing has a value.
         """
-        from workbench.figures.causes import causes
+        from workbench.figures import causes
 
         named = quantity or next((r["quantity"] for r in self.rows if r["value"] is not None), None)
         if named is None:

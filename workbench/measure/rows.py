@@ -67,7 +67,7 @@ def difference_rows(first: ArrayLike, second: ArrayLike, why_none: str, *, quant
     ]
 
 
-def p_quantity(of: str, what: str) -> Quantity:
+def p_quantity(of: str, what: str, controls: tuple[str, ...] = ()) -> Quantity:
     """The quantity that goes with a paired difference."""
     return Quantity(
         of + P,
@@ -77,6 +77,8 @@ def p_quantity(of: str, what: str) -> Quantity:
         1,
         formula="min(1, 2 Σ_{k ≥ max(b, c)} Pr[X = k])",
         where="b, c: sequences right only on the one side, and only on the other, X: heads of b + c fair coins",
+        controls=controls,
+        interval=False,
     )
 
 

@@ -7,13 +7,37 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.models.config import ModelConfig
+    from workbench.models.positions.encoding import Encoding
+    from workbench.models.positions.registry import ENCODINGS, make_encoding
     from workbench.models.ssm import HookedSSM
     from workbench.models.ssm_config import SSMConfig
+    from workbench.models.testing import check_encoding
     from workbench.models.transformer import HookedTransformer
+    from workbench.models.upstream import to_upstream
 
-__all__ = ["HookedSSM", "HookedTransformer", "ModelConfig", "SSMConfig"]
+__all__ = [
+    "ENCODINGS",
+    "Encoding",
+    "HookedSSM",
+    "HookedTransformer",
+    "ModelConfig",
+    "SSMConfig",
+    "check_encoding",
+    "make_encoding",
+    "to_upstream",
+]
 
-_HOME = {"HookedSSM": "ssm", "HookedTransformer": "transformer", "ModelConfig": "config", "SSMConfig": "ssm_config"}
+_HOME = {
+    "ENCODINGS": "positions.registry",
+    "Encoding": "positions.encoding",
+    "HookedSSM": "ssm",
+    "HookedTransformer": "transformer",
+    "ModelConfig": "config",
+    "SSMConfig": "ssm_config",
+    "check_encoding": "testing",
+    "make_encoding": "positions.registry",
+    "to_upstream": "upstream",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pkgutil import resolve_name
 from typing import Any
 
-from workbench.core.errors import LensError, shown
+from workbench.core.registry import Registry
 from workbench.models.config import Architecture, ModelConfig
+from workbench.models.errors import ArchitectureError
 from workbench.models.hooked import Hooked
-from workbench.models.ssm import HookedSSM
-from workbench.models.ssm_config import SSMConfig
-from workbench.models.transformer import HookedTransformer
 
 
-class ArchitectureError(LensError, ValueError):
-    """An architecture that does not exist."""
+def _an_architecture(name: str, found: object, place: str) -> type[Architecture]:
+    if not (isinstance(found, type) and issubclass(found, Architecture)):
+        raise ArchitectureError(f"{place}, announced as the architecture {name!r}, is no subclass of Architecture")
+    if found.kind != name:
+        raise ArchitectureError(f"{place} is announced as the architecture {name!r} but calls itself {found.kind!r}")
+    return found
 
 
-ARCHITECTURES: Mapping[str, type[Architecture]] = {cls.kind: cls for cls in (ModelConfig, SSMConfig)}
+ARCHITECTURES: Registry[type[Architecture]] = Registry(
+    "architecture",
+    ArchitectureError,
+    {ModelConfig.kind: ModelConfig, "ssm": "workbench.models.ssm_config:SSMConfig"},
+    group="lengthlens.architectures",
+    check=_an_architecture,
+    name_of=lambda config: config.kind,
+)
+"""Configs by the name of their architecture; each names the class of its models."""
 
 
 def config_class(fields: Mapping[str, Any]) -> type[Architecture]:
@@ -26,10 +37,7 @@ def config_class(fields: Mapping[str, Any]) -> type[Architecture]:
     Raises:
         ArchitectureError: for an architecture that does not exist.
     """
-    name = fields.get("architecture", ModelConfig.kind)
-    if not isinstance(name, str) or name not in ARCHITECTURES:
-        raise ArchitectureError(f"unknown architecture {shown(name)}; there are {' and '.join(ARCHITECTURES)}")
-    return ARCHITECTURES[name]
+    return ARCHITECTURES.find(fields.get("architecture", ModelConfig.kind))
 
 
 def make_config(fields: Mapping[str, Any]) -> Architecture:
@@ -44,7 +52,5 @@ def make_config(fields: Mapping[str, Any]) -> Architecture:
 
 def make_model(cfg: Architecture, seed: int = 0) -> Hooked:
     """A freshly initialised model of any architecture."""
-    if isinstance(cfg, SSMConfig):
-        return HookedSSM(cfg, seed=seed)
-    assert isinstance(cfg, ModelConfig), "every architecture has a model"
-    return HookedTransformer(cfg, seed=seed)
+    model: Hooked = resolve_name(cfg.model)(cfg, seed=seed)
+    return model

@@ -10,12 +10,12 @@ from einops import rearrange
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformer_lens.hook_points import HookPoint
 
 from workbench.models.asked import Asked
 from workbench.models.config import ModelConfig
 from workbench.models.kernels import attend
 from workbench.models.layers import affine, observed
+from workbench.models.lens_parts import HookPoint
 from workbench.models.positions.encoding import Turn
 from workbench.models.scores import ScoreInputs
 

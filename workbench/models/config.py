@@ -48,6 +48,8 @@ class Architecture(BaseModel):
     """The architecture's name: how a run and a command line call it."""
     title: ClassVar[str]
     """What sentences call it."""
+    model: ClassVar[str]
+    """Address of its models' class, ``package.module:Class``, which is called with a config and a seed."""
 
     d_vocab: Size
     d_vocab_out: Width = 0
@@ -84,6 +86,16 @@ class Architecture(BaseModel):
         data["d_vocab_out"] = data.get("d_vocab_out") or data.get("d_vocab")
         data["initializer_range"] = data.get("initializer_range") or (0.8 / d_model**0.5 if d_model else 0)
         return data
+
+    @property
+    def variant(self) -> str:
+        """What tells models of one task apart first, in a word; default folders of runs are called by it."""
+        return self.kind
+
+    @property
+    def least_numbers(self) -> int:
+        """A lower bound of how many numbers a model's weights are, without making it."""
+        return self.d_model * (self.d_vocab + self.d_vocab_out + (self.positions.rows(self.n_ctx) or 0))
 
     def score_hooks(self, layer: int) -> list[str]:
         """Names of the activations that the attention scores of a layer are made of; none without attention."""
@@ -135,6 +147,7 @@ class ModelConfig(Architecture):
 
     kind: ClassVar[str] = "transformer"
     title: ClassVar[str] = "transformer"
+    model: ClassVar[str] = "workbench.models.transformer:HookedTransformer"
 
     n_heads: Size
     log_scaling: Literal["none", "all", "local", "learned"] = "none"
@@ -178,6 +191,15 @@ class ModelConfig(Architecture):
         if isinstance(self.d_mlp, tuple) and len(self.d_mlp) != self.n_layers:
             raise ValueError(f"d_mlp names {len(self.d_mlp)} widths for {self.n_layers} layers")
         return self
+
+    @property
+    def variant(self) -> str:
+        return str(self.positions.name)
+
+    @property
+    def least_numbers(self) -> int:
+        mlps = 0 if self.attn_only else sum(map(self.mlp_width, range(self.n_layers)))
+        return super().least_numbers + self.d_model * (4 * self.n_layers * self.n_heads * self.d_head + 2 * mlps)
 
     @property
     def resid_mid(self) -> bool:

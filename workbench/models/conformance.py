@@ -16,12 +16,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformer_lens import ActivationCache
 from transformer_lens.head_detector import detect_head
 
 from workbench.models.config import ModelConfig
+from workbench.models.lens_parts import ActivationCache
 from workbench.models.positions.registry import ENCODINGS
 from workbench.models.transformer import HookedTransformer
+from workbench.models.upstream import UpstreamError, to_upstream
 
 TOLERANCE = 1e-5
 SIZES = {"d_vocab": 7, "n_layers": 2, "d_model": 32, "n_heads": 4, "d_vocab_out": 5, "n_ctx": 48}
@@ -78,7 +79,7 @@ def compare(case: str, seed: int = 0) -> Comparison:
     with torch.no_grad():  # biases and gains start at 0 and 1, where a forgotten one would not show
         for parameter in model.parameters():
             parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator))
-    upstream = model.to_upstream()
+    upstream = to_upstream(model)
     tokens = torch.randint(0, cfg.d_vocab, (3, cfg.n_ctx), generator=generator)
     shared = [name for name in model.hook_dict if name in upstream.hook_dict]
     logits, own = model.run_with_cache(tokens, names_filter=shared)
@@ -198,8 +199,6 @@ def kind(hook: str) -> str:
 
 def main(arguments: list[str]) -> int:
     """Print the table; the exit status is 1 if anything differs by more than the tolerance."""
-    from workbench.models.upstream import UpstreamError
-
     torch.set_num_threads(1)
     try:
         found = [compare(case) for case in CASES]

@@ -7,13 +7,11 @@ from typing import Any, NamedTuple
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from transformer_lens import ActivationCache, HookedRootModule
-from transformer_lens.hook_points import HookPoint
-from transformer_lens.utilities import lm_cross_entropy_loss
 
+from workbench.models.errors import PositionError
 from workbench.models.layers import Embed, Unembed
 from workbench.models.lens import LensUseError, WithLogits
-from workbench.models.schemes import PositionError
+from workbench.models.lens_parts import ActivationCache, HookedRootModule, HookPoint, lm_cross_entropy_loss
 
 ReturnType = str | None
 """What a forward pass gives, in TransformerLens's words: logits, loss, both, or nothing."""

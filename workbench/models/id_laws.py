@@ -9,7 +9,9 @@ from jaxtyping import Int
 from pydantic import Field
 from torch import Tensor
 
-from workbench.models.schemes import PositionError, Scheme, named, refuse_negative
+from workbench.core.registry import Registry
+from workbench.models.errors import PositionError
+from workbench.models.schemes import Scheme, named, refuse_negative
 
 Ids = Int[Tensor, "#batch pos"]
 
@@ -221,14 +223,25 @@ class Predicted(TaskIds):
     weight: float = Field(default=1.0, gt=0.0)
 
 
-ID_LAWS: dict[str, type[IdLaw]] = {
-    "arange": Arange,
-    "random_offset": RandomOffset,
-    "pose": Pose,
-    "random_subset": RandomSubset,
-    "coupled": Coupled,
-    "predicted": Predicted,
-}
+def _own_name(cls: type[IdLaw]) -> str:
+    return str(cls.model_fields["name"].default)
+
+
+def _an_id_law(name: str, found: object, place: str) -> type[IdLaw]:
+    if not (isinstance(found, type) and issubclass(found, IdLaw)):
+        raise PositionError(f"{place}, announced as the id law {name}, is no subclass of IdLaw")
+    return found
+
+
+ID_LAWS: Registry[type[IdLaw]] = Registry(
+    "id law",
+    PositionError,
+    {_own_name(cls): cls for cls in (Arange, RandomOffset, Pose, RandomSubset, Coupled, Predicted)},
+    group="lengthlens.id_laws",
+    check=_an_id_law,
+    name_of=_own_name,
+)
+"""Classes of id laws by the name that a config says."""
 
 
 def id_law(value: str | dict[str, Any] | IdLaw) -> IdLaw:
@@ -237,4 +250,4 @@ def id_law(value: str | dict[str, Any] | IdLaw) -> IdLaw:
     Raises:
         PositionError: for an unknown name, with the nearest ones, or a parameter that does not fit.
     """
-    return named("id law", ID_LAWS, value)
+    return named(ID_LAWS, value)

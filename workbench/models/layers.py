@@ -5,9 +5,9 @@ from __future__ import annotations
 from jaxtyping import Float, Int
 from torch import Tensor, empty, nn, ones, zeros
 from torch.nn import functional as F
-from transformer_lens.hook_points import HookPoint
 
 from workbench.models.config import Architecture
+from workbench.models.lens_parts import HookPoint
 
 
 def observed(*hooks: HookPoint) -> bool:

@@ -13,10 +13,9 @@ import torch
 from einops import rearrange
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from transformer_lens import FactoredMatrix
-from transformer_lens.utilities import composition_scores
 
 from workbench.core.errors import LensError
+from workbench.models.lens_parts import FactoredMatrix, composition_scores
 
 
 class LensUseError(LensError, ValueError):

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 
-from workbench.core.errors import LensError, shown
+from workbench.core.errors import shown
+from workbench.core.registry import Registry
+from workbench.models.errors import PositionError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 S = TypeVar("S", bound="Scheme")
-
-
-class PositionError(LensError):
-    """A position scheme that does not exist, or a length that the scheme cannot read.
-
-    Not a ValueError: pydantic would wrap it, and the sentence would drown in a validation report.
-    """
 
 
 class Scheme(BaseModel):
@@ -32,7 +26,7 @@ class Scheme(BaseModel):
     name: str
 
 
-def named(kind: str, registry: Mapping[str, type[S]], value: str | Mapping[str, Any] | S) -> S:
+def named(registry: Registry[type[S]], value: str | Mapping[str, Any] | S) -> S:
     """An entry of ``registry`` from its name, from ``{"name": ..., **parameters}``, or as it is.
 
     Raises:
@@ -41,18 +35,16 @@ def named(kind: str, registry: Mapping[str, type[S]], value: str | Mapping[str, 
     """
     if isinstance(value, Scheme):
         return value  # type: ignore[return-value]  # mypy narrows to Scheme, the caller knows which
+    kind = registry.kind
     if not isinstance(value, str | Mapping):
         raise PositionError(f"{kind} must be a name, or a mapping with a name and parameters, not {shown(value)}")
     fields: dict[str, Any] = {"name": value} if isinstance(value, str) else {str(k): v for k, v in value.items()}
     name = fields.get("name")
-    if not isinstance(name, str) or name not in registry:
-        near = get_close_matches(name, registry, n=2, cutoff=0.4) if isinstance(name, str) and len(name) < 100 else []
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise PositionError(f"unknown {kind} {shown(name)}; {hint}known: {', '.join(registry)}")
+    found = registry.find(name)
     try:
-        return registry[name](**fields)
+        return found(**fields)
     except ValidationError as error:
-        raise PositionError(f"{kind} {name}: {_problem(registry[name], error)}") from None
+        raise PositionError(f"{kind} {name}: {_problem(found, error)}") from None
 
 
 def _problem(scheme: type[Scheme], error: ValidationError) -> str:

@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformer_lens.hook_points import HookPoint
 
 from workbench.models.hooked import Hooked, ReturnType
 from workbench.models.layers import Embed, LayerNorm, Unembed, observed
+from workbench.models.lens_parts import HookPoint
 from workbench.models.ssm_config import SSMConfig
 from workbench.models.ssm_scan import gates_of, scan, selective_scan, writes_of
 

@@ -68,6 +68,7 @@ class SSMConfig(Architecture):
 
     kind: ClassVar[str] = "ssm"
     title: ClassVar[str] = "state-space model"
+    model: ClassVar[str] = "workbench.models.ssm:HookedSSM"
 
     architecture: Literal["ssm"] = "ssm"
     no_heads: Literal[0] = Field(default=0, alias="n_heads")
@@ -111,6 +112,15 @@ class SSMConfig(Architecture):
         if self.dt_min > self.dt_max:
             raise ValueError(f"dt_min {self.dt_min:g} exceeds dt_max {self.dt_max:g}")
         return self
+
+    @property
+    def variant(self) -> str:
+        return f"{self.kind}-{self.gates}"
+
+    @property
+    def least_numbers(self) -> int:
+        states = self.d_state * (1 if self.time_invariant else 3)
+        return super().least_numbers + self.n_layers * self.d_inner * (3 * self.d_model + states + self.d_conv)
 
     @property
     def n_heads(self) -> Any:

@@ -21,10 +21,10 @@ from torch.utils._pytree import tree_leaves
 
 from workbench.core.errors import LensError
 from workbench.models.config import ModelConfig
+from workbench.models.errors import PositionError
 from workbench.models.positions.encoding import Encoding
 from workbench.models.positions.none import NoPositions
 from workbench.models.positions.registry import ENCODINGS
-from workbench.models.schemes import PositionError
 from workbench.models.scores import cached_score_inputs
 from workbench.models.transformer import HookedTransformer
 from workbench.models.upstream import UpstreamError, upstream_fields

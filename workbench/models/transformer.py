@@ -10,7 +10,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformer_lens.hook_points import HookPoint
 
 from workbench.models.asked import Asked, asked_places
 from workbench.models.attention import Attention, Places
@@ -18,6 +17,7 @@ from workbench.models.config import ModelConfig
 from workbench.models.hooked import Hooked, ReturnType
 from workbench.models.layers import Embed, LayerNorm, Unembed, affine, observed
 from workbench.models.lens import WithHeads
+from workbench.models.lens_parts import HookPoint
 from workbench.models.pairs import pairs
 from workbench.models.positions.encoding import shared_of
 
@@ -223,16 +223,6 @@ class HookedTransformer(WithHeads, Hooked):
         if self.cfg.positions.biased and observed(self.hook_position_ids):
             position_ids = self.hook_position_ids(position_ids.expand_as(tokens).clone())
         return position_ids
-
-    def to_upstream(self) -> Any:
-        """This model as TransformerLens's own class; see :func:`workbench.models.upstream.to_upstream`.
-
-        Raises:
-            UpstreamError: if the installed TransformerLens has no such class, or it cannot express the model.
-        """
-        from workbench.models.upstream import to_upstream
-
-        return to_upstream(self)
 
     @property
     def attn_score_scale(self) -> float:

@@ -16,9 +16,9 @@ from torch import Tensor
 
 from workbench.core.errors import LensError
 from workbench.models.config import ModelConfig
+from workbench.models.errors import PositionError
 from workbench.models.positions.encoding import Encoding
 from workbench.models.positions.registry import ENCODINGS
-from workbench.models.schemes import PositionError
 
 if TYPE_CHECKING:
     from workbench.models.transformer import HookedTransformer

@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from workbench.models.errors import PositionError
 from workbench.models.id_laws import ID_LAWS
-from workbench.models.schemes import PositionError
 
 if TYPE_CHECKING:
     from workbench.models.config import Architecture

@@ -11,9 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
 from workbench.models.architectures import make_config, make_model
-from workbench.models.config import ModelConfig
-from workbench.models.schemes import PositionError
-from workbench.models.ssm_config import SSMConfig
+from workbench.models.errors import PositionError
 from workbench.runs.folder import RunError
 from workbench.runs.tensors import read_header
 from workbench.storage.bounded import WEIGHTS, open_regular
@@ -37,7 +35,7 @@ def load_model(run: Run, step: int) -> Hooked:
         weights = load_file(file)
     except (SafetensorError, OSError, ValueError) as error:
         raise RunError(f"checkpoint {file} is damaged: {error}") from None
-    least = least_numbers(cfg)
+    least = cfg.least_numbers
     if least > held:  # said before a model is made, for which there may not be memory enough
         raise RunError(
             f"checkpoint {file} holds {held:,} numbers, and the model that {run.path / 'run.json'} describes has "
@@ -62,18 +60,6 @@ def model_config(run: Run) -> Architecture:
     except (ValueError, PositionError) as error:
         said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
         raise RunError(f"{run.path / 'run.json'} does not describe a model: {said}") from None
-
-
-def least_numbers(cfg: Architecture) -> int:
-    """A lower bound of how many numbers a model's weights are, without making it."""
-    least = cfg.d_model * (cfg.d_vocab + cfg.d_vocab_out + (cfg.positions.rows(cfg.n_ctx) or 0))
-    if isinstance(cfg, ModelConfig):
-        mlps = 0 if cfg.attn_only else sum(map(cfg.mlp_width, range(cfg.n_layers)))
-        least += cfg.d_model * (4 * cfg.n_layers * cfg.n_heads * cfg.d_head + 2 * mlps)
-    if isinstance(cfg, SSMConfig):
-        states = cfg.d_state * (1 if cfg.time_invariant else 3)
-        least += cfg.n_layers * cfg.d_inner * (3 * cfg.d_model + states + cfg.d_conv)
-    return least
 
 
 def fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], source: str) -> None:

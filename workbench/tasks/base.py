@@ -332,6 +332,11 @@ class Task(BaseModel):
         """Whether every prefix of a sample is a sample of the shorter length under ``law``."""
         return False
 
+    @property
+    def challenge_is_matched(self) -> str:
+        """Why the challenge law is the matched law, in a clause; "" where it is another one, as it should be."""
+        return ""
+
     # ---- laws with few strings ---------------------------------------------------------------
     @property
     def one_string_per_length(self) -> bool:

@@ -48,6 +48,11 @@ class _Unique(SequenceTask):
             )
         return super().next_length(length)
 
+    @property
+    def challenge_is_matched(self) -> str:
+        """That nothing but all of the input tells the whole answer, where symbols are all different."""
+        return "no window and no token betrays the whole answer"
+
     def _inputs(
         self, batch: int, inputs: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch inputs"], dict[str, Tensor]]:

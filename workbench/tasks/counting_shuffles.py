@@ -16,6 +16,8 @@ from workbench.tasks.laws import uniforms
 __all__ = ["log_words", "pairs_of_each_type", "shuffled_words"]
 
 Floats = NDArray[np.float64]
+NUMBERS_AT_ONCE = 1 << 20
+"""Splits that are counted at a time: of a long word there are as many as the square of its length."""
 
 
 @lru_cache(maxsize=32)
@@ -33,7 +35,8 @@ def log_words(types: int, pairs: int) -> Floats:
     counts = np.zeros((types, pairs + 1))
     counts[0] = _log_catalan(np.arange(pairs + 1))
     for j in range(1, types):
-        counts[j] = logsumexp(_log_splits(counts[j - 1]), axis=1)
+        for totals in np.array_split(np.arange(pairs + 1), -(-((pairs + 1) ** 2) // NUMBERS_AT_ONCE)):
+            counts[j, totals] = logsumexp(_log_splits(counts[j - 1], totals), axis=1)
     return counts
 
 
@@ -42,9 +45,9 @@ def _log_catalan(pairs: NDArray[np.int64]) -> Floats:
     return found
 
 
-def _log_splits(others: Floats) -> Floats:
-    """``[total, own]`` logarithm of the number of words with so many pairs of their own type out of a total."""
-    total = np.arange(len(others))[:, None]
+def _log_splits(others: Floats, totals: NDArray[np.int64]) -> Floats:
+    """``[total, own]`` logarithm of the number of words with so many pairs of their own type out of given totals."""
+    total = totals[:, None]
     own = np.arange(len(others))[None, :]
     rest = np.maximum(total - own, 0)
     choices = gammaln(2 * total + 1) - gammaln(2 * own + 1) - gammaln(2 * rest + 1)
@@ -52,12 +55,16 @@ def _log_splits(others: Floats) -> Floats:
     return found
 
 
-@lru_cache(maxsize=32)
-def _split_shares(types: int, pairs: int) -> Float[Tensor, "type total own"]:
-    """For each type after the first, the cumulative shares of its own number of pairs, given the total."""
-    counts = log_words(types, pairs)
-    shares = [np.exp(_log_splits(counts[j - 1]) - counts[j][:, None]).cumsum(1) for j in range(1, types)]
-    return torch.from_numpy(np.stack(shares)) if shares else torch.zeros(0, pairs + 1, pairs + 1)
+def _split_shares(counts: Floats, kind: int, totals: NDArray[np.int64]) -> Float[Tensor, "total own"]:
+    """The cumulative shares of a type's own number of pairs, given the number of pairs of all types up to it.
+
+    Args:
+        counts: :func:`log_words`.
+        kind: the type, from 1 on.
+        totals: the numbers of pairs.
+    """
+    shares = np.exp(_log_splits(counts[kind - 1], totals) - counts[kind][totals, None]).cumsum(1)
+    return torch.from_numpy(shares)
 
 
 def pairs_of_each_type(
@@ -65,11 +72,13 @@ def pairs_of_each_type(
 ) -> Int[Tensor, "*batch type"]:
     """How many pairs of each type a uniform word with so many pairs has."""
     most = 1 << max(int(pairs.max()), 1).bit_length()  # rounded up, so that a few tables serve all lengths
-    shares = _split_shares(types, most).to(pairs.device)
+    counts = log_words(types, most)
     left, found = pairs.clone(), []
     for j in range(types - 1, 0, -1):
         uniform = uniforms(pairs.shape, generator)
-        own = torch.searchsorted(shares[j - 1][left], uniform[..., None], right=True)[..., 0]
+        totals, place = left.unique(return_inverse=True)
+        shares = _split_shares(counts, j, totals.cpu().numpy()).to(pairs.device)
+        own = torch.searchsorted(shares[place], uniform[..., None], right=True)[..., 0]
         own = torch.minimum(own, left)  # the last share may fall short of 1 by rounding
         found.append(own)
         left = left - own

@@ -19,6 +19,7 @@ from workbench.core.registry import Registry
 from workbench.core.suggest import nearest
 from workbench.tasks.base import Task, TaskError
 from workbench.tasks.code import TaskCode, code_of, find_code, read_code, sha256_of, trust
+from workbench.tasks.named_languages import EXPRESSIONS
 
 __all__ = [
     "ENTRY_POINTS",
@@ -58,6 +59,7 @@ BUILT_IN: Mapping[str, str] = {
     "zero_two": "workbench.tasks.languages:ZeroTwo",
     "last_nonneutral_a": "workbench.tasks.languages:LastNonneutralA",
     "alternating_blocks": "workbench.tasks.languages:AlternatingBlocks",
+    **{name: f"workbench.tasks.named_languages:{name}" for name in EXPRESSIONS},
     "regular": "workbench.tasks.regular:Regular",
     "ul": "workbench.tasks.retrieval_neighbours:UL",
     "ur": "workbench.tasks.retrieval_neighbours:UR",

@@ -147,6 +147,11 @@ class RegularTask(Task):
         """Whether at every length one string at most can be drawn."""
         return self._one_string
 
+    @property
+    def challenge_is_matched(self) -> str:
+        """That there is one string per length, where there is."""
+        return "there is one string per length" if self.one_string_per_length else ""
+
     @cached_property
     def _one_string(self) -> bool:
         table = self.acceptor.table

@@ -77,6 +77,11 @@ class ParityScratchpad(SequenceTask):
     def drawable(self, inputs: int) -> bool:
         return inputs >= 1 and inputs % self.jump == 0
 
+    @property
+    def challenge_is_matched(self) -> str:
+        """That bits are fair and independent already."""
+        return "every step is a fair coin, whatever else is seen"
+
     def _inputs(
         self, batch: int, inputs: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch inputs"], dict[str, Tensor]]:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from workbench.models.errors import PositionError
 from workbench.models.positions.encoding import Reach
 from workbench.models.positions.registry import ENCODINGS, make_encoding
-from workbench.models.schemes import PositionError
 from workbench.tasks.dfa import Automaton
 from workbench.theory.claims import DECIDED, GUARANTEE, Claim, Entry, Verdict
 from workbench.theory.deciders import Certificate, Convention, find_certificate, in_crasp

@@ -18,6 +18,7 @@ from workbench.tasks.base import Task
 from workbench.tasks.registry import stored
 from workbench.training.curriculum import Curriculum, Uniform, curriculum
 from workbench.training.early_stop import EarlyStop
+from workbench.training.rate_schedules import RATE_SCHEDULES
 from workbench.training.regularizers import check_regularizers
 from workbench.training.task_schedule import TaskSchedule, check_schedules
 
@@ -52,7 +53,7 @@ class TrainingConfig(Config):
         steps: optimizer steps.
         batch_size: sequences per step.
         learning_rate: peak learning rate.
-        rate_law: constant, linear decay to 0, or cosine decay to 0, after ``warmup`` steps.
+        rate_law: the learning-rate schedule after ``warmup`` steps, by name (:mod:`.rate_schedules`).
         warmup: steps of linear warm-up.
         optimizer: adamw or sgd.
         weight_decay: on matrices only (not on biases, LayerNorm and scores by lag).
@@ -71,7 +72,7 @@ class TrainingConfig(Config):
     steps: int = Field(default=2000, ge=1, le=COUNT)
     batch_size: int = Field(default=64, ge=1, le=DRAWN)
     learning_rate: float = Field(default=1e-3, gt=0)
-    rate_law: Literal["constant", "linear", "cosine"] = "cosine"
+    rate_law: str = "cosine"
     warmup: int = Field(default=50, ge=0, le=COUNT)
     optimizer: Literal["adamw", "sgd"] = "adamw"
     weight_decay: float = Field(default=0.01, ge=0)
@@ -90,6 +91,12 @@ class TrainingConfig(Config):
     @classmethod
     def _curriculum(cls, value: Any) -> Any:
         return curriculum(value)
+
+    @field_validator("rate_law")
+    @classmethod
+    def _known_schedule(cls, value: str) -> str:
+        RATE_SCHEDULES.find(value)
+        return value
 
     @field_validator("regularizers")
     @classmethod

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import nn
 
 from workbench.training.config import TrainingConfig
+from workbench.training.rate_schedules import RATE_SCHEDULES
 
 
 def learning_rate(config: TrainingConfig, step: int) -> float:
@@ -15,11 +14,7 @@ def learning_rate(config: TrainingConfig, step: int) -> float:
     if step < config.warmup:
         return config.learning_rate * (step + 1) / (config.warmup + 1)
     done = (step - config.warmup) / max(1, config.steps - config.warmup)
-    if config.rate_law == "linear":
-        return config.learning_rate * (1 - done)
-    if config.rate_law == "cosine":
-        return config.learning_rate * 0.5 * (1 + math.cos(math.pi * done))
-    return config.learning_rate
+    return config.learning_rate * RATE_SCHEDULES.find(config.rate_law)(done)
 
 
 def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from workbench.core.apart import clause
 from workbench.core.canonical import canonical
 from workbench.models.architectures import make_config
-from workbench.models.schemes import PositionError
+from workbench.models.errors import PositionError
 from workbench.runs.folder import Run, RunError
 from workbench.table.layout import shards_of, table_path
 from workbench.table.stored import first_problem

@@ -18,9 +18,9 @@ import torch
 from workbench.jobs.resources import available_memory
 from workbench.models.architectures import make_model
 from workbench.models.coupling import ids_right, outputs_and_ids
-from workbench.models.schemes import PositionError
+from workbench.models.errors import PositionError
 from workbench.runs.folder import Run, RunError
-from workbench.runs.load import least_numbers, weights_bytes
+from workbench.runs.load import weights_bytes
 from workbench.runs.lock import writer_lock
 from workbench.runs.write import remove_unfinished, sha256, write_checkpoint, write_config
 from workbench.storage.atomic import require_room
@@ -288,7 +288,7 @@ def require_memory(config: RunConfig) -> None:
     """
     free = available_memory()
     model, law = config.model, config.training
-    weights = 4 * COPIES * least_numbers(model)
+    weights = 4 * COPIES * model.least_numbers
     stream = law.batch_size * (law.trained_length + 1) * (8 + 4 * (model.d_model + model.d_vocab_out))
     for need, what in ((weights, "the model, with its gradients and moments,"), (stream, "a batch")):
         if need > free:

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from workbench.models.errors import PositionError
     from workbench.models.id_laws import (
         ID_LAWS,
         Arange,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from workbench.models.positions.relative import Relative
     from workbench.models.positions.rotary import Rotary
     from workbench.models.positions.sinusoidal import Sinusoidal
-    from workbench.models.schemes import PositionError
 
 __all__ = [
     "ENCODINGS",
@@ -64,7 +64,7 @@ _HOME = {
     "Learned": "positions.learned",
     "Limit": "positions.limit",
     "NoPositions": "positions.none",
-    "PositionError": "schemes",
+    "PositionError": "errors",
     "Relative": "positions.relative",
     "Rotary": "positions.rotary",
     "Sinusoidal": "positions.sinusoidal",

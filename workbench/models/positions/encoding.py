@@ -15,7 +15,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from workbench.models.schemes import PositionError, Scheme, refuse_negative
+from workbench.models.errors import PositionError
+from workbench.models.schemes import Scheme, refuse_negative
 
 Queries = range | Sequence[int]
 """Indices on the position axis."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from importlib import import_module
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
+
+from workbench.core.registry import Registry
+from workbench.models.errors import PositionError
 
 if TYPE_CHECKING:
     from workbench.models.positions.encoding import Encoding
@@ -13,58 +15,39 @@ NONE = "none"
 """The encoding of a model that reads no position."""
 
 
-class Encodings(Mapping[str, "type[Encoding]"]):
-    """Classes of encodings by the name that a config says, in the order in which they are listed.
-
-    Args:
-        homes: by name, ``module:class`` within :mod:`workbench.models.positions`; read when first asked for.
-    """
-
-    def __init__(self, homes: Mapping[str, str]) -> None:
-        self._homes = dict(homes)
-        self._classes: dict[str, type[Encoding]] = {}
-
-    def __getitem__(self, name: str) -> type[Encoding]:
-        if name not in self._classes:
-            module, _, attribute = self._homes[name].partition(":")
-            self._classes[name] = getattr(import_module(f"workbench.models.positions.{module}"), attribute)
-        return self._classes[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._homes or name in self._classes
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**self._homes, **self._classes})
-
-    def __len__(self) -> int:
-        return len({*self._homes, *self._classes})
-
-    def register(self, cls: type[Encoding]) -> type[Encoding]:
-        """Add an encoding of one's own, under its name; usable as a decorator.
-
-        It is known to this process alone: whatever opens a run that has it must import its file first.
-
-        Raises:
-            ValueError: for a name that another encoding has.
-        """
-        name = str(cls.model_fields["name"].default)
-        if name in self and self[name] is not cls:
-            raise ValueError(f"there is an encoding {name} already ({self[name].__module__}); choose another name")
-        self._classes[name] = cls
-        return cls
+def _own_name(cls: type[Encoding]) -> str:
+    return str(cls.model_fields["name"].default)
 
 
-ENCODINGS = Encodings(
+def _an_encoding(name: str, found: object, place: str) -> type[Encoding]:
+    from workbench.models.positions.encoding import Encoding
+
+    if not (isinstance(found, type) and issubclass(found, Encoding)):
+        raise PositionError(f"{place}, announced as the encoding {name}, is no subclass of Encoding")
+    if _own_name(found) != name:
+        raise PositionError(f"{place} is announced as the encoding {name} but calls itself {_own_name(found)}")
+    return found
+
+
+_HOME = "workbench.models.positions"
+ENCODINGS: Registry[type[Encoding]] = Registry(
+    "position scheme",
+    PositionError,
     {
-        NONE: "none:NoPositions",
-        "learned": "learned:Learned",
-        "sinusoidal": "sinusoidal:Sinusoidal",
-        "rotary": "rotary:Rotary",
-        "alibi": "alibi:Alibi",
-        "limit": "limit:Limit",
-        "relative": "relative:Relative",
-    }
+        NONE: f"{_HOME}.none:NoPositions",
+        "learned": f"{_HOME}.learned:Learned",
+        "sinusoidal": f"{_HOME}.sinusoidal:Sinusoidal",
+        "rotary": f"{_HOME}.rotary:Rotary",
+        "alibi": f"{_HOME}.alibi:Alibi",
+        "limit": f"{_HOME}.limit:Limit",
+        "relative": f"{_HOME}.relative:Relative",
+    },
+    group="lengthlens.encodings",
+    check=_an_encoding,
+    name_of=_own_name,
 )
+"""Classes of encodings by the name that a config says. Whatever opens a run that has one of ``register``'s must import
+its file first; of an installed package, the entry point is enough."""
 
 
 def make_encoding(value: str | Mapping[str, Any] | Encoding) -> Encoding:
@@ -75,7 +58,7 @@ def make_encoding(value: str | Mapping[str, Any] | Encoding) -> Encoding:
     """
     from workbench.models.schemes import named
 
-    return named("position scheme", ENCODINGS, value)
+    return named(ENCODINGS, value)
 
 
 def those_with(holds: Callable[[type[Encoding]], bool]) -> str:

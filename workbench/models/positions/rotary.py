@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 from pydantic import Field, model_validator
 from torch import Tensor
 
+from workbench.models.errors import PositionError
 from workbench.models.positions.encoding import Encoding, Turn, angles
-from workbench.models.schemes import PositionError
 
 
 class Rotary(Encoding):

@@ -1,0 +1,320 @@
+"""What every measurement must keep to, as checks that its author runs: ``check_measurement(MyMeasurement)``.
+
+Each check yields sentences: what is wrong, and the way out. The measurements built in pass the same checks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.core.canonical import canonical
+from workbench.measure.applicable import lacking
+from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.model_study import run
+from workbench.measure.settings import MeasurementError
+from workbench.models import HookedSSM, HookedTransformer, ModelConfig, SSMConfig
+from workbench.models.protocol import HookedModel
+from workbench.table.schema import FIELDS, STATUSES, Row, to_arrow
+from workbench.tasks.base import EVALUATION_LAWS, Task
+from workbench.tasks.registry import make_task
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
+_ROUNDING = 1e-9
+SEEDS = (0, 1)
+
+
+class CheckError(AssertionError):
+    """A measurement does not keep to what measurements promise; a line for each thing that is wrong."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model that a measurement is tried on.
+
+    Attributes:
+        model: it.
+        task: whose strings it is shown.
+        trained: N, the longest trained length.
+        lengths: prefix lengths, N among them and some beyond.
+        untrained: the same architecture before training.
+    """
+
+    model: HookedModel
+    task: Task
+    trained: int = 8
+    lengths: tuple[int, ...] = (2, 4, 8, 16, 32, 64)
+    untrained: HookedModel | None = None
+
+    @classmethod
+    def of(cls, task: Task, architecture: str = "transformer", **options: Any) -> Subject:
+        """A small model with random weights for a task, at the nearest lengths that the task admits."""
+        made = [_small(task, architecture, seed, options) for seed in (1, 0)]
+        trained = task.next_length(8)
+        lengths = sorted({task.next_length(trained * factor) for factor in (0.25, 0.5, 1, 2, 4, 8)})
+        return cls(made[0], task, trained, tuple(lengths), made[1])
+
+
+def _small(task: Task, architecture: str, seed: int, options: Mapping[str, Any]) -> HookedModel:
+    sizes: dict[str, Any] = {"d_vocab": task.d_vocab, "d_vocab_out": task.d_vocab_out, "n_layers": 2, "n_ctx": 128}
+    if architecture == "ssm":
+        scan: HookedModel = HookedSSM(SSMConfig(**{**sizes, "d_model": 8, **options}), seed=seed).eval()
+        return scan
+    wide = {"d_model": 16, "n_heads": 2, "positions": "learned", "initializer_range": 0.5}
+    model: HookedModel = HookedTransformer(ModelConfig(**{**sizes, **wide, **options}), seed=seed).eval()
+    return model
+
+
+def subjects() -> list[Subject]:
+    """What a measurement is tried on unless its author says otherwise: a retrieval, a count, and a scan."""
+    retrieval, count = make_task("kgram_retrieval", symbols=3), make_task("majority")
+    return [Subject.of(retrieval, log_scaling="all"), Subject.of(count), Subject.of(count, "ssm")]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A measurement on one subject.
+
+    Attributes:
+        made: the measurement, as built.
+        subject: what it was tried on.
+        rows: what it found with the first seed.
+        again: the same once more.
+        other: with another seed.
+    """
+
+    made: Measurement
+    subject: Subject
+    rows: Sequence[Row]
+    again: Sequence[Row]
+    other: Sequence[Row]
+
+
+def check_measurement(
+    measurement: type[Measurement],
+    settings: Mapping[str, Any] | None = None,
+    on: Sequence[Subject] | None = None,
+    sequences: int = 160,
+) -> None:
+    """Try a measurement and everything that it declares.
+
+    Args:
+        measurement: the class.
+        settings: settings of the trials, e.g. few resamples; the defaults are tried without a model.
+        on: what it is tried on; None = :func:`subjects`. A quantity that has rows only for some tasks needs one of
+            these among them.
+        sequences: strings per law and length.
+
+    Example:
+
+        >>> from workbench.measure.dynamics import Dynamics
+        >>> check_measurement(Dynamics, {"resamples": 20}, sequences=32)
+
+    Raises:
+        CheckError: with every check that fails and the way out.
+    """
+    problems = [f"declaration: {said}" for said in declaration(measurement)]
+    if not problems:
+        problems = [f"settings: {said}" for said in round_trip(measurement, settings or {})]
+    if not problems:
+        trials, problems = _trials(measurement, settings or {}, subjects() if on is None else on, sequences)
+        problems += [f"{name}: {said}" for name, check in CHECKS.items() for said in check(trials)]
+    if problems:
+        raise CheckError("\n".join([f"{getattr(measurement, 'name', measurement.__name__)}:", *problems]))
+
+
+def declaration(cls: type[Measurement]) -> Iterator[str]:
+    """Whether it says what it is, well enough for the glossary."""
+    for part in ("name", "title", "quantities"):
+        if not getattr(cls, part, None):
+            yield f"it does not say its {part}: set the class variable {part}"
+            return
+    if not _NAME.fullmatch(cls.name):
+        yield f"the name {cls.name!r} should be lower-case words with dots between, e.g. mine.longest"
+    if not isinstance(cls.version, int) or cls.version < 1:
+        yield f"the version {cls.version!r} should be a whole number from 1"
+    for law in cls.laws:
+        if law not in EVALUATION_LAWS:
+            yield f"there is no law {law!r}: laws are {' and '.join(EVALUATION_LAWS)}"
+    names = [quantity.name for quantity in cls.quantities]
+    yield from (f"the quantity {name} is declared twice" for name in sorted({n for n in names if names.count(n) > 1}))
+    for quantity in cls.quantities:
+        if not quantity.definition or not quantity.unit:
+            yield f"{quantity.name} needs a definition and a unit, for the glossary"
+        if quantity.low is not None and quantity.high is not None and quantity.low >= quantity.high:
+            yield f"{quantity.name} lies between {quantity.low} and {quantity.high}: low must be below high"
+        if quantity.where and not quantity.formula:
+            yield f"{quantity.name} says what letters are (where) of no formula"
+
+
+def round_trip(cls: type[Measurement], given: Mapping[str, Any]) -> Iterator[str]:
+    """Whether its settings can be stored and read back, and others are refused by name."""
+    for settings in ({}, given):
+        try:
+            made = cls(**settings)
+            stored = json.loads(canonical(made.spec.settings))
+            again = cls(**stored)
+        except (MeasurementError, TypeError, ValueError) as error:
+            yield f"{dict(settings)} cannot be made, stored as JSON and made again: {error}"
+            return
+        if again.spec != made.spec or json.loads(canonical(again.spec.settings)) != stored:
+            yield f"made again of its stored settings {stored} it has others: {dict(again.spec.settings)}"
+    for field in (*cls.model_fields, "no_such_setting"):
+        try:
+            cls(**{field: object()})
+        except MeasurementError as error:
+            if field not in str(error):
+                yield f"the refusal of {field} does not name it: {error}"
+        else:
+            yield f"{field} takes anything: give the field a type, e.g. one of workbench.measure.settings"
+
+
+def _trials(
+    cls: type[Measurement], settings: Mapping[str, Any], on: Sequence[Subject], sequences: int
+) -> tuple[list[Trial], list[str]]:
+    able = [one for one in on if not lacking(cls(**settings), one.model)]
+    if not able:
+        return [], [f"trial: none of the subjects has what it needs ({cls.needs}): give one, on=[Subject(...)]"]
+    trials = []
+    for one in able:
+
+        def rows(seed: int, one: Subject = one) -> Sequence[Row]:
+            options: dict[str, Any] = {"trained": one.trained, "lengths": one.lengths, "untrained": one.untrained}
+            return run(cls(**settings), one.model, one.task, sequences=sequences, seed=seed, **options).rows
+
+        trials.append(Trial(cls(**settings), one, rows(SEEDS[0]), rows(SEEDS[0]), rows(SEEDS[1])))
+    return trials, []
+
+
+def deterministic(trials: Sequence[Trial]) -> Iterator[str]:
+    """Whether the seed decides, and it alone."""
+    for trial in trials:
+        if trial.rows != trial.again:
+            yield (
+                f"two runs with one seed differ on {trial.subject.task.name} ({_difference(trial.rows, trial.again)}): "
+                "draw from study.rng(name, ...) alone, and keep nothing on the class"
+            )
+    sampled = [trial for trial in trials if any(_wide(r) for r in trial.rows)]
+    if sampled and all(trial.rows == trial.other for trial in sampled):
+        yield "another seed gives the same rows, though they have intervals: are strings or draws taken from the study?"
+
+
+def _wide(r: Row) -> bool:
+    return r["low"] is not None and r["high"] is not None and r["low"] < r["high"]
+
+
+def _difference(first: Sequence[Row], second: Sequence[Row]) -> str:
+    if len(first) != len(second):
+        return f"{len(first)} and {len(second)} rows"
+    return next(
+        f"{a['quantity']}.{name} is {a[name]!r} and {b[name]!r}"
+        for a, b in zip(first, second, strict=True)
+        for name in FIELDS
+        if a[name] != b[name]
+    )
+
+
+def complete(trials: Sequence[Trial]) -> Iterator[str]:
+    """Whether every declared quantity has rows, and no other."""
+    if not trials:
+        return
+    declared = {quantity.name: quantity for quantity in trials[0].made.quantities}
+    found = {r["quantity"] for trial in trials for r in trial.rows}
+    for name in declared:
+        if name not in found:
+            yield (
+                f"{name} is declared and has no row, not even one that says why: make one with a status and a note, "
+                "or give a subject that has it, on=[Subject(...)]"
+            )
+    yield from (f"rows hold {name}, which is not declared: add a Quantity" for name in sorted(found - {*declared}))
+    beside = {(r["quantity"], r["control"]) for trial in trials for r in trial.rows}
+    for quantity in declared.values():
+        for control in quantity.controls:
+            if (quantity.name, control) not in beside:
+                yield f"{quantity.name} declares the control {control}, which has no row: make it, or declare it not"
+    for name, control in sorted(beside):
+        if control and name in declared and control not in declared[name].controls:
+            yield f"rows of {name} hold the control {control!r}, which is not declared: add it to Quantity.controls"
+
+
+def sound(trials: Sequence[Trial]) -> Iterator[str]:
+    """Whether each row is one of the table, within its quantity's bounds."""
+    for trial in trials:
+        try:
+            to_arrow(trial.rows)
+        except (KeyError, ValueError, TypeError, OverflowError) as error:
+            yield f"rows do not fit the table ({error}): make them with workbench.table.schema.row"
+            return
+        quantities = {quantity.name: quantity for quantity in trial.made.quantities}
+        said: set[str] = set()
+        for r in trial.rows:
+            quantity = quantities.get(r["quantity"])
+            problem = "" if quantity is None else _problem(r, quantity, trial.subject)
+            if problem and problem not in said:
+                said.add(problem)
+                yield f"{r['quantity']} on {trial.subject.task.name} {problem}"
+
+
+def _problem(r: Row, quantity: Quantity, subject: Subject) -> str:
+    """What is wrong with a row, and the way out; or ""."""
+    value, low, high = r["value"], r["low"], r["high"]
+    numbers = [x for x in (value, low, high) if x is not None]
+    if any(x != x for x in numbers):
+        return "is NaN: give the row a status that says why, and no value"
+    if r["status"] not in STATUSES:
+        return f"has the status {r['status']!r}; there are {', '.join(STATUSES)}"
+    if value is None and not r["label"]:
+        if r["status"] in ("ok", "sampled"):
+            return f"has no value and the status {r['status']}: say undefined, censored or not_applicable"
+        if not r["note"]:
+            return "has no value and no note: say in one clause why"
+    if quantity.unit == "label" and r["status"] == "ok" and not r["label"]:
+        return "is a label and has none: put it into the column label"
+    for x in (x for x in numbers if x is not low or r["status"] != "censored"):
+        if quantity.low is not None and x < quantity.low - _ROUNDING:
+            return f"is {x}, below {quantity.low}, which it declares as its lowest"
+        if quantity.high is not None and x > quantity.high + _ROUNDING:
+            return f"is {x}, above {quantity.high}, which it declares as its highest"
+    if low is not None and high is not None:
+        # The ends of a bootstrap of what is no mean may lie to one side of it, but not far.
+        slack = high - low + _ROUNDING
+        if low > high + _ROUNDING or (value is not None and not low - slack <= value <= high + slack):
+            return f"is {value} and its interval goes from {low} to {high}"
+    if value is not None and r["length"] is not None and r["length"] not in subject.lengths:
+        return f"is at length {r['length']}, which was not asked for: lengths are those of study.grid"
+    if r["layer"] is not None and not -1 <= r["layer"] < subject.model.cfg.n_layers:
+        return f"is at layer {r['layer']}, which the model does not have"
+    if r["n"] is not None and r["n"] < 0:
+        return f"has n = {r['n']}: n counts sequences"
+    return ""
+
+
+def with_intervals(trials: Sequence[Trial]) -> Iterator[str]:
+    """Whether values have the intervals that their quantities promise; weights, or one string, have none."""
+    quantities = {quantity.name: quantity for trial in trials for quantity in trial.made.quantities}
+    for name, quantity in quantities.items():
+        every = [r for trial in trials for r in trial.rows if r["quantity"] == name and r["value"] is not None]
+        valued = [r for r in every if (r["law"] or r["n"] is not None) and r["n"] != 1]
+        bare = [r for r in valued if r["low"] is None or r["high"] is None]
+        if not quantity.interval:
+            if any(_wide(r) for r in valued):
+                yield f"{name} declares interval=False, and has intervals"
+        elif any(not r["note"] for r in bare):
+            yield (
+                f"{name} has values without an interval: give low and high (workbench.measure.rows makes them), a note "
+                "that says why there is none, or declare interval=False where the value is exact"
+            )
+        elif valued and len(bare) == len(valued):
+            yield f"{name} never has an interval: give one, or declare interval=False"
+
+
+CHECKS: Mapping[str, Callable[[Sequence[Trial]], Iterator[str]]] = {
+    "determinism": deterministic,
+    "quantities": complete,
+    "rows": sound,
+    "intervals": with_intervals,
+}
+"""By name, what is checked of the trials."""
