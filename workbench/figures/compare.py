@@ -384,10 +384,8 @@ def compare_sentence(difference: Frame) -> list[Piece]:
     by = "" if rule == "same length" else " (lengths of A; B at the same multiple of its N)"
     if all(equal):
         return [(f"Equal{by} at every length up to {whole(lengths[-1])}.", "plain")]
-    start = len(equal) - 1 - equal[::-1].index(False)
-    last = rows.row(start)
-    while start > 0 and not equal[start - 1] and rows["value"][start - 1] * last["value"] > 0:
-        start -= 1
+    start, end = last_difference(equal, rows["value"].tolist())
+    last = rows.row(end)
     higher = "A" if last["value"] > 0 else "B"
     sign = 1 if last["value"] > 0 else -1
     low, high = sorted((sign * float(last["low"]), sign * float(last["high"])))
@@ -404,6 +402,15 @@ def compare_sentence(difference: Frame) -> list[Piece]:
         (f" {interval(low, high)}", "muted"),
         (f"{'' if single else ' at ' + whole(float(last['length']))}{by}.", "plain"),
     ]
+
+
+def last_difference(equal: Sequence[bool], values: Sequence[float]) -> tuple[int, int]:
+    """First and last index of the last stretch over which two runs differ in one direction; some must differ."""
+    end = max(index for index, same in enumerate(equal) if not same)
+    start = end
+    while start > 0 and not equal[start - 1] and values[start - 1] * values[end] > 0:
+        start -= 1
+    return start, end
 
 
 def _both(frame_a: Frame, frame_b: Frame, column: str) -> NDArray[np.float64]:
