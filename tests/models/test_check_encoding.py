@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import pytest
@@ -242,3 +244,17 @@ def test_what_breaks_altogether_says_in_which_check() -> None:
     with pytest.raises(NotImplementedError, match="have no bias") as error:
         check_encoding(Half)
     assert error.value.__notes__ == ["in the check 'determinism' of positions half"]
+
+
+def test_the_page_lists_every_encoding_and_its_example_passes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "encodings.md").read_text()
+    rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in page.splitlines() if line.startswith("| `")]
+    wanted = {name: [setting for setting in cls.model_fields if setting != "name"] for name, cls in ENCODINGS.items()}
+    assert {name.strip("`"): re.findall(r"`(\w+)`", settings) for name, settings in rows} == wanted
+    monkeypatch.setattr(ENCODINGS, "_things", dict(ENCODINGS._things))
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(code, "encodings.md", "exec"), {"__name__": __name__})
+    assert "'limit terms'" in capsys.readouterr().out
+    assert "window" in ENCODINGS
