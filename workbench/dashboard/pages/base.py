@@ -17,7 +17,7 @@ from workbench.dashboard.state.cursor import Notice, parse
 
 
 class Exported(Protocol):
-    """A panel whose data can be taken away under its id; kinds are told apart in :mod:`workbench.dashboard.downloads`."""
+    """A panel whose data can be taken away under its id; :mod:`workbench.dashboard.downloads` tells kinds apart."""
 
     @property
     def id(self) -> str: ...
