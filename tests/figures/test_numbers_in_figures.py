@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from cited import said
-from workbench.figures.causes import causes
 
 from workbench.figures import compare_sentence, failure_length_data, loss_plateau, phase_diagram
+from workbench.figures.any_quantity_notebook import causes
 from workbench.figures.compare import last_difference
 from workbench.figures.failure import read_at_trained
 from workbench.figures.frame import Frame

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import dash_mantine_components as dmc
 from dash import dcc, html
@@ -110,6 +110,7 @@ def layout(roots: Sequence[Path], *also: Any) -> dmc.MantineProvider:
     )
 
 
+@runtime_checkable
 class Linked(Protocol):
     """A page, as the navigation knows it."""
 
