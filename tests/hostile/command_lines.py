@@ -137,7 +137,7 @@ OPTIONS: dict[str, dict[str, Draw]] = {
         "--workers": number, "--nonsense": number,
     },
     "adopt": {"--task": name, "--lengths": span, "--out": path, "--config": path, "--files": name, "--set": setting},
-    "compile": {"--lengths": span, "--up-to": number, "--first-keys": number, "--log-scaled": lambda dice, places: "", "--out": path},
+    "compile": {"--lengths": span, "--up-to": number, "--first-keys": number, "--log-scaled": lambda dice, places: "", "--out": path, "--task": name, "--set": setting},
     "app": {"--host": lambda dice, places: "127.0.0.1", "--port": lambda dice, places: dice.choice(("0", "-1", "x", "65536", ""))},
     "tasks": {"--nonsense": name, "--check": lambda dice, places: ""},
     "predict": {

@@ -264,7 +264,12 @@ def adopt(
 
 @app.command("compile")
 def compile_command(
-    program: Annotated[str, typer.Argument(help="A program, named as `lengthlens predict --program` does: majority.")],
+    program: Annotated[
+        str,
+        typer.Argument(
+            help="A program, named as `lengthlens predict --program` does (majority), or a file FILE.crasp."
+        ),
+    ],
     lengths: Annotated[
         str, typer.Option(help="Lengths that count as trained, as LOW-HIGH; it is right on them.")
     ] = "1-20",
@@ -278,16 +283,27 @@ def compile_command(
     out: Annotated[
         Path | None, typer.Option(help="The run's folder. Default: checkpoints/compiled/PROGRAM_UPTO.")
     ] = None,
+    task: Annotated[
+        str | None, typer.Option(help="The task that a program of a file answers: a name, or `file.py:MyTask`.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="task.X=VALUE", help="A parameter of that task. Repeatable.")
+    ] = None,
 ) -> None:
     """Make a transformer that computes a C-RASP program exactly, as a run: a model whose every answer is known.
 
     Two options make twins of it, right on short prefixes by construction and wrong on some longer ones: --up-to 20
     (comparisons too blunt for the near ties of long strings, which a verdict over all strings hardly sees) and
     --first-keys 20 (what comes later is never read).
+
+    A file holds a program as text, a definition a line; its last line is the answer:
+
+        alphabet 0 1
+        ones_lead := count(Q(0)) < count(Q(1))
     """
     from workbench.cli.compile import compile_command
 
-    compile_command(program, lengths, up_to, first_keys, log_scaled, out)
+    compile_command(program, lengths, up_to, first_keys, log_scaled, out, task, set_ or [])
 
 
 @app.command("app")

@@ -32,7 +32,8 @@ from torch import Tensor
 
 from workbench.core.suggest import nearest
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.theory.crasp_ast import CraspError, Node
+from workbench.theory.crasp_ast import CraspError, Node, written_out
+from workbench.theory.crasp_parser import LARGEST_REACH
 from workbench.theory.crasp_program import Program
 from workbench.theory.error_budget import ErrorBudget, error_budget
 from workbench.theory.wiring import BOS, ONE, Affine, Wiring
@@ -47,6 +48,10 @@ K^s / (K^s + K^(s/2) + K - 2): without it s must exceed log K, with it 1.
 """
 HIDDEN_SCORE = -60.0
 """Score of keys that ``first_keys`` hides."""
+LARGEST_PROGRAM = 100_000
+"""Expressions of a program, written out in full: parts are ordered by their text."""
+MOST_NUMBERS = 1 << 28
+"""Numbers of a compiled model."""
 LATE = "late"
 BLOCK = 1 << 16
 """Positions per forward pass."""
@@ -168,8 +173,33 @@ def compile(
         dtype: precision of the weights; None = what the error budget asks for.
 
     Raises:
-        CraspError: for sizes that make no sense.
+        CraspError: for sizes that make no sense, and a program that is too large.
     """
+    try:
+        return _compiled(program, n_max, log_scaled, first_keys, score, dtype)
+    except RecursionError:
+        raise CraspError("the program is nested too deep to be compiled: counts of counts of counts ..") from None
+
+
+def _compiled(
+    program: Program,
+    n_max: int,
+    log_scaled: bool,
+    first_keys: int | None,
+    score: float | None,
+    dtype: Literal["float32", "float64"] | None,
+) -> Compiled:
+    size = written_out(program[name] for name in program.outputs)
+    if size > LARGEST_PROGRAM:
+        raise CraspError(
+            f"written out in full the program has {size:,} expressions, and {LARGEST_PROGRAM:,} are compiled at most: "
+            "a line that is used twice counts twice"
+        )
+    if program.modulus > LARGEST_REACH:
+        raise CraspError(
+            f"its moduli come around together after {program.modulus:,} positions, and {LARGEST_REACH:,} is the most; "
+            "take smaller ones, or such as divide each other"
+        )
     budget = error_budget(program, n_max)
     if first_keys is not None and not 1 <= first_keys <= n_max:
         raise CraspError(f"first_keys is a position in 1..{n_max} (n_max), not {first_keys}")
@@ -178,6 +208,11 @@ def compile(
     wiring = Wiring(program, n_max)
     usual = LOG_SCALED_SCORE if log_scaled else SCORE
     assembly = _Assembly(wiring, log_scaled, first_keys, usual if score is None else score)
+    if (numbers := assembly.config().least_numbers) > MOST_NUMBERS:
+        raise CraspError(
+            f"its transformer would have {numbers:,} numbers or more, and {MOST_NUMBERS:,} are made at most: take "
+            "fewer symbols and lines, or smaller moduli and offsets"
+        )
     model = assembly.model().to(torch.float64 if (dtype or budget.dtype) == "float64" else torch.float32)
     return Compiled(program, model.eval(), n_max, tuple(assembly.dims), wiring.meaning, assembly.sizes(), budget)
 

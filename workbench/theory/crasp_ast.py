@@ -258,6 +258,15 @@ def subterms(roots: Iterable[Node]) -> list[Node]:
     return list(ordered)
 
 
+def written_out(roots: Iterable[Node]) -> int:
+    """How many nodes expressions have that are written out in full, each part as often as it is used."""
+    sizes: dict[Node, int] = {}
+    found = list(roots)
+    for node in subterms(found):
+        sizes[node] = 1 + sum(sizes[child] for child in node.children)
+    return sum(sizes[root] for root in found)
+
+
 def kind(value: object) -> str:
     """What a value is, in words for error messages."""
     if isinstance(value, Boolean):

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
+from workbench.core.errors import shown
 from workbench.core.suggest import nearest
 from workbench.theory import crasp_ast as ast
 from workbench.theory.crasp_ast import CraspError, Node, kind
@@ -29,6 +30,11 @@ from workbench.theory.crasp_program import RESERVED, Program
 __all__ = ["parse"]
 
 Made = TypeVar("Made")
+
+LARGEST_CONSTANT = 1_000_000
+"""Beyond the longest strings there are no counts to compare with."""
+LARGEST_REACH = 4096
+"""Moduli and offsets have a table of that size in a model."""
 
 _TOKEN = re.compile(
     r'(?P<space>[ \t\r]+|//[^\n]*)|(?P<newline>\n)|(?P<word>\w+)|(?P<string>"[^"\n]*")|(?P<sign>:=|<=|>=|!=|==|\.\.|\S)'
@@ -52,7 +58,11 @@ def parse(text: str) -> Program:
     Raises:
         CraspError: one sentence that begins with line and column and says what is wrong there.
     """
-    return _Parser(_tokens(text)).program()
+    parser = _Parser(_tokens(text))
+    try:
+        return parser.program()
+    except RecursionError:
+        _fail(parser.next, "this is nested too deep to be read; give parts of it names, on lines of their own")
 
 
 def _tokens(text: str) -> list[Token]:
@@ -212,8 +222,8 @@ class _Parser:
             return inner
         if token.kind != "word":
             _fail(token, f"an expression is needed here, but {_shown(token)} was found")
-        if token.text.isdigit():
-            return self.build(token, ast.Constant, int(token.text))
+        if token.text.isdecimal():
+            return self.build(token, ast.Constant, _number(token, LARGEST_CONSTANT))
         form = {"Q": self.symbol, "MOD": self.residue, "count": self.counting, "where": self.conditional}
         if token.text in form:
             return form[token.text](token)
@@ -240,9 +250,9 @@ class _Parser:
 
     def residue(self, head: Token) -> Node:
         self.expect("(")
-        remainder = self.integer()
+        remainder = self.integer(LARGEST_REACH)
         self.expect(",")
-        modulus = self.integer()
+        modulus = self.integer(LARGEST_REACH)
         self.expect(")")
         return self.build(head, ast.Residue, remainder, modulus)
 
@@ -267,16 +277,16 @@ class _Parser:
         found: list[int] = []
         while self.next.text in ("[", ","):
             self.take()
-            low = high = self.integer()
+            low = high = self.integer(LARGEST_REACH)
             if self.next.text == "..":
                 dots = self.take()
-                if not self.next.text.isdigit():
+                if not self.next.text.isdecimal():
                     _fail(
                         dots,
                         f"the local predicate {low}.. is unbounded; give its last offset, e.g. {low}..{low + 3}, "
                         "or leave the brackets out to count over the whole prefix",
                     )
-                high = self.integer()
+                high = self.integer(LARGEST_REACH)
                 if high < low:
                     _fail(dots, f"the range {low}..{high} is empty")
             found += range(low, high + 1)
@@ -299,14 +309,14 @@ class _Parser:
         if token.text != text:
             _fail(token, f"{text!r} is needed here, but {_shown(token)} was found")
 
-    def integer(self) -> int:
+    def integer(self, largest: int) -> int:
         sign = -1 if self.next.text == "-" else 1
         if sign < 0:
             self.take()
         token = self.take()
-        if not token.text.isdigit():
+        if not token.text.isdecimal():
             _fail(token, f"an integer is needed here, but {_shown(token)} was found")
-        return sign * int(token.text)
+        return sign * _number(token, largest)
 
     def build(self, token: Token, cls: Callable[..., Made], *parts: Any) -> Made:
         """Make a node; what it refuses is said to be wrong at ``token``."""
@@ -316,5 +326,11 @@ class _Parser:
             _fail(token, str(error))
 
 
+def _number(token: Token, largest: int) -> int:
+    if len(token.text) > len(str(largest)) or int(token.text) > largest:
+        _fail(token, f"{_shown(token)} is too large; here {largest:,} is the largest number")
+    return int(token.text)
+
+
 def _shown(token: Token) -> str:
-    return {"end": "the end", "newline": "the end of the line"}.get(token.kind, repr(token.text))
+    return {"end": "the end", "newline": "the end of the line"}.get(token.kind, shown(token.text))
