@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.core import thresholds
-from workbench.figures.claims import CURSOR, PLACE, RUN, SETTING, THRESHOLD, Cite, Claim
+from workbench.figures.claims import CURSOR, DIFFERENCE, PLACE, RUN, SETTING, THRESHOLD, Cite, Claim
 from workbench.figures.frame import Frame
 
 NUMBER = re.compile(r"\u2212?\d[\d,]*(?:\.\d+)?")
@@ -88,6 +88,8 @@ def unfounded(pieces: Sequence[tuple[str, str]], frame: pd.DataFrame | Frame | R
 def _borne_out(one: Cite, rows: Rows, trained: float) -> list[str]:
     if one.source == CURSOR:  # there is no row: that is what the sentence says
         return [] if same(one.text, one.row[one.column]) else [f"{one} is not what was asked"]
+    if one.source == DIFFERENCE:
+        return _difference(one, rows)
     if one.source == RUN:
         return [] if one.column == "trained_length" and same(one.text, trained) else [f"{one} is not of the run"]
     if one.source == THRESHOLD:
@@ -102,3 +104,19 @@ def _borne_out(one: Cite, rows: Rows, trained: float) -> list[str]:
     if isinstance(held, str):
         return [] if held.rstrip(".").endswith(one.text) else [f"{one}: the row says {held!r}"]
     return [] if held is not None and same(one.text, held) else [f"{one}: the row says {held}"]
+
+
+def _difference(one: Cite, rows: Rows) -> list[str]:
+    """A difference of two rows by Newcombe's rule (1998, method 10), worked out here again."""
+    found = [{name: rows.at(one.row[side], name) for name in ("value", "low", "high")} for side in ("a", "b")]
+    if any(len(part["value"]) != 1 for part in found):
+        return [f"{one}: not one row stands at each place"]
+    a, b = ({name: values[0] for name, values in part.items()} for part in found)
+    apart = a["value"] - b["value"]
+    limits = {
+        "value": apart,
+        "low": apart - ((a["value"] - a["low"]) ** 2 + (b["high"] - b["value"]) ** 2) ** 0.5,
+        "high": apart + ((a["high"] - a["value"]) ** 2 + (b["value"] - b["low"]) ** 2) ** 0.5,
+    }
+    right = any(same(one.text, sign * limits[one.column]) for sign in (1, -1))
+    return [] if right else [f"{one}: the rows differ by {limits}"]

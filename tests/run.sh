@@ -33,7 +33,7 @@ for name in "$@"; do
 	unit) tier unit -n 2 -m "not science and not e2e and not browser and not product and not conformance and not hostile" ;;
 	browser)
 		if ! has_browser && [ -n "${CI:-}" ]; then make -s browser; fi
-		if has_browser; then tier browser -m browser; else missing="$missing browser"; fi
+		if has_browser; then tier browser -n 2 --dist loadscope -m browser; else missing="$missing browser"; fi
 		;;
 	# Against another version of TransformerLens, which is fetched where it is missing.
 	conformance)

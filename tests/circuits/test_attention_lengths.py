@@ -166,3 +166,10 @@ def test_rounding_every_weight_is_not_a_hardmax() -> None:
 def test_impossible_arguments_are_refused(call: object) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         call()  # type: ignore[operator]
+
+
+def test_a_set_of_one_key_does_not_grow_from_a_sequence_of_one_key() -> None:
+    assert growth_exponent(1, 1, 4, 1) == 0.0
+    assert growth_exponent(4, 1, 4, 1) == 1.0
+    with pytest.raises(ValueError, match="two ascending numbers of keys"):
+        growth_exponent(1, 1, 4, 0)

@@ -112,6 +112,18 @@ def test_unscaled_scores_say_so(scaling: str, keyed: Make) -> None:
     assert set(frame[frame.quantity == "p_bit_length"].status) == {"not_applicable"}
 
 
+def test_a_critical_length_takes_its_set_from_within_training(keyed: Make) -> None:
+    """Uniform up to N, where no string holds the key, and a point beyond: what beyond N looks like sets no length."""
+    frame = read(key_head(6.0), [keyed(n, keys) for n, keys in ((25, 0), (50, 0), (100, 1))])
+    for n in (25, 50, 100):
+        found = row(frame, "critical_length", n)
+        assert (found.status, found.note.split(":")[0]) == ("censored", "infinite")
+        assert "all keys for most queries at every length within training" in found.note
+    assert row(frame, "tie_size", 100).value == pytest.approx(1.0)
+    beyond = read(key_head(6.0), [keyed(n, keys) for n, keys in ((50, 0), (100, 1))], trained=100)
+    assert row(beyond, "critical_length", 100).value == pytest.approx(1 + math.exp(6), rel=1e-5)
+
+
 # ---- attention that is no softmax -------------------------------------------------------------------
 @pytest.mark.parametrize("attention", ["linear", "hardmax"])
 def test_what_is_no_softmax_is_not_applicable(attention: str, keyed: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -160,3 +160,12 @@ def test_tie_noise_moves_a_delta_set_far_more_than_the_distance() -> None:
         sort_rows(top(128, 6.0, 0.2)(np.random.default_rng(2)).astype(np.float32).reshape(-1, KEYS))
     )
     assert distances.distance.mean() == pytest.approx(0.088, abs=0.01)
+
+
+@pytest.mark.parametrize(("kappa", "kind"), [
+    (0.24, "point"), (0.26, "growing"), (0.74, "growing"), (0.76, "class"), (None, None),
+])  # fmt: skip
+def test_kinds_change_at_a_quarter_and_at_three_quarters(kappa: float | None, kind: str | None) -> None:
+    assert hardmax_kind(0.0, 0.5, kappa) == kind
+    assert hardmax_kind(0.91, 0.5, kappa) == "sink"
+    assert hardmax_kind(0.9, 0.05, kappa) == "uniform"

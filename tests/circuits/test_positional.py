@@ -8,7 +8,7 @@ import torch
 
 from circuits.gauge import Gauge, gauge, locality, positional_share, row_residual, translation_variances
 from circuits.position_tables import PositionTables, position_tables
-from circuits.positional import positional_statistics, weight_tables
+from circuits.positional import Positional, positional_statistics, weight_tables
 from circuits.scores import score_inputs
 from workbench.measure.intervals import jackknife
 from workbench.models import HookedTransformer, ModelConfig
@@ -86,6 +86,19 @@ def test_locality_is_the_window_or_unbounded() -> None:
 def test_share_of_variance() -> None:
     assert positional_share(4.0, 1.0) == 0.25
     assert positional_share(0.0, 0.0) == 0.0
+
+
+def test_the_rows_of_a_table_of_period_3() -> None:
+    """KNOWN: translation variance 1.02 at period 1, 0 at 3; the strength is what is explained of it."""
+    table = np.random.default_rng(0).normal(size=(3, 3))[QUERY % 3, KEY % 3]
+    found = gauge(table)
+    rows = {(r["quantity"], r["target"]): r for r in Positional()._gauge_rows(found, {"layer": 0, "head": 1})}
+    assert rows["translation_variance", "period 1"]["value"] == pytest.approx(found.variance[0])
+    assert rows["translation_variance", "period 1"]["value"] > 0.2
+    assert rows["translation_variance", "period 3"]["value"] == pytest.approx(0.0, abs=1e-12)
+    assert rows["period", ""]["value"] == 3
+    assert rows["period_strength", ""]["value"] == pytest.approx(1.0)
+    assert {r["head"] for r in rows.values()} == {1}
 
 
 # ---- models ---------------------------------------------------------------------------------------

@@ -17,19 +17,20 @@ from workbench.dashboard.components import prose
 from workbench.dashboard.components.cursorbar import bar, ribbon, verdict_at
 from workbench.dashboard.pages.cursor_page import run_version
 from workbench.dashboard.pages.listed import PAGES
-from workbench.dashboard.pages.runs import lines
+from workbench.dashboard.pages.runs import lines, summary
 from workbench.dashboard.panels.callbacks import cursor_of
 from workbench.dashboard.panels.render import READY, STATE, TABLE, heads, plot, rendered
 from workbench.dashboard.panels.run_panels import BY_ID, PANELS
 from workbench.dashboard.panels.spec import At
 from workbench.dashboard.panels.updates import drawing
 from workbench.dashboard.server.context import Context
-from workbench.dashboard.server.theory_lookup import subject
 from workbench.dashboard.server.worker import Worker
-from workbench.dashboard.state.cursor import Cursor, Filters
+from workbench.dashboard.state.cursor import Cursor
+from workbench.dashboard.state.filters import Filters
 from workbench.dashboard.state.run_summary import matches
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.store import Store
+from workbench.dashboard.state.theory_match import subject
 from workbench.figures.template import u_step
 
 LIGHT = {"theme": "light", "size": 11}

@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from cited import NUMBER, Rows, said, same, unfounded
-from hovers import VALUE, Named, close, numbers, parsed, rows_of, texts_of
+from hovers import VALUE, WHERE, Named, close, numbers, parsed, rows_of, texts_of
 from test_answers import LIGHT, texts
 
 from workbench.dashboard.components import prose
-from workbench.dashboard.pages import compare, theory
+from workbench.dashboard.pages import compare, sweep, theory
 from workbench.dashboard.pages.runs import summary
 from workbench.dashboard.panels import head_grid, head_tables
 from workbench.dashboard.panels.render import READY, plot
@@ -34,6 +34,7 @@ from workbench.dashboard.state.store import Store
 from workbench.figures import head_sentence, rail_text, verdict_sentence, why_sentence
 from workbench.figures.compare import compare_sentence, over_length_difference
 from workbench.figures.labels import estimate, proportion
+from workbench.figures.seeds import SHOWN
 from workbench.table import Table
 
 GALLERY = Path(__file__).resolve().parents[2] / "checkpoints" / "gallery"
@@ -365,8 +366,8 @@ def test_differences_are_of_two_rows(gallery: Context, of_run: dict[str, Rows]) 
         assert seen
 
 
-def test_what_tells_two_runs_apart_is_of_the_rows_of_their_difference(gallery: Context) -> None:
-    seen = 0
+def test_what_tells_two_runs_apart_cites_both_rows(gallery: Context, of_run: dict[str, Rows]) -> None:
+    told: list[str] = []
     for a, b in (("majority_nope_s0", "majority_learned"), ("majority_nope_s0", "compiled/majority_first_32")):
         run = view_of(gallery, a)
         at = At.asked(gallery.store, run, default_cursor(run), {"run2": b})
@@ -375,8 +376,78 @@ def test_what_tells_two_runs_apart_is_of_the_rows_of_their_difference(gallery: C
             run.frame, other.run.frame, step=at.cursor.step, step_b=other.cursor.step,
             trained=run.trained, trained_b=other.run.trained,
         )  # fmt: skip
-        held = [abs(float(v)) for name in ("length", "value", "low", "high") for v in data[name] if not np.isnan(v)]
-        told = numbers(said(compare_sentence(data)))
-        assert [one for one in told if not any(same(one.lstrip("\u2212"), value) for value in held)] == []
-        seen += len(told)
+        both = Rows(pd.concat([of_run[a].frame, of_run[b].frame], ignore_index=True))
+        pieces = compare_sentence(data)
+        assert unfounded(pieces, both, run.trained) == []
+        told += NUMBER.findall(said(pieces))
+    assert len(told) >= 4
+
+
+def test_medians_over_seeds_are_of_the_rows_of_all_seeds(gallery: Context, of_run: dict[str, Rows]) -> None:
+    run = view_of(gallery, "majority_nope_s0")
+    seeds = ["majority_nope_s0", "majority_nope_s1"]
+    at = At.asked(gallery.store, run, default_cursor(run), {"run2": "flip_flop_rotary_s0"})
+    seen = 0
+    for panel in compare.SEED_PANELS:
+        if not panel.id.endswith("-a"):
+            continue
+        data = panel.data(at)
+        pairs = set(zip(data["measurement"], data["quantity"], strict=True))
+        runs = [Named(of_run[name], pairs) for name in seeds]
+        held = [rows_of(of_run[name], pairs) for name in seeds]
+        for text in drawn(gallery, panel, at):
+            if text.startswith("median"):
+                shown = VALUE.search(text)
+                assert shown is not None
+                assert shown["n"] == str(len(seeds))
+                where = {name: parsed(number) for name, number in WHERE.findall(text)}
+                places = set(zip(*(data.loc[data["series"] == "median", c] for c in ("layer", "site")), strict=True))
+                values = [
+                    [
+                        row["value"]
+                        for row in rows
+                        if row["step"] == at.cursor.step
+                        and row["length"] == where["length"]
+                        and all(row[name] == of for name, of in panel_rows(panel).items())
+                        and (row["layer"], row["site"]) in {(None if p[0] != p[0] else p[0], p[1]) for p in places}
+                    ]
+                    for rows in held
+                ]
+                assert [len(one) for one in values] == [1] * len(seeds), text
+                every = [one[0] for one in values]
+                for name, value in (("value", np.median(every)), ("low", min(every)), ("high", max(every))):
+                    assert close(shown[name], value), text
+                seen += 1
+            else:
+                assert any(one.by(text) for one in runs), text
+    assert seen > 10
+
+
+def panel_rows(panel: Panel) -> dict[str, str]:
+    """What picks the rows of a panel of seeds."""
+    return dict(SHOWN[panel.settings["shown"]])
+
+
+def test_every_cell_of_a_sweep_is_the_median_of_rows_that_it_names(gallery: Context, of_run: dict[str, Rows]) -> None:
+    cells = sweep.PHASE.rows(gallery, {})
+    seen = 0
+    for cell in cells.to_dict("records"):
+        values = []
+        for member in cell["members"].split("; "):
+            told = re.fullmatch(r"(.+) step ([\d,]+)(?: length ([\d,]+))?: (\S+)", member)
+            assert told is not None, member
+            step, length = parsed(told[2]), parsed(told[3])
+            rows = [
+                row
+                for row in of_run[told[1]].listed()
+                if (row["measurement"], row["quantity"]) == ("behaviour", "accuracy")
+                and (row["law"], row["mode"]) == ("matched", "teacher_forced")
+                and (row["step"], row["length"]) == (step, length)
+            ]
+            assert [row["value"] for row in rows if np.isclose(parsed(told[4]), row["value"], rtol=0.006)], member
+            values.append(rows[0]["value"])
+            seen += 1
+        assert cell["runs"] == len(values)
+        if not cell["note"]:
+            assert (cell["value"], cell["low"], cell["high"]) == (np.median(values), min(values), max(values))
     assert seen >= 4

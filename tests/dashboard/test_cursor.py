@@ -9,18 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.dashboard.pages.cursor_page import followed
-from workbench.dashboard.state.cursor import (
-    Cursor,
-    Filters,
-    check_filters,
-    default_cursor,
-    link,
-    parse,
-    read_filters,
-    resolve,
-    write,
-    write_filters,
-)
+from workbench.dashboard.state.cursor import Cursor, default_cursor, link, parse, resolve, write
+from workbench.dashboard.state.filters import Filters, check_filters, read_filters, write_filters
 
 
 @dataclass(frozen=True)

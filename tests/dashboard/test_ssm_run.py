@@ -10,7 +10,8 @@ import pytest
 from workbench.dashboard.panels.run_panels import PANELS
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
-from workbench.dashboard.state.cursor import Filters, default_cursor
+from workbench.dashboard.state.cursor import default_cursor
+from workbench.dashboard.state.filters import Filters
 from workbench.dashboard.state.run_summary import matches
 from workbench.dashboard.state.store import Store
 from workbench.figures import NotApplicable

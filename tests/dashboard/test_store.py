@@ -20,7 +20,7 @@ from workbench.dashboard.pages.runs import lines
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state import store as store_module
-from workbench.dashboard.state.cursor import Filters
+from workbench.dashboard.state.filters import Filters
 from workbench.dashboard.state.request_gate import taking_turns
 from workbench.dashboard.state.store import Store
 from workbench.storage.seal import sealed_json

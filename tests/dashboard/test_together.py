@@ -11,12 +11,13 @@ import pytest
 from workbench.dashboard.components.cursorbar import scent_over_lengths, scent_over_steps
 from workbench.dashboard.pages.runs import lines
 from workbench.dashboard.server.context import Context
-from workbench.dashboard.server.theory_lookup import Expectations, held, subject
+from workbench.dashboard.server.theory_lookup import Expectations
 from workbench.dashboard.server.worker import Job
-from workbench.dashboard.state.cursor import Filters, read_filters, write_filters
+from workbench.dashboard.state.filters import Filters, read_filters, write_filters
 from workbench.dashboard.state.run_summary import summarise
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.seed_groups import line, shared_name
+from workbench.dashboard.state.theory_match import held, subject
 
 
 def weaker(run: RunView, by: float, verdict: str) -> RunView:

@@ -36,10 +36,11 @@ from workbench.dashboard.pages.runs import lines
 from workbench.dashboard.panels.render import rendered
 from workbench.dashboard.panels.spec import At, Panel
 from workbench.dashboard.server.context import Context
-from workbench.dashboard.server.theory_lookup import subject
 from workbench.dashboard.server.worker import Worker, job_key
-from workbench.dashboard.state.cursor import Filters, resolve
+from workbench.dashboard.state.cursor import resolve
+from workbench.dashboard.state.filters import Filters
 from workbench.dashboard.state.store import Store
+from workbench.dashboard.state.theory_match import subject
 from workbench.table import Table
 from workbench.theory.described import describe_all
 

@@ -182,7 +182,7 @@ def test_the_gradient_is_that_of_the_query_of_that_length_alone() -> None:
     from workbench.measure.dynamics import gradients
     from workbench.models import HookedTransformer, ModelConfig
 
-    task = make_task("majority")
+    task = make_task("parity")  # asked at every prefix, so that a neighbouring query would show
     cfg = ModelConfig(d_vocab=task.d_vocab, d_vocab_out=task.d_vocab_out, n_layers=1, d_model=8, n_heads=2, n_ctx=16)
     model = HookedTransformer(cfg, seed=2)
     study = FakeStudy(task=task, model=model, grid=Grid(5, (5,), (5,), ()))

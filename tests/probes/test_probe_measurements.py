@@ -139,6 +139,9 @@ def test_selectivity_is_refit_minus_the_best_rival() -> None:
             (row,) = [r for r in here if r["quantity"] == "selectivity"]
             assert row["value"] == pytest.approx(value[""] - value[rival])
             assert row["note"] == f"over {rival}"
+    for r in rows:  # only a recalibrated probe can have turned round
+        if r["mode"] == "refit" and r["quantity"] != "selectivity" and r["status"] == "ok":
+            assert r["note"] == "", r
     embedding = [r for r in rows if (r["layer"], r["quantity"]) == (-1, "selectivity")]
     assert all(r["value"] < 0 for r in embedding)
 

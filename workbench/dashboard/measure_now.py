@@ -13,7 +13,7 @@ from typing import Any
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard.components.page_frame import icon
+from workbench.dashboard.components.icons import icon
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.server.worker_addresses import MEASURE_RUN

@@ -31,9 +31,9 @@ PLACE = (
     "control",
 )
 """Columns that say which row of a table is meant."""
-RUN, THRESHOLD, SETTING, CURSOR = "run", "threshold", "setting", "cursor"
+RUN, THRESHOLD, SETTING, CURSOR, DIFFERENCE = "run", "threshold", "setting", "cursor", "difference"
 """Where a number comes from that is no value of a row: the run's configuration, a threshold of the verdict, a setting
-that a row was made with, or the place that was asked about."""
+that a row was made with, the place that was asked about, or two rows of which it is the difference."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,9 @@ class Cite:
     Attributes:
         text: as it stands in the sentence.
         column: column of the row; of the run its setting, of a threshold or a row's setting its name.
-        row: the columns :data:`PLACE` of the row, and the cited one; empty where no row holds the number.
-        source: ``table``, or :data:`RUN`, :data:`THRESHOLD`, :data:`SETTING` or :data:`CURSOR`.
+        row: the columns :data:`PLACE` of the row, and the cited one; of a difference the places of both rows, under
+            ``a`` and ``b``; empty where no row holds the number.
+        source: ``table``, or :data:`RUN`, :data:`THRESHOLD`, :data:`SETTING`, :data:`CURSOR` or :data:`DIFFERENCE`.
     """
 
     text: str
@@ -83,6 +84,12 @@ def plain(text: str) -> Piece:
 def cite(row: Mapping[str, Any], column: str, text: str) -> Cite:
     """One number of a row, as it is written."""
     return Cite(text, column, {name: row[name] for name in (*PLACE, column)})
+
+
+def cite_difference(a: Mapping[str, Any], b: Mapping[str, Any], column: str, text: str) -> Cite:
+    """A difference of two rows, or a limit of its interval, without its sign."""
+    both = {side: {name: row[name] for name in PLACE} for side, row in (("a", a), ("b", b))}
+    return Cite(text, column, both, DIFFERENCE)
 
 
 def number(row: Mapping[str, Any], column: str = "value", role: str = "plain", decimals: int = 2) -> Claim:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.figures.behaviour import accuracy_heatmap_data, accuracy_over_length_data
+from workbench.figures.claims import Cite, Claim, cite, cite_difference, plain
 from workbench.figures.door import of_rows, rows_of_rows
 from workbench.figures.errors import NotShared
 from workbench.figures.frame import Frame, numbers, present, unique
@@ -36,6 +37,8 @@ from workbench.figures.rows import COLUMNS, head_names, run_name, series_of, sma
 from workbench.figures.series import line_plot, spoken
 from workbench.figures.template import length_axis
 from workbench.figures.tokens import DIFFERENCE, TOKENS, Theme, difference_colours
+
+Row = Mapping[str, Any]
 
 
 def difference(a: Frame, b: Frame) -> Frame:
@@ -136,10 +139,15 @@ def over_length_difference(
         NotMeasured: if one has no accuracies at its step, or the two share no length.
     """
     a, b = (
-        accuracy_over_length_data(frame, step=at).with_columns(step=0)
+        accuracy_over_length_data(frame, step=at).where(series="matched")
         for frame, at in ((frame_a, step), (frame_b, step_b))
     )
-    return _shared(a.where(series="matched"), b.where(series="matched"), "behaviour", trained, trained_b)
+    found = _shared(a.with_columns(step=0), b.with_columns(step=0), "behaviour", trained, trained_b)
+    pairs = partners(_lengths_of(a), int(trained), _lengths_of(b), int(trained_b))
+    rows = {
+        n: (a.where(length=n).row(0), b.where(length=pairs[n]).row(0)) for n in found.distinct("length").astype(int)
+    }
+    return Frame({name: found[name] for name in found.names}, {**found.attrs, "rows": rows})
 
 
 @figure
@@ -373,7 +381,8 @@ def compare_sentence(difference: Frame) -> list[Piece]:
 
     Args:
         difference: series of A - B over prefix length at one step: columns length, value, low, high
-            (equal = the interval holds 0). Paired by multiples of N, its lengths are those of A.
+            (equal = the interval holds 0). Paired by multiples of N, its lengths are those of A. Numbers are
+            cited where it says which rows it is of, as that of :func:`over_length_difference` does.
     """
     rows = difference.where(present(difference["value"])).sort("length")
     if not len(rows):
@@ -382,28 +391,44 @@ def compare_sentence(difference: Frame) -> list[Piece]:
     lengths = [int(n) for n in rows["length"]]
     rule = difference.attrs.get("paired", "same length")
     by = "" if rule == "same length" else " (lengths of A; B at the same multiple of its N)"
+    of: Mapping[int, tuple[Row, Row]] = difference.attrs.get("rows", {})
+
+    def at_length(before: str, n: int, after: str = "") -> Piece:
+        text = whole(n)
+        cited = [cite(of[n][0], "length", text)] if n in of else []
+        return Claim(f"{before}{text}{after}", "plain", cited)
+
     if all(equal):
-        return [(f"Equal{by} at every length up to {whole(lengths[-1])}.", "plain")]
-    start = len(equal) - 1 - equal[::-1].index(False)
-    last = rows.row(start)
-    while start > 0 and not equal[start - 1] and rows["value"][start - 1] * last["value"] > 0:
-        start -= 1
-    higher = "A" if last["value"] > 0 else "B"
+        return [at_length(f"Equal{by} at every length up to ", lengths[-1], ".")]
+    start, end = last_difference(equal, rows["value"].tolist())
+    last, single = rows.row(end), start == end
     sign = 1 if last["value"] > 0 else -1
     low, high = sorted((sign * float(last["low"]), sign * float(last["high"])))
-    single = lengths[start] == last["length"]
-    where = "" if single else " on" if last["length"] == lengths[-1] else f" to {whole(float(last['length']))}"
-    lead = f"Equal up to length {whole(lengths[start - 1])}; " if start and all(equal[:start]) else ""
+
+    def apart(column: str, value: float) -> list[Cite]:
+        return [cite_difference(*of[lengths[end]], column, proportion(value))] if lengths[end] in of else []
+
+    made: list[Piece] = []
+    if start and all(equal[:start]):
+        made.append(at_length("Equal up to length ", lengths[start - 1], "; "))
     at = "at" if single else "from"
-    return [
-        (
-            f"{lead}{at if lead else at.capitalize()} length {whole(lengths[start])}{where} {higher} is higher by ",
-            "plain",
-        ),
-        (proportion(abs(float(last["value"]))), "plain"),
-        (f" {interval(low, high)}", "muted"),
-        (f"{'' if single else ' at ' + whole(float(last['length']))}{by}.", "plain"),
-    ]
+    made.append(at_length(f"{at if made else at.capitalize()} length ", lengths[start]))
+    if not single:
+        made.append(at_length(" to ", lengths[end]) if end + 1 < len(lengths) else plain(" on"))
+    size, ends = abs(float(last["value"])), ("low", "high") if sign > 0 else ("high", "low")
+    made.append(plain(f" {'A' if sign > 0 else 'B'} is higher by "))
+    made.append(Claim(proportion(size), "plain", apart("value", size)))
+    made.append(Claim(f" {interval(low, high)}", "muted", [*apart(ends[0], low), *apart(ends[1], high)]))
+    return [*made, plain(f"{by}.") if single else at_length(" at ", lengths[end], f"{by}.")]
+
+
+def last_difference(equal: Sequence[bool], values: Sequence[float]) -> tuple[int, int]:
+    """First and last index of the last stretch over which two runs differ in one direction; some must differ."""
+    end = max(index for index, same in enumerate(equal) if not same)
+    start = end
+    while start > 0 and not equal[start - 1] and values[start - 1] * values[end] > 0:
+        start -= 1
+    return start, end
 
 
 def _both(frame_a: Frame, frame_b: Frame, column: str) -> NDArray[np.float64]:
@@ -413,15 +438,18 @@ def _both(frame_a: Frame, frame_b: Frame, column: str) -> NDArray[np.float64]:
 
 def _shared(a: Frame, b: Frame, measurement: str, trained: float, trained_b: float | None) -> Frame:
     """A - B at paired lengths, told at those of A."""
-    lengths = [[int(n) for n in unique(numbers(part["length"]))] for part in (a, b)]
     n_b = trained if trained_b is None else trained_b
-    pairs = partners(lengths[0], int(trained), lengths[1], int(n_b))
+    pairs = partners(_lengths_of(a), int(trained), _lengths_of(b), int(n_b))
     at_a = {of_b: of_a for of_a, of_b in pairs.items()}
     moved = b.where(length=list(at_a))
     found = difference(a, moved.with_columns(length=[at_a[int(n)] for n in moved["length"]]))
     if not present(found["value"]).any():
         raise NotShared(measurement, _apart_at(a, b))
     return Frame({name: found[name] for name in found.names}, {"paired": pairing_text(pairs)})
+
+
+def _lengths_of(part: Frame) -> list[int]:
+    return [int(n) for n in unique(numbers(part["length"]))]
 
 
 def _apart_at(a: Frame, b: Frame) -> str:

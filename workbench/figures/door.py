@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload, runtime_checkable
 
 import pandas as pd
 
@@ -20,6 +20,7 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 
+@runtime_checkable
 class OfRows(Protocol[P, R_co]):
     """Made of the rows of one run or table."""
 
@@ -28,6 +29,7 @@ class OfRows(Protocol[P, R_co]):
     def __call__(self, frame: Rows, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
 
 
+@runtime_checkable
 class OfTwo(Protocol[P, R_co]):
     """Made of the rows of two runs."""
 
@@ -36,6 +38,7 @@ class OfTwo(Protocol[P, R_co]):
     def __call__(self, frame_a: Rows, frame_b: Rows, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
 
 
+@runtime_checkable
 class RowsOfRows(Protocol[P]):
     """Rows of rows, in the kind they came in."""
 
@@ -47,6 +50,7 @@ class RowsOfRows(Protocol[P]):
     def __call__(self, frame: Rows, /, *args: P.args, **kwargs: P.kwargs) -> pd.DataFrame: ...
 
 
+@runtime_checkable
 class RowsOfTwo(Protocol[P]):
     """Rows of the rows of two runs, in the kind they came in."""
 

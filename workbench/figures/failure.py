@@ -113,10 +113,12 @@ def _critical(frame: Frame, trained: float, step: int, layer: int, head: int) ->
         layer=layer,
         head=head,
     )
-    if not len(rows):
-        return rows
-    rows = rows.where(length=nearest([int(n) for n in rows["length"]], trained))
-    return rows.with_columns(series=f"{head_name(layer, head)} critical", mode="computed")
+    return read_at_trained(rows, trained).with_columns(series=f"{head_name(layer, head)} critical", mode="computed")
+
+
+def read_at_trained(rows: Frame, trained: float) -> Frame:
+    """Of rows at several prefix lengths those at N, from where a head's critical length is told; else next below it."""
+    return rows.where(length=nearest([int(n) for n in rows["length"]], trained)) if len(rows) else rows
 
 
 def _unmeasured_zone(figure: Drawing, longest: float, theme: Theme, size: int) -> None:

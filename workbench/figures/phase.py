@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.figures.errors import NotMeasured
 from workbench.figures.frame import Frame, missing, numbers
@@ -121,10 +122,7 @@ def phase_diagram(
     flat = _held({run: settings_of(config) for run, config in configs.items()}, fixed)
     data = _cells(frame, flat, chances or {}, x=x, y=y, step=step, length=length, times=times, over=over)
     columns, lines = (_values(flat, axis) for axis in (x, y))
-    values = numbers(data["value"])
-    bottom = float(values.min() if len(values) else 0.0) if low is None else low
-    top = float(values.max() if len(values) else 1.0) if high is None else high
-    top = top if top > bottom else bottom + 1.0
+    bottom, top = colour_range(numbers(data["value"]), low, high)
     share = bottom >= 0 and top <= 1
     written = proportion if share else magnitude
     colours = PERFORMANCE if low is not None and high is not None else AMOUNT[theme]
@@ -179,6 +177,13 @@ def phase_diagram(
     for row in data.where(data["note"] != "").rows():
         _refuse(figure, lines.index(row["y"]), columns.index(row["x"]), _tooltip(row, x, y, written), theme, size)
     return figure
+
+
+def colour_range(values: NDArray[np.float64], low: float | None, high: float | None) -> tuple[float, float]:
+    """Values of the lowest and the highest colour: as given, else the lowest and the highest value; never the same."""
+    bottom = float(values.min() if len(values) else 0.0) if low is None else low
+    top = float(values.max() if len(values) else 1.0) if high is None else high
+    return bottom, top if top > bottom else bottom + 1.0
 
 
 def _refuse(figure: Drawing, line: int, column: int, why: str, theme: Theme, size: int) -> None:

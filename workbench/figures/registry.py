@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload, runtime_checkable
 
 import plotly.graph_objects as go
 
@@ -56,6 +56,7 @@ def figure_of_pass(function: Callable[P, Drawing]) -> Callable[P, go.Figure]:
     return offered(function)
 
 
+@runtime_checkable
 class _Twin(Protocol):
     @overload
     def __call__(self, function: Callable[Concatenate[Frame, Frame, P], Frame]) -> RowsOfTwo[P]: ...

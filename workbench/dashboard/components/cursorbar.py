@@ -11,7 +11,7 @@ import dash_mantine_components as dmc
 import numpy as np
 from dash import dcc, html
 
-from workbench.dashboard.components.page_frame import chevron, glyph, icon
+from workbench.dashboard.components.icons import chevron, glyph, icon
 from workbench.dashboard.state.cursor import Cursor, nearest_earlier
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.frame import present

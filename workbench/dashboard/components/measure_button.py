@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dash import html
 
-from workbench.dashboard.components.page_frame import icon
+from workbench.dashboard.components.icons import icon
 
 
 def button(run: str, family: str, deepen_at: int | None = None) -> html.Button:

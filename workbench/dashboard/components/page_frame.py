@@ -4,85 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from workbench.core.thresholds import FITTED, HORIZON, LOOKS, ROBUST
 from workbench.dashboard.components import theme
-from workbench.dashboard.state.cursor import VERDICTS, Notice, link, slug
+from workbench.dashboard.components.icons import icon, icon_button
+from workbench.dashboard.components.verdict_help import help_drawer
+from workbench.dashboard.state.cursor import Notice, link
 from workbench.dashboard.state.store import shown as shown_path
 
 POLL_MS = 2000
-
-KEYS = (
-    ("\u2190 \u2192", "previous, next checkpoint (Shift: five)"),
-    ("\u2193 \u2191", "shorter, longer prefix"),
-    ("[ ]", "previous, next head"),
-    ("+ \u2212 0", "closer, wider, all of an attention pattern (or drag over it)"),
-    ("Space", "play through training"),
-    ("/", "filter runs"),
-    ("1 \u2013 9", "focus a panel; then T table, M maximise, E menu"),
-    ("C", "copy the link to this view"),
-    ("D", "light or dark"),
-    ("?", "this help"),
-    ("Esc", "close"),
-)
-
-MEANINGS = (
-    (
-        "scale-robust",
-        f"Skill is shown to be at least {ROBUST:g} at every judged length up to the horizon, at least {HORIZON} times "
-        "the trained length, on matched and on challenge strings. Near ties are told beside it.",
-    ),
-    (
-        "length-coupled",
-        f"Fitted, and skill is shown to be below {ROBUST:g} of its trained value at some longer length, and at the "
-        "next one too; at the last one, in a second batch of strings.",
-    ),
-    (
-        "not fitted",
-        f"Skill is shown to be below {FITTED:g} at some trained length; nothing can be said of longer ones.",
-    ),
-    (
-        "unseen position",
-        "The model reads position ids that training never showed, so longer inputs test that instead.",
-    ),
-    (
-        "undecided",
-        f"Neither is shown: too few strings so far, at most {LOOKS[-1]:,} a length; or skill lies at a bar, or between "
-        "the bars. The sentence says which.",
-    ),
-)
-
-
-def icon(name: str) -> html.Span:
-    """An icon from ``assets/02-icons.css``; decoration only, its button carries the name."""
-    return html.Span(className=f"icon {name}", **{"aria-hidden": "true"})
-
-
-def icon_button(name: str, label: str, ident: str | None = None, **props: object) -> html.Button:
-    """A 22 px button with an accessible name."""
-    extra = {"id": ident} if ident else {}
-    return html.Button(
-        icon(name), className="ib", type="button", title=label, **{"aria-label": label}, **extra, **props
-    )
-
-
-def chevron() -> html.Span:
-    """What a select shows at its right end."""
-    return icon("chevron")
-
-
-def glyph(verdict: str) -> html.Span:
-    """The small drawn accuracy curve of a verdict."""
-    return html.Span(className=f"icon glyph {slug(verdict)}", **{"aria-hidden": "true"})
-
-
-def chip(verdict: str) -> html.Span:
-    """A verdict as tint, glyph and word."""
-    return html.Span([glyph(verdict), VERDICTS[verdict]], className=f"chip {slug(verdict)}")
 
 
 def banner(notices: Sequence[Notice], href: str | None = None) -> list[html.Div]:
@@ -170,13 +103,14 @@ def layout(roots: Sequence[Path], *also: Any) -> dmc.MantineProvider:
             html.Main(id="page", tabIndex=-1),
             html.Div(id="toast", role="status", **{"aria-live": "polite"}),
             *also,
-            _help(),
+            help_drawer(),
         ],
         theme=theme.MANTINE,
         defaultColorScheme="auto",
     )
 
 
+@runtime_checkable
 class Linked(Protocol):
     """A page, as the navigation knows it."""
 
@@ -212,38 +146,3 @@ def folder_text(root: Path) -> str:
     """A data root as it is shown: as short as it can be typed, with a slash at its end."""
     text = shown_path(root)
     return text if text.endswith("/") else text + "/"
-
-
-def _help() -> dmc.Drawer:
-    keys = [html.Div([html.Dt(html.Kbd(key)), html.Dd(what)]) for key, what in KEYS]
-    verdicts = [html.Div([html.Dt(chip(name)), html.Dd(what)]) for name, what in MEANINGS]
-    return dmc.Drawer(
-        [
-            html.H3("Verdicts"),
-            html.Dl(verdicts, className="help verdicts"),
-            html.P(
-                "A verdict comes from behaviour alone. Probes and attention explain it; they do not make it. "
-                "All intervals are 95 %, and a sequence is the unit.",
-                className="soft",
-            ),
-            html.H3("Colours"),
-            html.P(
-                [
-                    html.Span("Blue", className="summary"),
-                    " does not depend on length; ",
-                    html.Span("orange", className="position"),
-                    " depends on position or length; ",
-                    html.Span("magenta", className="train strong"),
-                    " is the longest length seen in training.",
-                ]
-            ),
-            html.H3("Keys"),
-            html.Dl(keys, className="help keys"),
-            dmc.Switch(id="letters", label="Single-letter keys", checked=True, size="sm", persistence=True),
-        ],
-        id="help",
-        title="Help",
-        position="right",
-        size=420,
-        closeButtonProps={"aria-label": "Close help"},
-    )

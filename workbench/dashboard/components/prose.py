@@ -9,9 +9,9 @@ from dash import html
 
 from workbench.dashboard.components import measure_button
 from workbench.dashboard.components.page_frame import command
-from workbench.dashboard.server.theory_lookup import held
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
+from workbench.dashboard.state.theory_match import held
 from workbench.figures.errors import NotMeasured
 from workbench.figures.frame import numbers
 from workbench.figures.labels import proportion, whole

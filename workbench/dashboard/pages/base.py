@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from dash import Dash
 
@@ -16,8 +16,9 @@ from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Notice, parse
 
 
+@runtime_checkable
 class Exported(Protocol):
-    """A panel whose data can be taken away under its id; its kinds are told apart in :mod:`.exports`."""
+    """A panel whose data can be taken away under its id; :mod:`workbench.dashboard.downloads` tells kinds apart."""
 
     @property
     def id(self) -> str: ...

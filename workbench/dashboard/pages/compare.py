@@ -9,7 +9,7 @@ from dash import Dash, Input, Output, State, html
 
 from workbench.dashboard.components import prose
 from workbench.dashboard.components.cursorbar import run_select, verdict_at
-from workbench.dashboard.components.page_frame import chip, icon
+from workbench.dashboard.components.icons import chip, icon
 from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels import callbacks
 from workbench.dashboard.panels import frame as panel_frame

@@ -10,8 +10,10 @@ from typing import Any
 from dash import Dash, html
 
 from workbench.core.apart import apart
-from workbench.dashboard.components.page_frame import MEANINGS, banner, chip, command
+from workbench.dashboard.components.icons import chip
+from workbench.dashboard.components.page_frame import banner, command
 from workbench.dashboard.components.typeset import LETTERS, typeset
+from workbench.dashboard.components.verdict_help import MEANINGS
 from workbench.dashboard.pages.base import Drawn, FreePage, Visit
 from workbench.dashboard.panels.frame import span_of
 from workbench.dashboard.server.context import Context

@@ -10,7 +10,8 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
 from workbench.dashboard.components import measure_button, prose
-from workbench.dashboard.components.page_frame import chevron, command, icon
+from workbench.dashboard.components.icons import chevron, icon
+from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels import callbacks
 from workbench.dashboard.panels import frame as panel_frame

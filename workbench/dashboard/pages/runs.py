@@ -13,25 +13,20 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 
 from workbench.core.apart import apart
 from workbench.core.thresholds import FITTED, HORIZON, ROBUST
-from workbench.dashboard.components.page_frame import banner, chevron, command, glyph, icon, problems
+from workbench.dashboard.components.icons import chevron, glyph, icon
+from workbench.dashboard.components.page_frame import banner, command, problems
 from workbench.dashboard.components.runs_grid import grid
 from workbench.dashboard.pages.base import Drawn, FreePage, Visit
 from workbench.dashboard.panels.callbacks import browser
 from workbench.dashboard.server.context import Context
-from workbench.dashboard.server.theory_lookup import POLL_MS, held
-from workbench.dashboard.state.cursor import (
-    TIES,
-    VERDICTS,
-    Filters,
-    check_filters,
-    read_filters,
-    slug,
-    write_filters,
-)
+from workbench.dashboard.server.theory_lookup import POLL_MS
+from workbench.dashboard.state.cursor import VERDICTS, slug
+from workbench.dashboard.state.filters import TIES, Filters, check_filters, read_filters, write_filters
 from workbench.dashboard.state.run_brief import Brief
 from workbench.dashboard.state.run_summary import matches, summarise
 from workbench.dashboard.state.run_view import RunView, shown, typed
 from workbench.dashboard.state.seed_groups import by_configuration
+from workbench.dashboard.state.theory_match import held
 from workbench.figures.labels import whole
 
 CARDS = {

@@ -12,7 +12,8 @@ import plotly.graph_objects as go
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard.components.page_frame import banner, chevron, command, problems
+from workbench.dashboard.components.icons import chevron
+from workbench.dashboard.components.page_frame import banner, command, problems
 from workbench.dashboard.components.sweepbar import bar, length_scale, length_track
 from workbench.dashboard.pages.base import Drawn, FreePage, Visit
 from workbench.dashboard.panels import frame as panel_frame

@@ -10,19 +10,20 @@ from dash.exceptions import PreventUpdate
 
 from workbench.dashboard.components import prose
 from workbench.dashboard.components.cursorbar import run_select
-from workbench.dashboard.components.page_frame import banner, chip, icon
+from workbench.dashboard.components.icons import chip, icon
+from workbench.dashboard.components.page_frame import banner
 from workbench.dashboard.pages.base import Astray, Drawn, FreePage, Visit
 from workbench.dashboard.panels import frame as panel_frame
 from workbench.dashboard.panels.callbacks import LOOK, browser
 from workbench.dashboard.panels.render import plot
 from workbench.dashboard.panels.spec import At, Panel
 from workbench.dashboard.server.context import Context
-from workbench.dashboard.server.theory_lookup import held, subject
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.server.worker_addresses import DESCRIBE
 from workbench.dashboard.state.cursor import Notice, default_cursor
 from workbench.dashboard.state.run_summary import TIES
 from workbench.dashboard.state.run_view import RunView
+from workbench.dashboard.state.theory_match import held, subject
 from workbench.figures.bounds import meaning
 from workbench.figures.frame import missing
 from workbench.figures.labels import magnitude, whole

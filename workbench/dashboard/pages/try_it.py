@@ -9,7 +9,7 @@ import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard.components.page_frame import chevron
+from workbench.dashboard.components.icons import chevron
 from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels.callbacks import PARTS, place
 from workbench.dashboard.panels.sequence import board

@@ -44,7 +44,7 @@ def cursor_of(run: str, step: int, length: int, head: str, view: View = VIEWS[0]
 
 
 def panels(app: Dash, context: Context, group: Sequence[Panel], late: bool = False) -> None:
-    """Panels that are always on a page together, and the store of what they show: see :mod:`.redrawing`.
+    """Panels that are always on a page together, and the store of what they show: see :mod:`.updates`.
 
     A group listens to those parts of the cursor that any of its panels shows; the others are State.
 

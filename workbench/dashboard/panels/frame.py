@@ -11,7 +11,8 @@ import pandas as pd
 from dash import dcc, html
 
 from workbench.dashboard.components import measure_button
-from workbench.dashboard.components.page_frame import command, icon
+from workbench.dashboard.components.icons import icon
+from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.panels.run_panels import COLUMNS
 from workbench.dashboard.panels.spec import Panel
 from workbench.dashboard.state.run_view import RunView

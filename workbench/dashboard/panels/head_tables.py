@@ -12,7 +12,7 @@ from dash import Dash, Input, Output, State, html, no_update
 from dash.exceptions import PreventUpdate
 
 from workbench import figures
-from workbench.dashboard.components.page_frame import chevron
+from workbench.dashboard.components.icons import chevron
 from workbench.dashboard.panels import frame as panel_frame
 from workbench.dashboard.panels.callbacks import PARTS, place
 from workbench.dashboard.panels.spec import At, Panel

@@ -7,7 +7,8 @@ from typing import Any
 
 from dash import html
 
-from workbench.dashboard.components.page_frame import command, icon
+from workbench.dashboard.components.icons import icon
+from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.panels.frame import failed
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.state.run_view import RunView

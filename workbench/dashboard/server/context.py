@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from workbench.dashboard.server.theory_lookup import Expectations
 from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state.store import Store
 
 
+@runtime_checkable
 class Prefetcher(Protocol):
     """Draws what sliders will ask for next; the app hands one in."""
 

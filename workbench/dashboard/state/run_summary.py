@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.dashboard.state.cursor import Filters, link, slug
+from workbench.dashboard.state.cursor import link, slug
+from workbench.dashboard.state.filters import Filters
 from workbench.dashboard.state.run_brief import Brief
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.labels import MISSING, beyond, estimate, interval, layer_said, proportion, whole

@@ -17,7 +17,7 @@ from dash import dcc, html, no_update
 from numpy.typing import NDArray
 
 from workbench import figures
-from workbench.dashboard.components.page_frame import chevron, icon
+from workbench.dashboard.components.icons import chevron, icon
 from workbench.dashboard.panels.frame import BLANK, CONFIG, does_not_apply, frame
 from workbench.dashboard.panels.job_status import broken, waiting
 from workbench.dashboard.panels.sequence import zoom

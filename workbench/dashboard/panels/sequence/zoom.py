@@ -14,7 +14,7 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard.components.page_frame import icon
+from workbench.dashboard.components.icons import icon
 from workbench.figures.sequence_reading import SequenceReading
 from workbench.figures.window import window_of
 
