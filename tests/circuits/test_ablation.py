@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from every_encoding import EXAMPLES, said
 
 from circuits.ablation import ablation_statistics
 from circuits.edges import Edges, cut, edge_edits, edges_between, without_circuit
@@ -86,19 +87,21 @@ def test_both_halves_of_the_handmade_circuit_are_necessary() -> None:
 
 
 # ---- edges ------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("positions", ["none", "rotary", "alibi", {"name": "limit", "period": 3, "locality": 2}])
+@pytest.mark.parametrize("positions", EXAMPLES, ids=said)
 @pytest.mark.parametrize("log_scaling", ["none", "learned"])
 def test_a_cut_edge_is_what_a_changed_key_would_be_for_that_query_alone(positions: object, log_scaling: str) -> None:
     """Oracle: change the key for everybody, and take only the chosen query's output."""
     model, batch = model_of(1, positions=positions, log_scaling=log_scaling), sample(RIGHT, 9, 3)
     clean = clean_pass(model, batch.tokens, evaluation_ids(model, batch))
-    k_name = model.cfg.score_hooks(0)[1]
-    sequence, query, key = torch.tensor([1]), torch.tensor([6]), torch.tensor([3])
+    k_name, pattern = model.cfg.score_hooks(0)[1], "blocks.0.attn.hook_pattern"
+    _, cache = model.run_with_cache(batch.tokens, names_filter=[pattern])
+    most = int(cache[pattern][1, :, 6, :6].sum(0).argmax())  # a key that counts
+    sequence, query, key = torch.tensor([1]), torch.tensor([6]), torch.tensor([most])
     edges = edges_between(batch.tokens, sequence, query, key)
     for part, name in (("k", k_name), ("v", "blocks.0.attn.hook_v")):
 
         def zero(value: torch.Tensor, hook: object) -> torch.Tensor:
-            value[1, 3] = 0
+            value[1, most] = 0
             return value
 
         with torch.no_grad():

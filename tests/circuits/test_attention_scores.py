@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from every_encoding import EXAMPLES, said
 
 from circuits import attention_sample, score_inputs, scores_at, stream_scores
 from circuits.scores import cached_inputs, pool_attention, score_hooks
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.positions import ENCODINGS
 from workbench.models.scores import ScoreInputs
 from workbench.runs import Run
 from workbench.runs.load import weights_bytes
@@ -25,12 +25,7 @@ Make = Callable[..., Batch]
 
 LIMIT = {"name": "limit", "period": 3, "locality": 4}
 OPTIONS = [
-    *(
-        {"positions": example.model_dump(), "log_scaling": scaling}
-        for kind in ENCODINGS.values()
-        for example in kind.examples()
-        for scaling in ("none", "all", "learned")
-    ),
+    *({"positions": p, "log_scaling": s} for p in EXAMPLES for s in ("none", "all", "learned")),
     {"positions": LIMIT, "log_scaling": "local"},
     {"attention": "hardmax"}, {"attention": "hardmax", "positions": "alibi"}, {"attention": "linear"},
 ]  # fmt: skip
@@ -80,8 +75,9 @@ def test_scores_equal_the_models_own(options: dict[str, object], asked: Make) ->
         assert torch.allclose(of_layer.select(slice(1, 3), slice(1, 2)).scores([7]), found[1:, 1:, 1:2], atol=1e-10)
 
 
-def test_scores_are_those_of_the_ids_the_model_was_given() -> None:
-    model, tokens = make_model("alibi").double(), random_tokens(3, 12)
+@pytest.mark.parametrize("positions", EXAMPLES, ids=said)
+def test_scores_are_those_of_the_ids_the_model_was_given(positions: object) -> None:
+    model, tokens = make_model(positions).double(), random_tokens(3, 12)
     ids = torch.tensor([[0, 3, 3, 9, 1, 4, 5, 7, 20, 2, 11, 12]])
     own = "blocks.1.attn.hook_attn_scores"
     _, cache = model.run_with_cache(tokens, ids, names_filter=[own, *score_hooks(model.cfg)])
@@ -89,7 +85,7 @@ def test_scores_are_those_of_the_ids_the_model_was_given() -> None:
 
 
 @pytest.mark.parametrize("block", [1, 7, 20, 100])
-@pytest.mark.parametrize("positions", ["none", "alibi", LIMIT], ids=str)
+@pytest.mark.parametrize("positions", EXAMPLES, ids=said)
 def test_streaming_gives_every_query_once(positions: object, block: int, asked: Make) -> None:
     inputs = score_inputs(make_model(positions, log_scaling="learned").double(), asked(random_tokens(2, 20)))[0]
     whole = scores_at(inputs, range(20))

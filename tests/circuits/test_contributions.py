@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 import torch
+from every_encoding import EXAMPLES, said
 
 from circuits.contributions import CarriedSets, answer_logits, contribution_statistics, split
 from circuits.scores import cached_inputs, scores_at
@@ -29,8 +30,8 @@ def advantage(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("normalized", ["LN", None])
-@pytest.mark.parametrize("positions", ["none", "rotary", "alibi", "learned"])
-def test_all_parts_together_are_the_logits(positions: str, normalized: str | None) -> None:
+@pytest.mark.parametrize("positions", EXAMPLES, ids=said)
+def test_all_parts_together_are_the_logits(positions: object, normalized: str | None) -> None:
     """Embedding, heads (set and rest), biases: nothing of an attention-only model's answer is left out or counted twice."""
     cfg = ModelConfig(
         d_vocab=RETRIEVAL.d_vocab, d_vocab_out=RETRIEVAL.d_vocab_out, n_layers=2, d_model=12, n_heads=3, n_ctx=32,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from every_encoding import EXAMPLES
 from torch import nn
 from transformer_lens.hook_points import HookPoint
 
@@ -17,8 +18,8 @@ from workbench.tasks.base import Batch
 Make = Callable[..., Batch]
 LIMIT = {"name": "limit", "period": 3, "locality": 4}
 OPTIONS = [
-    *({"positions": p, "log_scaling": s} for p in ("none", "rotary", "alibi", LIMIT) for s in ("none", "learned")),
-    {"positions": "learned"}, {"positions": "sinusoidal"}, {"positions": LIMIT, "log_scaling": "local"},
+    *({"positions": p, "log_scaling": s} for p in EXAMPLES for s in ("none", "learned")),
+    {"positions": LIMIT, "log_scaling": "local"},
     {"attention": "hardmax"}, {"attention": "linear"}, {"attn_only": True}, {"normalization_type": None},
 ]  # fmt: skip
 

@@ -20,6 +20,7 @@ NAMES = [
 ]
 MODELS = {
     "rotary": {"positions": "rotary"},
+    "relative": {"positions": {"name": "relative", "buckets": 8, "max_distance": 16}},
     "limit": {"positions": {"name": "limit", "period": 2, "locality": 2}, "log_scaling": "local"},
     "learned, scaled": {"positions": "learned", "log_scaling": "learned"},
     "hardmax": {"attention": "hardmax"},

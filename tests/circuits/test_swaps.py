@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from every_encoding import EXAMPLES, said
 
 from circuits.attend import log_scaled, replaced_attention, tie_set, within
 from circuits.edits import clean_pass, evaluation_ids
@@ -32,7 +33,7 @@ def model_of(positions: object, log_scaling: str = "none") -> HookedTransformer:
 
 
 @pytest.mark.parametrize("log_scaling", ["none", "learned"])
-@pytest.mark.parametrize("positions", ["none", "learned", "rotary", "alibi", LIMIT], ids=str)
+@pytest.mark.parametrize("positions", EXAMPLES, ids=said)
 def test_replacing_softmax_by_softmax_changes_nothing(positions: object, log_scaling: str) -> None:
     model, batch = model_of(positions, log_scaling), MAJORITY.sample(4, 21, torch.Generator().manual_seed(0))
     clean = clean_pass(model, batch.tokens, evaluation_ids(model, batch))

@@ -14,7 +14,7 @@ from workbench.measure.grid import make_grid, readable
 from workbench.measure.measurement import Grid, Measurement
 from workbench.measure.study import CheckpointStudy, Evaluation
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.positions import PositionError
+from workbench.models.positions import ENCODINGS, PositionError
 from workbench.tasks.counting import Majority
 
 
@@ -91,7 +91,7 @@ def test_coupled_ids_are_unseen_where_a_string_of_the_evaluation_has_them(make_r
     assert not study(make_run, Folded(), "coupled", top=63).reads_unseen(21)
 
 
-@pytest.mark.parametrize("positions", ["none", "rotary", "alibi", "limit"])
+@pytest.mark.parametrize("positions", [name for name, kind in ENCODINGS.items() if not kind.absolute])
 def test_encodings_that_read_differences_or_residues_have_no_unseen_ids(make_run, positions: str) -> None:
     assert not study(make_run, Majority(), "arange", positions).reads_unseen(21)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import pytest
@@ -11,8 +13,18 @@ from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor, nn
 
-from workbench.models.errors import PositionError
-from workbench.models.positions import ENCODINGS, Alibi, Encoding, Learned, Limit, NoPositions, Relative, Rotary
+from workbench.models.positions import (
+    ENCODINGS,
+    Alibi,
+    Encoding,
+    Learned,
+    Limit,
+    NoPositions,
+    PositionError,
+    Relative,
+    Rotary,
+    make_encoding,
+)
 from workbench.models.positions.encoding import LimitTerms, Reach
 from workbench.models.testing import CHECKS, EncodingFault, check_encoding
 
@@ -48,7 +60,7 @@ def test_one_of_a_stranger_passes_and_can_be_registered(monkeypatch: pytest.Monk
     monkeypatch.setattr(ENCODINGS, "_things", dict(ENCODINGS._things))
     assert ENCODINGS.register(Window) is Window
     assert ENCODINGS["window"] is Window
-    assert [*ENCODINGS][-1] == "window"
+    assert make_encoding({"name": "window", "width": 5}) == Window(width=5)
     assert check_encoding(Window) == tuple(CHECKS)
 
     class Other(Window):
@@ -56,6 +68,15 @@ def test_one_of_a_stranger_passes_and_can_be_registered(monkeypatch: pytest.Monk
 
     with pytest.raises(PositionError, match="the position scheme name 'window' is taken already"):
         ENCODINGS.register(Other)
+
+
+def test_an_address_of_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    places = {"mine": "workbench.models.config:ModelConfig", "other": "workbench.models.positions.alibi:Alibi"}
+    monkeypatch.setattr(ENCODINGS, "_things", {**ENCODINGS._things, **places})
+    with pytest.raises(PositionError, match="announced as the encoding mine, is no subclass of Encoding"):
+        make_encoding("mine")
+    with pytest.raises(PositionError, match="announced as the encoding other but calls itself alibi"):
+        make_encoding("other")
 
 
 # ---- one promise broken each ------------------------------------------------------------------------
@@ -194,7 +215,7 @@ def test_a_broken_promise_is_named_with_the_way_out(
     broken: type[Encoding], check: str, way_out: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = broken.model_fields["name"].default
-    monkeypatch.setitem(ENCODINGS._things, name, broken)  # in place of what has that name
+    monkeypatch.setattr(ENCODINGS, "_things", {**ENCODINGS._things, name: broken})  # in place of what has that name
     with pytest.raises(EncodingFault) as fault:
         check_encoding(broken)
     assert f"positions {name}, check '{check}'" in str(fault.value)
@@ -223,3 +244,17 @@ def test_what_breaks_altogether_says_in_which_check() -> None:
     with pytest.raises(NotImplementedError, match="have no bias") as error:
         check_encoding(Half)
     assert error.value.__notes__ == ["in the check 'determinism' of positions half"]
+
+
+def test_the_page_lists_every_encoding_and_its_example_passes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "encodings.md").read_text()
+    rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in page.splitlines() if line.startswith("| `")]
+    wanted = {name: [setting for setting in cls.model_fields if setting != "name"] for name, cls in ENCODINGS.items()}
+    assert {name.strip("`"): re.findall(r"`(\w+)`", settings) for name, settings in rows} == wanted
+    monkeypatch.setattr(ENCODINGS, "_things", dict(ENCODINGS._things))
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(code, "encodings.md", "exec"), {"__name__": __name__})
+    assert "'limit terms'" in capsys.readouterr().out
+    assert "window" in ENCODINGS

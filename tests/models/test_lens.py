@@ -12,6 +12,7 @@ from transformer_lens.head_detector import detect_head
 
 from workbench.models.handmade_heads import left_neighbour_model
 from workbench.models.lens import LensUseError
+from workbench.models.positions import ENCODINGS
 from workbench.models.ssm import HookedSSM
 from workbench.models.ssm_config import NoHeadsError, SSMConfig
 from workbench.tasks import make_task
@@ -92,7 +93,7 @@ def test_the_loss_is_that_of_the_next_token() -> None:
     assert float(loss) == pytest.approx(float(wanted), abs=1e-12)
 
 
-@pytest.mark.parametrize("positions", ["alibi", "limit", "rotary"])
+@pytest.mark.parametrize("positions", ENCODINGS)
 def test_one_sequence_loses_its_batch_axis_in_every_activation(positions: str) -> None:
     model, x = build(positions), tokens(batch=1)
     _, whole = model.run_with_cache(x)

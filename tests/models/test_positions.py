@@ -169,7 +169,7 @@ MODEL = {"d_vocab": 3, "n_layers": 1, "d_model": 4, "n_heads": 1, "n_ctx": 8}
 
 @pytest.mark.parametrize(("changes", "sentence"), [
     ({"positions": "rotory"}, "did you mean rotary"),
-    ({"positions": "zzz"}, "known: none, learned, sinusoidal, rotary, alibi, limit"),
+    ({"positions": "zzz"}, "known: none, learned, sinusoidal, rotary, alibi, limit, relative"),
     ({"ids": "random_ofset"}, "did you mean random_offset"),
     ({"positions": {"name": "limit", "periode": 3}}, "limit: no parameter 'periode'; it has period, locality"),
     ({"positions": {"name": "limit", "period": 0}}, "limit: period=0: input should be greater than or equal to 1"),

@@ -69,8 +69,8 @@ def open_packages() -> None:
                 _open(package)
 
 
-def _open(package: Unopened) -> None:
-    package.__class__ = ModuleType  # type: ignore[assignment]  # a module may become a plain one
+def _open(package: ModuleType) -> None:
+    package.__class__ = ModuleType
     inside = package.__name__ + "."
     for name, module in list(sys.modules.items()):
         if name.startswith(inside) and "." not in name.removeprefix(inside):

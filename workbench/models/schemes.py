@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
@@ -11,9 +11,6 @@ from torch import Tensor
 from workbench.core.errors import shown
 from workbench.core.registry import Registry
 from workbench.models.errors import PositionError
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 S = TypeVar("S", bound="Scheme")
 

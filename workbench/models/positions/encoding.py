@@ -236,8 +236,7 @@ def layer_of(model: Any, layer: int) -> Any:
 
 def shared_of(model: Any) -> Mapping[str, Tensor]:
     """The weights that all layers of a model share for their positions."""
-    found: Mapping[str, Tensor] = getattr(model, "pos_bias", {})
-    return found
+    return dict(getattr(model, "pos_bias", {}))
 
 
 def angles(ids: Tensor, pairs: int, base: float, slower: float = 1.0) -> Float[Tensor, "#batch pos pair"]:
