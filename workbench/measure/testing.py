@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.core.canonical import canonical
+from workbench.core.errors import LensError
 from workbench.measure.applicable import lacking
 from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.model_study import run
@@ -27,7 +28,7 @@ _ROUNDING = 1e-9
 SEEDS = (0, 1)
 
 
-class CheckError(AssertionError):
+class CheckError(LensError, AssertionError):
     """A measurement does not keep to what measurements promise; a line for each thing that is wrong."""
 
 
