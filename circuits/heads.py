@@ -30,7 +30,7 @@ from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.rows import missing_row
 from workbench.measure.settings import Count
-from workbench.table.schema import Row
+from workbench.table.schema import Row, row
 
 if TYPE_CHECKING:
     from workbench.measure.measurement import Study
@@ -170,7 +170,7 @@ class Heads(ScoreObserver["Scores"]):
         except ValueError as error:
             return [missing_row("not_applicable", str(error), **shared)]
         return [
-            {**missing_row("ok", "from the weights", **shared), "layer": layer, "head": head, "value": float(value)}
+            row(value=float(value), layer=layer, head=head, note="from the weights", **shared)
             for (layer, head), value in np.ndenumerate(copying)
         ]
 
@@ -270,14 +270,14 @@ def repeats(
     tokens = torch.randint(first, d_vocab, (batch, positions), generator=generator)
     if bos:
         tokens[:, 0] = 0
-    for row in tokens:
+    for string in tokens:
         # Backwards from the end, so that the last queries lie inside an occurrence.
-        pattern, end = row[positions - size :].clone(), positions - size
+        pattern, end = string[positions - size :].clone(), positions - size
         while True:
             end -= int(torch.randint(0, min(lag, length // 2) + 1, (1,), generator=generator))
             if end - size < first:
                 break
-            row[end - size : end] = pattern
+            string[end - size : end] = pattern
             end -= size
     return tokens
 

@@ -188,3 +188,16 @@ def test_constraints_pin_every_direct_dependency() -> None:
     pinned = {norm(line) for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line}
     assert {norm(w) for w in wanted} <= pinned
     assert "+cpu" not in (ROOT / "constraints.txt").read_text()
+
+
+def test_every_published_quantity_is_asserted_by_value_somewhere() -> None:
+    """A mark says which test; ``pytest --perturb`` proves that it notices."""
+    from asserted import marked
+
+    from workbench.measure.registry import BUILT_IN, measurements
+
+    published = [quantity.name for name in BUILT_IN for quantity in measurements()[name].quantities]
+    assert len(published) == len(set(published)), "a name is of one quantity"
+    held = dict(marked())
+    assert sorted({*published} - {*held}) == [], "mark the test that asserts them: @pytest.mark.asserts(...)"
+    assert sorted({*held} - {*published}) == [], "these are no quantities"

@@ -90,6 +90,7 @@ def test_no_set_from_beyond_training_makes_a_critical_length(asked: Make) -> Non
             assert rows[64]["value"] == pytest.approx(1 + np.exp(10.0), rel=1e-3)
 
 
+@pytest.mark.asserts("sparse_gap")
 def test_windows_are_compared_past_training_alone() -> None:
     task, model = make_task("kgram_retrieval", symbols=8), induction_model(8, 9.0)
     at_n = sparsity_statistics(model, task, trained=16, lengths=[8, 16], sequences=8)

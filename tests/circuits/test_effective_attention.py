@@ -83,6 +83,7 @@ def test_a_flip_flop_looks_at_one_token_however_far_it_is() -> None:
     assert all(abs(r["value"]) < 1e-9 for r in slopes if r["status"] == "ok")
 
 
+@pytest.mark.asserts("scan_support", "scan_peak_support", "scan_locality", "scan_dispersion_exponent")
 def test_a_uniform_scan_disperses_with_exponent_one() -> None:
     model = HookedSSM(SSMConfig(
         d_vocab=6, n_layers=1, d_model=8, d_state=1, n_ctx=8, time_invariant=True, dt_min=0.1, dt_max=0.1
@@ -92,8 +93,12 @@ def test_a_uniform_scan_disperses_with_exponent_one() -> None:
     rows = measured(model, make_task("flip_flop"), [8, 64])
     slopes = [r["value"] for r in rows if r["quantity"] == "scan_dispersion_exponent" and r["status"] == "ok"]
     assert slopes == pytest.approx([1.0] * 16, abs=1e-5)
-    locality = [r["value"] for r in rows if r["quantity"] == "scan_locality" and r["length"] == 64]
-    assert locality == pytest.approx([61.0] * 16)  # 95 % of 65 keys
+    far = {
+        quantity: [r["value"] for r in rows if r["quantity"] == quantity and r["length"] == 64]
+        for quantity in ("scan_locality", "scan_support", "scan_peak_support")
+    }
+    assert far["scan_locality"] == pytest.approx([61.0] * 16)  # 95 % of 65 keys
+    assert far["scan_support"] == far["scan_peak_support"] == pytest.approx([65.0] * 16, rel=1e-4)
 
 
 def test_settings_that_mean_nothing_are_told() -> None:

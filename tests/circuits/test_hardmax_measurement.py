@@ -42,6 +42,18 @@ def read(model: Any, batches: list[Batch], **settings: Any) -> pd.DataFrame:
 
 
 # ---- known heads ----------------------------------------------------------------------------------
+@pytest.mark.asserts(
+    "hardmax_distance",
+    "tie_size",
+    "argmax_mass",
+    "margin",
+    "margin_min",
+    "support_inf",
+    "effective_support",
+    "dispersion_exponent",
+    "leak_exponent",
+    "critical_length",
+)
 @pytest.mark.parametrize("m", [6.0, 10.0])
 def test_a_point_head_gives_its_closed_forms(m: float, keyed: Make) -> None:
     frame = read(key_head(m), [keyed(n, 1) for n in GRID])
@@ -79,6 +91,7 @@ def test_a_point_head_gives_its_closed_forms(m: float, keyed: Make) -> None:
     assert head(frame, "dispersion_exponent", GRID[0]).status == "undefined"
 
 
+@pytest.mark.asserts("hardmax_verdict", "hardmax_kind")
 def test_a_sharp_point_head_is_a_point_hardmax(keyed: Make) -> None:
     frame = read(key_head(10.0), [keyed(n, 1) for n in GRID])
     for n in GRID:
@@ -122,6 +135,7 @@ def test_a_uniform_head_is_a_hardmax_over_everything(keyed: Make) -> None:
         assert head(frame, "leak_exponent", n).value == 0.0
 
 
+@pytest.mark.asserts("tie_uniformity")
 def test_tied_keys_of_fixed_number(keyed: Make) -> None:
     k, m = 4, 9.0
     frame = read(key_head(m), [keyed(n, k) for n in GRID])

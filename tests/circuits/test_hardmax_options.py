@@ -65,6 +65,7 @@ def test_a_local_bias_makes_a_point(asked: Make) -> None:
 
 
 # ---- log scaling ------------------------------------------------------------------------------------
+@pytest.mark.asserts("p_bit_length", "hardmax_length")
 @pytest.mark.parametrize("m", [1.5, 2.0, 3.0])
 def test_a_log_scaled_point_has_its_lengths(m: float, keyed: Make) -> None:
     """Scores m log K: gamma = m, so 2^(8/m) keys round to a hardmax and 9^(1/(m-1)) hold a tenth outside."""

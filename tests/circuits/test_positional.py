@@ -88,6 +88,7 @@ def test_share_of_variance() -> None:
     assert positional_share(0.0, 0.0) == 0.0
 
 
+@pytest.mark.asserts("translation_variance", "period", "period_strength")
 def test_the_rows_of_a_table_of_period_3() -> None:
     """KNOWN: translation variance 1.02 at period 1, 0 at 3; the strength is what is explained of it."""
     table = np.random.default_rng(0).normal(size=(3, 3))[QUERY % 3, KEY % 3]
@@ -119,6 +120,7 @@ def test_encodings_by_lag_have_no_translation_variance_on_activations(name: str,
         assert found.value("translation_variance", target="period 1", **place) < 0.25
 
 
+@pytest.mark.asserts("locality", "positional_share", "attention_locality")
 def test_a_fixed_lag_is_local_and_lag_alone() -> None:
     task = make_task("kgram_retrieval", symbols=6)
     found = positional_statistics(fixed_lag_model(6, 3), task, trained=40, lengths=[40], sequences=64)
@@ -176,6 +178,7 @@ def test_a_relative_bias_has_the_locality_of_its_last_bucket() -> None:
     assert found.value("locality", mode="weights", head=0) == found.value("locality", mode="weights", head=1) == 6
 
 
+@pytest.mark.asserts("positional_regularizer")
 def test_the_regularizer_has_the_values_of_its_closed_forms() -> None:
     """M = 1[j = i - 1]: (N - 1) / N; a constant 1: (N + 1) / 2; sums over heads are those of training."""
     model = model_of("learned")

@@ -95,7 +95,7 @@ def test_ties_at_a_margin(k: int, m: float, keys: int, q: float, support: float,
 
 def test_of_several_nearest_sets_the_smallest_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of weights 3/4 and 1/4 one key and both are equally far, 1/4, but for the rounding of log 3."""
-    monkeypatch.setattr("circuits.statistics.TIE", 1e-6)
+    monkeypatch.setattr("workbench.models.tie_sets.TIE", 1e-6)
     nearest = nearest_hardmax(sort_rows(np.log(np.array([[3.0, 1.0]], np.float32))))
     assert (nearest.distance[0], nearest.size[0]) == (pytest.approx(0.25), 1)
 

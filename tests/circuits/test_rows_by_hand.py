@@ -18,7 +18,7 @@ from circuits.knockout import Answers
 from circuits.rowpatch import Patched
 from circuits.rows import head_rows, ratio_row
 from circuits.swaps import swap_statistics
-from workbench.measure.intervals import all_equal, newcombe, tango
+from workbench.measure.intervals import all_equal, newcombe, sign_test, tango
 from workbench.measure.result import Result
 from workbench.measure.rows import difference_rows, mean_row
 from workbench.models import HookedTransformer
@@ -100,6 +100,7 @@ def compared(whole: Any, without: Any, losses: tuple[Any, Any]) -> list[Any]:
     return Ablation()._compare(study, *answered, {"law": "matched", "length": 9, "target": "head"})
 
 
+@pytest.mark.asserts("ablated_accuracy", "accuracy_drop", "accuracy_drop_p", "loss_rise")
 def test_one_sequence_in_512_does_not_show_a_drop() -> None:
     """Resampled, this interval ended at 0 exactly; all that was lost is one answer, and one may be gained as well."""
     zero = np.zeros(512)
@@ -159,6 +160,9 @@ def accuracy(model: HookedTransformer, batch: Any) -> float:
         return float((model(batch.tokens)[:, -1].argmax(-1) == batch.targets[:, -1]).double().mean())
 
 
+@pytest.mark.asserts(
+    "hardmax_swap", "hardmax_swap_drop", "hardmax_swap_drop_p", "logn_swap", "logn_swap_gain", "logn_swap_gain_p"
+)
 def test_a_dissolved_matching_head_gains_from_its_top_key_and_from_log_n() -> None:
     """Margin 1.5 is outvoted at 101 keys. On its top key alone it is the head of an infinite margin; kept sharp it has
     the margin 1.5 log K / log K_train at the one query that counts. Its tie set is all keys, and says nothing."""
@@ -173,7 +177,11 @@ def test_a_dissolved_matching_head_gains_from_its_top_key_and_from_log_n() -> No
     assert found.value("logn_swap_gain", **place) == pytest.approx(kept - own)
     assert found.value("hardmax_swap", **place) == hard
     assert found.value("hardmax_swap_drop", **place) == pytest.approx(own - hard)
-    assert only(found.rows, quantity="hardmax_swap_drop_p", **place)["value"] < 0.001
+    drop, gain = (only(found.rows, quantity=name, **place) for name in ("hardmax_swap_drop_p", "logn_swap_gain_p"))
+    assert 0 <= drop["value"] < 0.001
+    changed = [int(count) for count in gain["note"].split()[:3:2]]
+    assert gain["value"] == pytest.approx(sign_test(*changed))
+    assert (changed[0] - changed[1]) / 64 == pytest.approx(kept - own)
     of_ties = swap_statistics(model, KGRAM, trained=N, lengths=[N, LONG], sequences=64)
     assert of_ties.value("hardmax_swap_drop", **place) > 0.1
 
@@ -249,6 +257,9 @@ def chosen(strings: Any, length: int) -> Any:
     return (2 * (strings[:, 1:] - 1) - 1)[:, :length].sum(1)
 
 
+@pytest.mark.asserts(
+    "prefix_exchange_agreement", "kv_splice_agreement", "follows_donor", "follows_recipient", "across_length_deficit"
+)
 def test_of_a_sound_counter_a_row_of_equal_lead_is_followed_and_kept() -> None:
     found = exchanged(None)
     for mode, length in (("from 9", 41), ("from 41", 9)):
@@ -266,6 +277,7 @@ def test_of_a_sound_counter_a_row_of_equal_lead_is_followed_and_kept() -> None:
         assert {r["status"] for r in found.rows if r["quantity"] == quantity} == {"undefined"}
 
 
+@pytest.mark.asserts("rescue", "harm")
 def test_of_its_twin_that_sees_the_first_tokens_attention_is_what_fails() -> None:
     """Rescue 1 and harm 1 behind attention; the recipient is followed exactly as often as it is right itself."""
     found = exchanged(9)

@@ -106,6 +106,7 @@ def test_a_masked_token_is_as_if_it_were_not_there() -> None:
         assert torch.allclose(masked_outputs(model, batch, hidden), expected, atol=1e-10)
 
 
+@pytest.mark.asserts("planted_recall", "loss_long", "loss_short", "loss_sparse")
 def test_a_retrieval_circuit_needs_key_and_answer() -> None:
     task = make_task("kgram_retrieval", symbols=12)
     found = sparsity_statistics(induction_model(12, 9.0), task, trained=24, lengths=[12, 24, 48], sequences=16)

@@ -82,6 +82,7 @@ def test_the_floor_does_not_move_when_more_strings_are_judged(make_run) -> None:
     assert small.frame(quantity="shortcut")["value"].tolist() == large.frame(quantity="shortcut")["value"].tolist()
 
 
+@pytest.mark.asserts("accuracy", "skill")
 def test_rows_of_a_cell() -> None:
     cell = Cell("challenge", 27, right=507, n=512, floor=0.6, distinct=44)
     accuracy, skill = cell_rows(cell, RULES, {"law": "challenge", "length": 27, "mode": "teacher_forced"})
@@ -101,6 +102,7 @@ def test_rows_of_what_is_counted_have_no_interval_and_of_what_is_not_asked_no_va
     assert (skill["status"], skill["note"]) == ("undefined", "chance or a shortcut scores above 0.95")
 
 
+@pytest.mark.asserts("stratum_accuracy")
 def test_strata_have_exact_intervals() -> None:
     whole, half = (stratum_row("lead 1", Cell("matched", 33, right, 128, 0.5, 128)) for right in (128, 64))
     assert (whole["quantity"], whole["target"], whole["length"], whole["n"], whole["value"]) == (
@@ -238,6 +240,7 @@ def test_where_nothing_may_be_asked_again_the_reason_is_said() -> None:
     assert verdict["note"].endswith("the bar is 0.9; 2,048 strings would decide; 10 distinct strings at 1-3")
 
 
+@pytest.mark.asserts("failure_length", "verdict")
 def test_a_collapse_at_the_last_length_is_confirmed_on_independent_strings() -> None:
     study = erring(2, {73})(deep=False)
     rows = study.rows()

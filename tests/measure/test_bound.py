@@ -29,6 +29,7 @@ def rows(make_run: Callable[..., Any], config: dict[str, Any], **settings: Any) 
 ONE_LAYER = {"n_layers": 1, "normalization_type": None, "log_scaling": "all"}
 
 
+@pytest.mark.asserts("training_length_bound", "training_length_bound_log10", "bound_part")
 def test_rows_are_the_theorem_on_these_weights(make_run: Callable[..., Any]) -> None:
     model, found = rows(make_run, ONE_LAYER, bits=2.0, prior=1.0)
     bound, parts = checkpoint_bound(model, 0, epsilon=0.1, bits=2.0)

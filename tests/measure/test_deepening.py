@@ -27,7 +27,7 @@ def deep(todo) -> list[tuple[int, bool]]:
 
 @pytest.fixture
 def run(make_run):
-    return make_run(majority(), TASK, trained=9, steps=STEPS)
+    return make_run(majority(), TASK, trained=9, steps=STEPS, earlier=dict.fromkeys(STEPS, majority()))
 
 
 def todo(run, deepen="last", **options):

@@ -77,6 +77,7 @@ def measured(model, task, lengths: tuple[int, ...], trained: int, sequences: int
     return rows
 
 
+@pytest.mark.asserts("gradient_cosine")
 @pytest.mark.parametrize("angle", [0.05, 0.2])
 def test_the_known_cosine_of_a_linear_model(angle: float) -> None:
     """Between lengths n and N it is cos(a (n - N)), without noise; an exact-n loss, not one averaged over prefixes."""

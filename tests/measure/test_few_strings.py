@@ -95,6 +95,7 @@ def only_at_powers_of_two(batch: Any) -> torch.Tensor:
     return torch.tensor([n in right for n in range(batch.tokens.shape[1])]).expand_as(batch.mask)
 
 
+@pytest.mark.asserts("first_wrong")
 def test_right_at_powers_of_two_alone_is_length_coupled_at_48() -> None:
     study = Answering(make_task("aa_star"), only_at_powers_of_two)
     rows = study.rows()
@@ -340,6 +341,7 @@ def test_strata_are_drawn_at_n_and_every_judged_length_on_both_laws() -> None:
     assert one(rows, quantity="near_ties")["label"] == "hold"
 
 
+@pytest.mark.asserts("near_ties")
 def test_an_error_on_one_kind_alone_is_told_with_the_verdict() -> None:
     """A counter that does not look at order: right but where counts are right and the order is not."""
 

@@ -79,6 +79,7 @@ def id_parity() -> HookedTransformer:
 
 
 # ---- shift ------------------------------------------------------------------------------------------
+@pytest.mark.asserts("shift_agreement")
 def test_a_model_of_the_parity_of_its_id_flips_with_every_odd_shift() -> None:
     found = measured(id_parity(), PARITY, offsets=(1, 2, 3), offset_factors=(), shift_factors=(1, 4))
     values = {(r["law"], r["length"], r["mode"]): r["value"] for r in rows(found, "shift_agreement")}
@@ -161,6 +162,7 @@ def test_rows_of_unseen_ids_keep_their_value_and_are_marked() -> None:
 
 
 # ---- filler -----------------------------------------------------------------------------------------
+@pytest.mark.asserts("filler_agreement")
 def test_a_sound_model_takes_no_notice_of_fillers() -> None:
     found = measured(b_occurs(), OCCURS)
     values = {(r["law"], r["length"]): r["value"] for r in rows(found, "filler_agreement")}

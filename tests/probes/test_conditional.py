@@ -78,6 +78,7 @@ def test_a_sequence_is_never_predicted_from_itself() -> None:
     assert shares(known)[1] < 0.05
 
 
+@pytest.mark.asserts("position_given_summary", "summary_given_position")
 def test_rows_of_a_run(make_run: Callable[..., Any], measured: Callable[..., list[dict[str, Any]]]) -> None:
     run = make_run(majority(gain_length=400), Majority(), 13, steps=(0, 100))
     at, before = (

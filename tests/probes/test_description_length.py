@@ -113,6 +113,7 @@ def test_too_few_rows_are_named() -> None:
         DescriptionLength(factors=())
 
 
+@pytest.mark.asserts("description_length", "compression", "logistic_accuracy")
 def test_rows_of_a_run(make_run: Callable[..., Any], measured: Callable[..., list[dict[str, Any]]]) -> None:
     run = make_run(majority(gain_length=400), Majority(), 13, steps=(0, 100))
     options = {"lengths": [27, 53], "resamples": 30, "sequences": 256, "layers": [1]}

@@ -101,6 +101,7 @@ def rotated(model: Any, degrees: float) -> Any:
     return made
 
 
+@pytest.mark.asserts("drift", "settled_step")
 def test_rows_of_a_run_over_lengths_and_steps(
     make_run: Callable[..., Any], measured: Callable[..., list[dict[str, Any]]]
 ) -> None:

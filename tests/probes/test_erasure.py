@@ -117,6 +117,7 @@ def at(rows: list[dict[str, Any]], quantity: str, **fields: Any) -> dict[int, fl
     return {r["layer"]: r["value"] for r in chosen}
 
 
+@pytest.mark.asserts("erased_accuracy", "kept_accuracy")
 def test_a_counter_needs_its_count_and_no_position(make_run: Callable[..., Any], measured: Measured) -> None:
     """The counter holds 1/K, hence position, and the clean bit in one dimension after the last block."""
     run = make_run(majority(gain_length=400), Majority(), 13)
@@ -124,7 +125,7 @@ def test_a_counter_needs_its_count_and_no_position(make_run: Callable[..., Any],
     for n in (13, 27, 53):
         here = [r for r in rows if r["length"] == n]
         bit = at(here, "erased_accuracy", target="output_summary", mode="refit", control="")
-        assert bit[1] < 0.75  # the bit is read off the last block
+        assert 0.25 < bit[1] < 0.75  # the bit is read off the last block
         assert at(here, "kept_accuracy", control="", mode="refit")[1] == 1
         position = at(here, "erasure_effect", target="log_i", mode="refit", control="")
         assert position[1] == pytest.approx(0, abs=0.02)
@@ -152,6 +153,7 @@ def test_erasing_something_else_in_its_place(make_run: Callable[..., Any], measu
     assert not flipped
 
 
+@pytest.mark.asserts("erasure_effect", "erasure_effect_p", "erasure_selectivity", "erasure_selectivity_p")
 def test_differences_are_paired_and_their_rows_follow_from_the_accuracies(
     make_run: Callable[..., Any], measured: Measured
 ) -> None:

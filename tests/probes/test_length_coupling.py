@@ -337,6 +337,7 @@ def orthogonal(s: Tensor, n: int) -> Tensor:
     return axes(s, 0 * s) if n == 25 else axes(0 * s, s)
 
 
+@pytest.mark.asserts("length_coupling", "length_coupling_in", "length_coupling_at")
 def test_inside_training_a_length_is_compared_with_the_others_alone() -> None:
     """Orthogonal codes: |b - a|^2 = 2 = |b|^2 + |a|^2. With itself among them a = (u + v) / 2, and it is 1/2 over 3/2."""
     drawn = draw(orthogonal, (25, 50, 100), 1000, 0.3, 1)

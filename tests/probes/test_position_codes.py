@@ -46,6 +46,7 @@ def read_position(
     return measurement.decode(inside, generators(5), lambda: None)
 
 
+@pytest.mark.asserts("position_decodability")
 @pytest.mark.parametrize("n", [50, 400, 4000])
 def test_unnormalised_counts_tell_the_position(n: int, generators: Any, at: Any) -> None:
     rows = read_position(lambda bits: bits.cumsum(1)[..., None], generators, (n,), (n,))

@@ -125,6 +125,7 @@ def test_summary_rows_of_a_study() -> None:
     assert {r["value"] for r in rows if r["control"] == "position_only"} == {0.5}
 
 
+@pytest.mark.asserts("selectivity")
 def test_selectivity_is_refit_minus_the_best_rival() -> None:
     rows = FakeStudy(model(1), model(0), Majority(), {}).measure(Summary(resamples=20))
     for length in LENGTHS:

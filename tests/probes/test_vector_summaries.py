@@ -75,6 +75,7 @@ CODES = {
 }
 
 
+@pytest.mark.asserts("summary_decodability", "summary_rmse")
 @pytest.mark.parametrize("name", list(CODES))
 def test_r2_of_a_vector_is_the_variance_weighted_one(name, generators):
     code, expected = CODES[name]
