@@ -48,7 +48,7 @@ class Positions:
     def named(cls, name: str) -> Positions:
         """Positions by name, with the ids that the theorem about them trains on, if there is one that asks for some."""
         found = cls(name)
-        return found if found.reach is None else replace(found, ids=found.reach.ids or "arange")
+        return found if found.reach is None or not found.reach.ids else replace(found, ids=found.reach.ids[0])
 
     @cached_property
     def reach(self) -> Reach | None:
@@ -65,7 +65,8 @@ class Positions:
             return self.name
         parts = ", ".join(f"{name} {value}" for name, value in self.settings.items())
         name = f"{self.name} ({parts})" if parts else self.name
-        return f"{name}, ids {self.ids}" if self.reach.ids else name
+        usual = not self.reach.ids or self.ids == "arange" == self.reach.ids[0]
+        return name if usual else f"{name}, ids {self.ids}"
 
     def offers(self, period: int, locality: int) -> bool:
         """Whether a program that reads these can be run: unstated sizes are as large as needed."""
@@ -85,9 +86,9 @@ def stated(entry: Entry, at: Positions) -> Claim:
         return Claim("open", "none", reason, note=claim.reason)
     if claim.verdict != "guaranteed":
         return claim
-    if at.reach.ids not in ("", at.ids):
-        ids = at.reach.ids
-        reason = f"the theorem trains every id at every offset (ids {ids}), which ids {at.ids} do not"
+    if at.reach.ids and at.ids not in at.reach.ids:
+        ids = at.reach.ids[0]
+        reason = f"the theorem's training has ids {' or '.join(at.reach.ids)}, this one {at.ids}"
         return Claim("open", "none", reason, note=f"with ids {ids} the verdict is: guaranteed")
     if not at.offers(claim.period, claim.locality):
         reason = f"the program known needs a period that {claim.period} divides and a locality of {claim.locality}"

@@ -33,4 +33,4 @@ class Learned(Encoding):
 
     @classmethod
     def reach(cls, settings: Mapping[str, Any]) -> Reach:
-        return Reach(ids="random_offset")
+        return Reach(ids=("random_offset",))

@@ -11,7 +11,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from workbench.models.positions.encoding import Encoding, LimitTerms, Reach, layer_of
+from workbench.models.positions.encoding import BY_ONE, Encoding, LimitTerms, Reach, layer_of
 
 
 class Limit(Encoding):
@@ -73,4 +73,4 @@ class Limit(Encoding):
 
     @classmethod
     def reach(cls, settings: Mapping[str, Any]) -> Reach:
-        return Reach(settings.get("period"), settings.get("locality"))
+        return Reach(settings.get("period"), settings.get("locality"), ids=BY_ONE)

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from workbench.core.limits import SIZE
-from workbench.models.positions.encoding import Encoding, LimitTerms, Reach, layer_of, shared_of
+from workbench.models.positions.encoding import BY_ONE, Encoding, LimitTerms, Reach, layer_of, shared_of
 
 STEP = (
     "a bias by buckets is the theorem's local term but for a constant per query, which softmax does not see; only lags "
@@ -103,4 +103,4 @@ class Relative(Encoding):
     def reach(cls, settings: Mapping[str, Any]) -> Reach:
         """A program may look back as far as lags have buckets of their own: others cannot be told apart."""
         stated = {name: settings[name] for name in ("buckets", "max_distance") if name in settings}
-        return Reach(period=1, locality=cls(**stated).single - 1 if stated else None, step=STEP)
+        return Reach(period=1, locality=cls(**stated).single - 1 if stated else None, ids=BY_ONE, step=STEP)
