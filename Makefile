@@ -14,7 +14,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app test test-unit test-all hostile check bench campaign gallery browser upstream pictures probe-figures other-machines clean
+.PHONY: help setup demo app test test-unit test-all hostile check bench campaign mutants gallery browser upstream pictures probe-figures other-machines clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -66,6 +66,10 @@ bench: setup ## speed, as ratios to peers and limits, in one table; history in b
 
 campaign: setup ## kill training and measuring, damage files: is all continued, is all found?
 	$(BIN)/python -m benchmarks.campaign
+
+mutants: setup ## plant COUNT=40 bugs of SEED=0 (ROOM="tasks theory": in these rooms alone); do the unit tests see them?
+	@$(BIN)/python -m tests.campaign.mutants --count $(or $(COUNT),40) --seed $(or $(SEED),0) $(if $(ROOM),--room $(ROOM)) \
+		$(if $(RESULTS),--results $(RESULTS))
 
 # Its table.parquet says all that its shards do, in a tenth of the files.
 gallery: setup ## train, measure and pack the runs that ship with the repository

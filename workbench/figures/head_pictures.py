@@ -8,7 +8,7 @@ from workbench.figures.frame import Frame
 from workbench.figures.heads import head_facts, head_table
 from workbench.figures.labels import head_name, sample_size, whole
 from workbench.figures.registry import data_of, figure
-from workbench.figures.rows import smallest_n
+from workbench.figures.rows import head_names, smallest_n
 from workbench.figures.template import template
 from workbench.figures.tokens import TOKENS, Theme
 
@@ -22,7 +22,7 @@ def head_table_figure(frame: Frame, *, step: int, length: int, theme: Theme = "l
     """
     data = head_table_figure_data(frame, step=step, length=length)
     names = list(dict.fromkeys(data["name"]))
-    wide = data.with_columns(at=[head_name(a, b) for a, b in zip(data["layer"], data["head"], strict=True)])
+    wide = data.with_columns(at=head_names(data))
     heads = list(dict.fromkeys(wide["at"]))
     cells = [[_text(wide, at, name) for at in heads] for name in names]
     title = "Heads"

@@ -312,7 +312,7 @@ def _one_run(run: str, rows: Frame, over: str) -> dict[str, Any]:
 def _at_multiple(rows: Frame, flat: Mapping[str, Mapping[str, Any]], times: float) -> Frame:
     """The rows at ``times`` N of their own run."""
     wanted = {
-        run: length_at(numbers(part["length"]).tolist(), int(flat[run]["training.trained_length"]), times)
+        run: length_at([int(n) for n in numbers(part["length"])], int(flat[run]["training.trained_length"]), times)
         for (run,), part in rows.group("run")
     }
     own = [math.nan if wanted[run] is None else float(wanted[run] or 0) for run in rows["run"].tolist()]

@@ -261,7 +261,7 @@ def _class_reading(
     if part == "change":
         moved = passes["edited"] != passes["clean"]
         _marks(figure, at[moved], passes["edited"][moved], t["summary"], "circle", axes, "summary", classes)
-        said = f"{whole(moved.sum())} of {whole(len(at))} readings change" if len(at) else "nothing is asked here"
+        said = f"{whole(int(moved.sum()))} of {whole(len(at))} readings change" if len(at) else "nothing is asked here"
         if moved.any():
             axes.ends(figure, [("changed", _last(passes["edited"]), t["summary"])])
         else:
@@ -327,7 +327,7 @@ def _marks(
             "color": colour,
             "line": {"width": [1.3 if miss else 0 for miss in missed], "color": colour},
         },
-        hovertext=[f"prefix {whole(i)}: {name} {said}" for i, said in zip(at, spelled, strict=True)],
+        hovertext=[f"prefix {whole(float(i))}: {name} {said}" for i, said in zip(at, spelled, strict=True)],
         hoverinfo="text",
         name=name,
     )

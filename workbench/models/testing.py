@@ -16,8 +16,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from torch.overrides import TorchFunctionMode
 
 from workbench.core.errors import LensError
 from workbench.models.config import ModelConfig
@@ -282,14 +281,14 @@ def memory(encoding: Encoding) -> None:
         )
 
 
-class _Largest(TorchDispatchMode):
-    """Looks at what every operation makes, by the numbers that are really held."""
+class _Largest(TorchFunctionMode):
+    """Looks at what every operation gives, by the numbers that are really held."""
 
     elements = 0
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
-        for tensor in tree_leaves(made):
+        for tensor in made if isinstance(made, tuple | list) else [made]:
             if isinstance(tensor, Tensor):
                 held = tensor.untyped_storage().nbytes() // max(tensor.element_size(), 1)
                 self.elements = max(self.elements, held)

@@ -141,7 +141,7 @@ class Choices:
     def _multiples(self, series: Sequence[str]) -> list[float]:
         rows = self.rows(series)
         runs = self.store.runs()
-        lengths = {str(run): part.distinct("length").tolist() for (run,), part in rows.group("run")}
+        lengths = {str(run): part.distinct("length").astype(int).tolist() for (run,), part in rows.group("run")}
         held = [(lengths[run], runs[run].trained) for run in lengths if run in runs]
         return [times for times in MULTIPLES if any(length_at(own, n, times) is not None for own, n in held)]
 

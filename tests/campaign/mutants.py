@@ -1,0 +1,291 @@
+"""Plant single-site bugs and ask whether the unit tests see them: which share of bugs would they catch?
+
+    python -m tests.campaign.mutants [--count 40] [--seed 0] [--room tasks ...] [--results mutants.jsonl]
+
+Works on a copy of the tree. For each bug a child is forked in which no module of the project is loaded yet; it runs the test
+files that name the mutated module or its public names, those that do so most often first, until one fails. A bug that all of
+them pass survives: it is one that no test sees, or one that changes nothing. Another seed draws other bugs: write the kind of test
+that sees the kind of bug. With ``--results`` an interrupted run goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.campaign.mutation_sites import ROOMS, Site, sample
+
+ROOT = Path(__file__).resolve().parents[2]
+UNIT = "not science and not e2e and not browser and not product and not conformance and not hostile"
+OURS = frozenset(("workbench", "probes", "circuits", "app", "tests", "benchmarks"))
+HEAVY = ("torch", "numpy", "scipy.stats", "pandas", "pyarrow.parquet", "duckdb", "pydantic", "sklearn.linear_model", "transformer_lens",
+         "plotly.graph_objects", "hypothesis", "jaxtyping")  # fmt: skip
+"""Imported once, before any child is forked."""
+MOST_FILES = 12
+"""Test files that are run for a bug at most, those that name its module most often."""
+TEST_LIMIT_S = 60
+"""Longest a test may take: a bug that makes it endless is caught."""
+LIMIT_S = 900.0
+"""Longest a child may take; a bug whose tests take longer is undecided."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a bug.
+
+    Attributes:
+        site: the bug.
+        outcome: caught, survived or undecided.
+        by: the first test that failed; "" where none did.
+        ran: how many tests ran.
+        seconds: how long that took.
+    """
+
+    site: Site
+    outcome: str
+    by: str
+    ran: int
+    seconds: float
+
+
+class _FirstFailure:
+    """A pytest plugin that notes the first failure, and ends tests that do not end."""
+
+    def __init__(self, test_limit: int) -> None:
+        self.first, self.ran, self.test_limit = "", 0, test_limit
+
+    def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
+        signal.alarm(self.test_limit)
+
+    def pytest_runtest_logfinish(self, nodeid: str, location: Any) -> None:
+        signal.alarm(0)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        self.ran += report.when == "call"
+        if report.failed and not self.first:
+            self.first = report.nodeid
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed and not self.first:
+            self.first = report.nodeid
+
+
+def copied(root: Path, target: Path) -> None:
+    """Copy all files of a tree that git tracks, or would."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=root, capture_output=True, check=True
+    )
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        if (root / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(root / name, target / name)
+
+
+def tests_of(root: Path, file: str) -> list[str]:
+    """Test files for a module, at most :data:`MOST_FILES`.
+
+    First those that name it or a public name of it, then those that name a module which imports it, each the more often the
+    earlier; else all of its room.
+    """
+    texts = {path: path.read_text() for path in sorted((root / "tests").rglob("test_*.py"))}
+    module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    sources = [path for room in ROOMS.values() for path in sorted((root / room).rglob("*.py"))]
+    users = [path for path in sources if f"from {module} import" in path.read_text()]
+    chosen: list[Path] = []
+    for modules in ([root / file], users):
+        named = re.compile("|".join(word for path in modules for word in _names(root, path)) or r"\0")
+        counts = {path: len(named.findall(text)) for path, text in texts.items()}
+        chosen += sorted(
+            (path for path, count in counts.items() if count and path not in chosen), key=lambda path: -counts[path]
+        )
+    room = next((name for name, folder in ROOMS.items() if file.startswith(f"{folder}/")), "")
+    return [
+        str(path.relative_to(root)) for path in chosen[:MOST_FILES] or sorted((root / "tests" / room).glob("test_*.py"))
+    ]
+
+
+def _names(root: Path, path: Path) -> list[str]:
+    """Patterns of what a test says that uses a module: its name, or one of its public names."""
+    module = str(path.relative_to(root)).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    package, _, short = module.rpartition(".")
+    public = [
+        node.name
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_") and len(node.name) > 4
+    ]
+    return [
+        rf"\b{re.escape(module)}\b",
+        rf"from {re.escape(package)} import .*\b{short}\b",
+        *(rf"\b{name}\b" for name in public),
+    ]
+
+
+def judge(root: Path, site: Site, limit: float = LIMIT_S, test_limit: int = TEST_LIMIT_S) -> Outcome:
+    """Plant a bug in a tree that may be written to, run its tests, and take it out again."""
+    path, began = root / site.file, time.monotonic()
+    original = path.read_bytes()
+    path.write_bytes(site.planted(original))
+    try:
+        compile(path.read_bytes(), str(path), "exec")
+        tests = tests_of(root, site.file)
+        found = _asked(root, tests, limit, test_limit) if tests else {"first": "", "ran": 0}
+    except SyntaxError:
+        found = {"first": "(no Python)", "ran": 0}
+    finally:
+        path.write_bytes(original)
+    outcome = "undecided" if found is None else "caught" if found["first"] else "survived"
+    seconds = round(time.monotonic() - began, 1)
+    return Outcome(site, outcome, found["first"] if found else "", found["ran"] if found else 0, seconds)
+
+
+def _asked(root: Path, tests: Sequence[str], limit: float, test_limit: int) -> dict[str, Any] | None:
+    """What a forked pytest over these files finds; None where it does not end in time."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setpgid(0, 0)
+            os.close(reader)
+            os.write(writer, json.dumps(_found(root, tests, test_limit)).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    try:
+        began = time.monotonic()
+        while os.waitpid(child, os.WNOHANG)[0] == 0:
+            if time.monotonic() - began > limit:
+                with suppress(ProcessLookupError):
+                    os.killpg(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                return None
+            time.sleep(0.05)
+        told = os.read(reader, 1 << 16)
+    finally:
+        os.close(reader)
+    return dict(json.loads(told)) if told else {"first": "(the interpreter ended)", "ran": 0}
+
+
+def _found(root: Path, tests: Sequence[str], test_limit: int) -> dict[str, Any]:
+    """In the child: run these files of this tree, whatever was loaded from another one."""
+    import pytest
+
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    for name in [name for name in sys.modules if name.partition(".")[0] in OURS]:
+        del sys.modules[name]
+    sys.dont_write_bytecode = True  # a mutant of the same second and size would be taken for its source
+    os.environ.update(PYTHONPATH=str(root), PYTHONDONTWRITEBYTECODE="1")
+    os.chdir(root)
+    sys.path[:] = [str(root), *(path for path in sys.path if path and Path(path) != ROOT)]
+    plugin = _FirstFailure(test_limit)
+    signal.signal(signal.SIGALRM, _endless)
+    options = [
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--hypothesis-seed=0",
+        "-m",
+        UNIT,
+        f"--rootdir={root}",
+    ]
+    status = pytest.main([*options, *tests], plugins=[plugin])
+    assert (
+        status in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED) or plugin.first
+    )
+    return {"first": plugin.first, "ran": plugin.ran}
+
+
+def _endless(number: int, frame: Any) -> None:
+    raise TimeoutError("the test does not end")
+
+
+def interval(hits: int, of: int, z: float = 1.96) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share; the whole of [0, 1] where nothing was tried."""
+    if not of:
+        return 0.0, 1.0
+    share, spread = hits / of, z * z / of
+    middle, half = (
+        (share + spread / 2) / (1 + spread),
+        z / (1 + spread) * math.sqrt(share * (1 - share) / of + spread / 4 / of),
+    )
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def report(outcomes: Iterable[Outcome]) -> str:
+    """Shares of bugs that were caught, with 95 % intervals, by room and by kind; and the survivors."""
+    tried = list(outcomes)
+    found = [one for one in tried if one.outcome != "undecided"]
+    groups: dict[str, list[Outcome]] = defaultdict(list)
+    for one in found:
+        for group in ("all", f"room {one.site.room}", f"kind {one.site.kind}"):
+            groups[group].append(one)
+    lines = []
+    for name, members in sorted(groups.items()):
+        hits = sum(one.outcome == "caught" for one in members)
+        low, high = interval(hits, len(members))
+        lines.append(f"{name:24} {hits:4} of {len(members):4}  {hits / len(members):.2f}  [{low:.2f}, {high:.2f}]")
+    for one in (one for one in tried if one.outcome != "caught"):
+        lines.append(
+            f"{one.outcome}: {one.site.file}:{one.site.line} {one.site.old!r} -> {one.site.new!r} ({one.site.kind}, {one.ran} tests)"
+        )
+    return "\n".join(lines or ["no bug was planted"])
+
+
+def read_results(file: Path) -> dict[str, Outcome]:
+    """Earlier outcomes by the id of their bug."""
+    if not file.exists():
+        return {}
+    rows: list[Mapping[str, Any]] = [json.loads(line) for line in file.read_text().splitlines()]
+    held = [Outcome(**{**row, "site": Site(**row["site"])}) for row in rows]
+    return {one.site.id: one for one in held}
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=40, help="bugs that are planted")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--room", nargs="+", default=list(ROOMS), choices=list(ROOMS))
+    parser.add_argument("--results", type=Path, help="a line for each bug; what stands there is not tried again")
+    given = parser.parse_args(words)
+    for name in HEAVY:
+        importlib.import_module(name)
+    known = read_results(given.results) if given.results else {}
+    outcomes = []
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        copied(ROOT, Path(folder))
+        for site in sample(Path(folder), given.count, given.seed, given.room):
+            one = known.get(site.id) or judge(Path(folder), site)
+            if given.results and site.id not in known:
+                with given.results.open("a") as file:
+                    file.write(json.dumps(asdict(one)) + "\n")
+            outcomes.append(one)
+            print(
+                f"{one.outcome:8} {site.file}:{site.line} {site.old!r} -> {site.new!r} ({one.seconds:g} s) {one.by}",
+                flush=True,
+            )
+    print(report(outcomes))
+
+
+if __name__ == "__main__":
+    main()
