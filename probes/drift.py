@@ -137,7 +137,7 @@ class Drift(ResampledMeasurement):
             "step",
             low=0,
             about="summary",
-            formula="min { t : cos(c_{t′}, c) ≥ 0.9 for all t′ ≥ t }",
+            formula=f"min {{ t : cos(c_{{t′}}, c) ≥ {SETTLED:g} for all t′ ≥ t }}",
             where="c_{t}: the code at step t",
             interval=False,
         ),

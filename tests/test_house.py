@@ -91,7 +91,6 @@ def test_the_dashboards_door_imports_only_the_dashboard() -> None:
 
 ELSEWHERE = {
     ("workbench/measure/intervals.py", "0.95"): "the level of an interval",
-    ("workbench/dashboard/formulas.py", "0.9"): "the cosine from which a code is settled",
     ("workbench/figures/compare.py", "0.9"): "a height in a plot",
     ("workbench/figures/training.py", "0.9"): "a place on an axis",
 }

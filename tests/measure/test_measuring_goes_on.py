@@ -60,7 +60,7 @@ def test_shards_that_changed_places_are_named_and_made_again(make_run) -> None:
 def test_a_shard_of_another_run_with_the_same_weights_does_not_count(make_run) -> None:
     """As at step 0 of two runs that differ in their data alone: the weights, and so the key, are the same."""
     run = make_run(majority(), TASK, trained=9)
-    other = make_run(majority(), TASK, trained=9, steps=(100, 200), name="other")
+    other = make_run(majority(), TASK, trained=9, steps=(100, 200), name="other", earlier={100: majority()})
     measured(run, sequences=32)
     measured(other, sequences=32, deepen="all")  # as the last step of a run is
     (own,), (foreign,) = (r.path.glob("measurements/behaviour/00000100-*") for r in (run, other))
