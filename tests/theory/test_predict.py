@@ -76,6 +76,12 @@ def test_the_theorem_is_silent_about_other_encodings_and_other_ids() -> None:
     assert arange.verdict == "open"
     assert "random_offset" in arange.reason
     assert predict("parity", Positions("learned", "arange")).verdict == "not expressible"
+    for name in ("limit", "relative"):  # what reads lags needs ids that go by one
+        assert predict("uf", Positions(name, "random_offset")).verdict == predict("uf", Positions(name)).verdict
+        for ids in ("pose", "random_subset", "coupled"):
+            said = predict("uf", Positions(name, ids))
+            assert (said.verdict, ids in said.reason) == ("open", True)
+    assert predict("uf", "limit").verdict == "guaranteed"
 
 
 @pytest.mark.parametrize(
