@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,31 @@ def test_the_sentence_tells_oracle_model_and_edit(run: Any) -> None:
     assert ", edited 0 (" in words
     right = sum(found.edited.correct[i] for i, asked_there in enumerate(found.asked) if asked_there)
     assert f"edited at {right};" in words
+
+
+SENTENCE = re.compile(
+    r"At prefix (\d+) (?:the oracle says (\d), the model|nothing is asked; the model says) (\d) \(([\d.]+)\), edited (\d) \(([\d.]+)\)\."
+    r"Right at (\d+) of (\d+) prefixes asked, edited at (\d+); (\d+) answers? changes?\."
+)
+
+
+@pytest.mark.parametrize("prefix", range(1, 8))
+def test_every_number_of_the_sentence_is_of_the_reading(run: Any, prefix: int) -> None:
+    found = look(str(run.path), 100, {"text": TEXT}, 0, 0, edits=EDITS, query=prefix)
+    asked = asked_of(run, default_cursor(run), {**EXTRAS, "seq": TEXT, "edits": EDITS, "pos": str(prefix)})
+    words = SENTENCE.match(said(note(run, asked, found)))
+    assert words is not None, said(note(run, asked, found))
+    at, oracle, *answers, right, of, right_edited, changed = words.groups()
+    ones = TEXT[:prefix].count("1")
+    assert int(at) == prefix
+    assert oracle == (str(int(2 * ones > prefix)) if prefix % 2 else None)  # more ones than zeros, at odd lengths
+    assert found.edited is not None
+    for one, (answer, share) in zip((found.clean, found.edited), (answers[:2], answers[2:]), strict=True):
+        assert int(answer) == int(one.outputs[prefix].argmax())
+        assert float(share) == pytest.approx(float(one.outputs[prefix].max()), abs=0.005001)
+    clean, edited = ([flag for flag in one.correct if flag is not None] for one in (found.clean, found.edited))
+    assert [int(text) for text in (right, of, right_edited)] == [sum(clean), len(clean), sum(edited)]
+    assert int(changed) == sum(a != b for a, b in zip(clean, edited, strict=True))
 
 
 def test_all_three_passes_are_shown_and_without_edits_one(run: Any) -> None:
