@@ -65,7 +65,7 @@ def guarded(command: Callable[..., Any]) -> int:
     return 0
 
 
-OURS = frozenset({"workbench", "probes", "circuits", "app", "argparse", "typer", "click", "__main__"})
+OURS = frozenset({"workbench", "probes", "circuits", "app", "argparse", "typer", "click", "rich", "__main__"})
 """Packages that leave by SystemExit where they mean to; from anywhere else it would end a command in silence."""
 
 
