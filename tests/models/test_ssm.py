@@ -194,7 +194,7 @@ def test_what_does_not_fit_is_refused(fields: dict[str, Any], said: str) -> None
 
 
 def test_an_unknown_architecture_is_told() -> None:
-    with pytest.raises(ValueError, match="unknown architecture 'rnn'; there are transformer and ssm"):
+    with pytest.raises(ValueError, match="unknown architecture 'rnn'; known: transformer, ssm"):
         make_config({"architecture": "rnn"})
 
 
