@@ -21,7 +21,8 @@ from workbench.models import HookedSSM, HookedTransformer, ModelConfig, SSMConfi
 from workbench.models.protocol import HookedModel
 from workbench.table.schema import FIELDS, STATUSES, Row, to_arrow
 from workbench.tasks.base import EVALUATION_LAWS, Task
-from workbench.tasks.registry import make_task
+from workbench.tasks.counting import Majority
+from workbench.tasks.retrieval import KGramRetrieval
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
 _ROUNDING = 1e-9
@@ -71,7 +72,7 @@ def _small(task: Task, architecture: str, seed: int, options: Mapping[str, Any])
 
 def subjects() -> list[Subject]:
     """What a measurement is tried on unless its author says otherwise: a retrieval, a count, and a scan."""
-    retrieval, count = make_task("kgram_retrieval", symbols=3), make_task("majority")
+    retrieval, count = KGramRetrieval(symbols=3), Majority()
     return [Subject.of(retrieval, log_scaling="all"), Subject.of(count), Subject.of(count, "ssm")]
 
 
