@@ -72,7 +72,7 @@ def _small(task: Task, architecture: str, seed: int, options: Mapping[str, Any])
 
 def subjects() -> list[Subject]:
     """What a measurement is tried on unless its author says otherwise: a retrieval, a count, and a scan."""
-    retrieval, count = KGramRetrieval(symbols=3), Majority()
+    retrieval, count = KGramRetrieval(k=1, symbols=3), Majority()
     return [Subject.of(retrieval, log_scaling="all"), Subject.of(count), Subject.of(count, "ssm")]
 
 

@@ -70,7 +70,7 @@ def open_regular(path: str | os.PathLike[str], limit: int) -> Iterator[BinaryIO]
 def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
     """All bytes of a regular file. Raises as :func:`open_regular`."""
     with open_regular(path, limit) as file:
-        data = file.read(limit + 1)
+        data = _read(file, limit + 1, path)
     if len(data) > limit:  # files of the system say that they have no size
         raise UnreadableError(path, _too_large(len(data), limit))
     return data
@@ -88,11 +88,19 @@ def sha256_of_file(path: str | os.PathLike[str], limit: int = WEIGHTS) -> str:
 def pieces(file: BinaryIO, limit: int) -> Iterator[bytes]:
     """The bytes of an open file, piece by piece, from where it stands. Raises UnreadableError beyond ``limit``."""
     count = 0
-    while piece := file.read(PIECE):
+    while piece := _read(file, PIECE, str(file.name)):
         count += len(piece)
         if count > limit:
-            raise UnreadableError(file.name, _too_large(count, limit))
+            raise UnreadableError(str(file.name), _too_large(count, limit))
         yield piece
+
+
+def _read(file: BinaryIO, count: int, path: str | os.PathLike[str]) -> bytes:
+    """Up to ``count`` bytes; raises where there are none yet and one would have to wait, as for logs of the system."""
+    data: bytes | None = file.read(count)
+    if data is None:
+        raise UnreadableError(path, "it has nothing to read yet, and is not waited for")
+    return data
 
 
 def unzip(packed: bytes, limit: int = UNPACKED) -> bytes:
