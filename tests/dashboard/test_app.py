@@ -36,6 +36,7 @@ def test_the_process_of_the_dashboard_has_no_torch(small_root: Path) -> None:
     code = (
         "import sys, app\n"
         "from pathlib import Path\n"
+        "from workbench.dashboard import router\n"
         "from workbench.dashboard.app import create_app\n"
         f"made = create_app(Path({str(small_root)!r}))\n"
         "answers = made.server.extensions['lengthlens']\n"
