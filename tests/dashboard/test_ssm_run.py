@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
+from workbench.dashboard import router
+from workbench.dashboard.pages.runs import summary
+from workbench.dashboard.panels.render import rendered
 from workbench.dashboard.panels.run_panels import PANELS
+from workbench.dashboard.panels.spec import At
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state.cursor import default_cursor
@@ -35,26 +39,26 @@ def ssm(make_run: Any) -> Iterator[Context]:
 
 
 def test_every_panel_draws_or_says_why_not(ssm: Context) -> None:
-    content, _, here = ssm.page("/run", "?run=signed&layer=0&head=0")
+    content, _, here = router.page(ssm, "/run", "?run=signed&layer=0&head=0")
     assert here["run"] == "signed"
     text = str(content)
     assert "state-space model 1 layer, signed gates" in text
     assert "no heads" in text
     run = ssm.store.run("signed")
-    at = ssm.at(run, default_cursor(run), {})
+    at = At(run, default_cursor(run))
     for one in (p for p in PANELS if p.source == "frame"):
         if one.measurement == "circuits.hardmax":
             with pytest.raises(NotApplicable, match="this state-space model has none"):
                 one.draw(at, "light", 11)
         else:
             assert one.draw(at, "light", 11).layout.meta["alt"]
-    state = str(ssm.panel(next(p for p in PANELS if p.id == "heads-length"), at, LOOK, "figure"))
+    state = str(rendered(next(p for p in PANELS if p.id == "heads-length"), at, LOOK, "figure"))
     assert "Does not apply here" in state
     assert "lengthlens measure" not in state, "measuring again would change nothing"
 
 
 def test_the_list_of_runs_names_the_machine(ssm: Context) -> None:
-    row = ssm.summary(ssm.store.run("signed"))
+    row = summary(ssm, ssm.store.run("signed"))
     assert row["model"] == "1L SSM"
     assert row["order"] == "signed gates"  # where a transformer's row names its positions
     assert matches(row, Filters(text="signed gates"))

@@ -153,7 +153,10 @@ def test_vector_summaries_of_tasks_are_measured(name):
     batches = [task.sample(160, n, torch.Generator().manual_seed(n), "matched") for n in (13, 25, 51)]
     model, untrained = HookedTransformer(cfg, seed=1).eval(), HookedTransformer(cfg, seed=0).eval()
     frame = probes.probe(model, batches, inside=(13, 25), untrained=untrained, resamples=20).frame()
-    assert set(frame["status"]) == {"ok"}
+    assert set(frame[frame["control"] == ""]["status"]) == {"ok"}
+    silent = frame[frame["status"] != "ok"]  # of a control one heavy string may leave nothing to say
+    assert len(silent) <= 1
+    assert silent["note"].str.contains("says nothing").all()
     assert set(frame["quantity"]) == {"summary_decodability", "summary_rmse", "selectivity"}
     refit = frame[(frame["quantity"] == "summary_decodability") & (frame["mode"] == "refit") & (frame["control"] == "")]
     assert refit["value"].between(-5, 1).all()
