@@ -199,7 +199,7 @@ def test_all_odd_folders(template: Path, tmp_path: Path, capsys: pytest.CaptureF
     wrong: list[str] = []
     kinds: Counter[str] = Counter()
     for number, case in enumerate(every):
-        new = tried(template, tmp_path, case, measured=number % 8 == 0)
+        new = tried(template, tmp_path, case, measured=number % 8 == 0 and "linked" not in case.label)
         wrong += new
         if new or number % 25 == 0:
             with capsys.disabled():
