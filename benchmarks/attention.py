@@ -14,9 +14,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from benchmarks.memory import peak_mib
-from benchmarks.peers import HEADS, LAYERS, VOCABULARY, WIDTH
-from benchmarks.table import Line, interleaved
+from benchmarks.peers.training_step import HEADS, LAYERS, VOCABULARY, WIDTH
+from benchmarks.tools.memory import peak_mib
+from benchmarks.tools.table import Line, interleaved
 from workbench.models.positions import ENCODINGS
 
 LENGTH, BATCH, WINDOW = 4096, 4, 16
@@ -27,7 +27,7 @@ def setting(positions: str | dict[str, object], length: int, batch: int):  # typ
     """A model and a batch of a task whose every prefix is asked."""
     from workbench.models import HookedTransformer, ModelConfig
     from workbench.tasks import make_task
-    from workbench.tasks.seeds import generator
+    from workbench.tasks.random_generator import generator
 
     task = make_task("parity")
     model = HookedTransformer(
@@ -103,6 +103,6 @@ def measure(rounds: int = 5) -> list[Line]:
 
 
 if __name__ == "__main__":
-    from benchmarks.table import show
+    from benchmarks.tools.table import show
 
     show(measure())

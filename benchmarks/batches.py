@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import torch
 
-from benchmarks.peers import CONTEXT, ours
+from benchmarks.peers.training_step import CONTEXT, ours
 from benchmarks.step import BATCH, stepper
-from benchmarks.table import Line, interleaved
+from benchmarks.tools.table import Line, interleaved
 
 
 def sampler(name: str) -> Callable[[], object]:
@@ -38,6 +38,6 @@ def measure(rounds: int = 9) -> list[Line]:
 
 
 if __name__ == "__main__":
-    from benchmarks.table import show
+    from benchmarks.tools.table import show
 
     show(measure())

@@ -16,13 +16,13 @@ import torch
 from torch import Tensor
 
 from benchmarks.attention import peak, setting
-from benchmarks.peers import LAYERS
-from benchmarks.table import Line, interleaved
+from benchmarks.peers.training_step import LAYERS
+from benchmarks.tools.table import Line, interleaved
 
 LENGTH = 4096
 SLOPES = (1024, 2048, 4096)
 LONGEST = 65_536
-SWEEP = "__import__('circuits.sweep', fromlist=['x']).sweep_statistics(model, batch)"
+SWEEP = "__import__('circuits.attention.all_queries', fromlist=['x']).sweep_statistics(model, batch)"
 PEER = "__import__('benchmarks.circuits', fromlist=['x']).every_row(model, batch.tokens)"
 
 
@@ -40,7 +40,7 @@ def every_row(model: torch.nn.Module, tokens: Tensor) -> list[Tensor]:
 
 def every_query(rounds: int) -> list[Line]:
     """All queries at n = 4,096 against the peer, and all reducers against one."""
-    from circuits.sweep import REDUCERS, sweep_statistics
+    from circuits.attention.all_queries import REDUCERS, sweep_statistics
 
     model, batch = setting("none", LENGTH, 1)
     work: dict[str, Callable[[], object]] = {
@@ -61,9 +61,9 @@ def every_query(rounds: int) -> list[Line]:
 
 def slopes(rounds: int) -> list[Line]:
     """How cost grows with n: exponents between n = 1,024 and 4,096."""
-    from circuits.reduction import reduce_part, window_queries
-    from circuits.scores import score_inputs
-    from circuits.sweep import sweep
+    from circuits.attention.all_queries import sweep
+    from circuits.attention.attention_scores import score_inputs
+    from circuits.hardmax.reduction import reduce_part, window_queries
 
     work: dict[str, Callable[[], object]] = {}
     for n in SLOPES:
@@ -93,8 +93,8 @@ def slopes(rounds: int) -> list[Line]:
 
 def reuse(rounds: int) -> list[Line]:
     """Ablating every head, and patching every site of one query, with and without what the clean pass holds."""
-    from circuits.edits import clean_pass, edited_pass, evaluation_ids
-    from circuits.lastrow import LastRow, sites
+    from circuits.interchange.last_query import LastRow, sites
+    from circuits.passes import clean_pass, edited_pass, evaluation_ids
 
     model, batch = setting("none", 256, 16)
     ids = evaluation_ids(model, batch)
@@ -148,7 +148,7 @@ def measure(rounds: int = 5, long: bool = False) -> list[Line]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    from benchmarks.table import show
+    from benchmarks.tools.table import show
 
     show(measure(long="--longest" in arguments))
 

@@ -13,12 +13,12 @@ from time import process_time
 
 import torch
 
-from benchmarks.table import Line
-from workbench.theory.compiler import compile
-from workbench.theory.crasp_evaluator import evaluate
-from workbench.theory.near_misses import planted
-from workbench.theory.programs import unique_right
-from workbench.theory.zoo import ZOO, Case
+from benchmarks.tools.table import Line
+from workbench.theory.compiler.pipeline import compile
+from workbench.theory.crasp.evaluator import evaluate
+from workbench.theory.crasp.near_misses import planted
+from workbench.theory.crasp.programs import unique_right
+from workbench.theory.crasp.zoo import ZOO, Case
 
 LENGTH = 9_996
 UR_4 = Case(
@@ -53,6 +53,6 @@ def measure(length: int = LENGTH) -> list[Line]:
 
 
 if __name__ == "__main__":
-    from benchmarks.table import show
+    from benchmarks.tools.table import show
 
     show(measure(int(sys.argv[1]) if len(sys.argv) > 1 else LENGTH))

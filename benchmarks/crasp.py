@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.interpreter import interpret
-from benchmarks.table import Line, interleaved
-from workbench.theory.crasp_evaluator import evaluate
-from workbench.theory.zoo import ZOO, Case
+from benchmarks.peers.crasp_interpreter import interpret
+from benchmarks.tools.table import Line, interleaved
+from workbench.theory.crasp.evaluator import evaluate
+from workbench.theory.crasp.zoo import ZOO, Case
 
 STRINGS, LENGTH = 10_000, 1_000
 PEER_STRINGS = 20
@@ -59,6 +59,6 @@ def measure(rounds: int = 5) -> list[Line]:
 
 
 if __name__ == "__main__":
-    from benchmarks.table import show
+    from benchmarks.tools.table import show
 
     show(measure())

@@ -26,13 +26,13 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks.painted import painted
-from benchmarks.table import Line
+from benchmarks.tools.painted import painted
+from benchmarks.tools.table import Line
 from workbench.dashboard.request_shapes import outputs_of
-from workbench.runs.folder import Run, find_runs
+from workbench.runs.run import Run, find_runs
 from workbench.storage.seal import sealed_json
-from workbench.table.files import read_file, write_file
 from workbench.table.layout import table_path
+from workbench.table.parquet import read_file, write_file
 from workbench.table.reading import STATE, folder_state
 
 RUNS = 200
@@ -320,6 +320,6 @@ def _first_page(server: Server) -> int:
 
 
 if __name__ == "__main__":
-    from benchmarks.table import show
+    from benchmarks.tools.table import show
 
     show(measure())

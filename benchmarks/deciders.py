@@ -12,11 +12,11 @@ import random
 import time
 from collections.abc import Callable, Iterator
 
-from benchmarks.table import Line
-from workbench.tasks.dfa import Automaton
-from workbench.theory.deciders import CONVENTIONS, find_certificate, in_crasp
-from workbench.theory.exclusion import exclude
-from workbench.theory.monoid import profile
+from benchmarks.tools.table import Line
+from workbench.tasks.automata.dfa import Automaton
+from workbench.theory.regular.deciders import CONVENTIONS, find_certificate, in_crasp
+from workbench.theory.regular.exclusion import exclude
+from workbench.theory.regular.monoid import profile
 
 LANGUAGES, MOST_STATES = 1_000, 20
 
@@ -83,6 +83,6 @@ def measure() -> list[Line]:
 
 
 if __name__ == "__main__":
-    from benchmarks.table import show
+    from benchmarks.tools.table import show
 
     show(measure())

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.table import Line
+from benchmarks.tools.table import Line
 
 LAYERS, WIDTH, HEADS, VOCABULARY = 3, 64, 4, 3
 TRAINED, LENGTHS = 50, (12, 75, 100, 200, 300, 400)  # and those inside training: 13, 25, 50
@@ -36,8 +36,8 @@ def make_run(folder: Path) -> Any:
     """A run of untrained models: what a probe costs does not depend on what it finds."""
     from workbench.models import HookedTransformer, ModelConfig
     from workbench.runs import Run
-    from workbench.runs.load import weights_bytes
-    from workbench.runs.write import write_checkpoint, write_config
+    from workbench.runs.checkpoints import write_checkpoint, write_config
+    from workbench.runs.weights import weights_bytes
     from workbench.tasks import make_task
     from workbench.training.config import RunConfig, Seeds, TrainingConfig
 
@@ -54,9 +54,9 @@ def make_run(folder: Path) -> Any:
 
 def ours(run: Any) -> Times:
     """Seconds per checkpoint of the forward pass alone, and of the pass with all probes."""
-    from workbench.measure.engine import Isolation, Wanted, observe_all
     from workbench.measure.grid import make_grid
     from workbench.measure.registry import make_measurement
+    from workbench.measure.running.engine import Isolation, Wanted, observe_all
     from workbench.measure.study import CheckpointStudy, Evaluation, forward
 
     grid = make_grid(run.task, TRAINED, LENGTHS)
@@ -162,6 +162,6 @@ def measure() -> list[Line]:
 
 
 if __name__ == "__main__":
-    from benchmarks.table import show
+    from benchmarks.tools.table import show
 
     show(measure())

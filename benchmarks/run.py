@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.table import Line, markdown, show
+from benchmarks.tools.table import Line, markdown, show
 
 ROOT = Path(__file__).resolve().parent.parent
 HISTORY = ROOT / "benchmarks" / "history.jsonl"

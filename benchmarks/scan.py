@@ -14,8 +14,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from benchmarks.memory import peak_mib
-from benchmarks.table import Line, interleaved
+from benchmarks.tools.memory import peak_mib
+from benchmarks.tools.table import Line, interleaved
 
 WIDTH, LAYERS, STATES = 64, 2, 16
 SHAPES = {512: 8, 4096: 1}
@@ -51,7 +51,7 @@ def scans(length: int, batch: int) -> dict[str, Callable[[], None]]:
     """Forward and backward through the scan alone."""
     from mambapy.mamba import MambaBlock, MambaConfig
 
-    from workbench.models.ssm_scan import selective_scan
+    from workbench.models.ssm.scan import selective_scan
 
     inner, g = 2 * WIDTH, torch.Generator().manual_seed(0)
     x, dt = (torch.rand(batch, length, inner, generator=g) for _ in range(2))
@@ -108,6 +108,6 @@ def measure(rounds: int = 5) -> list[Line]:
 
 
 if __name__ == "__main__":
-    from benchmarks.table import show
+    from benchmarks.tools.table import show
 
     show(measure())

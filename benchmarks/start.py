@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from benchmarks.table import Line
+from benchmarks.tools.table import Line
 
 
 def measure(rounds: int = 9) -> list[Line]:
@@ -24,6 +24,6 @@ def measure(rounds: int = 9) -> list[Line]:
 
 
 if __name__ == "__main__":
-    from benchmarks.table import show
+    from benchmarks.tools.table import show
 
     show(measure())

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from benchmarks.peers import CONTEXT, LAYERS, PEERS, VOCABULARY, WIDTH, ours
-from benchmarks.table import Line, interleaved
+from benchmarks.peers.training_step import CONTEXT, LAYERS, PEERS, VOCABULARY, WIDTH, ours
+from benchmarks.tools.table import Line, interleaved
 
 BATCH = 64
 
@@ -114,6 +114,6 @@ def measure(rounds: int = 15) -> list[Line]:
 
 
 if __name__ == "__main__":
-    from benchmarks.table import show
+    from benchmarks.tools.table import show
 
     show(measure())

@@ -11,11 +11,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.table import Line
+from benchmarks.tools.table import Line
 from workbench.storage.seal import sealed_json
 from workbench.table import Table
-from workbench.table.files import read_file, write_file
 from workbench.table.layout import table_path
+from workbench.table.parquet import read_file, write_file
 from workbench.table.reading import STATE, folder_state
 from workbench.table.schema import row
 from workbench.table.shards import compact, shard_path, write_shard
@@ -86,6 +86,6 @@ def measure(rounds: int = 5) -> list[Line]:
 
 
 if __name__ == "__main__":
-    from benchmarks.table import show
+    from benchmarks.tools.table import show
 
     show(measure())

@@ -5,21 +5,22 @@ The names below are loaded on first use, so that importing the package needs no 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from workbench.core.lazy import face
 
 if TYPE_CHECKING:
-    from circuits.ablation import ablation_statistics
-    from circuits.contributions import contribution_statistics
-    from circuits.function import function_statistics
-    from circuits.hardmax import Hardmax, HardmaxResult, hardmax_statistics
-    from circuits.heads import head_statistics
-    from circuits.interchange import interchange_statistics
-    from circuits.positional import positional_statistics
-    from circuits.scores import attention_sample, score_inputs, scores_at, stream_scores
-    from circuits.sparsity import sparsity_statistics
-    from circuits.swaps import swap_statistics
-    from circuits.sweep import sweep_statistics
+    from circuits.attention.all_queries import sweep_statistics
+    from circuits.attention.attention_scores import attention_sample, score_inputs, scores_at, stream_scores
+    from circuits.hardmax.hardmax import Hardmax, HardmaxResult, hardmax_statistics
+    from circuits.heads.contributions import contribution_statistics
+    from circuits.heads.head_scores import head_statistics
+    from circuits.interchange.interchange import interchange_statistics
+    from circuits.interventions.ablation import ablation_statistics
+    from circuits.interventions.attention_swaps import swap_statistics
+    from circuits.positional.positional import positional_statistics
+    from circuits.sensitivity import function_statistics
+    from circuits.sparsity.sparsity import sparsity_statistics
 
 __all__ = [
     "Hardmax",
@@ -40,27 +41,24 @@ __all__ = [
     "sweep_statistics",
 ]
 
-_HOME = {
-    "Hardmax": "circuits.hardmax",
-    "HardmaxResult": "circuits.hardmax",
-    "ablation_statistics": "circuits.ablation",
-    "attention_sample": "circuits.scores",
-    "contribution_statistics": "circuits.contributions",
-    "function_statistics": "circuits.function",
-    "hardmax_statistics": "circuits.hardmax",
-    "head_statistics": "circuits.heads",
-    "interchange_statistics": "circuits.interchange",
-    "positional_statistics": "circuits.positional",
-    "score_inputs": "circuits.scores",
-    "scores_at": "circuits.scores",
-    "sparsity_statistics": "circuits.sparsity",
-    "stream_scores": "circuits.scores",
-    "swap_statistics": "circuits.swaps",
-    "sweep_statistics": "circuits.sweep",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+__getattr__, __dir__ = face(
+    __name__,
+    {
+        "Hardmax": "hardmax.hardmax",
+        "HardmaxResult": "hardmax.hardmax",
+        "ablation_statistics": "interventions.ablation",
+        "attention_sample": "attention.attention_scores",
+        "contribution_statistics": "heads.contributions",
+        "function_statistics": "sensitivity",
+        "hardmax_statistics": "hardmax.hardmax",
+        "head_statistics": "heads.head_scores",
+        "interchange_statistics": "interchange.interchange",
+        "positional_statistics": "positional.positional",
+        "score_inputs": "attention.attention_scores",
+        "scores_at": "attention.attention_scores",
+        "sparsity_statistics": "sparsity.sparsity",
+        "stream_scores": "attention.attention_scores",
+        "swap_statistics": "interventions.attention_swaps",
+        "sweep_statistics": "attention.all_queries",
+    },
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.cli.measure import run_for_package
+from workbench.cli.commands.measure import run_for_package
 
 if __name__ == "__main__":
     run_for_package("circuits")

@@ -1,8 +1,8 @@
 """``circuits.effective_attention``: where a state-space layer looks, compared with attention as the prefix grows.
 
 Per layer and channel (column ``head``) and prefix length n, from the supervised queries in (n - window, n]:
-the rows of the linear map from inputs to outputs (:mod:`workbench.models.effective`), as absolute weights that
-add up to 1. So they compare with rows of attention, though what is negative in them only turns the sign.
+the rows of the linear map from inputs to outputs (:mod:`workbench.models.ssm.hidden_attention`), as absolute weights
+that add up to 1. So they compare with rows of attention, though what is negative in them only turns the sign.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
-from circuits.reduction import window_queries
-from circuits.rows import head_rows
+from circuits.hardmax.reduction import window_queries
+from circuits.head_rows import head_rows
 from workbench.measure.measurement import Measurement, Quantity, Study
 from workbench.measure.settings import Count, Share
 from workbench.table.schema import Row, row
@@ -24,7 +24,7 @@ from workbench.tasks.base import Batch
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from workbench.models.config import Architecture
+    from workbench.models.base.architecture import Architecture
 
 NAME = "circuits.effective_attention"
 Floats = NDArray[np.float64]
@@ -91,7 +91,7 @@ class EffectiveAttention(Measurement):
     _seen: dict[int, tuple[Batch, dict[str, Tensor]]] = PrivateAttr(default_factory=dict)
 
     def hooks(self, cfg: Architecture) -> list[str]:
-        from workbench.models.effective import effective_hooks
+        from workbench.models.ssm.hidden_attention import effective_hooks
 
         return [name for layer in range(cfg.n_layers) for name in effective_hooks(layer)]
 
@@ -123,7 +123,7 @@ class EffectiveAttention(Measurement):
 
     def _values(self, model: Any, cache: Mapping[str, Tensor], queries: list[int]) -> dict[str, Floats]:
         """Values ``[sequence, layer, channel]``; NaN where all weights of a channel are 0."""
-        from workbench.models.effective import effective_inputs
+        from workbench.models.ssm.hidden_attention import effective_inputs
 
         layers = []
         for layer in range(model.cfg.n_layers):

@@ -24,7 +24,7 @@ import torch
 
 from circuits import hardmax_statistics
 from workbench.runs import find_runs
-from workbench.tasks.seeds import generator
+from workbench.tasks.random_generator import generator
 
 torch.set_num_threads(1)
 root = Path(os.environ.get("LENGTHLENS_RUNS", "../checkpoints/demo"))

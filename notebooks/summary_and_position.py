@@ -30,7 +30,7 @@ import torch
 
 from probes import probe
 from workbench.runs import find_runs
-from workbench.tasks.seeds import generator
+from workbench.tasks.random_generator import generator
 
 torch.set_num_threads(1)
 root = Path(os.environ.get("LENGTHLENS_RUNS", "../checkpoints/probes"))
@@ -86,7 +86,7 @@ modes = final[final["quantity"] == "summary_decodability"]
 modes.pivot_table(index=["task", "length"], columns="mode", values="value").round(2)
 
 # %%
-from workbench.measure.batch import execute, plan
+from workbench.measure.running.plan import execute, plan
 
 wanted = ["behaviour", "probes.length_coupling", "probes.erasure"]
 problems = execute(plan([run.path for run in runs.values()], only=wanted, steps="last"), executor="serial")

@@ -27,9 +27,9 @@ import pandas as pd
 import torch
 
 from circuits import function_statistics, hardmax_statistics, interchange_statistics
-from workbench.cli.train import build
+from workbench.cli.commands.train import build
 from workbench.runs import find_runs
-from workbench.tasks.seeds import generator
+from workbench.tasks.random_generator import generator
 from workbench.training.trainer import Trainer
 
 torch.set_num_threads(1)

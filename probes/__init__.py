@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from workbench.core.lazy import face
 
 if TYPE_CHECKING:
-    from probes.notebook import ProbeResult, probe
+    from probes.api import ProbeResult, probe
     from probes.position import Position
     from probes.summary import Summary
 
 __all__ = ["Position", "ProbeResult", "Summary", "probe"]
 
-_HOME = {
-    "Position": "probes.position",
-    "ProbeResult": "probes.notebook",
-    "Summary": "probes.summary",
-    "probe": "probes.notebook",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(_HOME[name]), name)
+__getattr__, __dir__ = face(
+    __name__,
+    {
+        "Position": "position",
+        "ProbeResult": "api",
+        "Summary": "summary",
+        "probe": "api",
+    },
+)

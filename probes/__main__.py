@@ -1,5 +1,5 @@
 """``python -m probes DIR``: every probe measurement on every checkpoint below a folder."""
 
-from workbench.cli.measure import run_for_package
+from workbench.cli.commands.measure import run_for_package
 
 run_for_package("probes")

@@ -26,12 +26,12 @@ from jaxtyping import Bool, Float, Shaped
 from pydantic import AfterValidator
 from torch import Tensor
 
-from probes import controls
-from probes.decode import Rng
-from probes.linear import ridge
-from probes.metrics import Estimate, Resamples, estimates, fields_of, says_nothing
-from probes.rows import Rows, folds, gather, halves, layer_of
-from probes.stream import POSITION, TARGET, Queries, ResampledMeasurement, summary_labels
+from probes.fitting import controls
+from probes.fitting.decode import Rng
+from probes.fitting.linear import ridge
+from probes.fitting.metrics import Estimate, Resamples, estimates, fields_of, says_nothing
+from probes.fitting.probe_rows import Rows, folds, gather, halves, layer_of
+from probes.residual_stream import POSITION, TARGET, Queries, ResampledMeasurement, summary_labels
 from workbench.measure.measurement import Quantity, Study
 from workbench.measure.settings import Count
 from workbench.table.schema import Row, row

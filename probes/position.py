@@ -15,11 +15,11 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from probes import controls
-from probes.measurement import ProbeMeasurement
-from probes.report import Names
-from probes.rows import Rows, gather
-from probes.stream import Queries
+from probes.decodability_rows import Names
+from probes.fitting import controls
+from probes.fitting.probe_rows import Rows, gather
+from probes.probe_measurement import ProbeMeasurement
+from probes.residual_stream import Queries
 from workbench.measure.measurement import Quantity
 from workbench.measure.settings import Count, Seed
 from workbench.tasks.base import Batch

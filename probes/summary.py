@@ -8,9 +8,9 @@ directions. Refit minus recalibrated: the direction moved. Recalibrated minus tr
 
 from __future__ import annotations
 
-from probes import controls
-from probes.measurement import ProbeMeasurement
-from probes.report import Names
+from probes.decodability_rows import Names
+from probes.fitting import controls
+from probes.probe_measurement import ProbeMeasurement
 from workbench.measure.measurement import Quantity
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 
 from workbench.core import thresholds
-from workbench.figures.claims import CURSOR, DIFFERENCE, PLACE, RUN, SETTING, THRESHOLD, Cite, Claim
-from workbench.figures.frame import Frame
+from workbench.figures.rows.claims import CURSOR, DIFFERENCE, PLACE, RUN, SETTING, THRESHOLD, Cite, Claim
+from workbench.figures.rows.frame import Frame
 
 NUMBER = re.compile(r"\u2212?\d[\d,]*(?:\.\d+)?")
 

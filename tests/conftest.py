@@ -69,8 +69,8 @@ def make_run(tmp_path: Path) -> Callable[..., Any]:
         earlier: Mapping[int, Any] | None = None,
     ) -> Any:
         from workbench.runs import Run
-        from workbench.runs.load import weights_bytes
-        from workbench.runs.write import write_checkpoint, write_config
+        from workbench.runs.checkpoints import write_checkpoint, write_config
+        from workbench.runs.weights import weights_bytes
         from workbench.training.config import RunConfig, Seeds, TrainingConfig
 
         training = TrainingConfig(steps=max(steps) or 1, curriculum={"law": "uniform", "low": 1, "high": trained})

@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 TORCH_FREE = (
-    "workbench.table.query", "workbench.figures.mechanism", "workbench.jobs.executors", "workbench.runs",
-    "workbench.cli.main", "workbench.cli.show", "workbench.models", "workbench.tasks", "probes", "circuits",
+    "workbench.table.query", "workbench.figures.heads.head_curves", "workbench.jobs.executors", "workbench.runs",
+    "workbench.cli.main", "workbench.cli.commands.show", "workbench.models", "workbench.tasks", "probes", "circuits",
     "workbench.dashboard.app", "app",
 )  # fmt: skip
 
@@ -91,8 +91,8 @@ def test_the_dashboards_door_imports_only_the_dashboard() -> None:
 
 ELSEWHERE = {
     ("workbench/measure/intervals.py", "0.95"): "the level of an interval",
-    ("workbench/figures/compare.py", "0.9"): "a height in a plot",
-    ("workbench/figures/training.py", "0.9"): "a place on an axis",
+    ("workbench/figures/panels/differences.py", "0.9"): "a height in a plot",
+    ("workbench/figures/panels/training_curves.py", "0.9"): "a place on an axis",
 }
 """Numbers that look like a threshold of the verdict and are none."""
 
@@ -116,8 +116,8 @@ def test_thresholds_of_the_verdict_stand_in_one_place() -> None:
 
 
 def test_every_built_in_measurement_is_found_and_describes_itself() -> None:
-    from workbench.measure.engine import spec_json
     from workbench.measure.registry import BUILT_IN, measurements
+    from workbench.measure.running.engine import spec_json
 
     found = measurements()
     assert list(found)[: len(BUILT_IN)] == list(BUILT_IN)

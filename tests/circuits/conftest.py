@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from workbench.models.handmade import key_tokens
+from workbench.models.handmade.transformers import key_tokens
 from workbench.tasks.base import Batch
 
 

@@ -9,12 +9,12 @@ import pytest
 import torch
 from every_encoding import EXAMPLES, said
 
-from circuits.ablation import ablation_statistics
-from circuits.edges import Edges, cut, edge_edits, edges_between, without_circuit
-from circuits.edits import clean_pass, edited_pass, evaluation_ids
-from circuits.knockout import Ablator
+from circuits.interventions.ablate_components import Ablator
+from circuits.interventions.ablate_edges import Edges, cut, edge_edits, edges_between, without_circuit
+from circuits.interventions.ablation import ablation_statistics
+from circuits.passes import clean_pass, edited_pass, evaluation_ids
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.handmade_heads import induction_model, left_neighbour_model
+from workbench.models.handmade.attention_heads import induction_model, left_neighbour_model
 from workbench.tasks import make_task
 from workbench.tasks.base import Batch
 

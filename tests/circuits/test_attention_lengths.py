@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from circuits.lengths import (
+from circuits.attention.row_statistics import entropy, log_mass
+from circuits.hardmax.critical_lengths import (
     critical_length,
     dispersion_exponent,
     growth_exponent,
@@ -16,8 +17,7 @@ from circuits.lengths import (
     p_bit_length,
     scaling_exponent,
 )
-from circuits.statistics import entropy, log_mass
-from workbench.models.tie_sets import sort_rows
+from workbench.models.transformer.tie_sets import sort_rows
 
 
 def log_support(m: float, keys: int) -> float:

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 import torch
 
-from circuits.gauge import gauge
-from circuits.hardmax import hardmax_statistics
-from circuits.positional import Positional, positional_statistics, weight_tables
-from circuits.reduction import Part, join
-from circuits.sparsity import OF_WINDOWS, sparsity_statistics
-from circuits.verdict import hardmax_kind
+from circuits.hardmax.hardmax import hardmax_statistics
+from circuits.hardmax.hardmax_verdict import hardmax_kind
+from circuits.hardmax.reduction import Part, join
+from circuits.positional.positional import Positional, positional_statistics, weight_tables
+from circuits.positional.translation_fit import gauge
+from circuits.sparsity.sparsity import OF_WINDOWS, sparsity_statistics
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.handmade import _blank
-from workbench.models.handmade_heads import induction_model
-from workbench.models.tie_sets import nearest_hardmax, sort_rows
+from workbench.models.handmade.attention_heads import induction_model
+from workbench.models.handmade.transformers import _blank
+from workbench.models.transformer.tie_sets import nearest_hardmax, sort_rows
 from workbench.tasks import make_task
 from workbench.tasks.base import Batch
 

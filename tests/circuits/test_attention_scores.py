@@ -12,12 +12,12 @@ import torch
 from every_encoding import EXAMPLES, said
 
 from circuits import attention_sample, score_inputs, scores_at, stream_scores
-from circuits.scores import cached_inputs, pool_attention, score_hooks
+from circuits.attention.attention_scores import cached_inputs, pool_attention, score_hooks
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.scores import ScoreInputs
+from workbench.models.transformer.scores import ScoreInputs
 from workbench.runs import Run
-from workbench.runs.load import weights_bytes
-from workbench.runs.write import write_checkpoint, write_config
+from workbench.runs.checkpoints import write_checkpoint, write_config
+from workbench.runs.weights import weights_bytes
 from workbench.tasks.base import Batch
 
 Make = Callable[..., Batch]

@@ -9,12 +9,12 @@ import pytest
 import torch
 from every_encoding import EXAMPLES, said
 
-from circuits.contributions import CarriedSets, answer_logits, contribution_statistics, split
-from circuits.scores import cached_inputs, scores_at
+from circuits.attention.attention_scores import cached_inputs, scores_at
+from circuits.heads.contributions import CarriedSets, answer_logits, contribution_statistics, split
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.handmade import majority
-from workbench.models.handmade_heads import induction_model
-from workbench.models.tie_sets import in_tie_set
+from workbench.models.handmade.attention_heads import induction_model
+from workbench.models.handmade.transformers import majority
+from workbench.models.transformer.tie_sets import in_tie_set
 from workbench.tasks import make_task
 
 RETRIEVAL = make_task("kgram_retrieval", symbols=10)

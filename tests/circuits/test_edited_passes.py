@@ -10,8 +10,8 @@ from every_encoding import EXAMPLES
 from torch import nn
 from transformer_lens.hook_points import HookPoint
 
-from circuits.edits import DeadHookError, canary, clean_pass, edited_pass, evaluation_ids
-from circuits.lastrow import LastRow, sites
+from circuits.interchange.last_query import LastRow, sites
+from circuits.passes import DeadHookError, canary, clean_pass, edited_pass, evaluation_ids
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.tasks.base import Batch
 

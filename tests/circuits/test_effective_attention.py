@@ -8,10 +8,10 @@ import torch
 
 from circuits.effective_attention import EffectiveAttention, statistics
 from workbench.models import HookedSSM, SSMConfig
-from workbench.models.effective import EffectiveInputs, effective_hooks, effective_inputs
-from workbench.models.handmade_ssm import flip_flop
+from workbench.models.handmade.state_space import flip_flop
+from workbench.models.ssm.hidden_attention import EffectiveInputs, effective_hooks, effective_inputs
 from workbench.tasks import make_task
-from workbench.tasks.seeds import generator
+from workbench.tasks.random_generator import generator
 
 
 @pytest.mark.parametrize("gates", ["nonnegative", "signed"])

@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from circuits import hardmax_statistics
-from circuits.heads import head_scores
-from circuits.scores import score_inputs
-from circuits.sparsity import keys_needed
+from circuits.attention.attention_scores import score_inputs
+from circuits.heads.head_scores import head_scores
+from circuits.sparsity.sparsity import keys_needed
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.positions import ENCODINGS
 from workbench.tasks.base import Batch

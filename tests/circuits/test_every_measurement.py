@@ -9,7 +9,7 @@ from workbench.measure.measurement import Measurement
 from workbench.measure.model_study import run
 from workbench.measure.registry import make_measurement, measurements
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.handmade_ssm import flip_flop
+from workbench.models.handmade.state_space import flip_flop
 from workbench.table.schema import to_arrow
 from workbench.tasks import make_task
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from circuits.function import function_statistics, model_answers, noisy, sensitivity, sharpness, task_answers
+from circuits.sensitivity import function_statistics, model_answers, noisy, sensitivity, sharpness, task_answers
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.handmade import majority
+from workbench.models.handmade.transformers import majority
 from workbench.tasks import make_task
 
 BITS = torch.tensor([1, 2])

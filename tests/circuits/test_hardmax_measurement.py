@@ -13,13 +13,13 @@ import pandas as pd
 import pytest
 import torch
 
-import circuits.reduction
+import circuits.hardmax.reduction
 import workbench.measure.study
 from circuits import Hardmax, HardmaxResult, hardmax_statistics
-from circuits.report import ALL_KEYS
-from workbench.figures import mechanism
+from circuits.hardmax.hardmax_rows import ALL_KEYS
+from workbench.figures.heads import head_curves
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.handmade import key_head, uniform_head
+from workbench.models.handmade.transformers import key_head, uniform_head
 from workbench.table.schema import FIELDS, to_arrow
 from workbench.tasks.base import Batch
 
@@ -291,7 +291,7 @@ def test_chunks_change_nothing(keyed: Make, monkeypatch: pytest.MonkeyPatch) -> 
     model = HookedTransformer(cfg, seed=3)
     batches = [keyed(n, 2) for n in (12, 50)]
     whole = read(model, batches)
-    monkeypatch.setattr(circuits.reduction, "CHUNK", 300)
+    monkeypatch.setattr(circuits.hardmax.reduction, "CHUNK", 300)
     monkeypatch.setattr(workbench.measure.study, "CHUNK_TOKENS", 150)
     pieces = read(model, batches)
     columns = ["value", "low", "high"]
@@ -412,4 +412,4 @@ def test_the_mass_on_a_tie_set_that_is_everything_is_labelled(keyed: Make) -> No
     assert "the tie set is all keys for 100% of queries, whose mass is 1 by definition" in rows[50]["note"]
     assert rows[12]["value"] < 0.9
     assert "by definition" not in rows[12]["note"]
-    assert ALL_KEYS == mechanism.ALL_KEYS
+    assert ALL_KEYS == head_curves.ALL_KEYS

@@ -15,7 +15,7 @@ import torch
 
 from circuits import Hardmax, hardmax_statistics
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.handmade import key_head
+from workbench.models.handmade.transformers import key_head
 from workbench.tasks.base import Batch
 
 Make = Callable[..., Batch]

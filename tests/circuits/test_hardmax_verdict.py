@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from circuits.verdict import hardmax_kind, hardmax_verdict, needed, power
-from workbench.models.tie_sets import nearest_hardmax, sort_rows
+from circuits.hardmax.hardmax_verdict import hardmax_kind, hardmax_verdict, needed, power
+from workbench.models.transformer.tie_sets import nearest_hardmax, sort_rows
 
 KEYS, QUERIES, SEQUENCES = 256, 8, 128
 Scores = NDArray[np.float64]

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from circuits.heads import head_statistics, ov_copying, repeats, token_scores
-from circuits.scores import score_inputs
-from circuits.targets import anti_induction, duplicate_token, induction, named_positions
+from circuits.attention.attention_scores import score_inputs
+from circuits.attention.target_keys import anti_induction, duplicate_token, induction, named_positions
+from circuits.heads.head_scores import head_statistics, ov_copying, repeats, token_scores
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.handmade import uniform_head
-from workbench.models.handmade_heads import anti_induction_model, fixed_lag_model, induction_model
+from workbench.models.handmade.attention_heads import anti_induction_model, fixed_lag_model, induction_model
+from workbench.models.handmade.transformers import uniform_head
 from workbench.tasks import make_task
 from workbench.tasks.base import Batch
 

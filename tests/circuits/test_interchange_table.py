@@ -9,14 +9,14 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from circuits.exchange import agreement, choose_donors, exchange, take
-from circuits.interchange import interchange_statistics
-from circuits.rowpatch import residual_interchange, tautological
+from circuits.interchange.interchange import interchange_statistics
+from circuits.interchange.prefix_exchange import agreement, choose_donors, exchange, take
+from circuits.interchange.residual_patching import residual_interchange, tautological
 from workbench.models import HookedTransformer
 from workbench.tasks import make_task
 from workbench.tasks.base import Batch, Task
-from workbench.theory.compiler import compile
-from workbench.theory.zoo import ZOO
+from workbench.theory.compiler.pipeline import compile
+from workbench.theory.crasp.zoo import ZOO
 
 pytestmark = pytest.mark.science
 

@@ -6,13 +6,20 @@ import numpy as np
 import pytest
 import torch
 
-from circuits.gauge import Gauge, gauge, locality, positional_share, row_residual, translation_variances
-from circuits.position_tables import PositionTables, position_tables
-from circuits.positional import Positional, positional_statistics, weight_tables
-from circuits.scores import score_inputs
+from circuits.attention.attention_scores import score_inputs
+from circuits.positional.position_tables import PositionTables, position_tables
+from circuits.positional.positional import Positional, positional_statistics, weight_tables
+from circuits.positional.translation_fit import (
+    Gauge,
+    gauge,
+    locality,
+    positional_share,
+    row_residual,
+    translation_variances,
+)
 from workbench.measure.intervals import jackknife
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.handmade_heads import fixed_lag_model
+from workbench.models.handmade.attention_heads import fixed_lag_model
 from workbench.models.positions import ENCODINGS
 from workbench.tasks import make_task
 

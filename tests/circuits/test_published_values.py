@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 import torch
 
-from circuits.contributions import contribution_statistics
-from circuits.function import NAME, function_statistics
-from circuits.heads import head_statistics
-from circuits.interchange import interchange_statistics
-from circuits.sparsity import Sparsity
+from circuits.heads.contributions import contribution_statistics
+from circuits.heads.head_scores import head_statistics
+from circuits.interchange.interchange import interchange_statistics
+from circuits.sensitivity import NAME, function_statistics
+from circuits.sparsity.sparsity import Sparsity
 from tests.circuits.test_rows_by_hand import drawn
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.handmade import majority
-from workbench.models.handmade_heads import induction_model
+from workbench.models.handmade.attention_heads import induction_model
+from workbench.models.handmade.transformers import majority
 from workbench.tasks import make_task
-from workbench.tasks.seeds import generator
+from workbench.tasks.random_generator import generator
 
 KGRAM = make_task("kgram_retrieval", symbols=5)
 MASSES = (

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from circuits.relation import concordance, failure_relation, runs_from_table
+from circuits.hardmax.failure_relation import concordance, failure_relation, runs_from_table
 
 
 def simulated(slope: float, count: int = 60, seed: int = 0) -> pd.DataFrame:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from circuits.heads import head_statistics
-from circuits.interchange import interchange_statistics
+from circuits.heads.head_scores import head_statistics
+from circuits.interchange.interchange import interchange_statistics
 from workbench.figures.errors import NotMeasured
 from workbench.measure.result import Result
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.handmade import majority
-from workbench.models.handmade_heads import induction_model
+from workbench.models.handmade.attention_heads import induction_model
+from workbench.models.handmade.transformers import majority
 from workbench.tasks import make_task
 
 

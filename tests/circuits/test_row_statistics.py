@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 from scipy.stats import entropy as scipy_entropy
 
-from circuits.lengths import critical_length
-from circuits.statistics import (
+from circuits.attention.row_statistics import (
     entropy,
     log_mass,
     margin,
     margin_min,
     tie_uniformity,
 )
-from workbench.models.tie_sets import nearest_hardmax, sort_rows
+from circuits.hardmax.critical_lengths import critical_length
+from workbench.models.transformer.tie_sets import nearest_hardmax, sort_rows
 
 Scores = NDArray[np.float32]
 
@@ -95,7 +95,7 @@ def test_ties_at_a_margin(k: int, m: float, keys: int, q: float, support: float,
 
 def test_of_several_nearest_sets_the_smallest_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of weights 3/4 and 1/4 one key and both are equally far, 1/4, but for the rounding of log 3."""
-    monkeypatch.setattr("workbench.models.tie_sets.TIE", 1e-6)
+    monkeypatch.setattr("workbench.models.transformer.tie_sets.TIE", 1e-6)
     nearest = nearest_hardmax(sort_rows(np.log(np.array([[3.0, 1.0]], np.float32))))
     assert (nearest.distance[0], nearest.size[0]) == (pytest.approx(0.25), 1)
 

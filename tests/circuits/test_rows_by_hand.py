@@ -11,19 +11,19 @@ import pytest
 import torch
 from torch import Tensor
 
-import circuits.swaps
-from circuits.ablation import Ablation, ablation_statistics
-from circuits.interchange import _Rows, interchange_statistics
-from circuits.knockout import Answers
-from circuits.rowpatch import Patched
-from circuits.rows import head_rows, ratio_row
-from circuits.swaps import swap_statistics
+import circuits.interventions.attention_swaps
+from circuits.head_rows import head_rows, ratio_row
+from circuits.interchange.interchange import _Rows, interchange_statistics
+from circuits.interchange.residual_patching import Patched
+from circuits.interventions.ablate_components import Answers
+from circuits.interventions.ablation import Ablation, ablation_statistics
+from circuits.interventions.attention_swaps import swap_statistics
 from workbench.measure.intervals import all_equal, newcombe, sign_test, tango
 from workbench.measure.result import Result
 from workbench.measure.rows import difference_rows, mean_row
 from workbench.models import HookedTransformer
-from workbench.models.handmade import majority
-from workbench.models.handmade_heads import induction_model
+from workbench.models.handmade.attention_heads import induction_model
+from workbench.models.handmade.transformers import majority
 from workbench.tasks import make_task
 
 MAJORITY = make_task("majority")

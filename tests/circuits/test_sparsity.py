@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from circuits.influence import influential_tokens, masked_outputs, recall
-from circuits.sparsity import keys_needed, planted_positions, sparsity_statistics
+from circuits.sparsity.influence import influential_tokens, masked_outputs, recall
+from circuits.sparsity.sparsity import keys_needed, planted_positions, sparsity_statistics
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.handmade_heads import induction_model
-from workbench.models.scores import ScoreInputs
+from workbench.models.handmade.attention_heads import induction_model
+from workbench.models.transformer.scores import ScoreInputs
 from workbench.tasks import make_task
 from workbench.tasks.base import Batch
 

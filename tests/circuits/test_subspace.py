@@ -6,13 +6,18 @@ import numpy as np
 import pytest
 import torch
 
-from circuits.exchange import choose_donors
-from circuits.interchange import SUBSPACE, interchange_statistics
-from circuits.rowpatch import query_rows, residual_interchange
-from circuits.subspace import MOST_CLASSES, exchanged_within, random_subspace, summary_subspace
+from circuits.interchange.interchange import SUBSPACE, interchange_statistics
+from circuits.interchange.prefix_exchange import choose_donors
+from circuits.interchange.residual_patching import query_rows, residual_interchange
+from circuits.interchange.summary_subspace import (
+    MOST_CLASSES,
+    exchanged_within,
+    random_subspace,
+    summary_subspace,
+)
 from workbench.tasks import make_task
-from workbench.theory.compiler import compile
-from workbench.theory.zoo import ZOO
+from workbench.theory.compiler.pipeline import compile
+from workbench.theory.crasp.zoo import ZOO
 
 MAJORITY = make_task("majority")
 SITE = "blocks.1.hook_resid_post"

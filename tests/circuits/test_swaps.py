@@ -10,12 +10,12 @@ import pytest
 import torch
 from every_encoding import EXAMPLES, said
 
-from circuits.attend import log_scaled, replaced_attention, tie_set, within
-from circuits.edits import clean_pass, evaluation_ids
-from circuits.swaps import swap_statistics, swapped
+from circuits.interventions.attention_swaps import swap_statistics, swapped
+from circuits.interventions.replaced_attention import log_scaled, replaced_attention, tie_set, within
+from circuits.passes import clean_pass, evaluation_ids
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.handmade import majority
-from workbench.models.handmade_heads import induction_model
+from workbench.models.handmade.attention_heads import induction_model
+from workbench.models.handmade.transformers import majority
 from workbench.runs import Run
 from workbench.tasks import make_task
 

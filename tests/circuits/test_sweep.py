@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from circuits.sweep import REDUCERS, block_size, stream_blocks, sweep, sweep_statistics
+from circuits.attention.all_queries import REDUCERS, block_size, stream_blocks, sweep, sweep_statistics
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.positions import ENCODINGS
-from workbench.models.scores import ScoreInputs
+from workbench.models.transformer.scores import ScoreInputs
 from workbench.tasks.base import Batch
 
 Make = Callable[..., Batch]

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from workbench.cli.commands.sweep import config_of
+from workbench.cli.commands.train import build
 from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments
-from workbench.cli.sweep import config_of
 from workbench.cli.sweep_file import read_sweep
-from workbench.cli.train import build
 from workbench.models import SSMConfig
 from workbench.training.errors import TrainingError
 

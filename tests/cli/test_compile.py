@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from workbench.cli.compile import LARGEST_FILE, compile_command, compiled_run, file_source
+from workbench.cli.commands.compile import LARGEST_FILE, compile_command, compiled_run, file_source
+from workbench.cli.commands.show import show_command
 from workbench.cli.errors import UsageError
-from workbench.cli.show import show_command
 from workbench.core.errors import LensError
 from workbench.runs import Run
 from workbench.runs.integrity import run_problems
-from workbench.theory.zoo import ZOO
+from workbench.theory.crasp.zoo import ZOO
 
 
 def accuracy(run: Run, length: int, law: str) -> float:

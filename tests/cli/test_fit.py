@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from workbench.cli.fit import fit_sentence
-from workbench.models.handmade import majority
+from workbench.measure.behaviour.fitted import fit_sentence
+from workbench.models.handmade.transformers import majority
 from workbench.tasks import make_task
 
 TASK = make_task("majority")

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from workbench.cli.adopt import refuse_pattern
+from workbench.cli.commands.adopt import refuse_pattern
+from workbench.cli.commands.train import build
 from workbench.cli.errors import LONGEST, UsageError, guarded, say
 from workbench.cli.options import assignments, integers, length_range
-from workbench.cli.plain import refuse_strange
+from workbench.cli.plain_data import refuse_strange
 from workbench.cli.sweep_file import read_sweep
-from workbench.cli.train import build
 from workbench.core.errors import LensError, shown
 from workbench.core.suggest import nearest
 
@@ -213,16 +213,16 @@ def test_a_full_disk_under_the_output_is_told() -> None:
 
 @pytest.mark.parametrize("name", ["name", "positions", "subject", "convention"])
 def test_a_parameter_that_is_called_like_something_else_is_the_tasks_own(name: str) -> None:
-    from workbench.cli.predict import predict_command
+    from workbench.cli.commands.predict import predict_command
 
     with pytest.raises(LensError, match=rf"unknown parameter '{name}'"):
         predict_command("mod_p_mean", None, None, [], None, "last", [f"task.{name}=3"], False)
 
 
 def test_training_says_whose_place_it_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from workbench.cli.train import train_command
+    from workbench.cli.commands.train import train_command
     from workbench.runs import Run
-    from workbench.runs.write import write_config
+    from workbench.runs.checkpoints import write_config
 
     options = {"layers": 1, "d_model": 8, "heads": 2, "lengths": "1-9", "batch_size": 4}
     small = ["training.checkpoints.log=0", "training.checkpoints.linear=0"]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from workbench.cli.show import show_command
-from workbench.models.handmade import majority
+from workbench.cli.commands.show import show_command
+from workbench.models.handmade.transformers import majority
 from workbench.table.schema import row
 from workbench.table.shards import shard_path, write_shard
 from workbench.tasks import make_task

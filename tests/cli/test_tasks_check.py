@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from workbench.cli.commands.tasks import tasks_command
 from workbench.cli.errors import UsageError
-from workbench.cli.tasks import tasks_command
-from workbench.tasks import TaskError, make_task, named_languages
+from workbench.tasks import TaskError, make_task
+from workbench.tasks.regular import named_languages
 from workbench.tasks.testing import TaskCheckError
 
 TASK = """
 from __future__ import annotations
-from workbench.tasks.automata import Parity
+from workbench.tasks.regular.state_machines import Parity
 
 class Mine(Parity):
     name = "mine"

@@ -7,14 +7,14 @@ from typing import ClassVar
 import pytest
 from typer.testing import CliRunner
 
-from workbench.cli.demo import RUNS, config_of
+from workbench.cli.commands.demo import RUNS, config_of
+from workbench.cli.commands.train import build
 from workbench.cli.errors import UsageError
 from workbench.cli.main import app
 from workbench.cli.options import DEFAULTS, assignments, resolved
-from workbench.cli.train import build
 from workbench.models.positions import ENCODINGS, ID_LAWS
 from workbench.tasks import registry
-from workbench.tasks.counting import Majority
+from workbench.tasks.counting.majority import Majority
 from workbench.training.curriculum import CURRICULA
 from workbench.training.errors import TrainingError
 

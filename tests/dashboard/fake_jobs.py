@@ -13,7 +13,7 @@ import numpy as np
 def attention(
     run_path: str, step: int, law: str, length: int, layer: int, head: int, seed: int, cells: int = 512
 ) -> dict[str, Any]:
-    """Stands in for ``circuits.scores:attention_sample``: a made-up pattern, no model."""
+    """Stands in for ``circuits.attention.attention_scores:attention_sample``: a made-up pattern, no model."""
     rng = np.random.default_rng(seed + 7 * head + layer)
     bits = rng.integers(0, 2, length)
     tokens = ["<bos>", *(str(b) for b in bits)]

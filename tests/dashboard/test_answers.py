@@ -19,10 +19,10 @@ from workbench.dashboard.pages.cursor_page import run_version
 from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.pages.runs import lines, summary
 from workbench.dashboard.panels.callbacks import cursor_of
+from workbench.dashboard.panels.panel_spec import At
+from workbench.dashboard.panels.panel_updates import drawing
 from workbench.dashboard.panels.render import READY, STATE, TABLE, heads, plot, rendered
 from workbench.dashboard.panels.run_panels import BY_ID, PANELS
-from workbench.dashboard.panels.spec import At
-from workbench.dashboard.panels.updates import drawing
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state.cursor import Cursor
@@ -31,7 +31,7 @@ from workbench.dashboard.state.run_summary import matches
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.store import Store
 from workbench.dashboard.state.theory_match import subject
-from workbench.figures.template import u_step
+from workbench.figures.style.template import u_step
 
 LIGHT = {"theme": "light", "size": 11}
 

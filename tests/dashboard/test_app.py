@@ -16,8 +16,8 @@ from flask.testing import FlaskClient
 
 from workbench.dashboard.app import create_app, serve
 from workbench.dashboard.panels.run_panels import PANELS
-from workbench.figures.tokens import DARK, LIGHT
-from workbench.figures.verdicts import VERDICTS
+from workbench.figures.style.design_tokens import DARK, LIGHT
+from workbench.figures.style.verdict_styles import VERDICTS
 
 HOME = Path(__file__).resolve().parents[2]
 ASSETS = HOME / "workbench" / "dashboard" / "assets"

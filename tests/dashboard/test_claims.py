@@ -23,18 +23,18 @@ from workbench.dashboard.components import prose
 from workbench.dashboard.pages import compare, sweep, theory
 from workbench.dashboard.pages.runs import summary
 from workbench.dashboard.panels import head_grid, head_tables
+from workbench.dashboard.panels.panel_spec import At, Panel
 from workbench.dashboard.panels.render import READY, plot
 from workbench.dashboard.panels.run_panels import BY_ID, DEEPER, PANELS
-from workbench.dashboard.panels.spec import At, Panel
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state.cursor import default_cursor
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.store import Store
 from workbench.figures import head_sentence, rail_text, verdict_sentence, why_sentence
-from workbench.figures.compare import compare_sentence, over_length_difference
 from workbench.figures.labels import estimate, proportion
-from workbench.figures.seeds import SHOWN
+from workbench.figures.panels.differences import compare_sentence, over_length_difference
+from workbench.figures.panels.many_seeds import SHOWN
 from workbench.table import Table
 
 GALLERY = Path(__file__).resolve().parents[2] / "checkpoints" / "gallery"

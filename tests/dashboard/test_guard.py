@@ -20,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from workbench.dashboard.app import create_app, quiet_server
 from workbench.dashboard.guard import MOST_BYTES, Hosts
-from workbench.dashboard.panels.sequence import query
+from workbench.dashboard.panels.sequence import sequence_query
 from workbench.dashboard.request_shapes import Malformed, Questions, shape_of
 from workbench.dashboard.server.worker import Job, Worker
 
@@ -312,7 +312,7 @@ def test_at_most_two_exports_wait_and_further_ones_are_told_to_try_again(
     for _ in range(12):
         turned_away = app.server.test_client().get(path)
         assert turned_away.status_code == 503
-        assert turned_away.headers["Retry-After"] == str(query.SOON)
+        assert turned_away.headers["Retry-After"] == str(sequence_query.SOON)
         assert "try again" in turned_away.text
     assert app.server.test_client().get(f"/data/failure.csv?run={RUNS[0]}").status_code == 200
     go_on.set()

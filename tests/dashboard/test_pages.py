@@ -24,12 +24,11 @@ from workbench.dashboard.components import sweepbar
 from workbench.dashboard.downloads import panels
 from workbench.dashboard.pages import compare, sweep, theory
 from workbench.dashboard.pages.run import MORE
-from workbench.dashboard.panels import frame as panel_frame
-from workbench.dashboard.panels import run_panels
+from workbench.dashboard.panels import panel_frame, run_panels
+from workbench.dashboard.panels.panel_spec import At, Panel
 from workbench.dashboard.panels.prefetch import Prefetch
 from workbench.dashboard.panels.render import READY, STATE, plot, rendered
 from workbench.dashboard.panels.run_panels import PANELS
-from workbench.dashboard.panels.spec import At, Panel
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.state.cursor import Cursor, default_step
@@ -257,7 +256,7 @@ def test_measuring_is_asked_for_runs_and_names_that_exist(answers: Context, monk
     assert measure_now.ask(answers, {"run": A, "only": "os; rm"}) is None
     assert measure_now.ask(answers, {"run": A, "only": "probes."}) == {"key": "key", "run": A, "what": "probes."}
     (function, arguments), *_ = asked
-    assert function == "workbench.measure.on_demand:measure_run"
+    assert function == "workbench.measure.running.on_demand:measure_run"
     assert (arguments["only"], Path(arguments["run_path"]).name) == (["probes."], A)
     assert "deepen_at" not in arguments
 

@@ -12,11 +12,11 @@ import pytest
 from plotly.utils import PlotlyJSONEncoder
 
 from workbench.dashboard.pages.listed import PAGES
-from workbench.dashboard.panels.spec import At, Panel, Source
+from workbench.dashboard.panels.panel_spec import At, Panel, Source
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import default_cursor
 from workbench.figures.errors import NotMeasured
-from workbench.figures.plain_figure import PlainFigure, plain_figures
+from workbench.figures.style.plain_figure import PlainFigure, plain_figures
 
 PANELS = [one for page in PAGES for one in getattr(page, "panels", ()) if isinstance(one, Panel)]
 
@@ -65,7 +65,7 @@ def test_a_panel_is_drawn_the_same_with_and_without_checks(
 
 
 def test_plain_figures_end_with_their_block() -> None:
-    from workbench.figures.template import blank
+    from workbench.figures.style.template import blank
 
     parts: dict[str, Any] = {"column": "step", "xaxis": {}, "yaxis": {}, "meta": {}, "uirevision": ""}
     with plain_figures():

@@ -16,9 +16,9 @@ from dash._utils import to_json
 from workbench.dashboard import router
 from workbench.dashboard.app import create_app
 from workbench.dashboard.pages.run import MATRIX
+from workbench.dashboard.panels.panel_spec import At
+from workbench.dashboard.panels.panel_updates import Encoded, redrawn, values
 from workbench.dashboard.panels.render import plot
-from workbench.dashboard.panels.spec import At
-from workbench.dashboard.panels.updates import Encoded, redrawn, values
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.run_view import RunView
 

@@ -11,12 +11,12 @@ from test_answers import texts
 from workbench.dashboard import measure_now
 from workbench.dashboard.components import measure_button, prose
 from workbench.dashboard.pages import theory
-from workbench.dashboard.panels import frame as panel_frame
+from workbench.dashboard.panels import panel_frame
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import default_cursor
 from workbench.dashboard.state.run_view import Kept
 from workbench.figures import NotApplicable, NotMeasured, Undefined
-from workbench.figures.frame import Frame
+from workbench.figures.rows.frame import Frame
 
 A = "majority-nope-s0"
 

@@ -9,9 +9,9 @@ import pytest
 
 from workbench.dashboard import router
 from workbench.dashboard.pages.runs import summary
+from workbench.dashboard.panels.panel_spec import At
 from workbench.dashboard.panels.render import rendered
 from workbench.dashboard.panels.run_panels import PANELS
-from workbench.dashboard.panels.spec import At
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state.cursor import default_cursor
@@ -27,8 +27,8 @@ LOOK = {"theme": "light", "size": 11}
 
 @pytest.fixture
 def ssm(make_run: Any) -> Iterator[Context]:
-    from workbench.measure.batch import execute, plan
-    from workbench.models.handmade_ssm import parity
+    from workbench.measure.running.plan import execute, plan
+    from workbench.models.handmade.state_space import parity
     from workbench.tasks import make_task
 
     run = make_run(parity(), make_task("parity"), trained=8, name="signed")

@@ -21,8 +21,7 @@ from workbench.dashboard.app import create_app
 from workbench.dashboard.pages.base import Visit
 from workbench.dashboard.pages.glossary import PAGE as GLOSSARY
 from workbench.dashboard.pages.runs import empty
-from workbench.dashboard.panels import frame as panel_frame
-from workbench.dashboard.panels import job_status
+from workbench.dashboard.panels import job_status, panel_frame
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job, Worker
 from workbench.dashboard.state import run_summary

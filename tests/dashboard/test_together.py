@@ -77,7 +77,7 @@ class Asked:
         self.cancelled: list[str] = []
 
     def submit(self, function: str, arguments: dict[str, Any]) -> str:
-        assert function == "workbench.theory.described:describe_all"
+        assert function == "workbench.theory.prediction.as_data:describe_all"
         self.asked.append(arguments)
         return str(len(self.asked))
 
@@ -143,7 +143,7 @@ def test_what_never_learned_the_task_speaks_for_no_theory(expected: str, observe
 
 
 def test_theory_describes_many_subjects_and_none_it_does_not_know() -> None:
-    from workbench.theory.described import describe_all
+    from workbench.theory.prediction.as_data import describe_all
 
     known = {"task": "majority", "parameters": {}, "positions": {"name": "none"}}
     found = describe_all([known, {**known, "task": "of no version"}])

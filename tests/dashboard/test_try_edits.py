@@ -11,14 +11,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from circuits.trying import attention_row, look
-from workbench.measure.editing import edited_forward
-from workbench.measure.sequence import one_sequence
-from workbench.models.config import ModelConfig
-from workbench.models.edits import Edit, EditError, parse_edit, parse_edits
-from workbench.models.handmade import key_head, majority
-from workbench.models.tie_sets import in_tie_set, tie_set_pattern, tie_set_scores
-from workbench.models.transformer import HookedTransformer
+from circuits.one_sequence import attention_row, look
+from workbench.measure.edited_forward import edited_forward
+from workbench.measure.one_sequence import one_sequence
+from workbench.models.handmade.transformers import key_head, majority
+from workbench.models.interventions import Edit, EditError, parse_edit, parse_edits
+from workbench.models.transformer.config import ModelConfig
+from workbench.models.transformer.model import HookedTransformer
+from workbench.models.transformer.tie_sets import in_tie_set, tie_set_pattern, tie_set_scores
 from workbench.runs import RunError
 from workbench.tasks import TaskError, make_task
 

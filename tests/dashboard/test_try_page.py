@@ -12,18 +12,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from circuits.trying import look
-from probes.readout import read_sequence
+from circuits.one_sequence import look
+from probes.one_sequence import read_sequence
 from workbench import figures
 from workbench.dashboard.app import create_app
 from workbench.dashboard.pages.try_it import BOARD, chips, made_edit, note
-from workbench.dashboard.panels.sequence.query import EXTRAS, asked_of
+from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, asked_of
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job, Worker
 from workbench.dashboard.state.cursor import default_cursor
 from workbench.dashboard.state.store import Store
-from workbench.models.edits import EditError
-from workbench.models.handmade import majority
+from workbench.models.handmade.transformers import majority
+from workbench.models.interventions import EditError
 from workbench.tasks import make_task
 
 TEXT = "1101000"

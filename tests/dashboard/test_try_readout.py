@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 import torch
 
-from probes import readout
-from probes.decode import Decoder
-from probes.readout import fit_summary, read_sequence
-from probes.rows import halves
+from probes import one_sequence as readout
+from probes.fitting.decode import Decoder
+from probes.fitting.probe_rows import halves
+from probes.one_sequence import fit_summary, read_sequence
 from probes.summary import Summary
 from workbench.measure.grid import make_grid
-from workbench.measure.sequence import one_sequence
+from workbench.measure.one_sequence import one_sequence
 from workbench.measure.study import CheckpointStudy, Evaluation
-from workbench.models.config import ModelConfig
-from workbench.models.handmade import majority
-from workbench.models.transformer import HookedTransformer
+from workbench.models.handmade.transformers import majority
+from workbench.models.transformer.config import ModelConfig
+from workbench.models.transformer.model import HookedTransformer
 from workbench.tasks import make_task
 
 TEXT = "110100011"

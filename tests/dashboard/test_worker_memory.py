@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workbench.dashboard.server.worker import Job, Worker, array_bytes
-from workbench.figures.sequence_reading import Pass
+from workbench.figures.sequence.sequence_reading import Pass
 
 
 def test_arrays_are_counted_wherever_they_are() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workbench.measure.batch import execute, plan
+from workbench.measure.running.plan import execute, plan
 from workbench.models import ModelConfig
 from workbench.models.positions import ENCODINGS, ID_LAWS
 from workbench.table import Table
 from workbench.tasks import Task, find_task
+from workbench.tasks.random_generator import generator
 from workbench.tasks.registry import task_names
-from workbench.tasks.seeds import generator
 from workbench.training.config import RunConfig, TrainingConfig
 from workbench.training.trainer import Trainer
 

@@ -18,7 +18,7 @@ def test_whatever_is_killed_goes_on_and_whatever_is_damaged_is_found() -> None:
     words = [
         sys.executable,
         "-m",
-        "benchmarks.campaign",
+        "tests.campaign.campaign",
         "--kill-every",
         "50",
         "--damage-every",

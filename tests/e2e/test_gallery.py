@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from workbench.cli.compile import compiled_run
-from workbench.cli.sweep import config_of
+from workbench.cli.commands.compile import compiled_run
+from workbench.cli.commands.sweep import config_of
 from workbench.cli.sweep_file import read_sweep
-from workbench.measure.batch import execute, plan
+from workbench.measure.running.plan import execute, plan
 from workbench.runs import Run, find_runs
 from workbench.runs.integrity import run_problems
 from workbench.table import Table

@@ -186,7 +186,7 @@ def test_a_run_that_fits_is_said_to(tmp_path: Path) -> None:
 
 
 EASY = '''
-from workbench.tasks.counting import Majority
+from workbench.tasks.counting.majority import Majority
 
 class Easy(Majority):
     """Majority with suggestions."""
@@ -196,7 +196,7 @@ class Easy(Majority):
 
 
 MY_TASK = '''
-from workbench.tasks.counting import Majority
+from workbench.tasks.counting.majority import Majority
 
 class MyTask(Majority):
     """Majority under another name."""

@@ -39,8 +39,8 @@ def here(capsys: pytest.CaptureFixture[str]) -> Here:
     """The sweep in this process, one cell after another: its exit status and what it says."""
 
     def call(file: Path, dry_run: bool = False) -> tuple[object, str, str]:
+        from workbench.cli.commands.sweep import sweep_command
         from workbench.cli.errors import guarded
-        from workbench.cli.sweep import sweep_command
 
         status = guarded(lambda: sweep_command(file, None, None, "serial", dry_run))
         said = capsys.readouterr()

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from cited import said, unfounded
 
-from workbench.figures.carried import at_longest
-from workbench.figures.carries import carried_clause, rail_carried
-from workbench.figures.frame import Frame
+from workbench.figures.rows.frame import Frame
+from workbench.figures.text.carried import at_longest
+from workbench.figures.text.carried_clauses import carried_clause, rail_carried
 from workbench.table.schema import row
 
 N = 32

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench.figures import failure_length
-from workbench.figures.template import u_length
+from workbench.figures.style.template import u_length
 
 STEP = 1000
 

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pytest
 
 from workbench import figures
-from workbench.figures import frame as frame_module
 from workbench.figures import offered, registry
 from workbench.figures.errors import NotMeasured
-from workbench.figures.frame import Frame, absent, column, is_in, numbers, present, unique
 from workbench.figures.registry import data_of, figure
-from workbench.figures.rows import cells, latest, stack, tidy
+from workbench.figures.rows import frame as frame_module
+from workbench.figures.rows.frame import Frame, absent, column, is_in, numbers, present, unique
+from workbench.figures.rows.picking import cells, latest, stack, tidy
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 
 from workbench import figures
 from workbench.figures.errors import NotMeasured
-from workbench.figures.multiples import length_at, partners
-from workbench.figures.phase import axes_of, axis_title, flatten
+from workbench.figures.panels.phase_diagram import axes_of, axis_title, flatten
+from workbench.figures.rows.multiples import length_at, partners
 from workbench.table.schema import FIELDS, row
 
 

@@ -17,7 +17,7 @@ from workbench.figures import (
     head_over_length,
     head_over_training,
 )
-from workbench.figures.template import u_step
+from workbench.figures.style.template import u_step
 
 
 def test_unmeasured_checkpoints_have_cells_of_their_own(robust: pd.DataFrame) -> None:

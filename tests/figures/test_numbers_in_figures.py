@@ -12,13 +12,13 @@ import pytest
 from cited import said
 
 from workbench.figures import compare_sentence, failure_length_data, loss_plateau, phase_diagram
-from workbench.figures.any_quantity_notebook import causes
-from workbench.figures.compare import last_difference
-from workbench.figures.failure import read_at_trained
-from workbench.figures.frame import Frame
-from workbench.figures.phase import colour_range
-from workbench.figures.plateau import at_trained, growth
-from workbench.figures.scale import Scale
+from workbench.figures.panels.any_quantity_notebook import causes
+from workbench.figures.panels.differences import last_difference
+from workbench.figures.panels.failure_length import read_at_trained
+from workbench.figures.panels.phase_diagram import colour_range
+from workbench.figures.panels.plateau import at_trained, growth
+from workbench.figures.rows.frame import Frame
+from workbench.figures.style.scale import Scale
 from workbench.table.schema import row
 
 

@@ -14,12 +14,12 @@ import pytest
 
 from workbench import figures
 from workbench.figures import NotMeasured
-from workbench.figures.compare import difference
-from workbench.figures.frame import Frame
-from workbench.figures.heatmap import CAP, pool, pooled_edges
-from workbench.figures.rows import COLUMNS
-from workbench.figures.template import u_length, u_step
-from workbench.figures.tokens import TOKENS
+from workbench.figures.panels.differences import difference
+from workbench.figures.rows.frame import Frame
+from workbench.figures.rows.picking import COLUMNS
+from workbench.figures.style.design_tokens import TOKENS
+from workbench.figures.style.heatmap import CAP, pool, pooled_edges
+from workbench.figures.style.template import u_length, u_step
 
 
 def uniform(count: int) -> np.ndarray:

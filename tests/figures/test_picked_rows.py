@@ -9,10 +9,10 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from workbench.figures.frame import Frame
-from workbench.figures.marks import add_end_labels
-from workbench.figures.rows import after_last_block, edges, latest, nearest, telling, valued
-from workbench.figures.scale import Scale
+from workbench.figures.rows.frame import Frame
+from workbench.figures.rows.picking import after_last_block, edges, latest, nearest, telling, valued
+from workbench.figures.style.marks import add_end_labels
+from workbench.figures.style.scale import Scale
 
 
 def test_only_drawn_statuses_with_a_value_are_valued() -> None:

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from workbench.figures.errors import NotMeasured
-from workbench.figures.frame import Frame
-from workbench.figures.plateau import loss_plateau, loss_plateau_data, plateau_sentences, plateaus
+from workbench.figures.panels.plateau import loss_plateau, loss_plateau_data, plateau_sentences, plateaus
+from workbench.figures.rows.frame import Frame
 
 KNOBS = {"simple": "omega", "mod_p_mean": "p"}
 LENGTHS = (4, 8, 16, 32, 64, 128)

@@ -15,8 +15,8 @@ import pytest
 
 from workbench import figures
 from workbench.figures import NotMeasured
-from workbench.figures.template import MARGINS, PLOT_HEIGHT, u_length, u_step
-from workbench.figures.tokens import TOKENS, TRAIN_ON_HEATMAP
+from workbench.figures.style.design_tokens import TOKENS, TRAIN_ON_HEATMAP
+from workbench.figures.style.template import MARGINS, PLOT_HEIGHT, u_length, u_step
 
 TRAINED, STEP, LENGTH = 50, 1000, 200
 Drawn = Callable[[str, str], go.Figure]

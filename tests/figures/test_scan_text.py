@@ -11,8 +11,8 @@ from cited import unfounded
 
 from workbench.figures import decodability_by_layer, decodability_over_length
 from workbench.figures.errors import Undefined
-from workbench.figures.frame import Frame
-from workbench.figures.sentences import rail_text
+from workbench.figures.rows.frame import Frame
+from workbench.figures.text.sentences import rail_text
 from workbench.table.schema import row
 
 HARDMAX: dict[str, Any] = {

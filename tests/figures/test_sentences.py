@@ -21,7 +21,7 @@ from workbench.figures import (
     verdict_sentence,
     why_sentence,
 )
-from workbench.figures.verdicts import VERDICTS, verdict_style
+from workbench.figures.style.verdict_styles import VERDICTS, verdict_style
 from workbench.table.schema import row
 
 Made = Callable[..., pd.DataFrame]

@@ -11,10 +11,16 @@ import pandas as pd
 import pytest
 
 from workbench import figures
-from workbench.figures.sequence import row_domains, shown_cells
-from workbench.figures.sequence_data import answer_words, oracle_words
-from workbench.figures.sequence_marks import MOST_CLASSES, MOST_MARKS, chosen_positions, round_ticks, shown_classes
-from workbench.figures.sequence_reading import ConceptReading, Pass, ProbeReading, SequenceReading
+from workbench.figures.sequence.sequence_data import answer_words, oracle_words
+from workbench.figures.sequence.sequence_marks import (
+    MOST_CLASSES,
+    MOST_MARKS,
+    chosen_positions,
+    round_ticks,
+    shown_classes,
+)
+from workbench.figures.sequence.sequence_reading import ConceptReading, Pass, ProbeReading, SequenceReading
+from workbench.figures.sequence.sequence_view import row_domains, shown_cells
 
 TOKENS = ["<bos>", "1", "0", "1", "1"]
 COUNT = len(TOKENS)

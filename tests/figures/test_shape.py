@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from cited import said, unfounded
 
-from workbench.figures.frame import Frame
-from workbench.figures.heads import head_sentence
-from workbench.figures.leading import Leading, has_effect, leading_clause, leading_head
-from workbench.figures.shape import WORDS, shape_clause
+from workbench.figures.heads.hard_or_soft import WORDS, shape_clause
+from workbench.figures.heads.head_facts import head_sentence
+from workbench.figures.heads.leading_head import Leading, has_effect, leading_clause, leading_head
+from workbench.figures.rows.frame import Frame
 from workbench.table.schema import row
 
 AT = {"run": "r", "step": 7, "law": "matched", "layer": 0, "head": 1, "measurement": "circuits.hardmax"}

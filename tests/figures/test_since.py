@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.figures.verdicts import Since, since
+from workbench.figures.style.verdict_styles import Since, since
 
 U, R, C, F = "undecided", "scale-robust", "length-coupled", "not fitted"
 

@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from workbench.figures.template import (
+from workbench.figures.style.design_tokens import TOKENS
+from workbench.figures.style.template import (
     MARGINS,
     accuracy_axis,
     cell_edges,
@@ -18,7 +19,6 @@ from workbench.figures.template import (
     u_length,
     u_step,
 )
-from workbench.figures.tokens import TOKENS
 
 
 def test_u_is_the_logarithm_to_base_two() -> None:

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from workbench.figures import tokens
-from workbench.figures.tokens import DARK, LIGHT
+from workbench.figures.style import design_tokens
+from workbench.figures.style.design_tokens import DARK, LIGHT
 
 SPEC = {
     "page": ("#F5F6F8", "#0D1015"),
@@ -57,59 +57,62 @@ def test_tokens_are_those_of_the_specification() -> None:
 def test_contrast_is_as_stated(name: str) -> None:
     for theme, stated in zip((LIGHT, DARK), CONTRAST[name], strict=True):
         for ground, least in zip(("page", "surface", "sunken"), stated, strict=True):
-            assert tokens.contrast(theme[name], theme[ground]) >= least - 0.05
+            assert design_tokens.contrast(theme[name], theme[ground]) >= least - 0.05
 
 
 def test_contrast_of_black_and_white_is_21() -> None:
-    assert tokens.contrast("#000000", "#FFFFFF") == pytest.approx(21)
-    assert tokens.contrast("#777777", "#777777") == pytest.approx(1)
+    assert design_tokens.contrast("#000000", "#FFFFFF") == pytest.approx(21)
+    assert design_tokens.contrast("#777777", "#777777") == pytest.approx(1)
 
 
 def test_verdict_words_are_readable_on_their_chips() -> None:
     for theme in (LIGHT, DARK):
-        assert tokens.contrast(theme["summary"], theme["tint_robust"]) >= 4.5
-        assert tokens.contrast(theme["position"], theme["tint_coupled"]) >= 4.5
-        assert tokens.contrast(theme["ink2"], theme["tint_grey"]) >= 4.5
+        assert design_tokens.contrast(theme["summary"], theme["tint_robust"]) >= 4.5
+        assert design_tokens.contrast(theme["position"], theme["tint_coupled"]) >= 4.5
+        assert design_tokens.contrast(theme["ink2"], theme["tint_grey"]) >= 4.5
 
 
 def test_colour_maps_run_from_0_to_1_and_amount_melts_into_the_panel() -> None:
     maps = (
-        tokens.PERFORMANCE,
-        tokens.AMOUNT_LIGHT,
-        tokens.AMOUNT_DARK,
-        tokens.DIFFERENCE_LIGHT,
-        tokens.DIFFERENCE_DARK,
+        design_tokens.PERFORMANCE,
+        design_tokens.AMOUNT_LIGHT,
+        design_tokens.AMOUNT_DARK,
+        design_tokens.DIFFERENCE_LIGHT,
+        design_tokens.DIFFERENCE_DARK,
     )
     for colours in maps:
         stops = [stop for stop, _ in colours]
         assert stops[0] == 0
         assert stops[-1] == 1
         assert stops == sorted(stops)
-    assert tokens.AMOUNT_LIGHT[0][1] == LIGHT["surface"]
-    assert tokens.AMOUNT_DARK[0][1] == DARK["surface"]
+    assert design_tokens.AMOUNT_LIGHT[0][1] == LIGHT["surface"]
+    assert design_tokens.AMOUNT_DARK[0][1] == DARK["surface"]
 
 
 def test_performance_grows_lighter_all_the_way() -> None:
-    light = [tokens.luminance(tokens.colour_at(tokens.PERFORMANCE, i / 40)) for i in range(41)]
+    light = [design_tokens.luminance(design_tokens.colour_at(design_tokens.PERFORMANCE, i / 40)) for i in range(41)]
     assert all(b > a for a, b in pairwise(light))
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_text_on_every_cell_is_readable(theme: tokens.Theme) -> None:
+def test_text_on_every_cell_is_readable(theme: design_tokens.Theme) -> None:
     for i in range(101):
-        for fill, ink in (tokens.cell_colours(i / 100, theme), tokens.difference_colours(i / 50 - 1, theme)):
-            assert tokens.contrast(fill, ink) >= 4.5
+        for fill, ink in (
+            design_tokens.cell_colours(i / 100, theme),
+            design_tokens.difference_colours(i / 50 - 1, theme),
+        ):
+            assert design_tokens.contrast(fill, ink) >= 4.5
 
 
 def test_colour_at_interpolates_and_clips() -> None:
     ramp = ((0.0, "#000000"), (1.0, "#FF8040"))
-    assert tokens.colour_at(ramp, 0.5) == "#804020"
-    assert tokens.colour_at(ramp, -3) == "#000000"
-    assert tokens.colour_at(ramp, 3) == "#FF8040"
+    assert design_tokens.colour_at(ramp, 0.5) == "#804020"
+    assert design_tokens.colour_at(ramp, -3) == "#000000"
+    assert design_tokens.colour_at(ramp, 3) == "#FF8040"
 
 
 def test_palette_css_holds_every_token_of_both_themes() -> None:
-    css = tokens.palette_css()
+    css = design_tokens.palette_css()
     light, dark = re.findall(r"([^{}]+)\{([^}]*)\}", css)
     assert light[0].strip() == ":root"
     assert dark[0].strip() == ":root[data-mantine-color-scheme=dark]"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.forked import Ended, start
+from tests.campaign.forked import Ended, start
 
 LIMIT_S = 300.0
 """A command that has not ended by then hangs."""

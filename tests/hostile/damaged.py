@@ -23,13 +23,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.forked import lengthlens, warm
-from benchmarks.kills import MEASURE, STEPS, TRAIN
-from workbench.runs.folder import Run, run_id
+from tests.campaign.forked import lengthlens, warm
+from tests.campaign.kills import MEASURE, STEPS, TRAIN
+from workbench.runs.run import Run, run_id
 from workbench.storage.seal import BLANK, seal, sealed_json
 from workbench.table.assembly import pack, unpack
-from workbench.table.files import PACKED, read_file, write_file
 from workbench.table.layout import shards_of
+from workbench.table.parquet import PACKED, read_file, write_file
 from workbench.table.schema import SCHEMA
 
 LAST = f"odd/steps/{STEPS:08d}"
@@ -273,7 +273,7 @@ def _bomb(file: str, root: Path) -> None:
             writer.write_table(many, row_group_size=1_000_000)
     path.write_bytes(data.getvalue() if log else seal(data.getvalue()))
     if log:
-        from workbench.runs.folder import sha256_of
+        from workbench.runs.run import sha256_of
 
         meta = json.loads((path.parent / "meta.json").read_bytes())
         del meta["seal"]

@@ -14,17 +14,17 @@ from typing import Any
 import yaml
 from hostile.values import JSON, PYTHON
 
+from workbench.cli.commands.measure import settings_of
+from workbench.cli.commands.sweep import checked
+from workbench.cli.commands.train import build
 from workbench.cli.errors import say
-from workbench.cli.measure import settings_of
 from workbench.cli.options import DEFAULTS, assignments
-from workbench.cli.sweep import checked
 from workbench.cli.sweep_file import read_sweep
-from workbench.cli.train import build
 from workbench.measure.registry import make_measurement, measurements
-from workbench.models.config import ModelConfig
-from workbench.models.id_laws import ID_LAWS
 from workbench.models.positions import ENCODINGS
-from workbench.models.ssm_config import SSMConfig
+from workbench.models.positions.id_samplers import ID_LAWS
+from workbench.models.ssm.config import SSMConfig
+from workbench.models.transformer.config import ModelConfig
 from workbench.tasks.registry import find_task, task_names
 from workbench.training.config import Schedule, Seeds, TrainingConfig
 from workbench.training.curriculum import CURRICULA

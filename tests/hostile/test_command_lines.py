@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hostile.command_lines import LIMIT_S, TRAIN, Places, command_line, forked, make_places, wrong
 
-from benchmarks.forked import Ended, warm
+from tests.campaign.forked import Ended, warm
 
 SEED = 20261122
 ENCODINGS = ("utf-8", "ascii", "latin-1")

@@ -23,9 +23,9 @@ import pytest
 from flask import Flask
 from plotly.io.json import to_json_plotly
 
-from benchmarks.faults import FULL, Fault
-from benchmarks.forked import lengthlens, start
-from benchmarks.kills import MEASURE, small_disk
+from tests.campaign.faults import FULL, Fault
+from tests.campaign.forked import lengthlens, start
+from tests.campaign.kills import MEASURE, small_disk
 from tests.hostile.damaged import Case, cases, make_template
 from workbench.cli.errors import guarded
 from workbench.cli.main import app
@@ -33,8 +33,8 @@ from workbench.dashboard import router
 from workbench.dashboard.downloads import connect, panels
 from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.pages.runs import lines
+from workbench.dashboard.panels.panel_spec import At, Panel
 from workbench.dashboard.panels.render import rendered
-from workbench.dashboard.panels.spec import At, Panel
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker, job_key
 from workbench.dashboard.state.cursor import resolve
@@ -42,7 +42,7 @@ from workbench.dashboard.state.filters import Filters
 from workbench.dashboard.state.store import Store
 from workbench.dashboard.state.theory_match import subject
 from workbench.table import Table
-from workbench.theory.described import describe_all
+from workbench.theory.prediction.as_data import describe_all
 
 SEED = 15
 LIMIT_S = 300

@@ -8,9 +8,9 @@ from collections import Counter
 
 import pytest
 
-from benchmarks import kills
-from benchmarks.faults import Fault
-from benchmarks.forked import warm
+from tests.campaign import kills
+from tests.campaign.faults import Fault
+from tests.campaign.forked import warm
 
 SEED = 20261122
 CHANGING = (

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from workbench.jobs import resources
-from workbench.jobs.executors import ExecutorError, Failure, Serial, make_executor
+from workbench.jobs.choose import make_executor
+from workbench.jobs.executors import ExecutorError, Failure, Serial
 from workbench.jobs.processes import Processes
 from workbench.jobs.resources import THREADS, available_cores, available_memory, worker_count
 

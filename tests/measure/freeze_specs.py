@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.canonical import canonical
-from workbench.measure.engine import shard_key
 from workbench.measure.measurement import Grid, Measurement, Spec
 from workbench.measure.registry import make_measurement, measurements
+from workbench.measure.running.engine import shard_key
 
 FILE = Path(__file__).with_name("frozen_specs.json")
 GRID = Grid(50, (12, 25, 50, 100, 200, 400), (12, 25, 50), (100, 200, 400))

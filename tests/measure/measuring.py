@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from pydantic import PrivateAttr
 
-from workbench.measure.batch import execute, plan
 from workbench.measure.measurement import Measurement, Quantity, Spec
+from workbench.measure.running.plan import execute, plan
 from workbench.table import Table
 
 

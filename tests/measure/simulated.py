@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.measure.cells import Cell, Key, Rules
-from workbench.measure.looks import Board, Looks, Tally, look
+from workbench.measure.behaviour.cells import Cell, Key, Rules
+from workbench.measure.behaviour.looks import Board, Looks, Tally, look
+from workbench.measure.behaviour.verdict import Verdict, decide
 from workbench.measure.measurement import Grid
-from workbench.measure.verdict import Verdict, decide
 
 GRID = Grid(32, (4, 8, 16, 32, 48, 64, 96, 128, 192, 256), (8, 16, 32), (48, 64, 96, 128, 192, 256))
 """The default grid of a run trained up to N = 32."""

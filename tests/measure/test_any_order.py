@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.cli.train import build
-from workbench.measure.batch import execute, plan
+from workbench.cli.commands.train import build
+from workbench.measure.running.plan import execute, plan
 from workbench.table import Table
 from workbench.training.trainer import Trainer
 

@@ -10,21 +10,21 @@ import pytest
 import torch
 
 from tests.measure.measuring import measured
-from workbench.measure.batch import execute, plan
-from workbench.measure.behaviour import SECOND, Behaviour
-from workbench.measure.behaviour_rows import cell_rows, stratum_row
-from workbench.measure.cells import Cell, Rules
-from workbench.measure.floors import STRINGS, floor_of, strings
+from workbench.measure.behaviour.behaviour import SECOND, Behaviour
+from workbench.measure.behaviour.behaviour_rows import cell_rows, stratum_row
+from workbench.measure.behaviour.cells import Cell, Rules
+from workbench.measure.behaviour.floors import STRINGS, floor_of, strings
+from workbench.measure.behaviour.observed import reduce_batch, tally
 from workbench.measure.intervals import clopper_pearson, lower_limit, upper_limit, wilson
 from workbench.measure.measurement import Grid
-from workbench.measure.observed import reduce_batch, tally
+from workbench.measure.running.plan import execute, plan
 from workbench.measure.settings import MeasurementError
 from workbench.measure.study import BLOCK, CheckpointStudy, Evaluation, forward
-from workbench.models.handmade import majority
+from workbench.models.handmade.transformers import majority
 from workbench.table import Table
 from workbench.tasks import make_task
-from workbench.tasks.counting import Majority
-from workbench.tasks.seeds import generator
+from workbench.tasks.counting.majority import Majority
+from workbench.tasks.random_generator import generator
 
 TASK = make_task("majority")
 RULES = Rules()

@@ -11,10 +11,10 @@ import torch
 from tests.measure.measuring import measured
 from workbench.measure.registry import make_measurement
 from workbench.measure.settings import MeasurementError
-from workbench.models.config import ModelConfig
-from workbench.models.transformer import HookedTransformer
+from workbench.models.transformer.config import ModelConfig
+from workbench.models.transformer.model import HookedTransformer
 from workbench.tasks import make_task
-from workbench.theory.weights import checkpoint_bound
+from workbench.theory.limit_transformers.checkpoint_bounds import checkpoint_bound
 
 
 def rows(make_run: Callable[..., Any], config: dict[str, Any], **settings: Any) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from workbench.core.thresholds import ERROR, LOOKS
-from workbench.measure.cells import Cell, Rules, bar_of, judged_lengths, outer_state, trained_state
+from workbench.measure.behaviour.cells import Cell, Rules, bar_of, judged_lengths, outer_state, trained_state
+from workbench.measure.behaviour.looks import flawless, would_decide
 from workbench.measure.intervals import clopper_pearson, lower_limit, upper_limit
-from workbench.measure.looks import flawless, would_decide
 from workbench.measure.measurement import Grid
 
 RULES = Rules()

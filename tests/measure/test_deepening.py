@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.measure.measuring import measured
+from workbench.cli.commands.measure import deepening
 from workbench.cli.errors import UsageError
-from workbench.cli.measure import deepening
-from workbench.measure.batch import doubtful, execute, plan
-from workbench.measure.engine import shard_key
 from workbench.measure.measurement import Grid
 from workbench.measure.registry import make_measurement
-from workbench.models.handmade import majority
+from workbench.measure.running.engine import shard_key
+from workbench.measure.running.plan import doubtful, execute, plan
+from workbench.models.handmade.transformers import majority
 from workbench.table import Table
 from workbench.table.schema import row
 from workbench.table.shards import shard_path, write_shard

@@ -12,11 +12,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from workbench.measure.dynamics import Dynamics, ceiling, cosines, gram, products
+from workbench.measure.gradient_alignment import Dynamics, ceiling, cosines, gram, products
 from workbench.measure.measurement import Grid
 from workbench.models.positions import Arange
 from workbench.tasks import Task, make_task
-from workbench.tasks.seeds import generator
+from workbench.tasks.random_generator import generator
 
 
 class One(Task):
@@ -128,7 +128,7 @@ def test_noise_lowers_raw_as_it_must_and_leaves_corrected_alone() -> None:
 
 def test_products_are_those_of_the_mean_vectors() -> None:
     """The Gram matrix, taken in pieces, against the vectors themselves."""
-    import workbench.measure.dynamics as module
+    import workbench.measure.gradient_alignment as module
 
     rng = np.random.default_rng(0)
     vectors = [rng.standard_normal((6, 50)).astype(np.float32) for _ in range(3)]
@@ -180,7 +180,7 @@ def test_lengths_that_are_not_measured_are_said_so() -> None:
 
 def test_the_gradient_is_that_of_the_query_of_that_length_alone() -> None:
     """Against one written out by hand for a small transformer."""
-    from workbench.measure.dynamics import gradients
+    from workbench.measure.gradient_alignment import gradients
     from workbench.models import HookedTransformer, ModelConfig
 
     task = make_task("parity")  # asked at every prefix, so that a neighbouring query would show

@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from tests.measure.measuring import Counting, measured
-from workbench.measure.batch import execute, plan
-from workbench.measure.engine import Isolation, Wanted, observe_all
+from workbench.measure.running.engine import Isolation, Wanted, observe_all
+from workbench.measure.running.plan import execute, plan
 from workbench.measure.settings import MeasurementError
 from workbench.measure.study import CheckpointStudy, Evaluation, forward
-from workbench.models.handmade import majority
+from workbench.models.handmade.transformers import majority
 from workbench.table import Table
 from workbench.tasks import make_task
 

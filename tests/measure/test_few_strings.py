@@ -12,16 +12,16 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from workbench.measure.behaviour import SECOND, Behaviour
-from workbench.measure.cells import Cell, Rules, outer_state, trained_state
-from workbench.measure.few_strings import FEWEST, Band, bands_of, is_few
-from workbench.measure.floors import floor_of
+from workbench.measure.behaviour.behaviour import SECOND, Behaviour
+from workbench.measure.behaviour.cells import Cell, Rules, outer_state, trained_state
+from workbench.measure.behaviour.few_strings import FEWEST, Band, bands_of, is_few
+from workbench.measure.behaviour.floors import floor_of
 from workbench.measure.grid import make_grid
 from workbench.measure.measurement import Grid
 from workbench.measure.study import Evaluation
 from workbench.tasks import Task, make_task
-from workbench.theory.compiler import compile
-from workbench.theory.zoo import ZOO
+from workbench.theory.compiler.pipeline import compile
+from workbench.theory.crasp.zoo import ZOO
 
 N = 32
 GRID = Grid(N, (4, 8, 16, 32, 48, 64, 96, 128, 192, 256), (8, 16, 32), (48, 64, 96, 128, 192, 256))
@@ -294,7 +294,7 @@ def lead(model: Any, task: Task, n: int, d: int) -> bool:
 
 @pytest.mark.science
 def test_near_ties_tell_a_majority_with_gain_for_32_from_its_sound_twin(make_run) -> None:
-    from workbench.measure.batch import execute, plan
+    from workbench.measure.running.plan import execute, plan
     from workbench.table import Table
 
     task = make_task("majority")

@@ -11,13 +11,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from workbench.measure.behaviour import Behaviour
-from workbench.measure.free_running import BUDGET_TOKENS, affordable, free_run
+from workbench.measure.behaviour.behaviour import Behaviour
+from workbench.measure.behaviour.free_running import BUDGET_TOKENS, affordable, free_run
 from workbench.measure.measurement import Grid
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.positions import Arange
 from workbench.tasks import Task
-from workbench.tasks.seeds import generator
+from workbench.tasks.random_generator import generator
 
 BOS, A, B, SEP = range(4)
 

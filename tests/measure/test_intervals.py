@@ -9,7 +9,7 @@ import pytest
 import scipy.stats
 from scipy.stats import binom
 
-from workbench.measure.behaviour import mean_of
+from workbench.measure.behaviour.behaviour import mean_of
 from workbench.measure.intervals import (
     all_equal,
     clopper_pearson,

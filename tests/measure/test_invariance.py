@@ -9,16 +9,16 @@ import pytest
 import torch
 from scipy.stats import binom
 
+from workbench.measure.behaviour.invariance import Invariance, answered_alike, filled, nearest, take_places, unseen_of
 from workbench.measure.intervals import wilson
-from workbench.measure.invariance import Invariance, answered_alike, filled, nearest, take_places, unseen_of
 from workbench.measure.measurement import Grid
 from workbench.measure.model_study import ModelStudy, run
 from workbench.measure.result import Result
 from workbench.measure.settings import MeasurementError
 from workbench.measure.study import Evaluation
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.handmade import _blank, majority
-from workbench.models.handmade_ssm import flip_flop
+from workbench.models.handmade.state_space import flip_flop
+from workbench.models.handmade.transformers import _blank, majority
 from workbench.tasks import make_task
 from workbench.tasks.base import Task
 

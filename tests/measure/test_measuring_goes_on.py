@@ -11,14 +11,14 @@ import pytest
 import torch
 
 from tests.measure.measuring import Counting, measured
-from workbench.measure.batch import execute, plan
-from workbench.measure.engine import Isolation, Wanted, measure_item, observe_all
 from workbench.measure.registry import make_measurement
+from workbench.measure.running.engine import Isolation, Wanted, measure_item, observe_all
+from workbench.measure.running.plan import execute, plan
 from workbench.measure.study import MATERIALISING, CheckpointStudy, Evaluation
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.handmade import majority
+from workbench.models.handmade.transformers import majority
 from workbench.runs import RunError
-from workbench.runs.write import write_config
+from workbench.runs.checkpoints import write_config
 from workbench.storage.errors import StorageError
 from workbench.table import Table
 from workbench.tasks import make_task
@@ -143,7 +143,7 @@ def test_a_measurement_that_fails_leaves_the_others_alone(make_run, monkeypatch,
     item = plan([run.path], only=["behaviour"], sequences=32).items[0]
     both = replace(item, wanted=(Wanted("failing", (), 32, "k"), *item.wanted))
     made = {"failing": Failing(where=where), "behaviour": make_measurement("behaviour")}
-    monkeypatch.setattr("workbench.measure.engine.make_measurement", lambda name, _: made[name])
+    monkeypatch.setattr("workbench.measure.running.engine.make_measurement", lambda name, _: made[name])
     done = measure_item(both)
     assert done.problems == ("failing failed: ValueError: no such head",)
     assert len(Table.load(run.path).frame(quantity="verdict")) == 1

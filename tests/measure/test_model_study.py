@@ -8,17 +8,17 @@ import torch
 
 import probes
 from circuits import hardmax_statistics
-from circuits.hardmax import Hardmax
-from circuits.heads import Heads
-from circuits.swaps import Swaps
+from circuits.hardmax.hardmax import Hardmax
+from circuits.heads.head_scores import Heads
+from circuits.interventions.attention_swaps import Swaps
 from probes.summary import Summary
 from tests.measure.measuring import Counting
 from workbench import measure
 from workbench.measure import Result, run
-from workbench.measure.behaviour import Behaviour
+from workbench.measure.behaviour.behaviour import Behaviour
 from workbench.measure.settings import MeasurementError
 from workbench.models import HookedSSM, HookedTransformer, ModelConfig, SSMConfig
-from workbench.models.handmade import majority
+from workbench.models.handmade.transformers import majority
 from workbench.table.schema import FIELDS
 from workbench.tasks import make_task
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.measure.cells import Cell
+from workbench.measure.behaviour.cells import Cell
+from workbench.measure.behaviour.near_ties import STRINGS, Qualifier, Stratum, near_ties
 from workbench.measure.intervals import clopper_pearson, lower_limit, upper_limit
-from workbench.measure.near_ties import STRINGS, Qualifier, Stratum, near_ties
 
 LENGTHS = (47, 63, 93, 125, 187, 249)
 

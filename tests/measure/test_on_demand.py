@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.measure.on_demand import measure_run
+from workbench.measure.running.on_demand import measure_run
 from workbench.table import Table
 
 GALLERY = Path(__file__).resolve().parents[2] / "checkpoints" / "gallery" / "majority_nope_s0"

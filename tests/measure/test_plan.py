@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.measure.batch import plan
+from workbench.measure.running.plan import plan
 from workbench.measure.settings import MeasurementError
-from workbench.models.handmade import majority
+from workbench.models.handmade.transformers import majority
 from workbench.tasks import make_task
 from workbench.tasks.base import TaskError
 

@@ -9,13 +9,13 @@ import torch
 from pydantic import PrivateAttr
 from torch import Tensor
 
-from workbench.measure.engine import Isolation, Wanted, observe_all
 from workbench.measure.grid import make_grid, readable
 from workbench.measure.measurement import Grid, Measurement
+from workbench.measure.running.engine import Isolation, Wanted, observe_all
 from workbench.measure.study import CheckpointStudy, Evaluation
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.positions import ENCODINGS, PositionError
-from workbench.tasks.counting import Majority
+from workbench.tasks.counting.majority import Majority
 
 
 class Folded(Majority):

@@ -10,15 +10,15 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from workbench.cli.commands.train import build
 from workbench.cli.options import suggestions
-from workbench.cli.train import build
-from workbench.measure.free_running import free_run
-from workbench.measure.observed import reduce_batch
+from workbench.measure.behaviour.free_running import free_run
+from workbench.measure.behaviour.observed import reduce_batch
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.coupling import ID_LOGITS, NEXT_IDS, id_loss, ids_right, outputs_and_ids
 from workbench.models.positions import PositionError, Predicted
+from workbench.models.transformer.predicted_ids import ID_LOGITS, NEXT_IDS, id_loss, ids_right, outputs_and_ids
 from workbench.tasks import make_task
-from workbench.tasks.seeds import generator
+from workbench.tasks.random_generator import generator
 from workbench.training.regularizers import outputs_and_penalty
 
 TASK = make_task("parity_scratchpad", jump=2)

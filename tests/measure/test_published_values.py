@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.measure.behaviour import Behaviour
-from workbench.measure.behaviour_rows import floor_rows
-from workbench.measure.floors import Floor
+from workbench.measure.behaviour.behaviour import Behaviour
+from workbench.measure.behaviour.behaviour_rows import floor_rows
+from workbench.measure.behaviour.floors import Floor
+from workbench.measure.behaviour.observed import Observed
 from workbench.measure.intervals import wilson
-from workbench.measure.observed import Observed
 
 WHERE = {"law": "matched", "length": 9, "mode": "teacher_forced"}
 

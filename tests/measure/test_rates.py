@@ -12,7 +12,7 @@ from math import sqrt
 import pytest
 
 from tests.measure.simulated import GRID, Truth, flat, floors, many, rates
-from workbench.measure.cells import judged_lengths
+from workbench.measure.behaviour.cells import judged_lengths
 
 pytestmark = pytest.mark.science  # thousands of simulated checkpoints
 

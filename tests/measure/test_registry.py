@@ -121,8 +121,8 @@ def test_two_plug_ins_of_one_name_are_both_passed_over(install: Install) -> None
 
 
 def test_a_plan_says_which_plug_ins_are_broken(install: Install, make_run) -> None:
-    from workbench.measure.batch import plan
-    from workbench.models.handmade import majority
+    from workbench.measure.running.plan import plan
+    from workbench.models.handmade.transformers import majority
     from workbench.tasks import make_task
 
     run = make_run(majority(), make_task("majority"), 9)

@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from tests.measure.measuring import measured
+from workbench.cli.commands.train import build
 from workbench.cli.options import assignments, suggestions
-from workbench.cli.train import build
-from workbench.measure.applicable import lacking
-from workbench.measure.batch import plan
 from workbench.measure.registry import make_measurement, measurements
+from workbench.measure.running.applicable import lacking
+from workbench.measure.running.plan import plan
 from workbench.models import HookedSSM
-from workbench.models.handmade import uniform_head
-from workbench.models.handmade_ssm import flip_flop, parity
+from workbench.models.handmade.state_space import flip_flop, parity
+from workbench.models.handmade.transformers import uniform_head
 from workbench.runs import Run
 from workbench.tasks import make_task
 from workbench.training.trainer import Stopped, Trainer

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import pytest
 
 from tests.measure.simulated import GRID, RULES
-from workbench.measure.cells import Cell, Key, Rules
+from workbench.measure.behaviour.cells import Cell, Key, Rules
+from workbench.measure.behaviour.looks import Board, Looks, Tally, look
+from workbench.measure.behaviour.verdict import Failure, Verdict, decide, failure_length
 from workbench.measure.grid import make_grid
-from workbench.measure.looks import Board, Looks, Tally, look
 from workbench.measure.measurement import Grid
-from workbench.measure.verdict import Failure, Verdict, decide, failure_length
 from workbench.tasks import make_task
 
 LAST = 256

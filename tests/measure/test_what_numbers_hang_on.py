@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.measure.cells import Cell, Rules, outer_state, trained_state
-from workbench.measure.engine import shard_key
+from workbench.measure.behaviour.cells import Cell, Rules, outer_state, trained_state
 from workbench.measure.grid import make_grid
 from workbench.measure.intervals import upper_limit
 from workbench.measure.measurement import Grid, Quantity, Spec
+from workbench.measure.running.engine import shard_key
 from workbench.measure.study import CheckpointStudy, Evaluation
-from workbench.models.handmade import majority
+from workbench.models.handmade.transformers import majority
 from workbench.tasks import make_task
 
 TASK = make_task("majority")

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import pytest
 
 from workbench.models.architectures import ARCHITECTURES, make_config, make_model
-from workbench.models.config import ModelConfig
 from workbench.models.errors import ArchitectureError
-from workbench.models.transformer import HookedTransformer
+from workbench.models.transformer.config import ModelConfig
+from workbench.models.transformer.model import HookedTransformer
 
 SIZES = {"d_vocab": 3, "n_layers": 1, "d_model": 8, "n_heads": 1, "n_ctx": 8}
 

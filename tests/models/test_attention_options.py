@@ -10,9 +10,9 @@ import torch
 from models.reference import build, tokens
 
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.kernels import attend
 from workbench.models.positions import Alibi
-from workbench.models.scores import ScoreInputs, hardmax
+from workbench.models.transformer.kernels import attend
+from workbench.models.transformer.scores import ScoreInputs, hardmax
 
 SCORES, PATTERN = "blocks.0.attn.hook_attn_scores", "blocks.0.attn.hook_pattern"
 
@@ -137,7 +137,7 @@ def test_scores_and_biases_are_made_for_a_block_of_queries_at_a_time(
         return found
 
     pos, heads, held = 512, 2, 1 << 14
-    monkeypatch.setattr("workbench.models.kernels.SCORES_AT_ONCE", held)
+    monkeypatch.setattr("workbench.models.transformer.kernels.SCORES_AT_ONCE", held)
     monkeypatch.setattr(ScoreInputs, made, spy)
     q, k, v = torch.randn(3, 1, pos, heads, 4, generator=torch.Generator().manual_seed(0))
     slopes = Alibi().fixed_weights(heads, q)[None, None]

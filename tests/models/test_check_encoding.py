@@ -71,7 +71,10 @@ def test_one_of_a_stranger_passes_and_can_be_registered(monkeypatch: pytest.Monk
 
 
 def test_an_address_of_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    places = {"mine": "workbench.models.config:ModelConfig", "other": "workbench.models.positions.alibi:Alibi"}
+    places = {
+        "mine": "workbench.models.transformer.config:ModelConfig",
+        "other": "workbench.models.positions.alibi:Alibi",
+    }
     monkeypatch.setattr(ENCODINGS, "_things", {**ENCODINGS._things, **places})
     with pytest.raises(PositionError, match="announced as the encoding mine, is no subclass of Encoding"):
         make_encoding("mine")

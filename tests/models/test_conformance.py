@@ -11,15 +11,15 @@ import torch
 from models.reference import build
 
 from workbench.models import HookedTransformer, ModelConfig, to_upstream
-from workbench.models.conformance import CASES, Comparison, difference, table
-from workbench.models.positions import Rotary
-from workbench.models.upstream import (
+from workbench.models.interop.conformance import CASES, Comparison, difference, table
+from workbench.models.interop.upstream_lens import (
     UpstreamError,
     fields_of_config,
     fields_of_weights,
     our_weights,
     upstream_fields,
 )
+from workbench.models.positions import Rotary
 
 UTILITIES = {
     "W_E", "W_U", "W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V", "b_O", "b_U", "OV", "QK",
@@ -37,7 +37,7 @@ def run(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess
 
 @pytest.mark.conformance
 def test_every_case_agrees_in_logits_and_in_every_shared_hook(upstream: dict[str, str]) -> None:
-    done = run(upstream, "-m", "workbench.models.conformance", "--json")
+    done = run(upstream, "-m", "workbench.models.interop.conformance", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     found = {one["case"]: one for one in json.loads(done.stdout)}
     assert set(found) == set(CASES)
@@ -58,7 +58,7 @@ def test_every_case_agrees_in_logits_and_in_every_shared_hook(upstream: dict[str
 def test_a_difference_would_show(upstream: dict[str, str]) -> None:
     """The same comparison with one weight of theirs changed by a thousandth."""
     code = """
-import torch, workbench.models.conformance as c
+import torch, workbench.models.interop.conformance as c
 original = c.to_upstream
 def changed(model):
     made = original(model)

@@ -8,7 +8,7 @@ import math
 import pytest
 import torch
 
-from workbench.models.handmade import key_head, key_tokens, majority, uniform_head
+from workbench.models.handmade.transformers import key_head, key_tokens, majority, uniform_head
 from workbench.tasks import make_task
 
 

@@ -10,13 +10,13 @@ from models.reference import build, tokens
 from transformer_lens import patching
 from transformer_lens.head_detector import detect_head
 
-from workbench.models.handmade_heads import left_neighbour_model
-from workbench.models.lens import LensUseError
+from workbench.models.base.lens_interface import LensUseError
+from workbench.models.handmade.attention_heads import left_neighbour_model
 from workbench.models.positions import ENCODINGS
-from workbench.models.ssm import HookedSSM
-from workbench.models.ssm_config import NoHeadsError, SSMConfig
+from workbench.models.ssm.config import NoHeadsError, SSMConfig
+from workbench.models.ssm.model import HookedSSM
 from workbench.tasks import make_task
-from workbench.tasks.typed import TaskTokenizer
+from workbench.tasks.tokens import TaskTokenizer
 
 
 def with_task(name: str = "parity", **parameters: Any) -> Any:

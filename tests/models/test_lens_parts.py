@@ -107,7 +107,7 @@ print(json.dumps(own))
 @pytest.mark.science
 def test_an_opened_package_has_what_a_plain_import_gives() -> None:
     plain = printed(NAMES.format(first=""))
-    opened = printed(NAMES.format(first="import workbench.models.transformer"))
+    opened = printed(NAMES.format(first="import workbench.models.transformer.model"))
     for place, names in plain.items():
         # Modules that our parts read, and a plain import of TransformerLens has no need of, may stand there as well.
         extra = opened[place].keys() - names.keys()
@@ -120,7 +120,7 @@ def test_an_opened_package_has_what_a_plain_import_gives() -> None:
 def test_what_is_gone_is_told_as_by_the_package_itself() -> None:
     code = """
 import json
-import workbench.models.transformer
+import workbench.models.transformer.model
 try:
     from transformer_lens import HookedEncoderDecoder
     said = ""

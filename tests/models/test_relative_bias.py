@@ -9,8 +9,8 @@ import torch
 from models.reference import build, tokens
 
 from workbench.models import HookedTransformer, ModelConfig
+from workbench.models.interop.upstream_lens import UpstreamError, upstream_fields
 from workbench.models.positions import PositionError, Relative
-from workbench.models.upstream import UpstreamError, upstream_fields
 from workbench.runs import Run
 from workbench.tasks import make_task
 from workbench.training.config import RunConfig, Seeds, TrainingConfig

@@ -12,10 +12,10 @@ from torch.nn import functional as F
 
 from workbench.models import HookedSSM, SSMConfig
 from workbench.models.architectures import make_config, make_model
-from workbench.models.config import ModelConfig
+from workbench.models.base.protocol import HookedModel
 from workbench.models.positions import PositionError
-from workbench.models.protocol import HookedModel
-from workbench.models.ssm import Mixer
+from workbench.models.ssm.model import Mixer
+from workbench.models.transformer.config import ModelConfig
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "nonnegative": {},

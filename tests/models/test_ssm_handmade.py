@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from workbench.models.handmade_ssm import flip_flop, parity
-from workbench.models.ssm import HookedSSM
-from workbench.models.ssm_scan import gates_of, scan, selective_scan
+from workbench.models.handmade.state_space import flip_flop, parity
+from workbench.models.ssm.model import HookedSSM
+from workbench.models.ssm.scan import gates_of, scan, selective_scan
 from workbench.tasks import make_task
-from workbench.tasks.seeds import generator
+from workbench.tasks.random_generator import generator
 
 MODELS = {"flip_flop": flip_flop, "parity": parity}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from workbench.models import ssm_scan
-from workbench.models.ssm_scan import gates_of, recurrence, scan, selective_scan, writes_of
+from workbench.models.ssm import scan as ssm_scan
+from workbench.models.ssm.scan import gates_of, recurrence, scan, selective_scan, writes_of
 
 LENGTHS = (1, 2, 7, 8, 37, 129, 1001)
 

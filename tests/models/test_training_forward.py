@@ -9,11 +9,11 @@ import torch
 from models.reference import OPTIONS, build, tokens
 
 from workbench.models import HookedSSM, HookedTransformer, SSMConfig
-from workbench.models import pairs as module
-from workbench.models.asked import asked_places
-from workbench.models.attention import Attention
-from workbench.models.layers import Unembed
-from workbench.models.pairs import FEWEST, pairs
+from workbench.models.base.layers import Unembed
+from workbench.models.transformer import distinct_inputs as module
+from workbench.models.transformer.attention import Attention
+from workbench.models.transformer.distinct_inputs import FEWEST, pairs
+from workbench.models.transformer.supervised_positions import asked_places
 
 BATCH, POS, VOCAB, CONTEXT = 20, 12, 5, 24
 EVERY = pytest.mark.parametrize("name", OPTIONS)

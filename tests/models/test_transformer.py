@@ -9,9 +9,10 @@ import pytest
 import torch
 from models.reference import ENCODINGS, LIMIT, OPTIONS, build, numpy_forward, tokens
 
-from workbench.models import HookedTransformer, ModelConfig, kernels
+from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.positions import ENCODINGS as REGISTERED
 from workbench.models.positions import PositionError, make_encoding
+from workbench.models.transformer import kernels
 
 EVERY = pytest.mark.parametrize("name", OPTIONS)
 IDS = torch.tensor([[0, 1, 2, 5, 6, 7, 9, 10, 13, 17, 20, 23]])

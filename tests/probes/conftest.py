@@ -94,9 +94,9 @@ def read_code() -> Callable[..., list[dict[str, Any]]]:
 @pytest.fixture
 def measured() -> Callable[..., list[dict[str, Any]]]:
     """``measured(run, step, name, lengths=..., **settings)``: the rows of one measurement of one checkpoint."""
-    from workbench.measure.engine import Isolation, Wanted, mark_unseen, observe_all
     from workbench.measure.grid import make_grid, readable
     from workbench.measure.registry import make_measurement
+    from workbench.measure.running.engine import Isolation, Wanted, mark_unseen, observe_all
     from workbench.measure.study import CheckpointStudy, Evaluation
 
     def measure(

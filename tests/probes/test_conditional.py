@@ -12,12 +12,12 @@ from sklearn.linear_model import LinearRegression
 from torch import Tensor
 
 from probes.conditional import POSITION, Conditional, crossed, indicators
-from probes.rows import Rows, halves
-from probes.stream import TARGET
+from probes.fitting.probe_rows import Rows, halves
+from probes.residual_stream import TARGET
 from workbench.measure.settings import MeasurementError
-from workbench.models.handmade import majority
-from workbench.tasks.automata import Parity
-from workbench.tasks.counting import Majority
+from workbench.models.handmade.transformers import majority
+from workbench.tasks.counting.majority import Majority
+from workbench.tasks.regular.state_machines import Parity
 
 SEQUENCES, PLACES = 300, (30, 36, 42, 48)
 

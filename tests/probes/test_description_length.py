@@ -10,15 +10,15 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-import probes.logistic
-from probes.description_length import DescriptionLength
-from probes.logistic import Unconverged, logistic
-from probes.online_code import PRECISION, class_code, number_codes
-from probes.rows import ProbeError
+import probes.fitting.logistic
+from probes.description_length.description_length import DescriptionLength
+from probes.description_length.online_code import PRECISION, class_code, number_codes
+from probes.fitting.logistic import Unconverged, logistic
+from probes.fitting.probe_rows import ProbeError
 from workbench.measure.settings import MeasurementError
-from workbench.models.handmade import majority
-from workbench.tasks.averages import ModPMean
-from workbench.tasks.counting import Majority
+from workbench.models.handmade.transformers import majority
+from workbench.tasks.counting.majority import Majority
+from workbench.tasks.in_context.means import ModPMean
 
 
 def normal(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -65,11 +65,11 @@ def test_a_row_far_from_the_fitted_ones_costs_much_and_not_infinitely_much(class
 
 
 def test_an_unconverged_fit_is_an_error_and_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes.logistic, "ITERATIONS", 1)
+    monkeypatch.setattr(probes.fitting.logistic, "ITERATIONS", 1)
     y = (normal(100)[:] > 0).long()
     with pytest.raises(Unconverged, match="did not converge"):
         logistic(normal(100, 5), y, 2)
-    monkeypatch.setattr(probes.logistic, "NEWTON", 0)
+    monkeypatch.setattr(probes.fitting.logistic, "NEWTON", 0)
     with pytest.raises(Unconverged, match="did not converge"):
         logistic(normal(100, 5), y, 2)
     with pytest.raises(ProbeError, match="not finite"):
@@ -152,7 +152,7 @@ def test_normal_noise_saves_half_the_log_of_what_it_leaves(r2: float) -> None:
 
 def test_the_cells_of_a_number_have_probabilities_that_sum_to_one() -> None:
     """Every value that could be sent, in the code of a prediction: Kraft's sum, and a density where cells are small."""
-    from probes.online_code import _bits
+    from probes.description_length.online_code import _bits
 
     y = torch.arange(-40, 40, PRECISION, dtype=torch.float64)[:, None]
     for mean, deviation in ((0.0, 1.0), (0.3, PRECISION / 4), (-2.0, 5.0)):

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 import torch
 
-from probes.codes import Draws, Labelling
-from probes.drift import Cosine, cosines, settled
-from probes.rows import Rows, halves
-from probes.stream import TARGET
+from probes.codes.class_means import Draws, Labelling
+from probes.codes.drift import Cosine, cosines, settled
+from probes.fitting.probe_rows import Rows, halves
+from probes.residual_stream import TARGET
 from workbench.models import HookedTransformer
-from workbench.models.handmade import majority
-from workbench.tasks.counting import Majority
+from workbench.models.handmade.transformers import majority
+from workbench.tasks.counting.majority import Majority
 
 D, BATCH = 24, 400
 

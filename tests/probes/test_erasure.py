@@ -12,14 +12,14 @@ import torch
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from torch import Tensor
 
-import probes.erasure
-from probes.erasure import CONTROL, Erasure
-from probes.leace import Whitened, residual
+import probes.erasure.erasure
+from probes.erasure.erasure import CONTROL, Erasure
+from probes.erasure.leace import Whitened, residual
 from workbench.measure.intervals import sign_test, tango
 from workbench.measure.settings import MeasurementError
 from workbench.measure.study import forward
-from workbench.models.handmade import majority
-from workbench.tasks.counting import Majority
+from workbench.models.handmade.transformers import majority
+from workbench.tasks.counting.majority import Majority
 
 Measured = Callable[..., list[dict[str, Any]]]
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from probes.metrics import Resamples, balanced_accuracy, r2
+from probes.fitting.metrics import Resamples, balanced_accuracy, r2
 from probes.summary import Summary
 from workbench.tasks.base import Batch
 

@@ -12,18 +12,18 @@ import pytest
 import torch
 from torch import Tensor
 
-from probes import controls
-from probes.codes import FEWEST, Labelling, NoCode
-from probes.coupling import Change, Codes
-from probes.length_coupling import Place, Report
-from probes.rows import Rows, halves
-from probes.stream import TARGET
+from probes.codes.class_means import FEWEST, Labelling, NoCode
+from probes.codes.code_change import Change, Codes
+from probes.codes.length_coupling import Place, Report
+from probes.fitting import controls
+from probes.fitting.probe_rows import Rows, halves
+from probes.residual_stream import TARGET
 from workbench.models import HookedTransformer, ModelConfig
-from workbench.models.handmade import majority
-from workbench.tasks.automata import Parity
-from workbench.tasks.counting import Majority
-from workbench.theory.compiler import compile
-from workbench.theory.programs import majority as majority_program
+from workbench.models.handmade.transformers import majority
+from workbench.tasks.counting.majority import Majority
+from workbench.tasks.regular.state_machines import Parity
+from workbench.theory.compiler.pipeline import compile
+from workbench.theory.crasp.programs import majority as majority_program
 
 D = 24
 INSIDE = (25, 50)

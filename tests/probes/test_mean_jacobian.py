@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 import torch
 
-from probes.coupling import Codes
-from probes.jacobian import mean_jacobian
-from probes.rows import ProbeError, Rows, halves
-from probes.stream import TARGET
+from probes.codes.code_change import Codes
+from probes.codes.mean_jacobian import mean_jacobian
+from probes.fitting.probe_rows import ProbeError, Rows, halves
+from probes.residual_stream import TARGET
 from workbench.measure.study import forward
 from workbench.models import HookedSSM, HookedTransformer, ModelConfig, SSMConfig
-from workbench.models.handmade import majority
-from workbench.tasks.automata import Parity
+from workbench.models.handmade.transformers import majority
 from workbench.tasks.base import Batch
-from workbench.tasks.counting import Majority
+from workbench.tasks.counting.majority import Majority
+from workbench.tasks.regular.state_machines import Parity
 
 EMBEDDING, LAST = "blocks.0.hook_resid_pre", "blocks.1.hook_resid_post"
 

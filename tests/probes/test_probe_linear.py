@@ -9,7 +9,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
-from probes.linear import code, discriminant, fit_probes, fit_rule, ridge
+from probes.fitting.linear import code, discriminant, fit_probes, fit_rule, ridge
 
 
 def normal(*shape: int, seed: int = 0) -> torch.Tensor:

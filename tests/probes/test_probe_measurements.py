@@ -10,15 +10,15 @@ import pytest
 import torch
 
 import probes
+from probes.fitting.probe_rows import ProbeError
 from probes.position import Position
-from probes.rows import ProbeError
 from probes.summary import Summary
 from workbench.measure.measurement import Grid, Measurement
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.table.schema import to_arrow
-from workbench.tasks.automata import Parity
 from workbench.tasks.base import Batch
-from workbench.tasks.counting import Majority
+from workbench.tasks.counting.majority import Majority
+from workbench.tasks.regular.state_machines import Parity
 
 LENGTHS, INSIDE = (13, 25, 51), (13, 25)
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from probes import controls
-from probes.decode import Decoder
-from probes.metrics import (
+from probes.fitting import controls
+from probes.fitting.decode import Decoder
+from probes.fitting.metrics import (
     NO_SPREAD,
     Estimate,
     Resamples,
@@ -26,10 +26,10 @@ from probes.metrics import (
     rmse,
     says_nothing,
 )
+from probes.fitting.probe_rows import FOLDS, Rows, folds, halves, pooled
 from probes.position import Position
-from probes.rows import FOLDS, Rows, folds, halves, pooled
 from workbench.measure.intervals import tango
-from workbench.tasks.automata import Parity
+from workbench.tasks.regular.state_machines import Parity
 
 
 def rows_at(length: int, sequences: int = 40, per_sequence: int = 3) -> Rows:

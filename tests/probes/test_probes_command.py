@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from workbench.cli.commands.measure import family, measure_command
 from workbench.cli.errors import UsageError
-from workbench.cli.measure import family, measure_command
 from workbench.measure.settings import MeasurementError
-from workbench.models.handmade import majority
+from workbench.models.handmade.transformers import majority
 from workbench.table.query import Table
-from workbench.tasks.counting import Majority
+from workbench.tasks.counting.majority import Majority
 
 POSITION = ["probes.conditional", "probes.erasure", "probes.position"]
 

@@ -13,10 +13,10 @@ from sklearn.metrics import r2_score
 from torch import Tensor
 
 import probes
-from probes import controls
-from probes.decode import Target
-from probes.linear import fit_probes
-from probes.metrics import Resamples, r2, rmse
+from probes.fitting import controls
+from probes.fitting.decode import Target
+from probes.fitting.linear import fit_probes
+from probes.fitting.metrics import Resamples, r2, rmse
 from probes.summary import Summary
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.tasks import make_task

@@ -14,11 +14,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from workbench.cli.main import main
-from workbench.measure.batch import execute, plan
+from workbench.measure.running.plan import execute, plan
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.runs import Run, RunError
-from workbench.runs.adopt import Foreign, adopt
-from workbench.runs.foreign import checkpoint_files, read_weights
+from workbench.runs.adoption.adopt import Foreign, adopt
+from workbench.runs.adoption.checkpoint_files import checkpoint_files, read_weights
 from workbench.runs.integrity import run_problems
 from workbench.table import Table
 from workbench.tasks import make_task

@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 from safetensors.numpy import load, save
 
-from workbench.cli.check import check_command
+from workbench.cli.commands.check import check_command
 from workbench.models.architectures import make_config, make_model
-from workbench.models.handmade import majority
+from workbench.models.handmade.transformers import majority
 from workbench.runs import Run, RunError
-from workbench.runs.folder import run_id
+from workbench.runs.checkpoints import sha256, write_checkpoint
 from workbench.runs.integrity import run_problems
-from workbench.runs.load import weights_bytes
-from workbench.runs.write import sha256, write_checkpoint
+from workbench.runs.run import run_id
+from workbench.runs.weights import weights_bytes
 from workbench.storage.seal import BLANK, seal, sealed_json
 from workbench.table.schema import row
 from workbench.table.shards import compact, shard_path, write_shard
 from workbench.table.walk import walk
 from workbench.tasks import make_task
-from workbench.training.same import settings_problems
+from workbench.training.compare_configs import settings_problems
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.table.making import CONFIG
-from workbench.runs.folder import sha256_of
 from workbench.runs.log import COLUMNS, log_state, read_log
+from workbench.runs.run import sha256_of
 from workbench.storage.seal import sealed_json
 
 

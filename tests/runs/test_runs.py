@@ -11,9 +11,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from workbench.models.handmade import majority
+from workbench.models.handmade.transformers import majority
 from workbench.runs import Run, RunError, find_runs
-from workbench.runs.folder import run_id, sha256_of
+from workbench.runs.run import run_id, sha256_of
 from workbench.storage.seal import sealed_json
 from workbench.tasks import make_task
 

@@ -17,7 +17,7 @@ from workbench.storage.bounded import UnreadableError, open_regular, read_bytes,
 from workbench.storage.seal import BLANK, SealError, check_file_seal, check_seal, json_object, seal
 from workbench.table.assembly import pack, unpack
 from workbench.table.errors import TableError
-from workbench.table.files import ENCODED, MOST_ROWS, open_parquet, read_file
+from workbench.table.parquet import ENCODED, MOST_ROWS, open_parquet, read_file
 from workbench.table.schema import SCHEMA, SCHEMA_VERSION
 
 
@@ -101,17 +101,17 @@ def test_bytes_and_row_groups_are_bounded_too(monkeypatch) -> None:
     data = io.BytesIO()
     pq.write_table(pa.table({"text": ["x" * 100_000]}), data, compression="zstd", use_dictionary=False)
     assert len(data.getvalue()) < 10_000
-    monkeypatch.setattr("workbench.table.files.MOST_UNPACKED", 50_000)
+    monkeypatch.setattr("workbench.table.parquet.MOST_UNPACKED", 50_000)
     with pytest.raises(ValueError, match="it unpacks to"):
         open_parquet(data.getvalue())
-    monkeypatch.setattr("workbench.table.files.MOST_GROUPS", 9)
+    monkeypatch.setattr("workbench.table.parquet.MOST_GROUPS", 9)
     with pytest.raises(ValueError, match="10 row groups, and 9 are the most"):
         open_parquet(parquet(10, groups=10))
 
 
 def test_a_sealed_bomb_of_the_right_columns_is_named(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("workbench.table.files.MOST_ROWS", 99)
-    monkeypatch.setattr("workbench.table.files.open_parquet.__defaults__", (99,))
+    monkeypatch.setattr("workbench.table.parquet.MOST_ROWS", 99)
+    monkeypatch.setattr("workbench.table.parquet.open_parquet.__defaults__", (99,))
     metadata = {"schema_version": str(SCHEMA_VERSION), "rows": "100", "seal": BLANK}
     rows = pa.Table.from_pylist([{"step": 1}] * 100, SCHEMA).replace_schema_metadata(metadata)
     data = io.BytesIO()

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from tests.table.making import CONFIG, RunMaker
-from workbench.runs.folder import Run, RunError, find_runs, run_id
+from workbench.runs.errors import RunError
+from workbench.runs.run import Run, find_runs, run_id
 from workbench.storage.seal import sealed_json
 from workbench.table import Table
-from workbench.table.stored import StoredError, check_meta, check_run, check_spec
+from workbench.table.stored_json import StoredError, check_meta, check_run, check_spec
 
 GALLERY = Path(__file__).resolve().parents[2] / "checkpoints" / "gallery"
 

@@ -19,7 +19,7 @@ from workbench.storage.atomic import replacing
 from workbench.storage.errors import StorageError
 from workbench.storage.seal import BLANK, KEY, seal
 from workbench.table import Table, TableError, shards
-from workbench.table.files import read_file, write_file
+from workbench.table.parquet import read_file, write_file
 from workbench.table.schema import FIELDS, SCHEMA, row
 from workbench.table.shards import read_metadata, read_shard, renew, shard_path, shards_of, write_shard
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.table.making import RunMaker
 from workbench.dashboard.state.store import Store
-from workbench.runs.folder import find_runs
+from workbench.runs.run import find_runs
 from workbench.table import Table
 from workbench.table.walk import walk
 

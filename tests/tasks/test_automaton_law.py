@@ -11,9 +11,10 @@ import pytest
 import torch
 from scipy.stats import chi2_contingency
 
-from workbench.tasks import automaton_law, make_task
-from workbench.tasks.expressions import Expression, derivative, equivalent, nullable, parse
-from workbench.tasks.regular import RegularTask
+from workbench.tasks import make_task
+from workbench.tasks.automata import string_sampling
+from workbench.tasks.automata.regex import Expression, derivative, equivalent, nullable, parse
+from workbench.tasks.regular.regular_task import RegularTask
 
 pytestmark = pytest.mark.science  # laws of samplers, tested on many samples
 
@@ -264,7 +265,7 @@ def test_where_the_last_tokens_always_decide_challenge_is_the_matched_law(seeded
 
 
 def test_too_many_sets_of_states_are_not_followed(seeded, monkeypatch):
-    monkeypatch.setattr(automaton_law, "MOST_SUBSETS", 2)
+    monkeypatch.setattr(string_sampling, "MOST_SUBSETS", 2)
     task = make_task("bounded_dyck", n=3)
     assert task.string_law.margin(60, 10) == 0
     task.sample(4, 60, seeded(7), "challenge", window=10)

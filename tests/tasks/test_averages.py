@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from workbench.tasks import TaskError, make_task
-from workbench.tasks.guesses import in_best_reach
+from workbench.tasks.best_constant import in_best_reach
 
 
 @pytest.mark.parametrize("omega", [0.5, 2.0, 10.0])
@@ -59,7 +59,7 @@ def test_vector_answers_count_as_right_when_every_component_is(seeded):
     """Through the base: four answers in two dimensions, tolerance .1; the best constant is right for two."""
     task = make_task("in_context_kgram", symbols=2)
     values = torch.tensor([[0.0, 1.0], [0.05, 0.95], [0.5, 0.5], [1.0, 0.0]])
-    assert in_best_reach(task, values).tolist() == [True, True, False, False]
+    assert in_best_reach(values, task.tolerance_, task._within).tolist() == [True, True, False, False]
     assert task._within(values, values + 0.1).tolist() == [True] * 4
     assert task._within(values, values + torch.tensor([0.0, 0.11])).tolist() == [False] * 4
 
@@ -68,7 +68,7 @@ def test_a_mean_is_a_constant_too():
     """No value is within .1 of all others, their mean is."""
     task = make_task("in_context_kgram", symbols=2)
     values = torch.tensor([[0.4, 0.6], [0.6, 0.4]])
-    assert in_best_reach(task, values).all()
+    assert in_best_reach(values, task.tolerance_, task._within).all()
 
 
 def test_impossible_parameters_are_refused():

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from workbench.tasks import TaskError, make_task
-from workbench.tasks.counting_stack import folded
+from workbench.tasks.counting.dyck_k import folded
 
 MANY = 12_000
 

@@ -9,9 +9,9 @@ import torch
 from pydantic import field_serializer
 
 from workbench.tasks import make_task, task_names
-from workbench.tasks.automata import EvenPairs, Parity
 from workbench.tasks.base import Batch, Support
 from workbench.tasks.registry import find_task
+from workbench.tasks.regular.state_machines import EvenPairs, Parity
 from workbench.tasks.testing import CHECKS, Subject, TaskCheckError, check_task, findings
 
 

@@ -19,7 +19,7 @@ from tasks.language_words import (
 )
 
 from workbench.tasks import Task, TaskError, make_task
-from workbench.tasks.counting_shuffles import log_words
+from workbench.tasks.counting.shuffles import log_words
 
 # (task, parameters, every string up to this length, the words up to a length that decides what may follow)
 BY_GRAMMAR = [

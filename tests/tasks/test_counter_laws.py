@@ -11,8 +11,8 @@ import torch
 from tasks.language_words import OPERANDS, blocks, dyck, expressions, shuffle_dyck
 
 from workbench.tasks import make_task
-from workbench.tasks.counting_boolean import draw_expressions
-from workbench.tasks.counting_shuffles import shuffled_words
+from workbench.tasks.counting.boolean import draw_expressions
+from workbench.tasks.counting.shuffles import shuffled_words
 
 pytestmark = pytest.mark.science
 

@@ -11,8 +11,9 @@ import pytest
 from automata.fa.dfa import DFA
 from automata.fa.nfa import NFA
 
-from workbench.tasks import TaskError, dfa, make_task
-from workbench.tasks.dfa import Automaton
+from workbench.tasks import TaskError, make_task
+from workbench.tasks.automata import dfa
+from workbench.tasks.automata.dfa import Automaton
 
 # language, expression, alphabet, states of the minimal automaton, words of length 1 to `longest`
 LANGUAGES = [

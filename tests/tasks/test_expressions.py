@@ -10,8 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.tasks import TaskError, expressions
-from workbench.tasks.expressions import EMPTY, NOTHING, derivative, derivatives, equivalent, nullable, parse, symbols_of
+from workbench.tasks import TaskError
+from workbench.tasks.automata import regex
+from workbench.tasks.automata.regex import (
+    EMPTY,
+    NOTHING,
+    derivative,
+    derivatives,
+    equivalent,
+    nullable,
+    parse,
+    symbols_of,
+)
 
 WORDS = ["".join(word) for length in range(7) for word in product("ab", repeat=length)]  # 127 words
 
@@ -28,7 +38,7 @@ def random_expression(depth: int) -> st.SearchStrategy[str]:
     )
 
 
-def matches(term: expressions.Expression, word: str) -> bool:
+def matches(term: regex.Expression, word: str) -> bool:
     for symbol in word:
         term = derivative(term, symbol)
     return nullable(term)
@@ -109,6 +119,6 @@ def test_long_expressions_are_refused_and_the_longest_can_be_asked():
 
 
 def test_worked_examples():
-    result = doctest.testmod(expressions)
+    result = doctest.testmod(regex)
     assert result.attempted > 0
     assert result.failed == 0

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from workbench.tasks import Task, TaskError, make_task
-from workbench.tasks.strata import by_rejection
+from workbench.tasks.rejection import by_rejection
 
 DRAWN = 2_000
 BOTH = ("matched", "challenge")
@@ -56,13 +56,18 @@ def test_majority_leads_are_uniform_over_the_stratum_and_its_signs(name, length,
         assert (ones.double().mean(0) - 0.5).abs().max() < 0.06
 
 
+def by_law(task, name, law, generator):
+    """What draws strings of a task's law, and what says which of them are of a stratum."""
+    return lambda rows: task.sample(rows, 33, generator, law), lambda drawn: task.strata(drawn)[name]
+
+
 @pytest.mark.parametrize("law", BOTH)
 def test_majority_strata_are_the_law_given_the_stratum(law, seeded):
     """Against rejection, which knows the law and not the sampler: shares of each lead, and of each first symbol."""
     task = make_task("majority")
     for name in task.strata_names:
         on_purpose = drawn(task, name, 33, law, seeded, 4_000)
-        rejected = by_rejection(task, name, 4_000, 33, seeded(7), law, None)
+        rejected = by_rejection(*by_law(task, name, law, seeded(7)), 4_000, 33)
         for batch_of in (lambda b: [lead_of(s) for s in symbols(task, b)], lambda b: [s[0] for s in symbols(task, b)]):
             one, other = Counter(batch_of(on_purpose)), Counter(batch_of(rejected))
             assert one.keys() == other.keys()
@@ -165,7 +170,7 @@ def test_what_is_no_stratum_is_refused_by_name(seeded):
 
 
 def test_what_is_too_rare_is_none(seeded, monkeypatch):
-    monkeypatch.setattr("workbench.tasks.strata.MOST_TOKENS", 2**18)
+    monkeypatch.setattr("workbench.tasks.rejection.MOST_TOKENS", 2**18)
     task = make_task("letter_majority", letters=128)
     assert task.sample_stratum("lead 2 to 5", 10**6, 4, seeded(0), "matched") is None
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from workbench.tasks import TaskError, make_task
-from workbench.tasks.averages_chains import draw_chain, follower_counts, stationary, transition_counts
-from workbench.tasks.laws import flat_shares
+from workbench.tasks.in_context.chains import draw_chain, follower_counts, stationary, transition_counts
+from workbench.tasks.sampling import flat_shares
 
 MANY = 12_000
 

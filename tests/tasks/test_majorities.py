@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from workbench.tasks import TaskError, make_task
-from workbench.tasks.laws import accepted, integers
+from workbench.tasks.sampling import accepted, integers
 
 MANY = 12_000
 

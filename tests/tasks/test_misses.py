@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from workbench.tasks import make_task
-from workbench.tasks.expressions import Expression, derivative, equivalent, nullable, parse
+from workbench.tasks.automata.regex import Expression, derivative, equivalent, nullable, parse
 from workbench.tasks.registry import task_of
 
 N = 32

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from workbench.tasks import TaskError, make_task
-from workbench.tasks.regular import RegularTask
+from workbench.tasks.regular.regular_task import RegularTask
 
 
 def runs(word: str) -> list[tuple[str, int]]:

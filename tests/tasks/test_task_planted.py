@@ -9,7 +9,7 @@ from itertools import combinations, pairwise, product
 import pytest
 import torch
 
-import workbench.tasks.planted
+import workbench.tasks.sequences.planted
 from workbench.tasks import TaskError, make_task
 
 
@@ -213,6 +213,6 @@ def test_a_string_too_short_for_k_is_refused(seeded):
 
 
 def test_worked_examples_of_planted_tasks():
-    result = doctest.testmod(workbench.tasks.planted)
+    result = doctest.testmod(workbench.tasks.sequences.planted)
     assert result.attempted >= 2
     assert result.failed == 0

@@ -18,7 +18,7 @@ BUILT_IN = ["flip_flop", "parity", "majority", "mod_p_mean", "kgram_retrieval"]
 MY_TASK = """
 from __future__ import annotations
 from typing import ClassVar
-from workbench.tasks.automata import Parity
+from workbench.tasks.regular.state_machines import Parity
 
 class MyTask(Parity):
     name: ClassVar[str] = "mine"
@@ -164,7 +164,7 @@ def test_tasks_of_other_packages(monkeypatch, tmp_path):
         ),
         ([("x", "no_such_package:X")], "x", r"'x' \(no_such_package:X\) could not be imported"),
         ([("x", "math:pi")], "x", "math:pi, announced as the task 'x', is no subclass"),
-        ([("x", "workbench.tasks.counting:Majority")], "x", "as the task 'x' but calls itself 'majority'"),
+        ([("x", "workbench.tasks.counting.majority:Majority")], "x", "as the task 'x' but calls itself 'majority'"),
     ],
 )
 def test_wrong_announcements(monkeypatch, entries, name, sentence):

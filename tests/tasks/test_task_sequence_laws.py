@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from workbench.tasks import make_task
-from workbench.tasks.copying import STAY
-from workbench.tasks.copying_addition import DIFFER, Layout, layouts
+from workbench.tasks.sequences.addition import DIFFER, Layout, layouts
+from workbench.tasks.sequences.copying import STAY
 
 MANY = 20_000
 
@@ -157,7 +157,7 @@ def test_training_sums_follow_the_published_law(seeded, assert_inputs, assert_la
 @pytest.mark.parametrize("length", [63, 66, 99])
 def test_long_layouts_can_be_drawn(length, seeded):
     """Carrying out of an operand far longer than the other is rare; the layouts that need it are drawn all the same."""
-    from workbench.tasks.copying_addition import _operands
+    from workbench.tasks.sequences.addition import _operands
 
     for layout in layouts(length):
         a, b = _operands(layout, 3, seeded(0))

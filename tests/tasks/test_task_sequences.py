@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from workbench.tasks import TaskError, make_task
-from workbench.tasks.sequences import EOS
+from workbench.tasks.sequences.sequence_task import EOS
 
 
 def strings_over(letters, lengths):

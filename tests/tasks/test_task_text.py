@@ -9,9 +9,10 @@ import random
 import pytest
 import torch
 
-import workbench.tasks.text
-from workbench.tasks import TaskError, make_task, text_corpus
-from workbench.tasks.text_corpus import Corpus, _fraction, corpus, split_files
+import workbench.tasks.text.byte_text
+from workbench.tasks import TaskError, make_task
+from workbench.tasks.text import corpus as text_corpus
+from workbench.tasks.text.corpus import Corpus, _fraction, corpus, split_files
 
 
 @pytest.fixture
@@ -169,8 +170,8 @@ def test_shortcuts_of_text(seeded):
 
 # ---- bounds and errors -----------------------------------------------------------------------------
 def test_what_is_read_is_bounded(folder, monkeypatch):
-    monkeypatch.setattr("workbench.tasks.text_corpus.TRAINING_CAP", 1000)
-    monkeypatch.setattr("workbench.tasks.text_corpus.HELD_OUT_CAP", 300)
+    monkeypatch.setattr("workbench.tasks.text.corpus.TRAINING_CAP", 1000)
+    monkeypatch.setattr("workbench.tasks.text.corpus.HELD_OUT_CAP", 300)
     read = corpus(str(folder), 0.69)
     assert len(read.training) == 1000
     assert len(read.held_out) == 300
@@ -237,6 +238,6 @@ def test_a_folder_is_looked_at_within_bounds(tmp_path, monkeypatch):
 
 
 def test_worked_examples_of_text():
-    result = doctest.testmod(workbench.tasks.text)
+    result = doctest.testmod(workbench.tasks.text.byte_text)
     assert result.attempted >= 1
     assert result.failed == 0

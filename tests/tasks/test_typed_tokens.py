@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from workbench.tasks import TaskError, make_task, task_names
-from workbench.tasks.seeds import generator
-from workbench.tasks.typed import parse_tokens, write_tokens
+from workbench.tasks.random_generator import generator
+from workbench.tasks.tokens import parse_tokens, write_tokens
 
 
 @pytest.mark.parametrize("text", ["0110", "0 1 1 0", " 0,1, 1\n0 "])

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from workbench.tasks import make_task, words
-from workbench.tasks.dfa import Automaton
-from workbench.tasks.words import Words, pick, state_shares
+from workbench.tasks import make_task
+from workbench.tasks.automata import word_counts
+from workbench.tasks.automata.dfa import Automaton
+from workbench.tasks.automata.word_counts import Words, pick, state_shares
 
 MANY = 20_000
 EXPRESSIONS = [
@@ -121,6 +122,6 @@ def test_state_shares_are_those_of_enumeration():
 
 
 def test_worked_examples():
-    result = doctest.testmod(words)
+    result = doctest.testmod(word_counts)
     assert result.attempted > 0
     assert result.failed == 0

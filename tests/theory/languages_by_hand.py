@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from workbench.tasks.dfa import Automaton
-from workbench.theory.languages import automaton
+from workbench.tasks.automata.dfa import Automaton
+from workbench.theory.regular.automaton_queries import automaton
 
 
 class Known(NamedTuple):

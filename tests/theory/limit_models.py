@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from workbench.models.config import ModelConfig
-from workbench.models.transformer import HookedTransformer
+from workbench.models.transformer.config import ModelConfig
+from workbench.models.transformer.model import HookedTransformer
 
 
 def limit_model(

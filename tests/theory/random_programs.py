@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from workbench.theory import crasp_ast as ast
-from workbench.theory.crasp_ast import Boolean, Count
-from workbench.theory.crasp_program import Program
+from workbench.theory.crasp import syntax as ast
+from workbench.theory.crasp.program import Program
+from workbench.theory.crasp.syntax import Boolean, Count
 
 ALPHABET = ("a", "b", "<x>")
 

@@ -8,16 +8,16 @@ import pytest
 import torch
 from theory.limit_models import limit_model
 
-from workbench.models.handmade import key_head
-from workbench.theory.bounds import (
+from workbench.models.handmade.transformers import key_head
+from workbench.theory.errors import TheoryError
+from workbench.theory.limit_transformers.bounds import (
     Bound,
     one_layer_average_case,
     one_layer_worst_case,
     sparse_attention_error,
     two_layers,
 )
-from workbench.theory.errors import TheoryError
-from workbench.theory.weights import NotCovered, checkpoint_bound, composite, norms
+from workbench.theory.limit_transformers.checkpoint_bounds import NotCovered, checkpoint_bound, composite, norms
 
 
 def worst(lipschitz: float, period: int, alphabet: int, locality: int, epsilon: float, **more: float) -> Bound:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from theory.languages_by_hand import KNOWN, PARITY, TOMITA
 
-from workbench.tasks.dfa import Automaton
+from workbench.tasks.automata.dfa import Automaton
+from workbench.theory.average_sensitivity import average_sensitivity, regular_sensitivity
 from workbench.theory.communication import growth, regular_rows, rows
 from workbench.theory.errors import TheoryError
-from workbench.theory.sensitivity import average_sensitivity, regular_sensitivity
 
 Word = tuple[str, ...]
 

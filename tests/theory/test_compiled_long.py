@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.theory.compiler import compile
-from workbench.theory.crasp_evaluator import evaluate, every_string
-from workbench.theory.zoo import ZOO, Case
+from workbench.theory.compiler.pipeline import compile
+from workbench.theory.crasp.evaluator import evaluate, every_string
+from workbench.theory.crasp.zoo import ZOO, Case
 
 pytestmark = pytest.mark.science
 

@@ -9,10 +9,10 @@ import pytest
 import torch
 from scipy.stats import binom
 
-from workbench.theory import programs as p
-from workbench.theory.compiler import Compiled, compile
-from workbench.theory.crasp_ast import CraspError
-from workbench.theory.crasp_evaluator import evaluate, every_string
+from workbench.theory.compiler.pipeline import Compiled, compile
+from workbench.theory.crasp import programs as p
+from workbench.theory.crasp.evaluator import evaluate, every_string
+from workbench.theory.crasp.syntax import CraspError
 
 
 def leading(d: int, length: int) -> list[int]:

@@ -13,16 +13,15 @@ from hypothesis import strategies as st
 from theory.random_programs import programs
 
 from workbench.tasks import make_task
-from workbench.theory import compiler
-from workbench.theory import crasp_ast as ast
-from workbench.theory import programs as p
-from workbench.theory.compiler import Compiled, compile
-from workbench.theory.crasp_ast import CraspError
-from workbench.theory.crasp_builder import MOD, Q, count, program, where
-from workbench.theory.crasp_evaluator import evaluate, every_string, trace
-from workbench.theory.crasp_program import Program
-from workbench.theory.error_budget import error_budget
-from workbench.theory.zoo import ZOO, Case
+from workbench.theory.compiler.error_budget import error_budget
+from workbench.theory.compiler.pipeline import Compiled, compile, pipeline
+from workbench.theory.crasp import programs as p
+from workbench.theory.crasp import syntax as ast
+from workbench.theory.crasp.builder import MOD, Q, count, program, where
+from workbench.theory.crasp.evaluator import evaluate, every_string, trace
+from workbench.theory.crasp.program import Program
+from workbench.theory.crasp.syntax import CraspError
+from workbench.theory.crasp.zoo import ZOO, Case
 
 MIXED = program("ab", {"accept": count(Q("a")) - 3 * count(Q("a"), offsets={0, 2}) + 1 > count(Q("b"))})
 """Local and global counts in one inequality."""
@@ -289,4 +288,4 @@ def test_options_that_make_no_sense_are_refused(options, message):
 
 
 def test_the_example_in_the_docs_runs():
-    assert doctest.testmod(compiler).failed == 0
+    assert doctest.testmod(pipeline).failed == 0

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from theory.oracles import ORACLES
 from theory.random_programs import ALPHABET, programs
 
-from benchmarks.interpreter import interpret
-from workbench.theory import crasp_evaluator, zoo
-from workbench.theory.crasp_ast import CraspError
-from workbench.theory.crasp_builder import MOD, TRUE, Q, count, program, where
-from workbench.theory.crasp_evaluator import accepts, evaluate, every_string, trace, trace_table
-from workbench.theory.crasp_normal import bounds, linear, normal_program
-from workbench.theory.crasp_parser import parse
-from workbench.theory.crasp_program import Program
-from workbench.theory.zoo import ZOO, Case
+from benchmarks.peers.crasp_interpreter import interpret
+from workbench.theory.crasp import evaluator, zoo
+from workbench.theory.crasp.builder import MOD, TRUE, Q, count, program, where
+from workbench.theory.crasp.evaluator import accepts, evaluate, every_string, trace, trace_table
+from workbench.theory.crasp.normal_form import bounds, linear, normal_program
+from workbench.theory.crasp.parser import parse
+from workbench.theory.crasp.program import Program
+from workbench.theory.crasp.syntax import CraspError
+from workbench.theory.crasp.zoo import ZOO, Case
 
 
 def true_outputs(made: Program, strings: np.ndarray) -> list[set[str]]:
@@ -195,7 +195,7 @@ def test_blocks_of_strings_do_not_show(monkeypatch):
     made = ZOO["ur"].program
     strings = np.random.default_rng(1).integers(1, 5, (50, 40))
     whole = evaluate(made, strings)
-    monkeypatch.setattr(crasp_evaluator, "BLOCK", 7 * 40)
+    monkeypatch.setattr(evaluator, "BLOCK", 7 * 40)
     assert all(np.array_equal(whole[name], values) for name, values in evaluate(made, strings).items())
 
 
@@ -208,8 +208,8 @@ def test_great_numbers_do_not_overflow():
 
 def test_each_shared_expression_is_computed_once(monkeypatch):
     calls = []
-    local = crasp_evaluator._local
-    monkeypatch.setattr(crasp_evaluator, "_local", lambda *args: calls.append(1) or local(*args))
+    local = evaluator._local
+    monkeypatch.setattr(evaluator, "_local", lambda *args: calls.append(1) or local(*args))
     shared = lambda: count(Q("a"), offsets={1}) == 1  # noqa: E731  # made anew each time
     made = program("ab", {"x": shared() & (count(shared()) > 1), "y": shared() | (count(shared() & Q("b")) > 1)})
     trace(made, every_string(2, 4))

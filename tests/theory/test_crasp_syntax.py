@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from theory.random_programs import programs
 
-from workbench.theory import crasp_ast as ast
-from workbench.theory import crasp_builder
-from workbench.theory.crasp_ast import CraspError
-from workbench.theory.crasp_builder import MOD, TRUE, Q, all_of, any_of, count, program, where
-from workbench.theory.crasp_evaluator import evaluate, every_string
-from workbench.theory.crasp_parser import parse
-from workbench.theory.crasp_printer import expression_text
-from workbench.theory.crasp_program import Program
-from workbench.theory.zoo import ZOO
+from workbench.theory.crasp import builder as crasp_builder
+from workbench.theory.crasp import syntax as ast
+from workbench.theory.crasp.builder import MOD, TRUE, Q, all_of, any_of, count, program, where
+from workbench.theory.crasp.evaluator import evaluate, every_string
+from workbench.theory.crasp.parser import parse
+from workbench.theory.crasp.printer import expression_text
+from workbench.theory.crasp.program import Program
+from workbench.theory.crasp.syntax import CraspError
+from workbench.theory.crasp.zoo import ZOO
 
 DYCK = """
 alphabet a b   // opening and closing

@@ -9,12 +9,18 @@ import pytest
 from theory.languages_by_hand import IN, KNOWN, OUT, PARITY, TOMITA
 
 from benchmarks.deciders import random_languages
-from workbench.tasks.dfa import Automaton
-from workbench.theory.deciders import Certificate, certify, find_certificate, in_crasp
+from workbench.tasks.automata.dfa import Automaton
 from workbench.theory.errors import TheoryError
-from workbench.theory.exclusion import exclude
-from workbench.theory.languages import automaton, components, right_quotient, same_up_to_renaming, shortest_words
-from workbench.theory.predict import predict_regex
+from workbench.theory.prediction.predict import predict_regex
+from workbench.theory.regular.automaton_queries import (
+    automaton,
+    components,
+    right_quotient,
+    same_up_to_renaming,
+    shortest_words,
+)
+from workbench.theory.regular.deciders import Certificate, certify, find_certificate, in_crasp
+from workbench.theory.regular.exclusion import exclude
 
 
 def decided(language: Automaton, convention: str = "neutral_symbol") -> str:
@@ -177,7 +183,7 @@ def test_what_is_no_automaton_is_refused(table: list[object], start: int, accept
 
 
 def test_automata_beyond_the_limit_are_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.theory.deciders.LARGEST_AUTOMATON", 3)
+    monkeypatch.setattr("workbench.theory.regular.deciders.LARGEST_AUTOMATON", 3)
     said = in_crasp(TOMITA[4], "last_position")
     assert (said.decision, said.confused) == ("not decided", None)
     assert "4 states" in said.reason

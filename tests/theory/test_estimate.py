@@ -7,10 +7,10 @@ import pytest
 import torch
 from theory.limit_models import limit_model, strings
 
-from workbench.models.handmade import key_head
+from workbench.models.handmade.transformers import key_head
 from workbench.theory.errors import TheoryError
-from workbench.theory.estimate import _locality, estimate_heads
-from workbench.theory.limit import limit_heads, margins
+from workbench.theory.limit_transformers.head_estimates import _locality, estimate_heads
+from workbench.theory.limit_transformers.limit_heads import limit_heads, margins
 
 PROBES = strings(24, 60)
 

@@ -11,7 +11,7 @@ import torch
 from theory.limit_models import limit_model, strings
 
 from workbench.theory.errors import TheoryError
-from workbench.theory.limit import LimitHead, limit_heads, margins
+from workbench.theory.limit_transformers.limit_heads import LimitHead, limit_heads, margins
 
 RELATIVE = {"name": "relative", "buckets": 6, "max_distance": 9}
 SCHEMES = [

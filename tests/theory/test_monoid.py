@@ -9,9 +9,9 @@ import pytest
 from theory.languages_by_hand import KNOWN, PARITY, TOMITA
 
 from benchmarks.deciders import random_languages
-from workbench.tasks.dfa import Automaton
-from workbench.theory.exclusion import exclude, stable_semigroup
-from workbench.theory.monoid import is_aperiodic, is_r_trivial, profile, satisfies_r_omega, syntactic_monoid
+from workbench.tasks.automata.dfa import Automaton
+from workbench.theory.regular.exclusion import exclude, stable_semigroup
+from workbench.theory.regular.monoid import is_aperiodic, is_r_trivial, profile, satisfies_r_omega, syntactic_monoid
 
 
 def yes(value: bool) -> str:

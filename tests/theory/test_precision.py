@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from workbench.theory.errors import TheoryError
-from workbench.theory.precision import (
+from workbench.theory.limit_transformers.precision import (
     argmax_mass,
     hardmax_weights,
     local_share,

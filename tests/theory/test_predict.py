@@ -11,20 +11,20 @@ from theory.languages_by_hand import KNOWN
 
 from benchmarks.deciders import random_languages
 from workbench.models.positions import ENCODINGS
+from workbench.tasks.automata.dfa import Automaton
 from workbench.tasks.base import TaskError
-from workbench.tasks.dfa import Automaton
 from workbench.tasks.registry import find_task, make_task, task_names
-from workbench.theory.claims import ENTRIES
-from workbench.theory.crasp_builder import Predicate, Q, all_of, any_of, count, program
-from workbench.theory.crasp_evaluator import evaluate
-from workbench.theory.deciders import find_certificate, in_crasp
-from workbench.theory.described import describe, describe_all
+from workbench.theory.crasp.builder import Predicate, Q, all_of, any_of, count, program
+from workbench.theory.crasp.evaluator import evaluate
+from workbench.theory.crasp.zoo import ZOO
 from workbench.theory.errors import TheoryError
-from workbench.theory.exclusion import exclude
-from workbench.theory.predict import Positions, Prediction, one_line, predict, predict_regex
-from workbench.theory.published import labelled, reported
-from workbench.theory.verdicts import POSITIONAL, of_languages, stated
-from workbench.theory.zoo import ZOO
+from workbench.theory.prediction.as_data import describe, describe_all
+from workbench.theory.prediction.known_maps import ENTRIES
+from workbench.theory.prediction.predict import Positions, Prediction, one_line, predict, predict_regex
+from workbench.theory.prediction.reported_results import labelled, reported
+from workbench.theory.prediction.rules import POSITIONAL, of_languages, stated
+from workbench.theory.regular.deciders import find_certificate, in_crasp
+from workbench.theory.regular.exclusion import exclude
 
 SEP = "<sep>"
 VERDICTS = {"guaranteed", "not expressible", "open", "not decided"}

@@ -10,9 +10,14 @@ import torch
 from theory.limit_models import limit_model
 
 from workbench.theory.errors import TheoryError
-from workbench.theory.limit import LimitHead, limit_heads
-from workbench.theory.simulation import proportional_counts, shorten_counts, simulate, weight_error
-from workbench.theory.subsequence import last_output
+from workbench.theory.limit_transformers.limit_heads import LimitHead, limit_heads
+from workbench.theory.limit_transformers.one_layer_simulation import (
+    proportional_counts,
+    shorten_counts,
+    simulate,
+    weight_error,
+)
+from workbench.theory.limit_transformers.two_layer_subsequence import last_output
 
 RARE = [1, 10**4, 10**8, 10**12]
 """Types that are each far rarer than the next."""

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.theory.span import Span
+from workbench.theory.regular.rational_spans import Span
 
 vectors = st.lists(st.lists(st.integers(-3, 3), min_size=5, max_size=5), min_size=1, max_size=6)
 

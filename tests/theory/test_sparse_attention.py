@@ -8,9 +8,16 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from workbench.theory.coupling import CoupledAttention, CoupledLaw, expand, is_local_coupling
 from workbench.theory.errors import TheoryError
-from workbench.theory.sparse import Counterexample, Planted, SparseAttention, counterexamples, pairs_at, uniform
+from workbench.theory.sparse.functional_attention import (
+    Counterexample,
+    Planted,
+    SparseAttention,
+    counterexamples,
+    pairs_at,
+    uniform,
+)
+from workbench.theory.sparse.position_coupling import CoupledAttention, CoupledLaw, expand, is_local_coupling
 
 CASES = {case.dropped: case for case in counterexamples(6)}
 BEYOND = {

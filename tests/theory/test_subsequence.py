@@ -7,7 +7,12 @@ import pytest
 from theory.limit_models import limit_model
 
 from workbench.theory.errors import TheoryError
-from workbench.theory.subsequence import error_slope, last_output, markov_subset, subset_errors
+from workbench.theory.limit_transformers.two_layer_subsequence import (
+    error_slope,
+    last_output,
+    markov_subset,
+    subset_errors,
+)
 
 
 def runs_of(kept: np.ndarray) -> np.ndarray:

@@ -7,11 +7,11 @@ import pytest
 from theory.languages_by_hand import IN, KNOWN, PARITY
 
 from benchmarks.deciders import random_languages
-from workbench.tasks.dfa import Automaton
-from workbench.theory.crasp_evaluator import accepts, every_string
-from workbench.theory.deciders import Certificate, find_certificate, in_crasp
+from workbench.tasks.automata.dfa import Automaton
+from workbench.theory.crasp.evaluator import accepts, every_string
 from workbench.theory.errors import TheoryError
-from workbench.theory.synthesis import synthesise
+from workbench.theory.regular.deciders import Certificate, find_certificate, in_crasp
+from workbench.theory.regular.synthesis import synthesise
 
 
 def agrees(language: Automaton, certificate: Certificate, longest: int) -> bool:

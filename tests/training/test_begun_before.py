@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from workbench.cli.train import build
+from workbench.cli.commands.train import build
 from workbench.models import ModelConfig
 from workbench.runs import Run, RunError
-from workbench.runs.folder import run_id
-from workbench.runs.write import write_config
+from workbench.runs.checkpoints import write_config
+from workbench.runs.run import run_id
 from workbench.tasks import make_task
+from workbench.training.compare_configs import refuse_another
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
-from workbench.training.same import refuse_another
 from workbench.training.trainer import Trainer
 
 

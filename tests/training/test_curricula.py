@@ -10,7 +10,7 @@ import torch
 
 from workbench.models import ModelConfig
 from workbench.tasks import make_task
-from workbench.tasks.seeds import generator
+from workbench.tasks.random_generator import generator
 from workbench.training.config import RunConfig, TrainingConfig
 from workbench.training.curriculum import CURRICULA, curriculum
 from workbench.training.errors import TrainingError

@@ -7,12 +7,12 @@ import torch
 
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.runs import Run, RunError
-from workbench.runs.write import write_config
+from workbench.runs.checkpoints import write_config
 from workbench.tasks import make_task
+from workbench.training.compare_configs import differences
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
+from workbench.training.learning_rate_schedules import RATE_SCHEDULES
 from workbench.training.optimizer import learning_rate, make_optimizer
-from workbench.training.rate_schedules import RATE_SCHEDULES
-from workbench.training.same import differences
 from workbench.training.trainer import Stopped, Trainer
 
 ADAMW = {"optimizer": "adamw"}

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from workbench.models import ModelConfig
 from workbench.models.positions import PositionError
-from workbench.tasks.counting import Majority
+from workbench.tasks.counting.majority import Majority
 from workbench.training.config import RunConfig, TrainingConfig
-from workbench.training.state import State, intervals
+from workbench.training.resume import State, intervals
 from workbench.training.trainer import Trainer
 
 

@@ -11,7 +11,7 @@ import torch
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.positions import ENCODINGS
 from workbench.tasks import make_task
-from workbench.tasks.seeds import generator
+from workbench.tasks.random_generator import generator
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
 from workbench.training.errors import TrainingError
 from workbench.training.regularizers import REGULARIZERS, mean_entropy, outputs_and_penalty, positional_penalty

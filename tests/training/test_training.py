@@ -12,21 +12,22 @@ import torch
 
 from workbench.cli import main
 from workbench.cli.progress import steps_done
-from workbench.models import ModelConfig, pairs
+from workbench.models import ModelConfig
+from workbench.models.transformer import distinct_inputs
 from workbench.runs import Run, RunError
-from workbench.runs.write import sha256
+from workbench.runs.checkpoints import sha256
+from workbench.runs.live_log import Live
 from workbench.storage.errors import StorageError
 from workbench.storage.seal import sealed_json
 from workbench.tasks import make_task
-from workbench.tasks.seeds import generator
+from workbench.tasks.random_generator import generator
+from workbench.training.checkpoint_steps import checkpoint_steps
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
 from workbench.training.curriculum import curriculum
 from workbench.training.errors import TrainingError
-from workbench.training.live import Live
+from workbench.training.learning_rate_schedules import RATE_SCHEDULES
 from workbench.training.optimizer import learning_rate
-from workbench.training.rate_schedules import RATE_SCHEDULES
-from workbench.training.schedule import checkpoint_steps
-from workbench.training.state import NAME, State
+from workbench.training.resume import NAME, State
 from workbench.training.trainer import Stopped, Trainer
 
 
@@ -197,9 +198,9 @@ def test_stopped_anywhere_it_continues_to_the_same_bits(tmp_path, stops) -> None
 @pytest.mark.science
 def test_continued_where_pairs_are_computed_once_it_has_the_same_bits(tmp_path, monkeypatch) -> None:
     batches = []
-    spread = pairs.Pairs.spread
-    monkeypatch.setattr(pairs, "FEWEST", 12)  # the shorter batches go the ordinary way
-    monkeypatch.setattr(pairs.Pairs, "spread", lambda self, x: batches.append(x.shape) or spread(self, x))
+    spread = distinct_inputs.Pairs.spread
+    monkeypatch.setattr(distinct_inputs, "FEWEST", 12)  # the shorter batches go the ordinary way
+    monkeypatch.setattr(distinct_inputs.Pairs, "spread", lambda self, x: batches.append(x.shape) or spread(self, x))
     whole = Trainer(config(), tmp_path / "whole").run()
     assert 0 < len(batches) < 2 * 12
     for step in (2, 5):

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from workbench.models.handmade import majority
+from workbench.models.handmade.transformers import majority
 from workbench.runs import Run
-from workbench.runs.folder import run_id
-from workbench.runs.load import weights_bytes
-from workbench.runs.write import write_checkpoint, write_config
-from workbench.tasks import code, make_task, registry
+from workbench.runs.checkpoints import write_checkpoint, write_config
+from workbench.runs.run import run_id
+from workbench.runs.weights import weights_bytes
+from workbench.tasks import make_task, registry, source_code
 from workbench.training.config import RunConfig, TrainingConfig
 
 CODE = """
 from pathlib import Path
-from workbench.tasks.counting import Majority
+from workbench.tasks.counting.majority import Majority
 
 with open({marker!r}, "a") as file:
     file.write("run\\n")
@@ -31,7 +31,7 @@ class Mine(Majority):
 
 def forget() -> None:
     """What a process knows that has just been started."""
-    code._trusted.clear()
+    source_code._trusted.clear()
     registry._RUN.clear()
     registry._CODE.clear()
     for name in [name for name in sys.modules if name.startswith("lengthlens_task_")]:
@@ -70,7 +70,7 @@ def custom(tmp_path: Path) -> Callable[..., Custom]:
     """``custom(form, measured=...)``: a run whose run.json has a ``source``, or the name that runs had ``before``."""
 
     def make(form: str = "source", measured: bool = False, folder: str = "runs/mine") -> Custom:
-        from workbench.measure.batch import execute, plan
+        from workbench.measure.running.plan import execute, plan
 
         marker, file = tmp_path / "was-run", tmp_path / "code" / "mine.py"
         file.parent.mkdir(exist_ok=True)

@@ -24,7 +24,7 @@ from workbench.dashboard.measure_now import ask, shown
 from workbench.dashboard.pages import theory
 from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.pages.runs import summary
-from workbench.dashboard.panels.sequence.query import EXTRAS, asked_of
+from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, asked_of
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job, Worker
 from workbench.dashboard.state.cursor import default_cursor
@@ -32,8 +32,8 @@ from workbench.runs import Run, find_runs
 from workbench.runs.integrity import run_problems
 from workbench.runs.log import read_log
 from workbench.table import Table
-from workbench.tasks.code import NOT_RUN, trust
-from workbench.theory.described import describe_all
+from workbench.tasks.source_code import NOT_RUN, trust
+from workbench.theory.prediction.as_data import describe_all
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = 240.0
@@ -123,7 +123,7 @@ def test_theory_is_told_the_file_and_runs_it_only_where_it_is_trusted(custom) ->
 @pytest.mark.science  # every command there is
 @BOTH
 def test_no_command_runs_the_code_of_a_run(custom, form, call, tmp_path, monkeypatch) -> None:
-    from workbench.cli.measure import run_for_package
+    from workbench.cli.commands.measure import run_for_package
 
     made = custom(form, measured=True)
     folder, root = made.run.path, made.run.path.parent
@@ -198,7 +198,7 @@ def test_a_task_file_that_ends_the_program_is_an_error(call, tmp_path) -> None:
 def test_a_task_that_ends_the_program_in_training_is_an_error(call, tmp_path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(
-        "import sys\nfrom workbench.tasks.counting import Majority\nclass Mine(Majority):\n    name = 'mine'\n"
+        "import sys\nfrom workbench.tasks.counting.majority import Majority\nclass Mine(Majority):\n    name = 'mine'\n"
         "    def _strings(self, *given):\n        sys.exit(0)\n"
     )
     status, said = call("train", f"{file}:Mine", "--out", tmp_path / "run", "--steps", 2, "--layers", 1)
@@ -219,7 +219,7 @@ def test_foreign_code_that_ends_a_command_is_named_with_its_line(tmp_path, capsy
 
 
 STARTS = {
-    "executor": "from workbench.jobs.executors import make_executor\n"
+    "executor": "from workbench.jobs.choose import make_executor\n"
     "if __name__ == '__main__':\n"
     "    print(make_executor('processes').map(abs, [-2, -3]))\n",
     "worker": "from workbench.dashboard.server.worker import Worker\n"

@@ -16,15 +16,15 @@ from pathlib import Path
 import pytest
 
 from workbench.core import registry as core_registry
-from workbench.models.handmade import majority
+from workbench.models.handmade.transformers import majority
 from workbench.runs import Run
-from workbench.runs.folder import run_id
+from workbench.runs.run import run_id
 from workbench.tasks import TaskError, load_task, make_task, registry
-from workbench.tasks.code import NOT_RUN, code_of, identity, trust, trusted
 from workbench.tasks.errors import UntrustedCode
 from workbench.tasks.registry import contained, same_task, stored, task_of
+from workbench.tasks.source_code import NOT_RUN, code_of, identity, trust, trusted
+from workbench.training.compare_configs import refuse_another
 from workbench.training.config import RunConfig, TrainingConfig
-from workbench.training.same import refuse_another
 from workbench.training.trainer import Trainer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,7 +50,7 @@ def test_name_file_and_hash_are_stored_apart(custom) -> None:
 
 def test_a_class_that_a_file_only_imports_is_known_by_its_own_name(tmp_path) -> None:
     file = tmp_path / "other.py"
-    file.write_text("from workbench.tasks.counting import Majority\n")
+    file.write_text("from workbench.tasks.counting.majority import Majority\n")
     assert "source" not in stored(load_task(f"{file}:Majority"))
     assert "source" not in stored(make_task("majority"))
 
@@ -201,7 +201,7 @@ def test_what_has_run_here_needs_no_file(custom) -> None:
 
 def test_names_of_installed_packages_need_no_trust(monkeypatch, tmp_path) -> None:
     (tmp_path / "plugged.py").write_text(
-        "from workbench.tasks.counting import Majority\nclass Plugged(Majority):\n    name = 'plugged'\n"
+        "from workbench.tasks.counting.majority import Majority\nclass Plugged(Majority):\n    name = 'plugged'\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     found = [EntryPoint(name="plugged", value="plugged:Plugged", group=registry.ENTRY_POINTS)]
@@ -338,7 +338,7 @@ def test_the_worker_is_asked_for_functions_that_stand_in_the_code_alone() -> Non
             "makes no task: TypeError: Can't instantiate abstract class",
         ),
         (
-            "from workbench.tasks.counting import Majority\nclass Mine(Majority):\n  name = 'mine'\n"
+            "from workbench.tasks.counting.majority import Majority\nclass Mine(Majority):\n  name = 'mine'\n"
             "  def model_post_init(self, context): raise SystemExit(0)",
             r"makes no task: it ends the program by sys.exit\(0\)",
         ),

@@ -10,7 +10,7 @@ import typer
 
 from workbench.cli.options import DEFAULTS, TrustCode
 from workbench.models.positions.registry import ENCODINGS
-from workbench.training.rate_schedules import RATE_SCHEDULES
+from workbench.training.learning_rate_schedules import RATE_SCHEDULES
 
 DEFAULT = {name: str(value) for name, value in DEFAULTS.items()}
 
@@ -124,7 +124,7 @@ def train(
     - 'training.task_schedule=[{"parameter": "p", "values": [2, 3], "over": 1000}]' changes the task on the way
     - training.checkpoints.log=20, training.checkpoints.linear=10
     """
-    from workbench.cli.train import train_command
+    from workbench.cli.commands.train import train_command
 
     options = {
         "architecture": architecture,
@@ -179,7 +179,7 @@ def sweep(
     run is named by what varies: majority-nope-seed0. Every cell is checked before any is trained. `measure`
     may also be {only: [behaviour], steps: last, lengths: [100, 200], sequences: 256}.
     """
-    from workbench.cli.sweep import sweep_command
+    from workbench.cli.commands.sweep import sweep_command
 
     sweep_command(file, out, workers, executor, dry_run)
 
@@ -220,7 +220,7 @@ def measure(
     Results are Parquet shards in each run's folder and one table.parquet per run. A damaged checkpoint
     is named and skipped; the exit status then is 1.
     """
-    from workbench.cli.measure import measure_command
+    from workbench.cli.commands.measure import measure_command
 
     measure_command(
         folders,
@@ -257,7 +257,7 @@ def adopt(
     shapes and the config do not tell must be stated, e.g. --set model.positions=rotary
     --set model.act_fn=gelu. Models with folded LayerNorms are refused: adopt the raw checkpoints.
     """
-    from workbench.cli.adopt import adopt_command
+    from workbench.cli.commands.adopt import adopt_command
 
     adopt_command(source, task, lengths, out, config, files, set_ or [])
 
@@ -301,7 +301,7 @@ def compile_command(
         alphabet 0 1
         ones_lead := count(Q(0)) < count(Q(1))
     """
-    from workbench.cli.compile import compile_command
+    from workbench.cli.commands.compile import compile_command
 
     compile_command(program, lengths, up_to, first_keys, log_scaled, out, task, set_ or [])
 
@@ -338,7 +338,7 @@ def tasks(
     unbounded **counter**, or a **pointer** to one place. *Chance* is the accuracy of the best constant
     answer at length 64 (or the next length there is). Piped, it prints one task a line.
     """
-    from workbench.cli.tasks import tasks_command
+    from workbench.cli.commands.tasks import tasks_command
 
     tasks_command(name, check)
 
@@ -381,7 +381,7 @@ def predict(
     *guaranteed*: in the class that the theorem is about. *not expressible*: outside it. *open*: no theorem
     covers the case. *not decided*: a decision procedure ended without an answer.
     """
-    from workbench.cli.predict import predict_command
+    from workbench.cli.commands.predict import predict_command
 
     predict_command(task, regex, alphabet, positions or [], ids, acceptance, set_ or [], program)
 
@@ -392,7 +392,7 @@ def show(
     step: Annotated[int | None, typer.Option(min=0, help="Checkpoint; default the last measured.")] = None,
 ) -> None:
     """Show a run in the terminal: its verdict, its behaviour over prefix length, and its steps."""
-    from workbench.cli.show import show_command
+    from workbench.cli.commands.show import show_command
 
     show_command(run, step)
 
@@ -402,7 +402,7 @@ def check(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Runs, or folders of runs.")],
 ) -> None:
     """Check that checkpoints are whole and are what they say; the exit status is 1 if one is not."""
-    from workbench.cli.check import check_command
+    from workbench.cli.commands.check import check_command
 
     check_command(folders)
 
@@ -414,7 +414,7 @@ def demo(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the dashboard.")] = 8050,
 ) -> None:
     """Train three small models, measure them, and serve the dashboard: minutes on two cores."""
-    from workbench.cli.demo import demo_command
+    from workbench.cli.commands.demo import demo_command
 
     demo_command(out, serve, port)
 

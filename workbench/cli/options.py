@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli.errors import UsageError
-from workbench.cli.plain import DEPTH, refuse_strange
+from workbench.cli.plain_data import DEPTH, refuse_strange
 from workbench.core.errors import shown
 from workbench.core.limits import COUNT, LONGEST
 from workbench.core.suggest import nearest

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from workbench.cli.errors import UsageError, guarded
-from workbench.figures.plateau import loss_plateau, loss_plateau_data, plateau_sentences
+from workbench.figures.panels.plateau import loss_plateau, loss_plateau_data, plateau_sentences
 from workbench.table import Table
 
 KNOBS = {"simple": "omega", "mod_p_mean": "p"}

@@ -14,7 +14,7 @@ import yaml
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import DEFAULTS
-from workbench.cli.plain import DEPTH, refuse_strange
+from workbench.cli.plain_data import DEPTH, refuse_strange
 from workbench.core.errors import shown
 from workbench.core.limits import DRAWN
 from workbench.core.suggest import nearest

@@ -20,13 +20,13 @@ from workbench.dashboard.components import page_frame, theme
 from workbench.dashboard.guard import LOCAL, READ_BYTES, Hosts, guarded, policy
 from workbench.dashboard.pages import cursor_page
 from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.panels.panel_updates import drawing
 from workbench.dashboard.panels.prefetch import Prefetch
-from workbench.dashboard.panels.updates import drawing
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state.request_gate import taking_turns
 from workbench.dashboard.state.store import Store
-from workbench.tasks.code import trust
+from workbench.tasks.source_code import trust
 
 THREADS = 8
 """Requests that are taken at once; few of them compute at a time."""

@@ -19,15 +19,15 @@ from flask import Flask, Response, request
 
 from workbench.core.apart import clause
 from workbench.dashboard.pages.listed import PAGES
-from workbench.dashboard.panels.sequence.query import Busy
-from workbench.dashboard.panels.spec import SIZE, At, Panel
+from workbench.dashboard.panels.panel_spec import SIZE, At, Panel
+from workbench.dashboard.panels.sequence.sequence_query import Busy
 from workbench.dashboard.request_shapes import said
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, parse, resolve
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import whole
-from workbench.figures.tokens import Theme
+from workbench.figures.style.design_tokens import Theme
 
 KINDS = {
     "csv": "text/csv",

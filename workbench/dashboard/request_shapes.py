@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 
 from workbench.core.errors import LensError
 from workbench.dashboard.guard import MOST_BYTES
-from workbench.dashboard.panels.sequence.query import LAWS
+from workbench.dashboard.panels.sequence.sequence_query import LAWS
 from workbench.dashboard.state.cursor import MOST_DIGITS, VIEWS
 
 ASKED_AT = "/_dash-update-component"

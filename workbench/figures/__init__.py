@@ -11,59 +11,59 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workbench.figures.any_quantity_notebook import *
-    from workbench.figures.anything import *
-    from workbench.figures.attention import *
-    from workbench.figures.behaviour import *
-    from workbench.figures.bounds import *
-    from workbench.figures.compare import *
-    from workbench.figures.coupling import *
     from workbench.figures.errors import *
-    from workbench.figures.failure import *
-    from workbench.figures.head_pictures import *
-    from workbench.figures.headgrid import *
-    from workbench.figures.heads import *
-    from workbench.figures.mechanism import *
-    from workbench.figures.phase import *
-    from workbench.figures.plateau import *
-    from workbench.figures.probing import *
+    from workbench.figures.heads.head_curves import *
+    from workbench.figures.heads.head_facts import *
+    from workbench.figures.heads.head_map import *
+    from workbench.figures.heads.head_pictures import *
+    from workbench.figures.panels.accuracy import *
+    from workbench.figures.panels.any_quantity import *
+    from workbench.figures.panels.any_quantity_notebook import *
+    from workbench.figures.panels.bound_parts import *
+    from workbench.figures.panels.code_coupling import *
+    from workbench.figures.panels.decodability import *
+    from workbench.figures.panels.differences import *
+    from workbench.figures.panels.failure_length import *
+    from workbench.figures.panels.many_seeds import *
+    from workbench.figures.panels.phase_diagram import *
+    from workbench.figures.panels.plateau import *
+    from workbench.figures.panels.selectivity import *
+    from workbench.figures.panels.training_curves import *
     from workbench.figures.registry import Registered
-    from workbench.figures.representation import *
-    from workbench.figures.seeds import *
-    from workbench.figures.sentences import *
-    from workbench.figures.sequence import *
-    from workbench.figures.sequence_data import *
-    from workbench.figures.spark import *
-    from workbench.figures.tokens import *
-    from workbench.figures.training import *
-    from workbench.figures.verdicts import *
+    from workbench.figures.sequence.attention_pattern import *
+    from workbench.figures.sequence.sequence_data import *
+    from workbench.figures.sequence.sequence_view import *
+    from workbench.figures.style.design_tokens import *
+    from workbench.figures.style.sparklines import *
+    from workbench.figures.style.verdict_styles import *
+    from workbench.figures.text.sentences import *
 
 HOMES = (
-    "any_quantity_notebook",
-    "anything",
-    "attention",
-    "behaviour",
-    "bounds",
-    "compare",
-    "coupling",
     "errors",
-    "failure",
-    "head_pictures",
-    "headgrid",
-    "heads",
-    "mechanism",
-    "phase",
-    "plateau",
-    "probing",
-    "representation",
-    "seeds",
-    "sentences",
-    "sequence",
-    "sequence_data",
-    "spark",
-    "tokens",
-    "training",
-    "verdicts",
+    "heads.head_curves",
+    "heads.head_facts",
+    "heads.head_map",
+    "heads.head_pictures",
+    "panels.accuracy",
+    "panels.any_quantity",
+    "panels.any_quantity_notebook",
+    "panels.bound_parts",
+    "panels.code_coupling",
+    "panels.decodability",
+    "panels.differences",
+    "panels.failure_length",
+    "panels.many_seeds",
+    "panels.phase_diagram",
+    "panels.plateau",
+    "panels.selectivity",
+    "panels.training_curves",
+    "sequence.attention_pattern",
+    "sequence.sequence_data",
+    "sequence.sequence_view",
+    "style.design_tokens",
+    "style.sparklines",
+    "style.verdict_styles",
+    "text.sentences",
 )
 """Modules that register what is offered here."""
 

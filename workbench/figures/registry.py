@@ -8,10 +8,10 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overloa
 
 import plotly.graph_objects as go
 
-from workbench.figures.door import OfRows, OfTwo, RowsOfRows, RowsOfTwo, door
-from workbench.figures.frame import Frame, Rows
 from workbench.figures.offered import One, offered
-from workbench.figures.plain_figure import Drawing, plain_figures
+from workbench.figures.rows.door import OfRows, OfTwo, RowsOfRows, RowsOfTwo, door
+from workbench.figures.rows.frame import Frame, Rows
+from workbench.figures.style.plain_figure import Drawing, plain_figures
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,7 +30,7 @@ class Registered:
     data: Callable[..., Any] | None = None
 
     def plain(self, *frames: Rows, **given: Any) -> Drawing:
-        """The figure without plotly's checks, see :mod:`workbench.figures.plain_figure`."""
+        """The figure without plotly's checks, see :mod:`workbench.figures.style.plain_figure`."""
         with plain_figures():
             return self.draw(*frames, **given)
 

@@ -16,7 +16,6 @@ from types import FrameType
 from typing import Any, Protocol, TypeVar
 
 from workbench.core.errors import LensError
-from workbench.core.suggest import nearest
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -132,30 +131,3 @@ def attempt(function: Callable[[Item], Result], index: int, item: Item) -> Resul
         return function(item)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is, the others go on
         return Failure.of(index, item, error)
-
-
-#: names for :func:`make_executor`
-NAMES = ("serial", "processes")
-
-
-def make_executor(name: str, workers: int | None = None) -> Executor:
-    """An executor by name.
-
-    Args:
-        name: ``serial`` or ``processes``.
-        workers: number of worker processes; None is one per available core.
-
-    Raises:
-        ExecutorError: for an unknown name, or a number of workers it cannot have.
-    """
-    if name not in NAMES:
-        raise ExecutorError(f"unknown executor {name!r}; {nearest(name, NAMES)}")
-    if workers is not None and workers < 1:
-        raise ExecutorError(f"an executor has 1 worker or more, not {workers}")
-    if name == "serial":
-        if workers not in (None, 1):
-            raise ExecutorError(f"serial has one worker, not {workers}: use the executor 'processes'")
-        return Serial()
-    from workbench.jobs.processes import Processes
-
-    return Processes(workers)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from workbench.core.lazy import face
 
 if TYPE_CHECKING:
     from workbench.measure.measurement import Measurement, Quantity
@@ -13,17 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Measurement", "Quantity", "Result", "make_measurement", "measurements", "run"]
 
-_HOME = {
-    "Measurement": "workbench.measure.measurement",
-    "Quantity": "workbench.measure.measurement",
-    "Result": "workbench.measure.result",
-    "make_measurement": "workbench.measure.registry",
-    "measurements": "workbench.measure.registry",
-    "run": "workbench.measure.model_study",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+__getattr__, __dir__ = face(
+    __name__,
+    {
+        "Measurement": "measurement",
+        "Quantity": "measurement",
+        "Result": "result",
+        "make_measurement": "registry",
+        "measurements": "registry",
+        "run": "model_study",
+    },
+)

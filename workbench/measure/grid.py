@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.measure.measurement import Grid
-from workbench.models.config import Architecture
+from workbench.models.base.architecture import Architecture
 from workbench.models.errors import PositionError
-from workbench.runs.ids import evaluation_ids
+from workbench.runs.evaluation_ids import evaluation_ids
 from workbench.tasks.base import Task, TaskError, refuse_endless
 
 _INSIDE = (1 / 4, 1 / 2, 1)

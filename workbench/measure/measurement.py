@@ -15,8 +15,8 @@ from workbench.measure.settings import refusal
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from workbench.models.config import Architecture
-    from workbench.models.protocol import HookedModel
+    from workbench.models.base.architecture import Architecture
+    from workbench.models.base.protocol import HookedModel
     from workbench.table.schema import Row
     from workbench.tasks.base import Batch, Task
 
@@ -248,10 +248,16 @@ class Measurement(BaseModel):
 
         Unless overridden, by one that would rather never hold the activations of all of them, they are put together.
         """
-        from workbench.measure.study import joined
-
         self.observe(law, length, batch, joined(cache for _, cache in parts))
 
     @abstractmethod
     def finish(self, study: Study) -> list[Row]:
         """Rows made with ``schema.row``; the engine adds run, step, measurement and setting."""
+
+
+def joined(parts: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The activations of parts of a batch, at least one, as those of the whole."""
+    import torch
+
+    first, *others = parts
+    return {name: torch.cat([first[name], *(part[name] for part in others)]) for name in first}

@@ -9,17 +9,17 @@ import numpy as np
 from torch import Tensor
 
 from workbench.core.canonical import canonical
-from workbench.measure.applicable import lacking, not_applicable
 from workbench.measure.grid import make_grid
 from workbench.measure.measurement import Grid, Measurement
 from workbench.measure.result import Result
+from workbench.measure.running.applicable import lacking, not_applicable
 from workbench.measure.settings import MeasurementError
 from workbench.measure.study import Evaluation, forward, parts_of
 from workbench.tasks.base import Batch, Task
-from workbench.tasks.seeds import generator
+from workbench.tasks.random_generator import generator
 
 if TYPE_CHECKING:
-    from workbench.models.protocol import HookedModel
+    from workbench.models.base.protocol import HookedModel
 
 T = TypeVar("T")
 
@@ -144,8 +144,8 @@ def run(
 
     Example:
 
-        >>> from workbench.models.handmade import majority
-        >>> from workbench.measure.behaviour import Behaviour
+        >>> from workbench.models.handmade.transformers import majority
+        >>> from workbench.measure.behaviour.behaviour import Behaviour
         >>> from workbench.tasks import make_task
         >>> found = run(Behaviour(), majority(), make_task("majority"), trained=9, sequences=64)
         >>> found.value("accuracy", law="matched", length=9, mode="teacher_forced")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.core.seeds import seed_of
-from workbench.measure.measurement import Grid
-from workbench.models.protocol import HookedModel
-from workbench.runs.folder import Run
+from workbench.measure.measurement import Grid, joined
+from workbench.models.base.protocol import HookedModel
+from workbench.runs.run import Run
 from workbench.tasks.base import EVALUATION_LAWS, Batch, Task
-from workbench.tasks.seeds import generator
+from workbench.tasks.random_generator import generator
 
 T = TypeVar("T")
 
@@ -71,12 +71,6 @@ def forward(
             logits, cache = model.run_with_cache(tokens, of_tokens, names_filter=list(names), return_cache_object=False)
             parts.append({**cache, "logits": logits})
     return joined(parts)
-
-
-def joined(parts: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """The activations of parts of a batch, at least one, as those of the whole."""
-    first, *others = parts
-    return {name: torch.cat([first[name], *(part[name] for part in others)]) for name in first}
 
 
 def parts_of(batch: Batch) -> Iterator[Batch]:

@@ -13,16 +13,16 @@ from typing import Any
 
 from workbench.core.canonical import canonical
 from workbench.core.errors import LensError
-from workbench.measure.applicable import lacking
 from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.model_study import run
+from workbench.measure.running.applicable import lacking
 from workbench.measure.settings import MeasurementError
 from workbench.models import HookedSSM, HookedTransformer, ModelConfig, SSMConfig
-from workbench.models.protocol import HookedModel
+from workbench.models.base.protocol import HookedModel
 from workbench.table.schema import FIELDS, STATUSES, Row, to_arrow
 from workbench.tasks.base import EVALUATION_LAWS, Task
-from workbench.tasks.counting import Majority
-from workbench.tasks.retrieval import KGramRetrieval
+from workbench.tasks.counting.majority import Majority
+from workbench.tasks.retrieval.kgram import KGramRetrieval
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
 _ROUNDING = 1e-9
@@ -112,7 +112,7 @@ def check_measurement(
 
     Example:
 
-        >>> from workbench.measure.dynamics import Dynamics
+        >>> from workbench.measure.gradient_alignment import Dynamics
         >>> check_measurement(Dynamics, {"resamples": 20}, sequences=32)
 
     Raises:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from workbench.core.lazy import face
 
 if TYPE_CHECKING:
-    from workbench.models.config import ModelConfig
+    from workbench.models.interop.upstream_lens import to_upstream
     from workbench.models.positions.encoding import Encoding
     from workbench.models.positions.registry import ENCODINGS, make_encoding
-    from workbench.models.ssm import HookedSSM
-    from workbench.models.ssm_config import SSMConfig
+    from workbench.models.ssm.config import SSMConfig
+    from workbench.models.ssm.model import HookedSSM
     from workbench.models.testing import check_encoding
-    from workbench.models.transformer import HookedTransformer
-    from workbench.models.upstream import to_upstream
+    from workbench.models.transformer.config import ModelConfig
+    from workbench.models.transformer.model import HookedTransformer
 
 __all__ = [
     "ENCODINGS",
@@ -27,20 +28,17 @@ __all__ = [
     "to_upstream",
 ]
 
-_HOME = {
-    "ENCODINGS": "positions.registry",
-    "Encoding": "positions.encoding",
-    "HookedSSM": "ssm",
-    "HookedTransformer": "transformer",
-    "ModelConfig": "config",
-    "SSMConfig": "ssm_config",
-    "check_encoding": "testing",
-    "make_encoding": "positions.registry",
-    "to_upstream": "upstream",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__, __dir__ = face(
+    __name__,
+    {
+        "ENCODINGS": "positions.registry",
+        "Encoding": "positions.encoding",
+        "HookedSSM": "ssm.model",
+        "HookedTransformer": "transformer.model",
+        "ModelConfig": "transformer.config",
+        "SSMConfig": "ssm.config",
+        "check_encoding": "testing",
+        "make_encoding": "positions.registry",
+        "to_upstream": "interop.upstream_lens",
+    },
+)

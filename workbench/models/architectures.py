@@ -7,9 +7,10 @@ from pkgutil import resolve_name
 from typing import Any
 
 from workbench.core.registry import Registry
-from workbench.models.config import Architecture, ModelConfig
+from workbench.models.base.architecture import Architecture
+from workbench.models.base.hooked import Hooked
 from workbench.models.errors import ArchitectureError
-from workbench.models.hooked import Hooked
+from workbench.models.transformer.config import ModelConfig
 
 
 def _an_architecture(name: str, found: object, place: str) -> type[Architecture]:
@@ -23,7 +24,7 @@ def _an_architecture(name: str, found: object, place: str) -> type[Architecture]
 ARCHITECTURES: Registry[type[Architecture]] = Registry(
     "architecture",
     ArchitectureError,
-    {ModelConfig.kind: ModelConfig, "ssm": "workbench.models.ssm_config:SSMConfig"},
+    {ModelConfig.kind: ModelConfig, "ssm": "workbench.models.ssm.config:SSMConfig"},
     group="lengthlens.architectures",
     check=_an_architecture,
     name_of=lambda config: config.kind,

@@ -19,14 +19,14 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from workbench.core.errors import LensError
-from workbench.models.config import ModelConfig
 from workbench.models.errors import PositionError
+from workbench.models.interop.upstream_lens import UpstreamError, upstream_fields
 from workbench.models.positions.encoding import Encoding
 from workbench.models.positions.none import NoPositions
 from workbench.models.positions.registry import ENCODINGS
-from workbench.models.scores import cached_score_inputs
-from workbench.models.transformer import HookedTransformer
-from workbench.models.upstream import UpstreamError, upstream_fields
+from workbench.models.transformer.config import ModelConfig
+from workbench.models.transformer.model import HookedTransformer
+from workbench.models.transformer.scores import cached_score_inputs
 
 POS = 20
 """Tokens of the strings that are tried."""

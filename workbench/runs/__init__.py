@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.runs.folder import Run, RunError, find_runs
+from workbench.runs.errors import RunError
+from workbench.runs.run import Run, find_runs
 
 __all__ = ["Run", "RunError", "find_runs"]

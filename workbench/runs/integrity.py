@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from workbench.core.apart import apart
-from workbench.runs.folder import Run, RunError, run_id, sha256_of
+from workbench.runs.errors import RunError
+from workbench.runs.run import Run, run_id, sha256_of
 from workbench.runs.tensors import Tensor, read_header
 from workbench.storage import bounded
 from workbench.storage.bounded import open_regular, read_bytes

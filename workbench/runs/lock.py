@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from workbench.runs.folder import RunError
+from workbench.runs.errors import RunError
 from workbench.storage.atomic import make_folder
 from workbench.storage.errors import storing
 from workbench.storage.locks import hold

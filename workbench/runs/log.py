@@ -8,12 +8,12 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
-from workbench.runs.folder import Run
-from workbench.runs.write import sha256
+from workbench.runs.checkpoints import sha256
+from workbench.runs.run import Run
 from workbench.storage import bounded
 from workbench.storage.bounded import read_bytes
 from workbench.storage.seal import SealError, open_json
-from workbench.table.files import open_parquet
+from workbench.table.parquet import open_parquet
 
 COLUMNS = ("step", "loss", "lr", "accuracy_in", "accuracy_out")
 MOST_LINES = 1_000_000

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from workbench.storage.seal import json_object
-from workbench.table.stored import first_problem
+from workbench.table.stored_json import first_problem
 
 METADATA = "__metadata__"
 LONGEST = 16 << 20

@@ -24,7 +24,6 @@ from workbench.core.apart import apart
 from workbench.storage.bounded import unzip
 from workbench.storage.seal import SealError, json_object
 from workbench.table.errors import TableError
-from workbench.table.files import ENCODED, read_file, read_header
 from workbench.table.layout import (
     Shard,
     checkpoint_sha256,
@@ -34,7 +33,8 @@ from workbench.table.layout import (
     shards_of,
     table_path,
 )
-from workbench.table.stored import StoredError, check_spec
+from workbench.table.parquet import ENCODED, read_file, read_header
+from workbench.table.stored_json import StoredError, check_spec
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from workbench.storage import bounded
 from workbench.storage.bounded import is_folder, is_regular, names_in, read_bytes
 from workbench.storage.seal import SealError, json_object, open_json
 from workbench.table.errors import TableError
-from workbench.table.stored import FORMAT, StoredError, check_meta, check_run
+from workbench.table.stored_json import FORMAT, StoredError, check_meta, check_run
 from workbench.table.walk import walk
 
 # A step has one name: eight digits, or as many more as it needs (and no more than integers are stored with).
@@ -102,7 +102,7 @@ def checkpoint_sha256(run_path: Path, step: int) -> str | None:
 
 
 def read_config(run_path: Path) -> dict[str, Any]:
-    """A run's ``run.json``, checked: types and ranges are as :mod:`workbench.table.stored` has them.
+    """A run's ``run.json``, checked: types and ranges are as :mod:`workbench.table.stored_json` has them.
 
     What the file does not name is not filled in: the run's id is of what it says.
 

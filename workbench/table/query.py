@@ -16,10 +16,10 @@ from workbench.core.apart import apart
 from workbench.core.suggest import nearest
 from workbench.storage.bounded import is_folder, names_in
 from workbench.table.errors import TableError
-from workbench.table.files import ENCODED
 from workbench.table.layout import read_config, run_folders, table_path
+from workbench.table.parquet import ENCODED
 from workbench.table.reading import merged_specs, newest_versions, read_run, without_former
-from workbench.table.runs import RUNS, describe, to_runs
+from workbench.table.runs_view import RUNS, describe, to_runs
 from workbench.table.schema import SCHEMA
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class Table:
         return self._select("joined", JOINED, equals)
 
     def runs(self) -> pd.DataFrame:
-        """One row per run, with the columns :data:`workbench.table.runs.RUNS`, sorted by name."""
+        """One row per run, with the columns :data:`workbench.table.runs_view.RUNS`, sorted by name."""
         return self.sql("SELECT * FROM runs ORDER BY run")
 
     def xarray(self, quantity: str, dims: Sequence[str] = ("run", "step", "length"), **equals: Any) -> xr.Dataset:
@@ -191,7 +191,7 @@ class Table:
             TableError: if xarray is not installed, the quantity is not in the table, or a place has
                 several rows; the message names the columns to fix.
         """
-        from workbench.table.cube import to_dataset
+        from workbench.table.to_xarray import to_dataset
 
         frame = self.frame(quantity=quantity, **equals)
         if frame.empty:

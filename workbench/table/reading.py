@@ -21,9 +21,9 @@ from pydantic import TypeAdapter
 from workbench.storage.bounded import names_in
 from workbench.storage.seal import json_object
 from workbench.table.assembly import Assembly, Part, assemble, version_of
-from workbench.table.files import read_file
 from workbench.table.layout import table_path
-from workbench.table.stored import check_spec
+from workbench.table.parquet import read_file
+from workbench.table.stored_json import check_spec
 
 STATE, NEWEST = "state", "newest"
 """Metadata of a compacted table: the folder's state, and the newest spec of each measurement with its age."""

@@ -30,11 +30,11 @@ from workbench.table.assembly import (
     to_manifest,
 )
 from workbench.table.errors import TableError
-from workbench.table.files import read_file, read_header, write_file
 from workbench.table.layout import Shard, checkpoint_sha256, parse_shard, shard_path, shards_of, table_path
+from workbench.table.parquet import read_file, read_header, write_file
 from workbench.table.reading import folder_state, note
 from workbench.table.schema import SCHEMA, to_arrow
-from workbench.table.stored import StoredError, check_spec
+from workbench.table.stored_json import StoredError, check_spec
 from workbench.table.walk import is_run
 
 __all__ = [

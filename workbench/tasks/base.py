@@ -20,10 +20,10 @@ from torch.nn import functional as F
 
 from workbench.core.errors import shown
 from workbench.core.limits import LONGEST
+from workbench.tasks.automata.dfa import Automaton
 from workbench.tasks.batch import Batch, Support, TaskError
-from workbench.tasks.dfa import Automaton
-from workbench.tasks.guesses import ROUNDING, best_constant
-from workbench.tasks.strata import by_rejection
+from workbench.tasks.best_constant import ROUNDING, best_constant
+from workbench.tasks.rejection import by_rejection
 
 __all__ = ["BOS", "EVALUATION_LAWS", "ROUNDING", "Batch", "Law", "Support", "Task", "TaskError"]
 
@@ -153,15 +153,16 @@ class Task(BaseModel):
         """The finite automaton that answers as this task does; None where none is stated.
 
         Its symbols are the tokens without BOS, in the order of their ids. Its answer after a string (see
-        :attr:`workbench.tasks.dfa.Automaton.labels`) is that of :meth:`reference`, wherever that gives one, for every
-        string that the task's laws can draw. A task of kind ``state`` states one, unless its states are beyond
-        :data:`workbench.tasks.dfa.LARGEST_AUTOMATON`.
+        :attr:`workbench.tasks.automata.dfa.Automaton.labels`) is that of :meth:`reference`, wherever that gives one,
+        for every string that the task's laws can draw. A task of kind ``state`` states one, unless its states are
+        beyond :data:`workbench.tasks.automata.dfa.LARGEST_AUTOMATON`.
         """
         return None
 
     @property
     def crasp_program(self) -> str | None:
-        """A C-RASP program for this map, as text or by its name in :data:`workbench.theory.zoo.ZOO`; None without one.
+        """A C-RASP program for this map, as text or by its name in :data:`workbench.theory.crasp.zoo.ZOO`; None without
+        one.
 
         Its symbols are the tokens without BOS, in the order of their ids.
         """
@@ -382,9 +383,10 @@ class Task(BaseModel):
         """
         start = 1 if batch.bos else 0
         strings, target = batch.tokens[:, start:], batch.targets[:, -1]
+        reach = (self.tolerance_, self._within) if self.real else (None, None)
         found = {
-            "position_only": best_constant(self, target, torch.zeros_like(strings[:, -1])),
-            "last_token": best_constant(self, target, strings[:, -1]),
+            "position_only": best_constant(target, torch.zeros_like(strings[:, -1]), *reach),
+            "last_token": best_constant(target, strings[:, -1], *reach),
         }
         if batch.length > window:
             found["last_window"] = self._expected_correct(self.answer(strings[:, -window:]), target)
@@ -432,7 +434,12 @@ class Task(BaseModel):
         self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> Batch | None:
         """How strings of a stratum are drawn: by rejection on the law, unless a task knows better."""
-        return by_rejection(self, name, batch, length, generator, law, window)
+        return by_rejection(
+            lambda rows: self.sample(rows, length, generator, law, window),
+            lambda drawn: self.strata(drawn)[name],
+            batch,
+            length,
+        )
 
     def stratum_chance(self, name: str, law: Law, length: int) -> float:
         """The floor of a stratum: what the best constant answer scores under the law, not knowing the stratum.

@@ -15,7 +15,7 @@ from itertools import product
 
 import numpy as np
 
-from workbench.tasks.dfa import Automaton
+from workbench.tasks.automata.dfa import Automaton
 from workbench.theory.errors import TheoryError
 
 LARGEST_MATRIX = 5_000_000

@@ -11,14 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validat
 
 from workbench.core.limits import COUNT, DRAWN, LONGEST
 from workbench.models.architectures import make_config
-from workbench.models.config import Architecture
-from workbench.runs.folder import FORMAT, run_id
-from workbench.runs.ids import check_training_ids
+from workbench.models.base.architecture import Architecture
+from workbench.runs.evaluation_ids import check_training_ids
+from workbench.runs.run import FORMAT, run_id
 from workbench.tasks.base import Task
 from workbench.tasks.registry import stored
 from workbench.training.curriculum import Curriculum, Uniform, curriculum
 from workbench.training.early_stop import EarlyStop
-from workbench.training.rate_schedules import RATE_SCHEDULES
+from workbench.training.learning_rate_schedules import RATE_SCHEDULES
 from workbench.training.regularizers import check_regularizers
 from workbench.training.task_schedule import TaskSchedule, check_schedules
 

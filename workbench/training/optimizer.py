@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from workbench.training.config import TrainingConfig
-from workbench.training.rate_schedules import RATE_SCHEDULES
+from workbench.training.learning_rate_schedules import RATE_SCHEDULES
 
 
 def learning_rate(config: TrainingConfig, step: int) -> float:

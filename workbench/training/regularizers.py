@@ -16,9 +16,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from workbench.core.suggest import nearest
-from workbench.models.config import Architecture
-from workbench.models.coupling import ID_LOGITS, id_loss
-from workbench.models.hooked import Hooked
+from workbench.models.base.architecture import Architecture
+from workbench.models.base.hooked import Hooked
+from workbench.models.transformer.predicted_ids import ID_LOGITS, id_loss
 from workbench.tasks.base import Batch
 from workbench.training.errors import TrainingError
 

@@ -17,23 +17,24 @@ import torch
 
 from workbench.jobs.resources import available_memory
 from workbench.models.architectures import make_model
-from workbench.models.coupling import ids_right, outputs_and_ids
 from workbench.models.errors import PositionError
-from workbench.runs.folder import Run, RunError
-from workbench.runs.load import weights_bytes
+from workbench.models.transformer.predicted_ids import ids_right, outputs_and_ids
+from workbench.runs.checkpoints import remove_unfinished, sha256, write_checkpoint, write_config
+from workbench.runs.errors import RunError
+from workbench.runs.live_log import Live
 from workbench.runs.lock import writer_lock
-from workbench.runs.write import remove_unfinished, sha256, write_checkpoint, write_config
+from workbench.runs.run import Run
+from workbench.runs.weights import weights_bytes
 from workbench.storage.atomic import require_room
 from workbench.tasks.base import Batch, Task, TaskError
-from workbench.tasks.seeds import generator
+from workbench.tasks.random_generator import generator
+from workbench.training.checkpoint_steps import checkpoint_steps
+from workbench.training.compare_configs import as_begun, gives_way, refuse_another
 from workbench.training.config import RunConfig, versions
 from workbench.training.errors import TrainingError
-from workbench.training.live import Live
 from workbench.training.optimizer import learning_rate, make_optimizer
 from workbench.training.regularizers import outputs_and_penalty
-from workbench.training.same import as_begun, gives_way, refuse_another
-from workbench.training.schedule import checkpoint_steps
-from workbench.training.state import NAME, State, load_state, save_state
+from workbench.training.resume import NAME, State, load_state, save_state
 from workbench.training.task_schedule import scheduled
 
 RESUME_EVERY_S = 30.0

@@ -14,11 +14,11 @@ from dash import dcc, html
 from workbench.dashboard.components.icons import chevron, glyph, icon
 from workbench.dashboard.state.cursor import Cursor, nearest_earlier
 from workbench.dashboard.state.run_view import RunView
-from workbench.figures.frame import present
 from workbench.figures.labels import head_name, short, whole
-from workbench.figures.spark import spark_svg
-from workbench.figures.template import choose_ticks, u_length, u_step
-from workbench.figures.verdicts import VERDICTS
+from workbench.figures.rows.frame import present
+from workbench.figures.style.sparklines import spark_svg
+from workbench.figures.style.template import choose_ticks, u_length, u_step
+from workbench.figures.style.verdict_styles import VERDICTS
 
 SCENT = (600, 20)
 """Size in which scent curves are drawn; they stretch to the slider."""

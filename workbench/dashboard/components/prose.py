@@ -1,4 +1,4 @@
-"""Prose of the Run page: sentences of :mod:`workbench.figures.sentences` as components."""
+"""Prose of the Run page: sentences of :mod:`workbench.figures.text.sentences` as components."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.theory_match import held
 from workbench.figures.errors import NotMeasured
-from workbench.figures.frame import numbers
 from workbench.figures.labels import proportion, whole
-from workbench.figures.sentences import Piece, rail_text, verdict_sentence, wants_strings, why_sentence
+from workbench.figures.rows.frame import numbers
+from workbench.figures.text.sentences import Piece, rail_text, verdict_sentence, wants_strings, why_sentence
 from workbench.models.positions.registry import NONE
 
 CLASSES = {"summary": "summary", "position": "position", "muted": "soft num"}

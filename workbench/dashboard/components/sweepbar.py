@@ -16,8 +16,8 @@ from dash import dcc, html
 from workbench.dashboard.components.cursorbar import slider
 from workbench.dashboard.state.sweep_query import Stop, parted, stop_text
 from workbench.figures.labels import short, whole
-from workbench.figures.multiples import times_text
-from workbench.figures.template import u_length, u_step
+from workbench.figures.rows.multiples import times_text
+from workbench.figures.style.template import u_length, u_step
 
 END = math.inf
 """The stop of the step slider at which each run is at its own last measured step."""

@@ -7,8 +7,8 @@ import hashlib
 from typing import Any
 from urllib.parse import quote
 
-from workbench.figures.tokens import palette_css
-from workbench.figures.verdicts import VERDICTS, glyph_svg
+from workbench.figures.style.design_tokens import palette_css
+from workbench.figures.style.verdict_styles import VERDICTS, glyph_svg
 
 INK = [
     "#F5F6F8",

@@ -13,16 +13,15 @@ from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels import callbacks, head_tables
 from workbench.dashboard.panels.callbacks import PARTS, place
 from workbench.dashboard.panels.head_tables import HEAD_PANELS, LENGTH_PANEL
-from workbench.dashboard.panels.sequence import board
-from workbench.dashboard.panels.sequence import callbacks as sequence_callbacks
-from workbench.dashboard.panels.sequence.panel import ComputedPanel, query_index
-from workbench.dashboard.panels.sequence.query import EXTRAS, Asked, check_extras
+from workbench.dashboard.panels.sequence import sequence_board, sequence_callbacks
+from workbench.dashboard.panels.sequence.sequence_panel import ComputedPanel, query_index
+from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, Asked, check_extras
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, Notice
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import head_name, whole
-from workbench.figures.sequence_reading import SequenceReading
+from workbench.figures.sequence.sequence_reading import SequenceReading
 
 PANEL = ComputedPanel(
     id="seq",
@@ -37,13 +36,13 @@ def note(run: RunView, asked: Asked, found: SequenceReading) -> list[Any]:
     """One sentence on the query that is looked at."""
     query = query_index(found, asked.prefix)
     prefix = query if found.bos else query + 1
-    said = board.attention_words(found, query)
+    said = sequence_board.attention_words(found, query)
     answer = found.clean.correct[query]
     right = [] if answer is None else [f" The model\u2019s answer there is {'right' if answer else 'wrong'}."]
     return [html.Strong(f"Query at prefix {whole(prefix)}. "), *said, *right]
 
 
-BOARD = board.Board("seq-board", (PANEL,), note)
+BOARD = sequence_board.Board("seq-board", (PANEL,), note)
 
 
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:

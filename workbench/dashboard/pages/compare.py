@@ -11,18 +11,17 @@ from workbench.dashboard.components import prose
 from workbench.dashboard.components.cursorbar import run_select, verdict_at
 from workbench.dashboard.components.icons import chip, icon
 from workbench.dashboard.pages.cursor_page import CursorPage
-from workbench.dashboard.panels import callbacks
-from workbench.dashboard.panels import frame as panel_frame
+from workbench.dashboard.panels import callbacks, panel_frame
 from workbench.dashboard.panels.callbacks import browser, place
-from workbench.dashboard.panels.spec import At, Panel, Source
-from workbench.dashboard.panels.updates import memory
+from workbench.dashboard.panels.panel_spec import At, Panel, Source
+from workbench.dashboard.panels.panel_updates import memory
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, Notice, default_step
 from workbench.dashboard.state.run_view import RunView
-from workbench.figures.compare import compare_sentence, over_length_difference
 from workbench.figures.errors import NotMeasured, NotShared
 from workbench.figures.labels import whole
-from workbench.figures.seeds import SHOWN
+from workbench.figures.panels.differences import compare_sentence, over_length_difference
+from workbench.figures.panels.many_seeds import SHOWN
 
 BADGES = {"a": "A", "b": "B", "d": "A \u2212 B"}
 TITLES = {

@@ -15,14 +15,14 @@ from workbench.dashboard.components.page_frame import banner, command
 from workbench.dashboard.components.typeset import LETTERS, typeset
 from workbench.dashboard.components.verdict_help import MEANINGS
 from workbench.dashboard.pages.base import Drawn, FreePage, Visit
-from workbench.dashboard.panels.frame import span_of
+from workbench.dashboard.panels.panel_frame import span_of
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Notice
 from workbench.dashboard.state.run_view import RunView, typed
-from workbench.figures.frame import Frame, present
 from workbench.figures.labels import whole
-from workbench.figures.spark import spark_svg
-from workbench.figures.template import u_length, u_step
+from workbench.figures.rows.frame import Frame, present
+from workbench.figures.style.sparklines import spark_svg
+from workbench.figures.style.template import u_length, u_step
 
 
 def layout(context: Context, visit: Visit) -> Drawn:

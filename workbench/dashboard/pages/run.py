@@ -13,12 +13,11 @@ from workbench.dashboard.components import measure_button, prose
 from workbench.dashboard.components.icons import chevron, icon
 from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.pages.cursor_page import CursorPage
-from workbench.dashboard.panels import callbacks
-from workbench.dashboard.panels import frame as panel_frame
+from workbench.dashboard.panels import callbacks, panel_frame
 from workbench.dashboard.panels.callbacks import PARTS, browser, place
+from workbench.dashboard.panels.panel_spec import At
+from workbench.dashboard.panels.panel_updates import memory
 from workbench.dashboard.panels.run_panels import BY_ID, COLUMNS, DEEPER, DEEPER_ROWS, MORE, PANELS, ROWS
-from workbench.dashboard.panels.spec import At
-from workbench.dashboard.panels.updates import memory
 from workbench.dashboard.server import theory_lookup
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, Notice

@@ -16,7 +16,7 @@ from workbench.dashboard.components.icons import chevron
 from workbench.dashboard.components.page_frame import banner, command, problems
 from workbench.dashboard.components.sweepbar import bar, length_scale, length_track
 from workbench.dashboard.pages.base import Drawn, FreePage, Visit
-from workbench.dashboard.panels import frame as panel_frame
+from workbench.dashboard.panels import panel_frame
 from workbench.dashboard.panels.callbacks import LOOK
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import query
@@ -35,9 +35,9 @@ from workbench.dashboard.state.sweep_query import (
 )
 from workbench.figures import registered
 from workbench.figures.errors import NotMeasured
-from workbench.figures.frame import Frame
-from workbench.figures.phase import REDUCTIONS, axis_title, phase_diagram, phase_diagram_data
-from workbench.figures.plain_figure import Drawing
+from workbench.figures.panels.phase_diagram import REDUCTIONS, axis_title, phase_diagram, phase_diagram_data
+from workbench.figures.rows.frame import Frame
+from workbench.figures.style.plain_figure import Drawing
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class PhasePanel:
         arguments = "".join(f", {name}={value!r}" for name, value in given.items())
         return (
             "from workbench.figures import phase_diagram\n"
-            "from workbench.runs.folder import find_runs\n"
+            "from workbench.runs.run import find_runs\n"
             "from workbench.table import Table\n\n"
             f"configs = {{run.name: run.config for run in find_runs({root!r})}}\n"
             f'frame = Table.load({root!r}).frame(control=""{where})\n'

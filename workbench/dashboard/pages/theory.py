@@ -13,10 +13,10 @@ from workbench.dashboard.components.cursorbar import run_select
 from workbench.dashboard.components.icons import chip, icon
 from workbench.dashboard.components.page_frame import banner
 from workbench.dashboard.pages.base import Astray, Drawn, FreePage, Visit
-from workbench.dashboard.panels import frame as panel_frame
+from workbench.dashboard.panels import panel_frame
 from workbench.dashboard.panels.callbacks import LOOK, browser
+from workbench.dashboard.panels.panel_spec import At, Panel
 from workbench.dashboard.panels.render import plot
-from workbench.dashboard.panels.spec import At, Panel
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.server.worker_addresses import DESCRIBE
@@ -24,9 +24,9 @@ from workbench.dashboard.state.cursor import Notice, default_cursor
 from workbench.dashboard.state.run_summary import TIES
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.theory_match import held, subject
-from workbench.figures.bounds import meaning
-from workbench.figures.frame import missing
 from workbench.figures.labels import magnitude, whole
+from workbench.figures.panels.bound_parts import meaning
+from workbench.figures.rows.frame import missing
 
 POLL_MS = 300
 HELD = {

@@ -12,18 +12,17 @@ from dash.exceptions import PreventUpdate
 from workbench.dashboard.components.icons import chevron
 from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels.callbacks import PARTS, place
-from workbench.dashboard.panels.sequence import board
-from workbench.dashboard.panels.sequence import callbacks as sequence_callbacks
-from workbench.dashboard.panels.sequence.panel import ComputedPanel, query_index
-from workbench.dashboard.panels.sequence.query import EXTRAS, IN_LINK, LAWS, Asked, check_extras
+from workbench.dashboard.panels.sequence import sequence_board, sequence_callbacks
+from workbench.dashboard.panels.sequence.sequence_panel import ComputedPanel, query_index
+from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, IN_LINK, LAWS, Asked, check_extras
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
-from workbench.figures import sequence_data
 from workbench.figures.labels import head_name, whole
-from workbench.figures.sequence import RowName
-from workbench.figures.sequence_reading import SequenceReading
-from workbench.models.edits import Edit, EditError, check_edits, parse_edit, parse_edits
+from workbench.figures.sequence import sequence_data
+from workbench.figures.sequence.sequence_reading import SequenceReading
+from workbench.figures.sequence.sequence_view import RowName
+from workbench.models.interventions import Edit, EditError, check_edits, parse_edit, parse_edits
 
 ROWS: tuple[RowName, ...] = ("outputs", "pattern", "summary", "position")
 CELLS = 256
@@ -62,7 +61,10 @@ def note(run: RunView, asked: Asked, found: SequenceReading) -> list[Any]:
     )
     if found.edited is not None:
         said += f", edited {sequence_data.answer_words(found, 'edited', query)}"
-    return [html.H1(f"{said}."), html.P([_tally(found), " ", *board.attention_words(found, query)], className="why")]
+    return [
+        html.H1(f"{said}."),
+        html.P([_tally(found), " ", *sequence_board.attention_words(found, query)], className="why"),
+    ]
 
 
 def _tally(found: SequenceReading) -> str:
@@ -84,7 +86,7 @@ def refusal(reason: str) -> list[Any]:
     return [html.H1(f"{reason[:1].upper()}{reason[1:].rstrip('.')}.")]
 
 
-BOARD = board.Board("try-board", PANELS, note, refusal)
+BOARD = sequence_board.Board("try-board", PANELS, note, refusal)
 
 
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:

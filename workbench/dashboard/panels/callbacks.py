@@ -8,12 +8,12 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, State
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard.panels.spec import At, Panel
-from workbench.dashboard.panels.updates import memory_id, redrawn, values
+from workbench.dashboard.panels.panel_spec import At, Panel
+from workbench.dashboard.panels.panel_updates import memory_id, redrawn, values
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import VIEWS, Cursor
 from workbench.dashboard.state.run_view import RunView
-from workbench.figures.attention import View
+from workbench.figures.sequence.attention_pattern import View
 
 LOOK = Input("look", "data")
 """Theme and type size, for whatever draws a figure."""

@@ -9,13 +9,13 @@ from typing import Any
 from dash import html
 
 from workbench import figures
-from workbench.dashboard.panels.spec import At, Panel
-from workbench.figures.frame import missing
-from workbench.figures.headgrid import head_cells
+from workbench.dashboard.panels.panel_spec import At, Panel
+from workbench.figures.heads.head_map import head_cells
 from workbench.figures.labels import head_name, interval, whole
-from workbench.figures.spark import spark_svg
-from workbench.figures.template import u_length
-from workbench.figures.tokens import Theme, cell_colours, difference_colours
+from workbench.figures.rows.frame import missing
+from workbench.figures.style.design_tokens import Theme, cell_colours, difference_colours
+from workbench.figures.style.sparklines import spark_svg
+from workbench.figures.style.template import u_length
 
 
 def cells(panel: Panel, at: At, theme: Theme) -> tuple[list[Any], dict[str, str], str]:

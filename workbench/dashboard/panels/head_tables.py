@@ -13,18 +13,18 @@ from dash.exceptions import PreventUpdate
 
 from workbench import figures
 from workbench.dashboard.components.icons import chevron
-from workbench.dashboard.panels import frame as panel_frame
+from workbench.dashboard.panels import panel_frame
 from workbench.dashboard.panels.callbacks import PARTS, place
-from workbench.dashboard.panels.spec import At, Panel
-from workbench.dashboard.panels.updates import memory
+from workbench.dashboard.panels.panel_spec import At, Panel
+from workbench.dashboard.panels.panel_updates import memory
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import VIEWS, Cursor
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
-from workbench.figures.frame import missing
+from workbench.figures.heads.head_curves import title_of
 from workbench.figures.labels import head_name, interval, sample_size, whole
-from workbench.figures.mechanism import title_of
-from workbench.figures.rows import smallest_n
+from workbench.figures.rows.frame import missing
+from workbench.figures.rows.picking import smallest_n
 
 READY, STATE, TABLE = "body ready", "body stated", "body tabled"
 

@@ -9,7 +9,7 @@ from dash import html
 
 from workbench.dashboard.components.icons import icon
 from workbench.dashboard.components.page_frame import command
-from workbench.dashboard.panels.frame import failed
+from workbench.dashboard.panels.panel_frame import failed
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.state.run_view import RunView
 

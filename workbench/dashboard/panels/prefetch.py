@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.dashboard.panels.spec import At, Panel
+from workbench.dashboard.panels.panel_spec import At, Panel
 
 REST = 0.004
 """Seconds between two drawings."""

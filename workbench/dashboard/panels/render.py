@@ -9,9 +9,8 @@ from dash import no_update
 
 from workbench.core.apart import clause
 from workbench.dashboard.components.page_frame import command
-from workbench.dashboard.panels import frame as panel_frame
-from workbench.dashboard.panels import head_grid
-from workbench.dashboard.panels.spec import At, Panel
+from workbench.dashboard.panels import head_grid, panel_frame
+from workbench.dashboard.panels.panel_spec import At, Panel
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 
@@ -19,7 +18,7 @@ READY, STATE, TABLE = "body ready", "body stated", "body tabled"
 
 
 def rendered(one: Panel, at: At, look: Mapping[str, Any], mode: str) -> tuple[Any, ...]:
-    """The values of a panel, in the order of :func:`workbench.dashboard.panels.updates.values`."""
+    """The values of a panel, in the order of :func:`workbench.dashboard.panels.panel_updates.values`."""
     return heads(one, at, look, mode) if one.form == "heads" else plot(one, at, look, mode)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.dashboard.panels.spec import Panel as Panel
+from workbench.dashboard.panels.panel_spec import Panel as Panel
 
 _BAND = "Bands and whiskers are 95 % intervals; the sequence is the unit."
 _CODES = (

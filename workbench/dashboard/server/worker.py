@@ -27,8 +27,8 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from workbench.jobs.resources import importing_no_neighbours
-from workbench.tasks.code import trust, trusted
 from workbench.tasks.errors import TaskError
+from workbench.tasks.source_code import trust, trusted
 
 MOST_WAITING = 200
 """Requests of pages that wait at once; further ones are told so. A hundred readers ask as much."""

@@ -6,13 +6,13 @@ so they stand in this one place, and a test finds each.
 
 from __future__ import annotations
 
-MEASURE_RUN = "workbench.measure.on_demand:measure_run"
+MEASURE_RUN = "workbench.measure.running.on_demand:measure_run"
 """Measure a run, or more strings of it."""
-LOOK_AT_SEQUENCE = "circuits.trying:look"
+LOOK_AT_SEQUENCE = "circuits.one_sequence:look"
 """One forward pass over one sequence, and what is seen of it."""
-READ_SEQUENCE = "probes.readout:read_sequence"
+READ_SEQUENCE = "probes.one_sequence:read_sequence"
 """What probes read off one sequence."""
-DESCRIBE = "workbench.theory.described:describe"
+DESCRIBE = "workbench.theory.prediction.as_data:describe"
 """What theory says of one run's task and positions."""
-DESCRIBE_ALL = "workbench.theory.described:describe_all"
+DESCRIBE_ALL = "workbench.theory.prediction.as_data:describe_all"
 """The same for several, in brief."""

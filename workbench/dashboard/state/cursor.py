@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import parse_qsl, quote
 
-from workbench.figures.attention import View
 from workbench.figures.labels import head_name, whole
+from workbench.figures.sequence.attention_pattern import View
 
 VIEWS: tuple[View, ...] = ("attention", "times_length", "score")
 MOST_DIGITS = 18

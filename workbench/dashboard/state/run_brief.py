@@ -16,9 +16,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from workbench.dashboard.state.cursor import VERDICTS
-from workbench.figures.carried import at_longest
-from workbench.figures.frame import Frame, missing
-from workbench.figures.representation import CONCEPTS
+from workbench.figures.panels.decodability import CONCEPTS
+from workbench.figures.rows.frame import Frame, missing
+from workbench.figures.text.carried import at_longest
 from workbench.table.query import to_pandas
 from workbench.table.reading import Reading, merged_specs
 
@@ -43,7 +43,7 @@ class Brief:
             length.
         ties: at the last verdict: ``label`` and ``note`` of what near ties add to it; empty where nothing is known.
         carries: at the last verdict: of ``summary`` and ``position`` value, low, high, layer, length and the highest
-            ``control`` of the reading that the Run page shows too (:func:`workbench.figures.carried.at_longest`).
+            ``control`` of the reading that the Run page shows too (:func:`workbench.figures.text.carried.at_longest`).
         specs: measurement -> its spec.
         problems: what is damaged and left out, a sentence each.
     """
@@ -106,7 +106,7 @@ class Rows:
     """Rows as numpy columns, text as its codes: a run has thousands of rows that repeat few texts.
 
     Args:
-        table: rows as :data:`workbench.table.files.ENCODED`.
+        table: rows as :data:`workbench.table.parquet.ENCODED`.
     """
 
     def __init__(self, table: pa.Table) -> None:

@@ -10,10 +10,10 @@ from workbench.dashboard.state.filters import Filters
 from workbench.dashboard.state.run_brief import Brief
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.labels import MISSING, beyond, estimate, interval, layer_said, proportion, whole
-from workbench.figures.rows import nearest
-from workbench.figures.spark import spark_path
-from workbench.figures.template import u_length
-from workbench.figures.verdicts import since
+from workbench.figures.rows.picking import nearest
+from workbench.figures.style.sparklines import spark_path
+from workbench.figures.style.template import u_length
+from workbench.figures.style.verdict_styles import since
 
 TIES = {"fail": "near ties fail", "hold": "near ties hold", "open": "near ties open"}
 """What near ties add to a verdict, as written beside it."""

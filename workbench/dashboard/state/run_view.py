@@ -18,12 +18,12 @@ from workbench.core.apart import apart
 from workbench.core.canonical import canonical
 from workbench.dashboard.state.request_gate import aside
 from workbench.dashboard.state.run_brief import Brief
-from workbench.figures.frame import Frame
-from workbench.figures.leading import leading_head
+from workbench.figures.heads.leading_head import leading_head
+from workbench.figures.rows.frame import Frame
 from workbench.models.positions.registry import in_words
-from workbench.runs.folder import Run
 from workbench.runs.log import COLUMNS, read_log
-from workbench.table.files import ENCODED
+from workbench.runs.run import Run
+from workbench.table.parquet import ENCODED
 from workbench.table.query import to_pandas
 from workbench.table.reading import read_run
 

@@ -13,7 +13,7 @@ from workbench.dashboard.state.cursor import query
 from workbench.dashboard.state.run_summary import SPARK, TIES, spark_places
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.labels import proportion, whole
-from workbench.figures.spark import spark_path
+from workbench.figures.style.sparklines import spark_path
 
 
 def by_configuration(runs: Mapping[str, RunView], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

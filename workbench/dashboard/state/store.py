@@ -23,9 +23,9 @@ from workbench.dashboard.state.request_gate import aside
 from workbench.dashboard.state.run_brief import READ, Rows, make_brief
 from workbench.dashboard.state.run_view import Cache, Kept, RunView
 from workbench.dashboard.state.run_view import shown as shown
-from workbench.figures.frame import Frame
-from workbench.runs.folder import Run
+from workbench.figures.rows.frame import Frame
 from workbench.runs.log import log_state
+from workbench.runs.run import Run
 from workbench.table import Table
 from workbench.table.query import to_pandas
 from workbench.table.reading import read_run

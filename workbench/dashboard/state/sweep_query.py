@@ -10,10 +10,10 @@ from typing import Any
 from workbench.dashboard.state.cursor import Notice, integer
 from workbench.dashboard.state.run_view import Cache
 from workbench.dashboard.state.store import Store
-from workbench.figures.frame import Frame, present
 from workbench.figures.labels import whole
-from workbench.figures.multiples import MULTIPLES, length_at, times_text
-from workbench.figures.phase import REDUCTIONS, axes_of, axis_title, settings_of, value_text
+from workbench.figures.panels.phase_diagram import REDUCTIONS, axes_of, axis_title, settings_of, value_text
+from workbench.figures.rows.frame import Frame, present
+from workbench.figures.rows.multiples import MULTIPLES, length_at, times_text
 
 SERIES = ("measurement", "quantity", "law", "target", "mode")
 """What tells the lines of one quantity apart; a choice of the page fixes all of them."""

@@ -2,18 +2,21 @@
 
 An *encoding* is part of the architecture: one class a file, listed in :mod:`workbench.models.positions.registry`, with
 everything that it does (:class:`~workbench.models.positions.encoding.Encoding`). *Id laws*
-(:mod:`workbench.models.id_laws`) say which ids training sees and which ids evaluation uses. Both are frozen configs in
-a registry, so that a run states them by name.
+(:mod:`workbench.models.positions.id_samplers`) say which ids training sees and which ids evaluation uses. Both are
+frozen configs in a registry, so that a run states them by name.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from workbench.core.lazy import face
 
 if TYPE_CHECKING:
     from workbench.models.errors import PositionError
-    from workbench.models.id_laws import (
+    from workbench.models.positions.alibi import Alibi
+    from workbench.models.positions.encoding import Encoding
+    from workbench.models.positions.id_samplers import (
         ID_LAWS,
         Arange,
         Coupled,
@@ -24,8 +27,6 @@ if TYPE_CHECKING:
         RandomSubset,
         id_law,
     )
-    from workbench.models.positions.alibi import Alibi
-    from workbench.models.positions.encoding import Encoding
     from workbench.models.positions.learned import Learned
     from workbench.models.positions.limit import Limit
     from workbench.models.positions.none import NoPositions
@@ -57,23 +58,28 @@ __all__ = [
     "make_encoding",
 ]
 
-_HOME = {
-    "ENCODINGS": "positions.registry",
-    "Alibi": "positions.alibi",
-    "Encoding": "positions.encoding",
-    "Learned": "positions.learned",
-    "Limit": "positions.limit",
-    "NoPositions": "positions.none",
-    "PositionError": "errors",
-    "Relative": "positions.relative",
-    "Rotary": "positions.rotary",
-    "Sinusoidal": "positions.sinusoidal",
-    "make_encoding": "positions.registry",
-}
-"""Where names live, but for those of id laws. Found when asked for: names of encodings are known without torch."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"workbench.models.{_HOME.get(name, 'id_laws')}"), name)
+__getattr__, __dir__ = face(
+    __name__,
+    {
+        "Alibi": "alibi",
+        "Arange": "id_samplers",
+        "Coupled": "id_samplers",
+        "ENCODINGS": "registry",
+        "Encoding": "encoding",
+        "ID_LAWS": "id_samplers",
+        "IdLaw": "id_samplers",
+        "Learned": "learned",
+        "Limit": "limit",
+        "NoPositions": "none",
+        "Pose": "id_samplers",
+        "PositionError": "id_samplers",
+        "Predicted": "id_samplers",
+        "RandomOffset": "id_samplers",
+        "RandomSubset": "id_samplers",
+        "Relative": "relative",
+        "Rotary": "rotary",
+        "Sinusoidal": "sinusoidal",
+        "id_law": "id_samplers",
+        "make_encoding": "registry",
+    },
+)

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from workbench.models.errors import PositionError
-from workbench.models.schemes import Scheme, refuse_negative
+from workbench.models.positions.named_config import Scheme, refuse_negative
 
 Queries = range | Sequence[int]
 """Indices on the position axis."""

@@ -56,7 +56,7 @@ def make_encoding(value: str | Mapping[str, Any] | Encoding) -> Encoding:
     Raises:
         PositionError: for an unknown name, with the nearest ones, or a parameter that does not fit.
     """
-    from workbench.models.schemes import named
+    from workbench.models.positions.named_config import named
 
     return named(ENCODINGS, value)
 

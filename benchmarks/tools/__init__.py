@@ -1,0 +1,1 @@
+"""How time, memory and drawing are measured and shown."""

@@ -1,0 +1,1 @@
+"""Attention scores, exactly, and statistics of their rows."""

@@ -1,0 +1,183 @@
+"""Statistics of every query's attention in one sweep over its scores, in memory that a budget bounds.
+
+A block of queries holds its scores over the keys they see, and one exponential of each; every reducer works on these
+two. Nothing n x n ever exists, so n = 65,536 fits in little memory, exactly; time grows as n squared, as it must.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from circuits.attention.attention_scores import cached_inputs, score_hooks
+from workbench.measure.study import forward
+from workbench.models.transformer.scores import ScoreInputs
+
+if TYPE_CHECKING:
+    from workbench.models.base.protocol import HookedModel
+    from workbench.tasks.base import Batch
+
+BUDGET = 8 << 20
+"""Bytes that a block may take: about what a processor's cache holds, since a block is read several times."""
+COPIES = 3
+"""Score-sized arrays that live at once."""
+HIDDEN = -1e4
+"""Log weight of later keys: finite, so that weight times log weight is 0 there and not NaN."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some consecutive queries and the keys up to the last of them.
+
+    Attributes:
+        queries: indices on the position axis.
+        log_weight: score minus the row's top score; :data:`HIDDEN` at later keys.
+        weight: its exponential, 0 at later keys.
+        total: sum of the weights of each row: 1 / total is the largest attention weight.
+    """
+
+    queries: range
+    log_weight: Float[Tensor, "batch head query key"]
+    weight: Float[Tensor, "batch head query key"]
+    total: Float[Tensor, "batch head query"]
+
+    @cached_property
+    def index(self) -> Tensor:
+        """``[query]`` indices of the queries."""
+        return torch.arange(self.queries.start, self.queries.stop)
+
+    def at(self, keys: Tensor) -> Float[Tensor, "batch head query"]:
+        """Attention on one key per query; 0 where its index is negative."""
+        index = keys.clamp(min=0)[:, None].expand(*self.weight.shape[:2], -1, -1)
+        found = self.weight.gather(-1, index)[..., 0] / self.total
+        return torch.where(keys >= 0, found, torch.zeros_like(found))
+
+
+Reducer = Callable[[Block], Float[Tensor, "batch head query"]]
+"""One number per query from a block of rows."""
+
+
+def top_weight(block: Block) -> Float[Tensor, "batch head query"]:
+    """p_(1), the largest weight: one over support_inf."""
+    return 1.0 / block.total
+
+
+def entropy(block: Block) -> Float[Tensor, "batch head query"]:
+    """Entropy in nats: log Z - mean log weight."""
+    cost = torch.einsum("bhqk,bhqk->bhq", block.weight, block.log_weight)
+    return block.total.log() - cost / block.total
+
+
+def previous_token(block: Block) -> Float[Tensor, "batch head query"]:
+    """Attention on the key before the query."""
+    return block.at(block.index - 1)
+
+
+def first_token(block: Block) -> Float[Tensor, "batch head query"]:
+    """Attention on the first key."""
+    return block.weight[..., 0] / block.total
+
+
+def own_token(block: Block) -> Float[Tensor, "batch head query"]:
+    """Attention of the query on itself."""
+    return block.at(block.index)
+
+
+def mean_lag(block: Block) -> Float[Tensor, "batch head query"]:
+    """Mean distance to what is attended."""
+    keys = torch.arange(block.weight.shape[-1], dtype=block.weight.dtype)
+    return block.index.to(keys.dtype) - (block.weight @ keys) / block.total
+
+
+REDUCERS: Mapping[str, Reducer] = {
+    "top_weight": top_weight,
+    "entropy": entropy,
+    "previous_token": previous_token,
+    "first_token": first_token,
+    "own_token": own_token,
+    "mean_lag": mean_lag,
+}
+
+
+def block_size(inputs: ScoreInputs, budget: int = BUDGET) -> int:
+    """Queries per block so that a block's arrays stay within ``budget`` bytes; one at least."""
+    batch, size, heads, _ = inputs.q.shape
+    return max(1, budget // (COPIES * inputs.q.element_size() * batch * heads * size))
+
+
+def stream_blocks(inputs: ScoreInputs, budget: int = BUDGET) -> Iterator[Block]:
+    """All queries of a layer, block by block, the first ones first.
+
+    Raises:
+        ValueError: for attention that is not by softmax; its rows have no exponentials.
+    """
+    if inputs.attention != "softmax":
+        raise ValueError(f"a sweep is over attention by softmax; this model's is {inputs.attention}")
+    scores_of = _Scores(inputs)
+    start, size = 0, inputs.q.shape[1]
+    most = budget // (COPIES * inputs.q.element_size() * inputs.q.shape[0] * inputs.q.shape[2])
+    while start < size:
+        # Early queries see few keys, so more of them fit.
+        step = max(1, min(size - start, int((math.sqrt(start**2 + 4 * most) - start) / 2)))
+        queries = range(start, start + step)
+        scores = scores_of(queries)
+        scores -= scores.amax(-1, keepdim=True)
+        scores.clamp_(min=HIDDEN)
+        weight = scores.exp()
+        yield Block(queries, scores, weight, weight.sum(-1))
+        start += step
+
+
+def sweep(
+    inputs: ScoreInputs, reducers: Mapping[str, Reducer] = REDUCERS, budget: int = BUDGET
+) -> dict[str, Float[Tensor, "batch head query"]]:
+    """Every reducer's number for every query of a layer, from one pass over its scores.
+
+    Args:
+        inputs: one layer's (see :func:`circuits.attention.attention_scores.score_inputs`).
+        reducers: by name.
+        budget: bytes that the arrays of a block may take.
+    """
+    batch, size, heads, _ = inputs.q.shape
+    found = {name: inputs.q.new_empty(batch, heads, size) for name in reducers}
+    for block in stream_blocks(inputs, budget):
+        for name, reduce in reducers.items():
+            found[name][:, :, block.queries.start : block.queries.stop] = reduce(block)
+    return found
+
+
+def sweep_statistics(
+    model: HookedModel, batch: Batch, reducers: Mapping[str, Reducer] = REDUCERS, budget: int = BUDGET
+) -> list[dict[str, Float[Tensor, "batch head query"]]]:
+    """:func:`sweep` for every layer of a model on the strings of a batch, the forward pass included."""
+    cache = forward(model, batch, score_hooks(model.cfg))
+    return [sweep(inputs, reducers, budget) for inputs in cached_inputs(model.cfg, cache)]
+
+
+class _Scores:
+    """Scores of blocks of one layer, -inf at later keys; those without a bias as one product of prepared matrices."""
+
+    def __init__(self, inputs: ScoreInputs) -> None:
+        self.inputs = inputs
+        if not inputs.biased:
+            scale = 1.0 / math.sqrt(inputs.q.shape[-1])
+            q = inputs.q * scale if inputs.factor is None else inputs.q * (scale * inputs.factor[..., None])
+            self.q = q.transpose(1, 2).contiguous()
+            self.k = inputs.k.permute(0, 2, 3, 1).contiguous()
+
+    def __call__(self, queries: range) -> Float[Tensor, "batch head query key"]:
+        if self.inputs.biased:
+            return self.inputs.scores(queries, queries.stop)
+        scores = self.q[:, :, queries.start : queries.stop] @ self.k[..., : queries.stop]
+        # Only the last len(queries) keys can lie after a query.
+        count = len(queries)
+        later = torch.ones(count, count, dtype=torch.bool).triu(1)
+        scores[..., -count:].masked_fill_(later, -math.inf)
+        return scores

@@ -1,0 +1,223 @@
+"""From the q and k of one prefix length to numbers per sequence: the one path that every row comes from.
+
+Rows are made in chunks of sequences, sorted once, reduced, and averaged over the queries of their
+sequence at once, so that memory does not grow with the number of sequences times the length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from circuits.attention.attention_scores import scores_at
+from circuits.attention.row_statistics import entropy, log_mass, margin, margin_min, tie_uniformity
+from circuits.hardmax.critical_lengths import log_critical_length
+from workbench.models.transformer.scores import ScoreInputs
+from workbench.models.transformer.tie_sets import Floats, Ints, SortedRows, nearest_hardmax, sort_rows
+from workbench.tasks.base import Batch
+
+#: Scores held at once; with the float64 sums this is about 100 bytes each.
+CHUNK = 1 << 18
+
+
+@dataclass(frozen=True)
+class TieSet:
+    """The typical tie set of each head at one length, to be carried to longer ones.
+
+    Attributes:
+        size: ``[layer, head]`` median k* over the queries whose tie set is not everything; NaN where
+            these are fewer than half.
+        keys: mean number of visible keys K at that length.
+    """
+
+    size: Floats
+    keys: float
+
+
+@dataclass(frozen=True)
+class LengthRecord:
+    """Everything kept of one prefix length.
+
+    Attributes:
+        length: prefix length n.
+        keys: number of keys K that the query at exactly n sees.
+        log_keys: log K, averaged over the queries used.
+        queries: ``[sequence]`` number of supervised queries used.
+        values: name -> ``[sequence, layer, head]``, means over the sequence's queries; NaN where undefined.
+        carried: earlier length -> name -> ``[sequence, layer, head]``: the same under a tie set carried
+            from that length, of its size (``fixed``) or of its share of all keys (``share``).
+        tie_set: what longer lengths carry from here.
+    """
+
+    length: int
+    keys: int
+    log_keys: float
+    queries: Ints
+    values: dict[str, Floats]
+    carried: dict[int, dict[str, Floats]]
+    tie_set: TieSet
+
+    @property
+    def used(self) -> int:
+        """Number of sequences with at least one query."""
+        return int((self.queries > 0).sum())
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some sequences of one length, before the sizes of their tie sets are summarised."""
+
+    queries: Ints
+    values: dict[str, Floats]
+    carried: dict[int, dict[str, Floats]]
+    sizes: Ints
+    """``[sequence, layer, head, query]`` k*, 0 where the query is not used or its tie set is everything."""
+
+
+def window_queries(batch: Batch, window: int) -> Ints:
+    """Indices of the queries with prefix lengths in (n - window, n] that any sequence supervises."""
+    first = max(1, batch.length - window + 1)
+    index = np.arange(batch.index(first), batch.index(batch.length) + 1)
+    kept: Ints = index[batch.mask[:, index].any(0).numpy(force=True)]
+    return kept
+
+
+def reduce_part(
+    batch: Batch, inputs: Sequence[ScoreInputs], queries: Ints, delta: float, tie_sets: Mapping[int, TieSet]
+) -> Part:
+    """Reduce some sequences of one length.
+
+    Args:
+        batch: the sequences.
+        inputs: per layer what its scores are made of, for all sequences of ``batch``.
+        queries: indices of the queries to use, see :func:`window_queries`.
+        delta: setting of ``margin_min``.
+        tie_sets: tie sets of shorter lengths, by length.
+    """
+    used = batch.mask[:, queries].numpy(force=True)
+    layers = []
+    for layer, of_layer in enumerate(inputs):
+        _, keys, heads, _ = of_layer.k.shape
+        held = heads * len(queries) * keys
+        step = max(1, CHUNK // max(held, 1))
+        for start in range(0, len(batch), step):
+            rows = slice(start, start + step)
+            found = _chunk(of_layer.select(rows), queries, used[rows], batch.bos, delta, layer, tie_sets)
+            layers.append((layer, found))
+    per_layer = [_concatenate([found for at, found in layers if at == layer], axis=0) for layer in range(len(inputs))]
+    stacked = {name: np.stack([x[name] for x in per_layer], axis=1) for name in per_layer[0]}
+    carried: dict[int, dict[str, Floats]] = {length: {} for length in tie_sets}
+    for name in [n for n in stacked if "@" in n]:
+        kind, _, length = name.partition("@")
+        carried[int(length)][kind] = stacked.pop(name)
+    return Part(used.sum(1), stacked, carried, stacked.pop("sizes").astype(np.int64))
+
+
+def join(parts: Sequence[Part], batch: Batch, queries: Ints) -> LengthRecord:
+    """The record of one length from all its parts; ``batch`` gives the length, ``queries`` are those used."""
+    sizes = np.concatenate([p.sizes for p in parts])
+    queries_used = np.concatenate([p.queries for p in parts])
+    keys = queries + 1.0
+    size = np.full(sizes.shape[1:3], np.nan)
+    for at in np.ndindex(*size.shape):
+        partial = sizes[:, at[0], at[1]]
+        partial = partial[partial > 0]
+        if len(partial) and 2 * len(partial) >= queries_used.sum():
+            size[at] = np.median(partial)
+    first = parts[0]
+    return LengthRecord(
+        length=batch.length,
+        keys=batch.index(batch.length) + 1,
+        log_keys=float(np.log(keys).mean()),
+        queries=queries_used,
+        values=_concatenate([p.values for p in parts], axis=0),
+        carried={n: _concatenate([p.carried[n] for p in parts], axis=0) for n in first.carried},
+        tie_set=TieSet(size, float(keys.mean())),
+    )
+
+
+def row_values(rows: SortedRows, delta: float) -> dict[str, Floats]:
+    """Every statistic of each row that does not depend on other lengths; NaN where undefined."""
+    nearest = nearest_hardmax(rows)
+    size = nearest.size
+    mass = log_mass(rows, size)
+    gap = margin(rows, size)
+    gap[np.isinf(gap)] = np.nan
+    return {
+        "distance": nearest.distance,
+        "distance_to_all": nearest.distance_to_all,
+        "size": size.astype(np.float64),
+        "log_size": np.log(size),
+        "partial": (size < rows.keys).astype(np.float64),
+        "mass": np.exp(mass),
+        "leak": -mass,
+        "margin": gap,
+        "margin_min": margin_min(rows, delta),
+        "tie_uniformity": tie_uniformity(rows, size),
+        "entropy": entropy(rows),
+        "log_support": np.log(rows.total),
+        "log_critical": log_critical_length(size, gap),
+    }
+
+
+def carried_values(rows: SortedRows, size: Floats, share: Floats) -> dict[str, Floats]:
+    """Mass and critical length under a carried tie set: ``[row]`` its size, and its share of all keys.
+
+    Where ``size`` is NaN (the tie set was everything) so are the results.
+    """
+    known = ~np.isnan(size)
+    fixed = np.clip(np.where(known, np.rint(size), 1), 1, rows.keys).astype(np.int64)
+    scaled = np.clip(np.where(known, np.rint(share * rows.keys), 1), 1, rows.keys).astype(np.int64)
+    gap = margin(rows, fixed)
+    gap[np.isinf(gap)] = np.nan
+    found = {
+        "leak_fixed": -log_mass(rows, fixed),
+        "leak_share": -log_mass(rows, scaled),
+        "log_critical": log_critical_length(fixed, gap),
+    }
+    return {name: np.where(known, value, np.nan) for name, value in found.items()}
+
+
+def _chunk(
+    inputs: ScoreInputs,
+    queries: Ints,
+    used: NDArray[np.bool_],
+    bos: bool,
+    delta: float,
+    layer: int,
+    tie_sets: Mapping[int, TieSet],
+) -> dict[str, Floats]:
+    """Name -> ``[sequence, head]`` (and ``sizes``: ``[sequence, head, query]``) of one chunk of one layer."""
+    batch, keys, heads, _ = inputs.k.shape
+    shape = (batch, heads, len(queries))
+    scores = scores_at(inputs, queries.tolist()).numpy(force=True).reshape(-1, keys)
+    rows = sort_rows(scores, np.broadcast_to(queries + 1, shape).reshape(-1))
+    values = row_values(rows, delta)
+    size = values.pop("size")
+    # A sink is a point: BOS that merely leads a nearly uniform row or a larger tie set is none.
+    values["sink"] = ((size == 1) & (scores.argmax(1) == 0) & bos).astype(np.float64)
+    for length, tie_set in tie_sets.items():
+        of_head = np.broadcast_to(tie_set.size[layer][None, :, None], shape).reshape(-1)
+        for name, value in carried_values(rows, of_head, of_head / tie_set.keys).items():
+            values[f"{name}@{length}"] = value
+    weight = used[:, None, :]
+    found = {name: _query_mean(value.reshape(shape), weight) for name, value in values.items()}
+    found["sizes"] = np.where(weight & (values["partial"] > 0).reshape(shape), size.reshape(shape), 0)
+    return found
+
+
+def _query_mean(values: Floats, used: NDArray[np.bool_]) -> Floats:
+    """Mean over the used queries on which the value is defined; NaN where there is none."""
+    kept = used & ~np.isnan(values)
+    count = kept.sum(-1)
+    total = np.where(kept, values, 0.0).sum(-1)
+    mean = np.full(count.shape, np.nan)
+    np.divide(total, count, out=mean, where=count > 0)
+    return mean
+
+
+def _concatenate(parts: Sequence[Mapping[str, Floats]], axis: int) -> dict[str, Floats]:
+    return {name: np.concatenate([part[name] for part in parts], axis=axis) for name in parts[0]}

@@ -1,0 +1,251 @@
+"""``circuits.contributions``: what a head's favoured keys say of the answer, and what all other keys say.
+
+A head that looks at the right keys fails only when the others outvote them. The mass between the two (its log odds)
+falls as prefixes grow; whether that matters hangs on what values say. So each head's output is split into the part
+from a set of keys and the part from the rest, and each is read through the head's own W_O, the final LayerNorm with
+the scale it really had, and W_U: direct logit attribution (Elhage et al. 2021, "A Mathematical Framework for
+Transformer Circuits"). What later blocks make of it is left out.
+
+Within training the set is each query's tie set (the k* keys of the nearest hardmax). Past it, where a head's attention
+dissolves until its nearest hardmax is everything, the set is carried: as many of the highest keys as at the longest
+trained length, or as large a share of all keys if the set grew in proportion to length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from circuits.attention.attention_scores import cached_inputs, score_hooks, scores_at
+from circuits.hardmax.critical_lengths import PROPORTIONAL, growth_exponent
+from circuits.head_rows import head_rows
+from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
+from workbench.measure.rows import missing_row
+from workbench.measure.settings import Count
+from workbench.models.transformer.tie_sets import in_tie_set
+from workbench.table.schema import Row
+
+if TYPE_CHECKING:
+    from workbench.measure.measurement import Study
+    from workbench.models.base.architecture import Architecture
+    from workbench.models.base.protocol import HookedModel
+    from workbench.models.transformer.scores import ScoreInputs
+    from workbench.tasks.base import Batch, Task
+
+NAME = "circuits.contributions"
+LAW = "matched"
+
+_LOGIT = "logit of the right answer minus the mean of the others, directly by this head from"
+QUANTITIES = (
+    Quantity(
+        "answer_logit_set",
+        f"{_LOGIT} its set of keys (within training the tie set, past it carried), at the query of prefix length n",
+        "nats",
+        formula="⟨λ(Σ_{j ∈ S} p_{j} v_{j} W_{O})⟩",
+        where="λ(z): through the final LayerNorm at its own scale, logit of the right answer less the mean of the "
+        "others; v_{j}: value of key j, S: the set of keys",
+    ),
+    Quantity(
+        "answer_logit_rest",
+        f"{_LOGIT} all other keys, at the query of prefix length n",
+        "nats",
+        formula="⟨λ(Σ_{j ∉ S} p_{j} v_{j} W_{O})⟩",
+        where="letters as in answer_logit_set",
+    ),
+    Quantity(
+        "set_log_odds",
+        "log of the mass on that set over the mass on the rest; undefined where the set is everything",
+        "nats",
+        formula="⟨log(Σ_{j ∈ S} p_{j} / Σ_{j ∉ S} p_{j})⟩",
+        where="S: the set of keys",
+    ),
+)
+
+
+class Contributions(Measurement):
+    """The measurement.
+
+    Args:
+        resamples: bootstrap resamples.
+    """
+
+    name = NAME
+    version = 2
+    title = "What heads say of the answer"
+    quantities = QUANTITIES
+    laws = ()
+    sequences = 128
+    needs = "attention"
+
+    resamples: Count = 400
+
+    def hooks(self, cfg: Architecture) -> list[str]:
+        return []
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        """Nothing: sets past training are those of trained lengths, which are known at the end."""
+
+    def finish(self, study: Study) -> list[Row]:
+        if study.task.real:
+            why = "the task's answers are numbers: there is no logit of the right one"
+            return [missing_row("not_applicable", why, quantity=q.name, law=LAW) for q in QUANTITIES]
+        sets = [CarriedSets(study.grid.trained) for _ in range(study.cfg.n_layers)]
+        return [made for length in study.grid.lengths for made in self._rows(study, length, sets)]
+
+    def _rows(self, study: Study, length: int, sets: Sequence[CarriedSets]) -> list[Row]:
+        batch = study.batch(LAW, length)
+        asked = batch.mask[:, -1].numpy(force=True)
+        if not asked.any():
+            why = "the task asks nothing at this length"
+            return [missing_row("undefined", why, quantity=q.name, law=LAW, length=length) for q in QUANTITIES]
+        cfg = study.cfg
+        values = [f"blocks.{layer}.attn.hook_v" for layer in range(cfg.n_layers)]
+        stream = f"blocks.{cfg.n_layers - 1}.hook_resid_post"
+        cache = study.cache(LAW, length, [*score_hooks(cfg), *values, stream])
+        assert cache is not None
+        # Not from hook_scale: to observe it, LayerNorm leaves its fused path, and outputs change in their last bits.
+        scale = (cache[stream][:, -1].double().var(-1, correction=0) + cfg.eps).sqrt()
+        rows = []
+        for layer, inputs in enumerate(cached_inputs(cfg, cache)):
+            scores = scores_at(inputs, [batch.tokens.shape[1] - 1])
+            chosen, notes = sets[layer].choose(length, scores[:, :, 0])
+            parts = split(inputs, scores, chosen, cache[values[layer]])
+            found = {
+                "answer_logit_set": answer_logits(study.model, layer, parts.inside, scale, batch.targets[:, -1]),
+                "answer_logit_rest": answer_logits(study.model, layer, parts.outside, scale, batch.targets[:, -1]),
+                "set_log_odds": parts.log_odds.numpy(force=True),
+            }
+            rng, everything = study.rng(NAME, length, layer), "the set is all keys in every sequence"
+            place: dict[str, Any] = {"law": LAW, "length": length, "layer": layer}
+            made = head_rows({q: x[asked] for q, x in found.items()}, rng, self.resamples, everything, **place)
+            rows += [{**r, "note": "; ".join(filter(None, (notes[r["head"]], r["note"])))} for r in made]
+        return rows
+
+
+def contribution_statistics(
+    model: HookedModel, task: Task, *, trained: int, lengths: Sequence[int], sequences: int = 128, seed: int = 0,
+    **settings: Any,
+) -> Result:  # fmt: skip
+    """Every quantity of ``circuits.contributions`` for one model, without a run; see :class:`Contributions`."""
+    made = Contributions(**settings)
+    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+
+
+class CarriedSets:
+    """The set of keys of each head of one layer, from length to length, in ascending order.
+
+    Args:
+        trained: N: up to it sets are the tie sets, and those of the longest such length are carried on.
+    """
+
+    def __init__(self, trained: int) -> None:
+        self.trained = trained
+        self._known: list[tuple[int, int, NDArray[np.float64]]] = []
+
+    def choose(
+        self, length: int, scores: Float[Tensor, "sequence head key"]
+    ) -> tuple[Bool[Tensor, "sequence head key"], list[str]]:
+        """The sets at one length, and for each head what they are where that is not the tie set."""
+        keys, heads = scores.shape[-1], scores.shape[1]
+        own = in_tie_set(scores[:, :, None])[:, :, 0]
+        if length <= self.trained:
+            size = own.sum(-1).numpy(force=True).astype(np.float64)
+            partial = size < keys
+            size[~partial] = np.nan
+            # A head whose set is everything in most sequences has no set to carry.
+            common = partial.mean(0) >= 0.5
+            median = np.array([np.nanmedian(size[:, head]) if common[head] else np.nan for head in range(heads)])
+            self._known.append((length, keys, median))
+        if length <= self.trained or not self._known:
+            return own, [""] * heads
+        rank = torch.argsort(torch.argsort(scores, dim=-1, descending=True, stable=True), dim=-1)
+        carried = [self._carried(head, keys) for head in range(heads)]
+        kept = torch.tensor([keys if count is None else count for count, _ in carried])
+        return rank < kept[:, None], [note for _, note in carried]
+
+    def _carried(self, head: int, keys: int) -> tuple[int | None, str]:
+        """How many of the highest keys, and why; None = all."""
+        own = [(length, seen, median[head]) for length, seen, median in self._known if not np.isnan(median[head])]
+        if not own:
+            return None, "set: all keys, as within training"
+        length, seen, size = own[-1]
+        _, first_seen, first = self._known[0]
+        if first_seen < seen:
+            before = float(first_seen) if np.isnan(first[head]) else first[head]
+            if growth_exponent(size, before, seen, first_seen) > PROPORTIONAL:
+                return max(1, round(size * keys / seen)), f"set: top {size / seen:.3g} of all keys, as at {length}"
+        return max(1, round(size)), f"set: top {round(size):g} keys, as at {length}"
+
+
+@dataclass(frozen=True)
+class Split:
+    """One layer's output at the last query of each string, as two sums over keys.
+
+    Attributes:
+        inside, outside: ``[sequence, head, d_head]`` from the set and from the rest.
+        log_odds: ``[sequence, head]``, NaN where the set is everything.
+    """
+
+    inside: Float[Tensor, "sequence head d_head"]
+    outside: Float[Tensor, "sequence head d_head"]
+    log_odds: Float[Tensor, "sequence head"]
+
+
+def split(
+    inputs: ScoreInputs,
+    scores: Float[Tensor, "sequence head 1 key"],
+    chosen: Bool[Tensor, "sequence head key"],
+    values: Float[Tensor, "sequence key head d_head"],
+) -> Split:
+    """What the last query of each string takes from a set of keys and from all others.
+
+    Args:
+        inputs: one layer's, which says how scores become weights.
+        scores: of the last query.
+        chosen: the set.
+        values: its ``hook_v``.
+    """
+    weights = inputs.pattern(scores.double())[:, :, 0]
+    # The rest has a sum of its own: 1 - mass would lose all digits where the set holds nearly everything.
+    inside, outside = torch.where(chosen, weights, 0.0), torch.where(chosen, 0.0, weights)
+    of_set, of_rest = (torch.einsum("bhk,bkhe->bhe", part, values.double()) for part in (inside, outside))
+    tiny = torch.finfo(weights.dtype).tiny
+    odds = inside.sum(-1).clamp(min=tiny).log() - outside.sum(-1).clamp(min=tiny).log()
+    return Split(of_set, of_rest, torch.where(chosen.all(-1), torch.nan, odds))
+
+
+def answer_logits(
+    model: HookedModel,
+    layer: int,
+    z: Float[Tensor, "sequence head d_head"],
+    scale: Float[Tensor, " sequence"],
+    targets: Int[Tensor, " sequence"],
+) -> NDArray[np.float64]:
+    """``[sequence, head]`` what heads add directly to the right answer's logit minus the mean of all others.
+
+    Args:
+        model: with TransformerLens's weights.
+        layer, z: whose output it is, before W_O.
+        scale: what the final LayerNorm divides by.
+        targets: the right answers.
+    """
+    parts: Any = model
+    with torch.no_grad():
+        written = torch.einsum("bhe,hed->bhd", z, parts.blocks[layer].attn.W_O.double())
+        if model.cfg.normalization_type:
+            written = written - written.mean(-1, keepdim=True)
+            written = written / scale[:, None, None] * parts.ln_final.w.double()
+        logits = written @ parts.unembed.W_U.double()
+        own = torch.take_along_dim(logits, targets[:, None, None], -1)[..., 0]
+        others = (logits.sum(-1) - own) / (logits.shape[-1] - 1)
+        found: NDArray[np.float64] = (own - others).numpy(force=True)
+    return found

@@ -1,0 +1,313 @@
+"""``circuits.heads``: what each head attends to, and what it writes for what it reads.
+
+For a query t with target set T_t among its K visible keys, a head's mass M on T_t is compared with what uniform
+attention has there, |T_t| / K: the score is (M - |T|/K) / (1 - |T|/K), 0 for uniform attention and 1 for all mass on
+the targets. Without that correction uniform attention passes for an induction head wherever tokens repeat
+(its mass is about one over the size of the alphabet).
+
+Two kinds of strings (the column ``mode``): those of the ``task``, and ``repeats``, random tokens in which a block
+recurs after random lags. On repeats of one fixed lag a head that always looks that far back would pass too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from circuits.attention.attention_scores import cached_inputs, score_hooks, scores_at
+from circuits.attention.score_observer import ScoreObserver
+from circuits.attention.target_keys import (
+    ANSWER_META,
+    KEY_META,
+    KINDS,
+    Definition,
+    Targets,
+    anti_induction,
+    named_positions,
+)
+from circuits.head_rows import head_rows
+from circuits.passes import clean_pass
+from workbench.measure.measurement import Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
+from workbench.measure.rows import missing_row
+from workbench.measure.settings import Count
+from workbench.table.schema import Row, row
+
+if TYPE_CHECKING:
+    from workbench.measure.measurement import Study
+    from workbench.models.base.protocol import HookedModel
+    from workbench.models.transformer.scores import ScoreInputs
+    from workbench.tasks.base import Batch, Task
+
+NAME = "circuits.heads"
+LAW = "matched"
+SINK_SHARE = 0.9
+"""A head rests on the first key if that is the top key of more than this share of queries."""
+LAG = 39
+"""Largest gap between two occurrences of a block in ``repeats``."""
+
+Scores = Mapping[str, NDArray[np.float64]]
+"""Quantity -> ``[sequence, head]``; NaN where a sequence has no target."""
+
+
+def _score(name: str, what: str, keys: str) -> tuple[Quantity, Quantity]:
+    """Mass on a set of keys, corrected for chance and as it is; ``keys`` is the set as a formula."""
+    corrected = f"attention mass on {what}, corrected for chance: 0 = as uniform attention, 1 = all"
+    return (
+        Quantity(
+            name, corrected, "share", None, 1,
+            formula="(M − |T|/K) / (1 − |T|/K)", where=f"M = Σ_{{j ∈ T}} p_{{j}}, {keys}, t: the query",
+        ),
+        Quantity(
+            f"{name}_mass", f"attention mass on {what}", "share", 0, 1,
+            formula="M = Σ_{j ∈ T} p_{j}", where=f"{keys}, t: the query",
+        ),
+    )  # fmt: skip
+
+
+QUANTITIES = (
+    *_score("previous_token", "the key directly before the query", "T = {t − 1}"),
+    *_score(
+        "induction", "keys behind earlier occurrences of the query's token", "T = {j + 1 : j + 1 < t, x_{j} = x_{t}}"
+    ),
+    *_score(
+        "anti_induction",
+        "earlier occurrences of the query's token, or the keys before them (target: definition)",
+        "T = {j < t : x_{j} = x_{t}}, or the keys directly before these",
+    ),
+    *_score("duplicate_token", "earlier occurrences of the query's token", "T = {j < t : x_{j} = x_{t}}"),
+    *_score("first_token", "the first key, BOS where there is one", "T = {0}"),
+    *_score("answer_token", "the key that holds the answer, as the task names it", "T: the key that holds the answer"),
+    *_score("key_token", "the key that matches the query, as the task names it", "T: the key that matches the query"),
+    Quantity(
+        "sink",
+        "share of queries whose top key is the first one; above 0.9 the head is a sink",
+        "share",
+        0,
+        1,
+        formula="⟨1[arg max_{j} p_{j} = 0]⟩",
+        where="mean over queries too; 0: the first key",
+    ),
+    Quantity(
+        "ov_copying",
+        "share of tokens whose own logit is the highest that the head's OV circuit W_E W_V W_O W_U gives for reading "
+        "them, LayerNorm left out",
+        "share",
+        0,
+        1,
+        formula="(1/V) Σ_{t} 1[arg max_{u} (W_{E} W_{V} W_{O} W_{U})_{t,u} = t]",
+        where="t, u: tokens, V: how many there are",
+        interval=False,
+    ),
+)
+
+BOUNDS = {q.name: q.bounds for q in QUANTITIES}
+
+
+class Heads(ScoreObserver["Scores"]):
+    """The measurement.
+
+    Args:
+        window: queries with prefix length in (n - window, n], supervised or not; ``answer_token`` and
+            ``key_token`` take the supervised ones.
+        definition: of anti-induction, see :func:`circuits.attention.target_keys.anti_induction`.
+        resamples: bootstrap resamples.
+    """
+
+    name = NAME
+    version = 2
+    title = "Heads"
+    quantities = QUANTITIES
+    sequences = 128
+
+    window: Count = 16
+    definition: Definition = "same"
+    resamples: Count = 400
+
+    def reduce(self, inputs: ScoreInputs, batch: Batch, cache: Mapping[str, Tensor], layer: int) -> Scores:
+        return head_scores(inputs, batch, self.window, self.definition)
+
+    def finish(self, study: Study) -> list[Row]:
+        rows: list[Row] = []
+        for n, layers in self._seen.items():
+            rows += self._rows(study, n, layers, "task")
+        n = max(study.grid.inside, default=study.grid.lengths[0])
+        rows += self._rows(study, n, self._repeats(study, n), "repeats")
+        return rows + self._copying(study)
+
+    def _rows(self, study: Study, length: int, layers: Sequence[Scores], mode: str) -> list[Row]:
+        rows = []
+        for layer, found in enumerate(layers):
+            rng = study.rng(NAME, length, mode, layer)
+            place = {"law": LAW, "length": length, "layer": layer, "mode": mode}
+            rows += head_rows(found, rng, self.resamples, "no query of the window has such a key", BOUNDS, **place)
+        for r in rows:
+            if r["quantity"].startswith("anti_induction"):
+                r["target"] = self.definition
+            if r["quantity"] == "sink" and r["value"] > SINK_SHARE:
+                r["note"] = "a sink: the head rests on the first key"
+        if mode == "task" and "answer_token" not in layers[0]:
+            why = "the task names no such key"
+            names = [f"{kind}{end}" for kind in _NAMED for end in ("", "_mass")]
+            rows += [missing_row("not_applicable", why, quantity=q, law=LAW, length=length, mode=mode) for q in names]
+        return rows
+
+    def _repeats(self, study: Study, length: int) -> list[Scores]:
+        """Scores on random tokens with blocks that recur after random lags."""
+        batch = study.batch(LAW, length)
+        generator = torch.Generator().manual_seed(int(study.rng(NAME, "repeats").integers(2**31)))
+        tokens = repeats(len(batch), batch.tokens.shape[1], study.cfg.d_vocab, generator, batch.bos)
+        ids = study.cfg.ids.evaluation(tokens.shape[1], study.cfg.n_ctx, batch.position_ids)
+        study.passes += 1
+        clean = clean_pass(study.model, tokens, ids, score_hooks(study.cfg))
+        queries = torch.arange(max(1, tokens.shape[1] - self.window), tokens.shape[1])
+        inputs = cached_inputs(study.cfg, clean.seen)
+        return [token_scores(of_layer, tokens, queries, self.definition) for of_layer in inputs]
+
+    def _copying(self, study: Study) -> list[Row]:
+        shared = {"quantity": "ov_copying", "law": ""}
+        try:
+            copying = ov_copying(study.model)
+        except ValueError as error:
+            return [missing_row("not_applicable", str(error), **shared)]
+        return [
+            row(value=float(value), layer=layer, head=head, note="from the weights", **shared)
+            for (layer, head), value in np.ndenumerate(copying)
+        ]
+
+
+def head_statistics(
+    model: HookedModel, task: Task, *, trained: int, lengths: Sequence[int], sequences: int = 128, seed: int = 0,
+    **settings: Any,
+) -> Result:  # fmt: skip
+    """Every quantity of ``circuits.heads`` for one model, without a run; see :class:`Heads`."""
+    return run(Heads(**settings), model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+
+
+def head_scores(inputs: ScoreInputs, batch: Batch, window: int = 16, definition: Definition = "same") -> Scores:
+    """Scores of every head of one layer on the strings of a batch, from their last ``window`` queries.
+
+    Returns:
+        quantity -> ``[sequence, head]``.
+    """
+    first = max(1, batch.length - window + 1)
+    queries = torch.arange(batch.index(first), batch.index(batch.length) + 1)
+    named = {kind: named_positions(batch, queries, meta) for kind, meta in _NAMED.items()}
+    known = {kind: target for kind, target in named.items() if target is not None}
+    return token_scores(inputs, batch.tokens, queries, definition, known)
+
+
+_NAMED = {"answer_token": ANSWER_META, "key_token": KEY_META}
+
+
+def token_scores(
+    inputs: ScoreInputs,
+    tokens: Int[Tensor, "batch pos"],
+    queries: Int[Tensor, " query"],
+    definition: Definition = "same",
+    further: Mapping[str, Targets] | None = None,
+) -> Scores:
+    """Scores of every head for chosen queries; ``further`` holds target sets beside those of the tokens."""
+    targets = {kind: make(tokens, queries) for kind, make in KINDS.items()}
+    targets["anti_induction"] = anti_induction(tokens, queries, definition)
+    targets |= further or {}
+    parts: list[dict[str, Tensor]] = []
+    step = max(1, PATTERN // max(1, inputs.q.shape[2] * len(queries) * tokens.shape[1]))
+    for start in range(0, len(tokens), step):
+        rows = slice(start, start + step)
+        chosen = inputs.select(rows)
+        pattern = chosen.pattern(scores_at(chosen, queries.tolist()).double())
+        of_rows = {kind: target[rows] for kind, target in targets.items()}
+        parts.append(dict(_scored(pattern, of_rows, queries)))
+    return {name: torch.cat([part[name] for part in parts]).numpy(force=True) for name in parts[0]}
+
+
+PATTERN = 1 << 22
+"""Weights held at once."""
+
+
+def _scored(
+    pattern: Float[Tensor, "batch head query key"], targets: Mapping[str, Targets], queries: Int[Tensor, " query"]
+) -> Iterator[tuple[str, Float[Tensor, "batch head"]]]:
+    visible = queries.double() + 1
+    for kind, target in targets.items():
+        mass = torch.einsum("bhqk,bqk->bhq", pattern, target.double())
+        size = target.sum(-1).double()[:, None]
+        base = size / visible
+        has = (size > 0) & (base < 1)
+        yield kind, _query_mean((mass - base) / (1 - base), has)
+        yield f"{kind}_mass", _query_mean(mass, has)
+    top = (pattern.argmax(-1) == 0).double()
+    yield "sink", _query_mean(top, torch.ones_like(top, dtype=torch.bool))
+
+
+def _query_mean(values: Float[Tensor, "batch head query"], has: Bool[Tensor, "batch #head query"]) -> Tensor:
+    kept = has.expand_as(values)
+    return torch.where(kept, values, 0.0).sum(-1) / kept.sum(-1).where(kept.any(-1), torch.nan)
+
+
+def repeats(
+    batch: int,
+    positions: int,
+    d_vocab: int,
+    generator: torch.Generator,
+    bos: bool = True,
+    block: int = 8,
+    lag: int = LAG,
+) -> Int[Tensor, "batch pos"]:
+    """Random tokens in which one block recurs again and again, after gaps of 0..``lag`` fresh random tokens.
+
+    Args:
+        batch, positions: shape; BOS counts.
+        d_vocab: tokens are drawn from all ids but BOS.
+        generator: the only source of randomness.
+        bos: whether token 0 stands in front.
+        block: tokens of the block, fewer where a quarter of the string has fewer.
+        lag: largest gap.
+    """
+    first = int(bos)
+    length = positions - first
+    size = max(1, min(block, length // 4))
+    tokens = torch.randint(first, d_vocab, (batch, positions), generator=generator)
+    if bos:
+        tokens[:, 0] = 0
+    for string in tokens:
+        # Backwards from the end, so that the last queries lie inside an occurrence.
+        pattern, end = string[positions - size :].clone(), positions - size
+        while True:
+            end -= int(torch.randint(0, min(lag, length // 2) + 1, (1,), generator=generator))
+            if end - size < first:
+                break
+            string[end - size : end] = pattern
+            end -= size
+    return tokens
+
+
+def ov_copying(model: HookedModel) -> NDArray[np.float64]:
+    """``[layer, head]`` share of tokens for which W_E W_V W_O W_U gives their own logit the highest value.
+
+    Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"; LayerNorm is left out. Where answers are
+    fewer than tokens, ids are compared after the offset of the first tokens (BOS) that are no answers.
+
+    Raises:
+        ValueError: for a model whose outputs are not its tokens.
+    """
+    parts = [getattr(model, name, None) for name in ("W_E", "W_V", "W_O", "W_U")]
+    if any(part is None for part in parts):
+        raise ValueError("the model has no weights W_E, W_V, W_O and W_U to read copying from")
+    w_e, w_v, w_o, w_u = (part.detach().double() for part in parts)  # type: ignore[union-attr]
+    tokens, outputs = w_e.shape[0], w_u.shape[1]
+    if not tokens - 2 <= outputs <= tokens or outputs < 2:
+        raise ValueError(f"the model's {outputs} outputs are not its {tokens} tokens: there is no own logit")
+    first = min(1, tokens - outputs)
+    read = torch.einsum("td,lhde,lhem,mo->lhto", w_e[first : first + outputs], w_v, w_o, w_u)
+    own = torch.arange(outputs)
+    found: NDArray[np.float64] = (read.argmax(-1) == own).double().mean(-1).numpy(force=True)
+    return found

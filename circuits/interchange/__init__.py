@@ -1,0 +1,1 @@
+"""Does what a model has of one prefix serve at another?"""

@@ -1,0 +1,168 @@
+"""Residual interchange: the row of one query, taken from another string, at any site of any layer.
+
+One residual row is not the state of a transformer, which is its whole cache: the numbers here say where on the way
+to the answer what is read from the prefix has arrived, and need not be 1 for a scale-invariant model, since rows
+carry the unit 1/K of their own length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from circuits.interchange.last_query import SITES, LastRow, sites
+from circuits.interchange.prefix_exchange import NONE, Chosen, ending, take
+from circuits.interchange.summary_subspace import exchanged_within
+from circuits.passes import layer_of, pieces
+
+if TYPE_CHECKING:
+    from workbench.models.base.protocol import HookedModel
+    from workbench.tasks.base import Batch, Task
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class QueryRows:
+    """The last query of every string of a batch.
+
+    Attributes:
+        outputs: clean outputs ``[sequence, out]``.
+        rows: what each site holds, ``[sequence, ...]``.
+    """
+
+    outputs: Float[Tensor, "sequence out"]
+    rows: Mapping[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Patched:
+    """What became of the recipients that have a donor when their row at one site was the donor's.
+
+    Attributes:
+        follows_donor: the patched answer is the donor's clean answer, ``[sequence]``.
+        follows_recipient: it is the recipient's own clean answer.
+        right: it is the recipient's right answer.
+        donors_target: it is the donor's right answer.
+        donor_right, recipient_right: the clean answers are right.
+        sequences: indices of the recipients.
+    """
+
+    follows_donor: Flags
+    follows_recipient: Flags
+    right: Flags
+    donors_target: Flags
+    donor_right: Flags
+    recipient_right: Flags
+    sequences: NDArray[np.int64]
+
+
+def query_rows(model: HookedModel, batch: Batch, names: Sequence[str]) -> QueryRows:
+    """Clean rows and outputs of the last query of every string."""
+    parts = [LastRow(model, piece, names) for piece in pieces(batch)]
+    return QueryRows(
+        torch.cat([part.outputs for part in parts]),
+        {name: torch.cat([part.rows[name] for part in parts]) for name in names},
+    )
+
+
+def residual_interchange(
+    model: HookedModel,
+    task: Task,
+    recipients: Batch,
+    donors: Batch,
+    chosen: Mapping[str, Chosen],
+    names: Sequence[str] | None = None,
+    donor_rows: QueryRows | None = None,
+    within: Mapping[str, Mapping[str, Tensor]] | None = None,
+) -> dict[tuple[str, str], Patched]:
+    """Patch the last query's row of every recipient with its donor's, at each site in turn.
+
+    Args:
+        model: any model with TransformerLens's hook names.
+        task: says which answers are right.
+        recipients, donors: strings, each of one length.
+        chosen: by a name for each choice, the donors (see :func:`circuits.interchange.prefix_exchange.choose_donors`).
+        names: hook names of sites; None = all of :data:`circuits.interchange.last_query.SITES`.
+        donor_rows: see :func:`query_rows`; None = make them.
+        within: for some choices, site -> basis ``[d, rank]``: only these sites are patched, and of the row only its
+            component in that subspace.
+
+    Returns:
+        by (choice, site); choices without any donor are left out.
+    """
+    listed = list(names) if names is not None else sites(model, SITES)
+    given = donor_rows or query_rows(model, donors, listed)
+    kept = {choice: np.flatnonzero(picked != NONE) for choice, picked in chosen.items()}
+    outputs: dict[tuple[str, str], list[Tensor]] = {}
+    clean, start = [], 0
+    for piece in pieces(recipients):
+        row = LastRow(model, piece, listed)
+        clean.append(row.outputs)
+        for choice, picked in chosen.items():
+            # Recipients without a donor are patched with an arbitrary row, and dropped below.
+            index = torch.as_tensor(np.maximum(picked[start : start + len(piece)], 0))
+            bases = (within or {}).get(choice)
+            for name in listed if bases is None else bases:
+                theirs = given.rows[name][index]
+                made = theirs if bases is None else exchanged_within(row.rows[name], theirs, bases[name])
+                outputs.setdefault((choice, name), []).append(row.patched(name, made))
+        start += len(piece)
+    own = torch.cat(clean)
+    found = {}
+    for (choice, name), parts in outputs.items():
+        to = kept[choice]
+        if len(to):
+            source = chosen[choice][to]
+            answers = own[to], given.outputs[source], torch.cat(parts)[to]
+            found[choice, name] = _judge(task, take(recipients, to), take(donors, source), *answers, to)
+    return found
+
+
+def _judge(task: Task, mine: Batch, source: Batch, own: Tensor, theirs: Tensor, made: Tensor, kept: Chosen) -> Patched:
+    """All arguments are of the recipients that have a donor, one each."""
+
+    def same(a: Tensor, b: Tensor) -> Flags:
+        return _right(task, a, b if task.real else b.argmax(-1), mine)
+
+    return Patched(
+        follows_donor=same(made, theirs),
+        follows_recipient=same(made, own),
+        right=_right(task, made, mine.targets[:, -1], mine),
+        donors_target=_right(task, made, source.targets[:, -1], mine),
+        donor_right=_right(task, theirs, source.targets[:, -1], mine),
+        recipient_right=_right(task, own, mine.targets[:, -1], mine),
+        sequences=kept,
+    )
+
+
+def _right(task: Task, outputs: Tensor, targets: Tensor, batch: Batch) -> Flags:
+    """Whether answers ``[sequence, out]`` are the given ones."""
+    right = task.correct(outputs[:, None], ending(batch, 1, targets[:, None]))
+    found: Flags = right[:, 0].numpy(force=True)
+    return found
+
+
+def tautological(model: HookedModel, name: str) -> bool:
+    """Whether a patch of the last query's whole row there makes the output the donor's own, whatever is computed.
+
+    So it is where the whole residual row is replaced and no later block moves anything between positions.
+    """
+    layer, kind = layer_of(name), name.split(".", 2)[2]
+    if kind not in ("hook_resid_mid", "hook_resid_post"):
+        return False
+    return not any(mixes(model, later) for later in range(layer + 1, model.cfg.n_layers))
+
+
+def mixes(model: HookedModel, layer: int) -> bool:
+    """Whether a block can move something between positions: not if what attention writes is 0 by its weights."""
+    block = model.blocks[layer]  # type: ignore[attr-defined]
+    weights: Iterable[Tensor] = [getattr(getattr(block, "attn", None), part, None) for part in ("W_V", "W_O")]  # type: ignore[misc]
+    return not any(weight is not None and not bool(weight.any()) for weight in weights)

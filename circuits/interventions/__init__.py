@@ -1,0 +1,1 @@
+"""What is lost without a component, or with attention replaced."""

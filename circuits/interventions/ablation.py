@@ -1,0 +1,186 @@
+"""``circuits.ablation``: what is lost without a head, an MLP, a set of heads, or a kind of edge.
+
+A mechanism may have several copies of each part, so that no single head matters: beside every head and MLP alone,
+the set of heads that read the answer's key goes (*matching heads*), the set of previous-token heads below them, and all
+other heads together. A retrieval circuit is proven when either of the first two destroys the answer and the third does
+not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from pydantic import AfterValidator
+
+from circuits.attention.attention_scores import score_inputs
+from circuits.heads.head_scores import head_scores
+from circuits.interventions.ablate_components import Ablator, Answers, Head, Mode, roles
+from circuits.interventions.ablate_edges import without_circuit
+from circuits.passes import canary
+from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
+from workbench.measure.rows import difference_rows, mean_row, missing_row, p_quantity, share_row
+from workbench.measure.settings import Count, Factors, Real
+from workbench.table.schema import Row
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from workbench.measure.measurement import Study
+    from workbench.models.base.architecture import Architecture
+    from workbench.models.base.protocol import HookedModel
+    from workbench.tasks.base import Batch, Task
+
+NAME = "circuits.ablation"
+LAW = "matched"
+
+QUANTITIES = (
+    Quantity(
+        "ablated_accuracy",
+        "accuracy at exact prefix length n without the part that the row names; mode: zero, the mean over sequences at "
+        "each position, or another string's (resample)",
+        "share",
+        0,
+        1,
+        formula="a_{−h}(n)",
+        where="accuracy with the output of the part h replaced",
+    ),
+    Quantity(
+        "accuracy_drop",
+        "accuracy of the whole model minus that without the part",
+        "share",
+        -1,
+        1,
+        formula="a(n) − a_{−h}(n)",
+        where="a(n): accuracy as it is",
+    ),
+    p_quantity("accuracy_drop", "right only with the part against right only without it"),
+    Quantity(
+        "loss_rise",
+        "loss without the part minus loss of the whole model",
+        "nats",
+        formula="l_{−h}(n) − l(n)",
+        where="l: loss",
+    ),
+)
+
+Modes = Annotated[Sequence[Mode], AfterValidator(tuple)]
+SETS = ("matching heads", "previous-token heads", "all other heads")
+CIRCUITS = {"induction edges": "induction", "anti-induction edges": "anti_induction"}
+
+
+class Ablation(Measurement):
+    """The measurement.
+
+    Args:
+        modes: which of zero, mean and resample.
+        factors: lengths, as multiples of the longest trained one.
+        matching: least chance-corrected mass on the answer's key that makes a matching head.
+        previous: least one on the previous token that makes a previous-token head.
+        resamples: bootstrap resamples.
+    """
+
+    name = NAME
+    version = 2
+    title = "Ablation"
+    quantities = QUANTITIES
+    laws = ()
+    sequences = 64
+
+    modes: Modes = ("mean", "resample")
+    factors: Factors = (1, 4)
+    matching: Real = 0.2
+    previous: Real = 0.1
+    resamples: Count = 400
+
+    def hooks(self, cfg: Architecture) -> list[str]:
+        return []
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        """Nothing: every pass of this measurement is an intervention."""
+
+    def finish(self, study: Study) -> list[Row]:
+        near = {min(study.grid.lengths, key=lambda n: abs(np.log(n / (study.grid.trained * f)))) for f in self.factors}
+        return [row for n in sorted(near) for row in self._rows(study, n)]
+
+    def _rows(self, study: Study, length: int) -> list[Row]:
+        batch = study.batch(LAW, length)
+        ablator = Ablator(study.model, batch, study.task)
+        canary(study.model, batch, [*ablator.z.values(), *ablator.mlp.values()])
+        whole = ablator.clean()
+        place: dict[str, Any] = {"law": LAW, "length": length}
+        rows = self._compare(study, whole, whole, {**place, "target": "nothing"})
+        for mode in self.modes:
+            here = {**place, "mode": mode}
+            for layer, head in ablator.heads:
+                without = ablator.without([(layer, head)], (), mode, study.rng(NAME, length, mode))
+                rows += self._compare(study, whole, without, {**here, "layer": layer, "head": head, "target": "head"})
+            for layer in ablator.mlp:
+                without = ablator.without((), [layer], mode, study.rng(NAME, length, mode))
+                rows += self._compare(study, whole, without, {**here, "layer": layer, "target": "MLP"})
+        study.passes += 1 + len(self.modes) * (len(ablator.heads) + len(ablator.mlp))
+        return rows + self._sets(study, ablator, whole, place) + self._edges(study, batch, whole, place)
+
+    def _compare(self, study: Study, whole: Answers, without: Answers, place: dict[str, Any]) -> list[Row]:
+        none = "the task asks nothing at this length"
+        rng = study.rng(NAME, *place.values())
+        return [
+            share_row(without.right > 0.5, none, quantity="ablated_accuracy", **place),
+            *difference_rows(whole.right, without.right, none, quantity="accuracy_drop", **place),
+            mean_row(without.loss - whole.loss, rng, self.resamples, none, quantity="loss_rise", **place),
+        ]
+
+    def _sets(self, study: Study, ablator: Ablator, whole: Answers, place: dict[str, Any]) -> list[Row]:
+        found, why = self._roles(study, ablator)
+        rows = []
+        for name, heads in found.items():
+            for mode in self.modes:
+                here = {**place, "mode": mode, "target": name, "note": _named(heads)}
+                if not heads:
+                    rows += [missing_row("undefined", why, quantity=q.name, **here) for q in QUANTITIES]
+                    continue
+                without = ablator.without(heads, (), mode, study.rng(NAME, place["length"], mode))
+                rows += self._compare(study, whole, without, here)
+                study.passes += 1
+        return rows
+
+    def _roles(self, study: Study, ablator: Ablator) -> tuple[dict[str, list[Head]], str]:
+        nothing: dict[str, list[Head]] = {name: [] for name in SETS}
+        if not ablator.heads:
+            return nothing, "the model has no attention heads"
+        scores = [head_scores(inputs, ablator.batch) for inputs in score_inputs(study.model, ablator.batch)]
+        study.passes += 1
+        if "answer_token" not in scores[0]:
+            return nothing, "the task names no key that holds the answer"
+        matchers, writers = roles(scores, self.matching, self.previous)
+        others = [head for head in ablator.heads if head not in matchers and head not in writers]
+        return dict(zip(SETS, (matchers, writers, others), strict=True)), "no head is of that kind here"
+
+    def _edges(self, study: Study, batch: Batch, whole: Answers, place: dict[str, Any]) -> list[Row]:
+        rows = []
+        for name, circuit in CIRCUITS.items():
+            here = {**place, "target": name}
+            if study.cfg.attention != "softmax":
+                why = "edges are those of attention by softmax, which this model has not"
+                rows += [missing_row("not_applicable", why, quantity=q.name, **here) for q in QUANTITIES]
+                continue
+            without = without_circuit(study.model, study.task, batch, circuit)  # type: ignore[arg-type]
+            study.passes += 3
+            rows += self._compare(study, whole, without, here)
+        return rows
+
+
+def ablation_statistics(
+    model: HookedModel, task: Task, *, trained: int, lengths: Sequence[int], sequences: int = 64, seed: int = 0,
+    **settings: Any,
+) -> Result:  # fmt: skip
+    """Every quantity of ``circuits.ablation`` for one model, without a run; see :class:`Ablation`."""
+    made = Ablation(**settings)
+    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+
+
+def _named(heads: Sequence[Head]) -> str:
+    return ", ".join(f"L{layer}.{head}" for layer, head in heads)

@@ -1,0 +1,169 @@
+"""``circuits.swaps``: does a model still work when its attention is made exactly hard, or kept sharp?
+
+*hardmax_swap* replaces a head's attention by the uniform distribution on its tie set: if nothing is lost, the head is
+a hardmax as far as the answer is concerned. *logn_swap* multiplies its scores by log K / log K_train past the trained
+length: if that repairs long prefixes, the failure was dispersion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from circuits.interventions.ablate_components import Answers, Head, answers
+from circuits.interventions.replaced_attention import Pattern, log_scaled, replaced_attention, tie_set, within
+from circuits.passes import TOKENS, canary, clean_pass, evaluation_ids, pieces
+from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
+from workbench.measure.rows import difference_rows, missing_row, p_quantity, share_row
+from workbench.measure.settings import Factors, NotNegative
+from workbench.table.schema import Row
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from workbench.measure.measurement import Study
+    from workbench.models.base.architecture import Architecture
+    from workbench.models.base.protocol import HookedModel
+    from workbench.tasks.base import Batch, Task
+
+NAME = "circuits.swaps"
+LAW = "matched"
+
+QUANTITIES = (
+    Quantity(
+        "hardmax_swap",
+        "accuracy at n when attention is uniform on the tie set k* (with delta: on the keys within delta of the top "
+        "score), of one head on clean inputs, or of all heads together",
+        "share",
+        0,
+        1,
+        formula="a(n), with 1[j ≤ k*] / k* for p_{(j)}",
+        where="k*: tie_size",
+    ),
+    Quantity(
+        "hardmax_swap_drop",
+        "accuracy of the model as it is minus hardmax_swap",
+        "share",
+        -1,
+        1,
+        formula="a(n) − a′(n)",
+        where="a(n): accuracy as it is, a′: hardmax_swap",
+    ),
+    p_quantity("hardmax_swap_drop", "right only as it is against right only with the swap"),
+    Quantity(
+        "logn_swap",
+        "accuracy at n when scores are multiplied by max(1, log K / log K_train), of one head or of all",
+        "share",
+        0,
+        1,
+        formula="a(n), with s_{j} max(1, log K / log K_{train}) for s_{j}",
+        where="K_{train}: keys seen in training",
+    ),
+    Quantity(
+        "logn_swap_gain",
+        "logn_swap minus accuracy of the model as it is",
+        "share",
+        -1,
+        1,
+        formula="a′(n) − a(n)",
+        where="a(n): accuracy as it is, a′: logn_swap",
+    ),
+    p_quantity("logn_swap_gain", "right only with the swap against right only as it is"),
+)
+
+
+class Swaps(Measurement):
+    """The measurement.
+
+    Args:
+        factors: lengths, as multiples of the longest trained one.
+        delta: None = the tie set k*; else the keys within ``delta`` of the top score.
+    """
+
+    name = NAME
+    version = 2
+    title = "Attention swaps"
+    quantities = QUANTITIES
+    laws = ()
+    sequences = 32
+    needs = "attention"
+
+    factors: Factors = (1, 4)
+    delta: NotNegative | None = None
+
+    def hooks(self, cfg: Architecture) -> list[str]:
+        return []
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        """Nothing: every pass of this measurement is an intervention."""
+
+    def finish(self, study: Study) -> list[Row]:
+        if study.cfg.attention != "softmax":
+            why = "swaps are made of attention by softmax, which this model has not"
+            return [missing_row("not_applicable", why, quantity=q.name, law=LAW) for q in QUANTITIES]
+        near = {min(study.grid.lengths, key=lambda n: abs(np.log(n / (study.grid.trained * f)))) for f in self.factors}
+        return [row for n in sorted(near) for row in self._rows(study, n)]
+
+    def _rows(self, study: Study, length: int) -> list[Row]:
+        batch = study.batch(LAW, length)
+        canary(study.model, batch, [f"blocks.{layer}.attn.hook_z" for layer in range(study.cfg.n_layers)])
+        heads = [(layer, head) for layer in range(study.cfg.n_layers) for head in range(study.cfg.n_heads)]
+        places: list[tuple[dict[str, Any], list[Head]]] = [
+            ({"target": "head", "layer": layer, "head": head}, [(layer, head)]) for layer, head in heads
+        ]
+        places.append(({"target": "all heads"}, heads))
+        hard = tie_set if self.delta is None else within(self.delta)
+        trained_keys = float(study.grid.trained + int(batch.bos))
+        rows = []
+        for place, chosen in places:
+            rows += self._swap(study, batch, hard, chosen, "hardmax_swap", place)
+            if length <= study.grid.trained:
+                note = "within the trained length the factor is 1"
+                for q in ("logn_swap", "logn_swap_gain", "logn_swap_gain_p"):
+                    rows.append(missing_row("not_applicable", note, quantity=q, law=LAW, length=length, **place))
+            else:
+                rows += self._swap(study, batch, log_scaled(trained_keys), chosen, "logn_swap", place)
+        return rows
+
+    def _swap(
+        self, study: Study, batch: Batch, pattern: Pattern, heads: Sequence[Head], quantity: str, place: dict[str, Any]
+    ) -> list[Row]:
+        before, after = swapped(study.model, study.task, batch, pattern, heads)
+        study.passes += 2
+        none = "the task asks nothing at this length"
+        shared = {"law": LAW, "length": batch.length, **place}
+        if quantity == "logn_swap":
+            change = difference_rows(after.right, before.right, none, quantity="logn_swap_gain", **shared)
+        else:
+            change = difference_rows(before.right, after.right, none, quantity="hardmax_swap_drop", **shared)
+        return [share_row(after.right > 0.5, none, quantity=quantity, **shared), *change]
+
+
+def swapped(
+    model: HookedModel, task: Task, batch: Batch, pattern: Pattern, heads: Sequence[Head]
+) -> tuple[Answers, Answers]:
+    """Answers as the model is, and with some heads' attention replaced (see
+    :mod:`circuits.interventions.replaced_attention`)."""
+    found = []
+    for piece in pieces(batch, TOKENS):
+        clean = clean_pass(model, piece.tokens, evaluation_ids(model, piece))
+        made = replaced_attention(model, clean, pattern, heads)
+        found.append((answers(task, clean.outputs, piece), answers(task, made, piece)))
+    before, after = (
+        Answers(np.concatenate([pair[i].right for pair in found]), np.concatenate([pair[i].loss for pair in found]))
+        for i in (0, 1)
+    )
+    return before, after
+
+
+def swap_statistics(
+    model: HookedModel, task: Task, *, trained: int, lengths: Sequence[int], sequences: int = 32, seed: int = 0,
+    **settings: Any,
+) -> Result:  # fmt: skip
+    """Every quantity of ``circuits.swaps`` for one model, without a run; see :class:`Swaps`."""
+    made = Swaps(**settings)
+    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)

@@ -1,0 +1,118 @@
+"""Attention replaced while a model runs: the output of a head computed anew from its own q, k and v.
+
+Nothing n x n is kept: what replaces attention works in blocks of queries and edits ``hook_z``, so that the rest of the
+model runs as it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from circuits.passes import Clean, Edit, edited_pass
+from workbench.models.transformer.kernels import blocks
+from workbench.models.transformer.scores import ScoreInputs, cached_score_inputs
+from workbench.models.transformer.tie_sets import tie_set_pattern
+
+if TYPE_CHECKING:
+    from workbench.models.base.protocol import HookedModel
+
+Pattern = Callable[[Float[Tensor, "batch head query key"], range], Float[Tensor, "batch head query key"]]
+"""From the scores of a block of queries, over the keys up to its last one, to weights."""
+
+
+def replaced_attention(
+    model: HookedModel, clean: Clean, pattern: Pattern, heads: Sequence[tuple[int, int]]
+) -> Float[Tensor, "batch pos out"]:
+    """Outputs when some heads weigh their keys by ``pattern`` instead.
+
+    Heads of several layers are replaced together: each sees the inputs that the replaced ones below it make.
+
+    Args:
+        model: any model with TransformerLens's hook names.
+        clean: the clean pass over the same tokens.
+        pattern: the weights.
+        heads: layer and head.
+    """
+    edits: dict[str, Edit] = {}
+    by_layer: dict[int, list[int]] = {}
+    for layer, head in heads:
+        by_layer.setdefault(layer, []).append(head)
+    for layer, chosen in by_layer.items():
+        edits |= _edits(model, layer, chosen, pattern, clean)
+    return edited_pass(model, clean, edits)[0]
+
+
+def tie_set(scores: Float[Tensor, "batch head query key"], queries: range) -> Float[Tensor, "batch head query key"]:
+    """Uniform weight on the k* keys of the nearest hardmax (see :mod:`workbench.models.transformer.tie_sets`).
+
+    Not on the keys of the very highest score: a counter averages over keys that tie but for rounding.
+    """
+    return tie_set_pattern(scores)
+
+
+def within(delta: float) -> Pattern:
+    """Uniform weight on the keys at most ``delta`` below the top score."""
+
+    def pattern(scores: Tensor, queries: range) -> Tensor:
+        chosen = (scores >= scores.amax(-1, keepdim=True) - delta).to(scores.dtype)
+        made: Tensor = chosen / chosen.sum(-1, keepdim=True)
+        return made
+
+    return pattern
+
+
+def log_scaled(trained_keys: float) -> Pattern:
+    """Softmax of the scores times max(1, log K / log K_train), K the keys that each query sees.
+
+    The factor is 1 up to the trained length; else log 1 = 0 would erase the first row. It holds a head's margin against
+    the growing number of its competitors.
+    """
+
+    def pattern(scores: Tensor, queries: range) -> Tensor:
+        keys = torch.tensor([float(q + 1) for q in queries], dtype=scores.dtype, device=scores.device)
+        factor = (keys.log() / np.log(trained_keys)).clamp(min=1.0)
+        made: Tensor = (scores * factor[:, None]).softmax(-1)
+        return made
+
+    return pattern
+
+
+def _edits(model: HookedModel, layer: int, heads: Sequence[int], pattern: Pattern, clean: Clean) -> dict[str, Edit]:
+    held: dict[str, Tensor] = {}
+    value = f"blocks.{layer}.attn.hook_v"
+    names = model.cfg.score_hooks(layer)
+    if "hook_position_ids" in names:
+        # Ids enter before the first block, which a resumed pass does not run again.
+        held["hook_position_ids"] = clean.ids
+        names = [name for name in names if name != "hook_position_ids"]
+
+    def hold(name: str) -> Edit:
+        def edit(x: Tensor) -> Tensor:
+            held[name] = x
+            return x
+
+        return edit
+
+    def z(own: Tensor) -> Tensor:
+        inputs = cached_score_inputs(model.cfg, layer, held)
+        made = own.clone()
+        for head in heads:
+            made[:, :, head] = _head_output(inputs, held[value], head, pattern)
+        return made
+
+    return {name: hold(name) for name in [*names, value]} | {f"blocks.{layer}.attn.hook_z": z}
+
+
+def _head_output(inputs: ScoreInputs, v: Tensor, head: int, pattern: Pattern) -> Float[Tensor, "batch pos d_head"]:
+    one = inputs.select(slice(None), slice(head, head + 1))
+    made = torch.empty_like(v[:, :, head])
+    for queries in blocks(one):
+        weights = pattern(one.scores(queries, queries.stop), queries)
+        made[:, queries.start : queries.stop] = torch.einsum("bqk,bke->bqe", weights[:, 0], v[:, : queries.stop, head])
+    return made

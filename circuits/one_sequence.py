@@ -1,0 +1,189 @@
+"""One sequence through one checkpoint, clean and edited: outputs, the oracle, and one head's attention.
+
+What the dashboard's worker is asked by name; everything returned is plain data or numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from circuits.attention.attention_scores import CELLS, pool_attention, scores_at
+from workbench.figures.sequence.sequence_reading import Answer, Pass, SequenceReading
+from workbench.measure.one_sequence import OneSequence, Progress, one_sequence, quiet
+from workbench.models.interventions import Edit, parse_edits
+from workbench.models.transformer.scores import ScoreInputs, cached_score_inputs
+from workbench.models.transformer.tie_sets import tie_set_pattern
+
+_STAGES = 4
+
+
+def look(
+    run_path: str,
+    step: int,
+    sequence: Mapping[str, Any],
+    layer: int,
+    head: int,
+    query: int | None = None,
+    edits: str = "",
+    cells: int = CELLS,
+    queries: Sequence[int] | None = None,
+    keys: Sequence[int] | None = None,
+    progress: Progress = quiet,
+) -> SequenceReading:
+    """Outputs and one head's attention on one sequence, as the checkpoint is and under edits.
+
+    Args:
+        run_path: folder of the run.
+        step: step of the checkpoint.
+        sequence: typed or drawn, see :func:`workbench.measure.one_sequence.one_sequence`.
+        layer, head: whose attention.
+        query: prefix length of the query whose row is returned unpooled; None = the whole sequence's.
+        edits: as a link writes them, joined by commas; "" = none.
+        cells: largest side of the pooled arrays.
+        queries: first position and the one after the last of the queries that the pooled arrays cover, so that a
+            part of a long sequence is seen as it is; None = all.
+        keys: likewise of the keys.
+        progress: told which of a few stages is done.
+
+    Raises:
+        RunError, TaskError, EditError: as :func:`workbench.measure.one_sequence.one_sequence`.
+        PositionError: for a sequence longer than the model's positions.
+        ValueError: for a layer, head, query or range of positions that there is not.
+    """
+    wanted = parse_edits(edits)
+    progress(0, _STAGES, "reading the checkpoint")
+    one = one_sequence(run_path, step, sequence, wanted)
+    _check_place(one, layer, head, query)
+    at = one.batch.index(one.batch.length if query is None else query)
+    part = _Part(layer, head, at, _within(queries, one, "queries"), _within(keys, one, "keys"), cells)
+    progress(1, _STAGES, "the clean pass")
+    clean = _pass(one, (), part)
+    if wanted:
+        progress(2, _STAGES, "the edited pass")
+    edited = _pass(one, wanted, part) if wanted else None
+    progress(3, _STAGES, "the oracle")
+    asked = one.batch.mask[0].tolist()
+    oracle = [None] * int(one.batch.bos) + list(one.task.reference(one.strings))
+    return SequenceReading(
+        clean=clean,
+        edited=edited,
+        tokens=list(one.tokens),
+        text=one.text,
+        bos=bool(one.batch.bos),
+        length=one.batch.length,
+        oracle=[_plain(answer) if a else None for answer, a in zip(oracle, asked, strict=True)],
+        outputs_names=None if one.task.output_names is None else list(one.task.output_names),
+        asked=asked,
+        query=at,
+        queries=(part.queries.start, part.queries.stop),
+        keys=(part.keys.start, part.keys.stop),
+        pool=-(-max(len(part.queries), len(part.keys)) // cells),
+        trained=one.run.trained_length,
+        step=step,
+        layer=layer,
+        head=head,
+        edits=edits,
+    )
+
+
+def attention_row(
+    run_path: str, step: int, sequence: Mapping[str, Any], layer: int, head: int, query: int, edits: str = ""
+) -> dict[str, Any]:
+    """One query's attention weights over all its keys, unpooled: ``{"query": index, "row": [key] float32}``.
+
+    Raises:
+        as :func:`look`.
+    """
+    wanted = parse_edits(edits)
+    one = one_sequence(run_path, step, sequence, wanted)
+    _check_place(one, layer, head, query)
+    at = one.batch.index(query)
+    cache = one.forward(wanted, one.model.score_hooks(layer))
+    return {"query": at, "row": _row(_inputs(one, cache, layer, head), at, _hard(wanted, layer, head))}
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What of a sequence's attention is looked at: a head, one query's whole row, and a rectangle in cells."""
+
+    layer: int
+    head: int
+    at: int
+    queries: range
+    keys: range
+    cells: int
+
+
+def _within(asked: Sequence[int] | None, one: OneSequence, name: str) -> range:
+    """A range of positions, cut to those that the sequence has."""
+    count = len(one.tokens)
+    start, stop = (0, count) if asked is None else (int(asked[0]), int(asked[1]))
+    if not 0 <= start < min(stop, count):
+        raise ValueError(f"there are no {name} {start} to {stop - 1}; this sequence has positions 0 to {count - 1}")
+    return range(start, min(stop, count))
+
+
+def _pass(one: OneSequence, edits: Sequence[Edit], part: _Part) -> Pass:
+    layer, head = part.layer, part.head
+    has_attention = f"blocks.{layer}.attn.hook_pattern" in one.model.hook_dict
+    names = one.model.score_hooks(layer) if has_attention else []
+    cache = one.forward(edits, names)
+    logits = cache["logits"]
+    correct = one.task.correct(logits, one.batch)[0].tolist()
+    asked = one.batch.mask[0].tolist()
+    outputs = logits[0] if one.task.real else logits[0].softmax(-1)
+    found = outputs.numpy(force=True), [c if a else None for c, a in zip(correct, asked, strict=True)]
+    if not has_attention:
+        return Pass(*found)
+    inputs = _inputs(one, cache, layer, head)
+    hard = _hard(edits, layer, head)
+    pooled = pool_attention(_Hardened(**vars(inputs)) if hard else inputs, part.cells, part.queries, part.keys)
+    row = _row(inputs, part.at, hard)
+    return Pass(*found, pooled["pattern_max"], pooled["scores_max"], pooled["row_top"], row)
+
+
+class _Hardened(ScoreInputs):
+    """Score inputs whose pattern is uniform on each row's tie set, as the hardmax edit makes it."""
+
+    def pattern(self, scores: Tensor) -> Tensor:
+        return tie_set_pattern(scores)
+
+
+def _inputs(one: OneSequence, cache: Mapping[str, Tensor], layer: int, head: int) -> ScoreInputs:
+    return cached_score_inputs(one.model.cfg, layer, cache).select(slice(None), slice(head, head + 1))
+
+
+def _hard(edits: Sequence[Edit], layer: int, head: int) -> bool:
+    return any(e.kind == "hardmax" and e.layer in (None, layer) and e.head in (None, head) for e in edits)
+
+
+def _row(inputs: ScoreInputs, at: int, hard: bool) -> NDArray[np.float32]:
+    made = _Hardened(**vars(inputs)) if hard else inputs
+    with torch.no_grad():
+        row: NDArray[np.float32] = made.pattern(scores_at(made, [at]))[0, 0, 0].numpy(force=True)
+    return row
+
+
+def _check_place(one: OneSequence, layer: int, head: int, query: int | None) -> None:
+    cfg = one.model.cfg
+    if not 0 <= layer < cfg.n_layers:
+        raise ValueError(f"there is no layer {layer}; this model has layers 0 to {cfg.n_layers - 1}")
+    # A model without heads has outputs all the same, and no pattern.
+    heads = int(cfg.n_heads)
+    if heads and not 0 <= head < heads:
+        raise ValueError(f"there is no head {head}; each layer has heads 0 to {cfg.n_heads - 1}")
+    if query is not None:
+        one.batch.index(query)
+
+
+def _plain(answer: Any) -> Answer:
+    if answer is None or isinstance(answer, int | float):
+        return answer
+    return [float(v) for v in answer]

@@ -1,0 +1,174 @@
+"""Forward passes with edited activations, each edit proven to run, and the clean part of a pass reused.
+
+A hook that changes nothing is the worst failure of this field: it reads as "no effect". Here a pass whose
+edit was never called is an error, and :func:`canary` proves beforehand that what a hook returns is used.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from workbench.core.errors import LensError
+
+if TYPE_CHECKING:
+    from workbench.models.base.protocol import HookedModel
+    from workbench.tasks.base import Batch
+
+Edit = Callable[[Tensor], Tensor]
+"""From an activation to what replaces it, of the same shape."""
+
+TOKENS = 1 << 15
+"""Tokens per forward pass: bounds what one pass keeps."""
+
+CANARY_TOKENS = 8
+"""Tokens of the string on which hooks are proven alive."""
+
+
+class DeadHookError(LensError, RuntimeError):
+    """An edit that cannot change, or did not change, what the model computes."""
+
+
+@dataclass(frozen=True)
+class Clean:
+    """A clean forward pass, kept so that edited ones need not repeat what lies before the edit.
+
+    Attributes:
+        tokens: ``[batch, pos]``.
+        ids: position ids ``[batch or 1, pos]``.
+        residuals: ``[batch, pos, d_model]`` entering each block; empty where the model cannot be resumed.
+        seen: the activations that were asked for, by hook name.
+        outputs: logits, or real outputs, ``[batch, pos, out]``.
+    """
+
+    tokens: Tensor
+    ids: Tensor
+    residuals: tuple[Tensor, ...]
+    seen: Mapping[str, Tensor]
+    outputs: Tensor
+
+
+def pieces(batch: Batch, tokens: int = TOKENS) -> Iterator[Batch]:
+    """The sequences of a batch in parts of at most ``tokens`` tokens, one sequence at least."""
+    step = max(1, tokens // batch.tokens.shape[1])
+    for start in range(0, len(batch), step):
+        yield batch.rows(start, start + step)
+
+
+def evaluation_ids(model: HookedModel, batch: Batch) -> Tensor:
+    """The ids at which this model is evaluated on these strings."""
+    ids: Tensor = model.cfg.ids.evaluation(batch.tokens.shape[1], model.cfg.n_ctx, batch.position_ids)
+    return ids
+
+
+def layer_of(name: str) -> int:
+    """The block that a hook belongs to; -1 for hooks before the blocks, and for those after them.
+
+    >>> layer_of("blocks.3.attn.hook_z")
+    3
+    """
+    found = re.match(r"blocks\.(\d+)\.", name)
+    return int(found[1]) if found else -1
+
+
+def resumable(model: HookedModel) -> bool:
+    """Whether a forward pass can be taken up at a block: the model is a plain stack of blocks."""
+    return all(hasattr(model, part) for part in ("places", "blocks", "ln_final", "unembed"))
+
+
+def clean_pass(model: HookedModel, tokens: Tensor, ids: Tensor, reads: Sequence[str] = ()) -> Clean:
+    """One clean pass over ``tokens``.
+
+    Raises:
+        DeadHookError: for a name in ``reads`` that the model does not have.
+    """
+    starts = [f"blocks.{layer}.hook_resid_pre" for layer in range(model.cfg.n_layers)] if resumable(model) else []
+    require(model, reads)
+    names = list(dict.fromkeys([*starts, *reads]))
+    with torch.no_grad():
+        outputs, cache = model.run_with_cache(tokens, ids, names_filter=names, return_cache_object=False)
+    return Clean(tokens, ids, tuple(cache[name] for name in starts), {name: cache[name] for name in reads}, outputs)
+
+
+def edited_pass(
+    model: HookedModel, clean: Clean, edits: Mapping[str, Edit], reads: Sequence[str] = ()
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """The outputs under edits, and further activations under them.
+
+    Blocks before the first edit are not run again where the model can be resumed.
+
+    Args:
+        model: the model that made ``clean``.
+        clean: the clean pass over the same tokens.
+        edits: by hook name.
+        reads: names of activations to return, in the edited blocks or behind them.
+
+    Raises:
+        DeadHookError: if the model lacks a hook, an edit was never called, or changed a shape.
+    """
+    require(model, [*edits, *reads])
+    ran: set[str] = set()
+    seen: dict[str, Tensor] = {}
+
+    def apply(value: Tensor, hook: Any) -> Tensor:
+        ran.add(hook.name)
+        made = edits[hook.name](value) if hook.name in edits else value
+        if made.shape != value.shape:
+            raise DeadHookError(f"the edit of {hook.name} made shape {tuple(made.shape)} of {tuple(value.shape)}")
+        if hook.name in reads:
+            seen[hook.name] = made
+        return made
+
+    names = list(dict.fromkeys([*edits, *reads]))
+    start = min((layer_of(name) for name in names), default=0)
+    with torch.no_grad(), model.hooks(fwd_hooks=[(name, apply) for name in names]):  # type: ignore[attr-defined]
+        if clean.residuals and start >= 0:
+            outputs = _from_block(model, clean.residuals[start], clean.ids, start)
+        else:
+            outputs = model(clean.tokens, clean.ids)
+    never = [name for name in names if name not in ran]
+    if never:
+        raise DeadHookError(f"{never[0]} was never called in this forward pass, so nothing was edited there")
+    return outputs, seen
+
+
+def _from_block(model: Any, residual: Tensor, ids: Tensor, start: int) -> Tensor:
+    at = model.places(ids, residual.dtype)
+    for block in model.blocks[start:]:
+        residual = block(residual, at)
+    outputs: Tensor = model.unembed(model.ln_final(residual))
+    return outputs
+
+
+def require(model: HookedModel, names: Sequence[str]) -> None:
+    """Refuse hooks that the model does not have.
+
+    Raises:
+        DeadHookError: naming the first.
+    """
+    for name in names:
+        if name not in model.hook_dict:
+            raise DeadHookError(f"the model has no hook {name!r}, so an edit there would do nothing")
+
+
+def canary(model: HookedModel, batch: Batch, names: Sequence[str]) -> None:
+    """Prove that what these hooks return is used: NaN returned by each must reach the outputs.
+
+    NaN survives weights that are 0, so that an honest hook of a head without effect passes.
+
+    Raises:
+        DeadHookError: naming a hook whose value the model computes but does not use.
+    """
+    tokens = batch.tokens[:1, :CANARY_TOKENS]
+    ids = evaluation_ids(model, batch)[:1, :CANARY_TOKENS]
+    clean = clean_pass(model, tokens, ids)
+    for name in names:
+        outputs, _ = edited_pass(model, clean, {name: lambda value: torch.full_like(value, math.nan)})
+        if bool(outputs.isfinite().all()):
+            raise DeadHookError(f"what {name} returns does not reach the model's output; edits there would do nothing")

@@ -1,0 +1,1 @@
+"""How attention scores depend on where tokens stand."""

@@ -1,0 +1,1 @@
+"""On how few tokens does an answer depend?"""

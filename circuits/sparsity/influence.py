@@ -1,0 +1,128 @@
+"""Which earlier tokens an answer needs: masking them out of all attention, one or a group at a time.
+
+Golowich et al. 2025, "The Role of Sparsity for Length Generalization in Transformers" (2502.16792), equation 6.
+Leave-one-out misses redundancy: of two copies of the same fact either can go, and both read 0. Leaving out groups (all
+copies of a token at once) finds them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from circuits.interchange.prefix_exchange import ending
+from circuits.passes import clean_pass, edited_pass, evaluation_ids
+
+if TYPE_CHECKING:
+    from workbench.models.base.protocol import HookedModel
+    from workbench.tasks.base import Batch, Task
+
+SCORES = 1 << 24
+"""Scores held at once: masking needs explicit attention."""
+
+Groups = Literal["token", "type"]
+
+
+@dataclass(frozen=True)
+class Influence:
+    """What masking does to the loss of the last query.
+
+    Attributes:
+        rise: ``[sequence, pos]`` loss with that token (or its group) masked minus the loss with all; NaN where it
+            cannot be masked: BOS, the query, and positions outside the search.
+        chosen: ``[sequence, k]`` indices on the position axis of the k most influential ones, the first first.
+        loss_long: ``[sequence]`` loss with every token visible.
+        loss_short: with the last ``window`` tokens (and BOS) only.
+        loss_sparse: with those and the chosen ones.
+    """
+
+    rise: NDArray[np.float64]
+    chosen: NDArray[np.int64]
+    loss_long: NDArray[np.float64]
+    loss_short: NDArray[np.float64]
+    loss_sparse: NDArray[np.float64]
+
+
+def influential_tokens(
+    model: HookedModel, task: Task, batch: Batch, k: int = 5, window: int = 0, groups: Groups = "token"
+) -> Influence:
+    """Find the k tokens before the last ``window`` ones without which the last answer gets worst.
+
+    Args:
+        model: any model with attention and TransformerLens's hook names.
+        task: says what the answers are.
+        batch: strings of one length whose last query is asked.
+        k: how many are chosen.
+        window: the last so many tokens, the query included, are never left out (at least the query itself).
+        groups: ``token`` leaves out one position at a time, ``type`` all positions of the search with the same token.
+
+    Raises:
+        ValueError: if no token lies outside the window.
+    """
+    first, last = int(batch.bos), batch.tokens.shape[1] - max(1, window)
+    if last <= first:
+        raise ValueError(f"no token of strings of {batch.length} lies before the last {window} ones")
+    positions = torch.arange(first, last)
+    size = batch.tokens.shape[1]
+    clean = _loss(model, task, batch, torch.zeros(len(batch), size, dtype=torch.bool))
+    rise = np.full((len(batch), size), np.nan)
+    for position in positions.tolist():
+        hidden = torch.zeros(len(batch), size, dtype=torch.bool)
+        if groups == "token":
+            hidden[:, position] = True
+        else:
+            hidden[:, first:last] = batch.tokens[:, first:last] == batch.tokens[:, position, None]
+        rise[:, position] = _loss(model, task, batch, hidden) - clean
+    chosen = np.argsort(-np.where(np.isnan(rise), -math.inf, rise), 1, kind="stable")[:, : min(k, len(positions))]
+    outside = torch.zeros(len(batch), size, dtype=torch.bool)
+    outside[:, first:last] = True
+    kept = outside.scatter(1, torch.as_tensor(chosen), False)
+    return Influence(rise, chosen, clean, _loss(model, task, batch, outside), _loss(model, task, batch, kept))
+
+
+def masked_outputs(model: HookedModel, batch: Batch, hidden: Bool[Tensor, "batch pos"]) -> Float[Tensor, "batch out"]:
+    """Outputs of the last query when some keys are masked for every later query, in all layers and heads.
+
+    A masked token still sees itself, which nobody reads.
+    """
+    names = [f"blocks.{layer}.attn.hook_attn_scores" for layer in range(model.cfg.n_layers)]
+    size = batch.tokens.shape[1]
+    itself = torch.eye(size, dtype=torch.bool)
+    outputs = []
+    step = max(1, SCORES // (model.cfg.n_heads * size * size))
+    for start in range(0, len(batch), step):
+        piece, rows = batch.rows(start, start + step), hidden[start : start + step]
+        clean = clean_pass(model, piece.tokens, evaluation_ids(model, piece))
+        gone = rows[:, None, None, :] & ~itself
+
+        def mask(scores: Tensor, gone: Tensor = gone) -> Tensor:
+            return scores.masked_fill(gone, -math.inf)
+
+        outputs.append(edited_pass(model, clean, dict.fromkeys(names, mask))[0][:, -1])
+    return torch.cat(outputs)
+
+
+def _loss(model: HookedModel, task: Task, batch: Batch, hidden: Bool[Tensor, "batch pos"]) -> NDArray[np.float64]:
+    outputs = masked_outputs(model, batch, hidden)
+    targets: Int[Tensor, "batch 1"] = batch.targets[:, -1:]
+    found: NDArray[np.float64] = (
+        task.losses(outputs[:, None], ending(batch, 1, targets))[:, 0].double().numpy(force=True)
+    )
+    return found
+
+
+def recall(chosen: NDArray[np.int64], planted: Sequence[set[int]]) -> NDArray[np.float64]:
+    """``[sequence]`` share of planted positions among the chosen ones; NaN where nothing is planted."""
+    shares = [
+        len(set(row.tolist()) & wanted) / len(wanted) if wanted else math.nan
+        for row, wanted in zip(chosen, planted, strict=True)
+    ]
+    return np.array(shares)

@@ -1,0 +1,125 @@
+"""Probes of a model in hand, without a run folder: ``probe(model, batches).figure()``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from probes.fitting.probe_rows import ProbeError
+from probes.position import Position
+from probes.probe_measurement import ProbeMeasurement
+from probes.summary import Summary
+from workbench.measure.model_study import run
+from workbench.measure.result import Result
+from workbench.tasks.base import Batch
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from workbench.models.base.protocol import HookedModel
+
+TARGETS: dict[str, type[ProbeMeasurement]] = {"summary": Summary, "position": Position}
+
+
+@dataclass(frozen=True)
+class ProbeResult(Result):
+    """Rows of one model's probes, as a measurement of a run would have stored them.
+
+    Attributes:
+        inside: the lengths that ``transfer`` was fitted on.
+        sites: hook names of what was read, the embedding first.
+        weights: by target, the directions that ``transfer`` froze, ``[site, d, component]``; a target of C
+            classes has C - 1 components, the indicators of all classes but the last.
+    """
+
+    inside: tuple[int, ...]
+    sites: tuple[str, ...]
+    weights: Mapping[str, NDArray[np.float64]]
+
+    def direction(self, site: str = "", target: str = "") -> NDArray[np.float64]:
+        """The fitted direction at one site, ``[d, component]``, each component of length 1.
+
+        Args:
+            site: hook name; "" = the last.
+            target: name of the target; "" = the first, where there are several.
+
+        Raises:
+            ProbeError: where nothing was fitted.
+        """
+        target, site = target or next(iter(self.weights), ""), site or self.sites[-1]
+        if target not in self.weights or site not in self.sites:
+            known = f"sites: {', '.join(self.sites)}; targets: {', '.join(self.weights) or 'none could be fitted'}"
+            raise ProbeError(f"there is no direction of {target or 'any target'} at {site} ({known})")
+        found = self.weights[target][self.sites.index(site)]
+        size = np.linalg.norm(found, axis=0, keepdims=True)
+        return np.asarray(found / np.where(size > 0, size, 1.0))
+
+    def figure(  # type: ignore[override]  # decodability over length is what probes show
+        self, layer: int | None = None, theme: Literal["light", "dark"] = "light"
+    ) -> go.Figure:
+        """Decodability over prefix length at one layer (None = the last)."""
+        from workbench.figures.panels.decodability import decodability_over_length
+
+        return decodability_over_length(self.frame(), trained=max(self.inside), step=0, layer=layer, theme=theme)
+
+
+def probe(
+    model: HookedModel,
+    batches: Batch | Iterable[Batch],
+    target: str = "summary",
+    *,
+    inside: Sequence[int] | None = None,
+    untrained: HookedModel | None = None,
+    seed: int = 0,
+    **settings: Any,
+) -> ProbeResult:
+    """Fit and score all probes of a model on batches of several lengths.
+
+    Args:
+        model: the model to read.
+        batches: a batch, or one per prefix length, as ``task.sample`` gives them, of one law and with equally
+            many sequences; under a prefix-closed law ``batch.prefix(n)`` serves as well.
+        target: ``summary`` at each exact length, or ``position`` in the band below each.
+        inside: lengths that ``transfer`` is fitted on; None = the shorter half of the lengths (the
+            middle one included). State the training lengths where the model was trained.
+        untrained: the same architecture before training; without it there is no ``selectivity``.
+        seed: seed of the split, the pool, the shuffle and the resamples.
+        **settings: further settings of the measurement, e.g. ``resamples`` or ``positions``.
+
+    Raises:
+        ProbeError: for an unknown target, no batches, batches of different laws or sizes, or a length
+            in ``inside`` that no batch has.
+    """
+    by_length = _by_length([batches] if isinstance(batches, Batch) else batches)
+    law = next(iter(by_length.values())).law
+    if target not in TARGETS:
+        raise ProbeError(f"unknown probe target {target!r}; use {' or '.join(TARGETS)}")
+    lengths = sorted(by_length)
+    fitted = tuple(sorted(inside)) if inside is not None else tuple(lengths[: (len(lengths) + 1) // 2])
+    absent = [n for n in fitted if n not in by_length]
+    if absent:
+        raise ProbeError(f"inside names length {absent[0]}, but the batches have {lengths}")
+
+    measurement = TARGETS[target](law=law, **settings)
+    trained = max(fitted, default=None)
+    found = run(measurement, model, by_length.values(), trained=trained, inside=fitted, untrained=untrained, seed=seed)
+    weights = {name: p.directions.weight.numpy() for name, p in measurement.frozen.items()}
+    return ProbeResult(found.measurement, found.rows, found.trained, fitted, tuple(measurement.read), weights)
+
+
+def _by_length(batches: Iterable[Batch]) -> dict[int, Batch]:
+    listed = list(batches)
+    found = {b.length: b for b in listed}
+    if not found:
+        raise ProbeError("probe needs at least one batch")
+    if len(found) < len(listed):
+        raise ProbeError("probe takes one batch per length, and two have the same length")
+    if len({b.law for b in listed}) > 1:
+        raise ProbeError(f"all batches must be of one law, not {', '.join(sorted({b.law for b in listed}))}")
+    if len({len(b) for b in listed}) > 1:
+        raise ProbeError("all batches must have equally many sequences, for one split serves all lengths")
+    return found

@@ -1,0 +1,279 @@
+"""Is the summary coded in the same directions at other lengths, and since when in training?
+
+The code at one length and step is the matrix c of class means, less their mean. Two codes are compared by
+
+    cos = <c, c'> / sqrt(<c, c> <c', c'>)
+
+every inner product being taken between disjoint halves of the sequences: sampling noise then lowers no
+cosine, and equal codes have cosine 1 at any number of sequences. Scale and offset of a code do not matter
+here; ``length_coupling`` is where they do.
+
+A code need not be learned to stay: what merely copies the last token has cosine 1 at all lengths, and so has the
+share of ones that an untrained model writes. Both stand beside the cosines after the last block, with those of
+shuffled and of hashed labels. Over steps the untrained control is the cosine with step 0 itself. A code of
+position alone has no class means that differ, and so no cosine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from probes.codes.class_means import Draws, Labelling, NoCode, centred, codes, inner
+from probes.codes.code_change import NOISE, STILL, Codes, codes_of
+from probes.fitting import controls
+from probes.fitting.metrics import Estimate, fields_of
+from probes.fitting.probe_rows import layer_of
+from probes.residual_stream import TARGET, ResampledMeasurement
+from workbench.measure.intervals import interval
+from workbench.measure.measurement import Quantity, Study
+from workbench.runs.errors import RunError
+from workbench.table.schema import Row, row
+
+SETTLED = 0.9
+"""Cosine from which on two codes count as the same."""
+KEPT_BYTES = 8 << 20
+"""Activations of another checkpoint larger than this are not kept for the next one, but made again."""
+LENGTH, STEP = "length", "step"
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Cosine:
+    """The cosine of two codes with its interval, or why there is none."""
+
+    value: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    problem: str = ""
+
+    @staticmethod
+    def of(products: Float[Tensor, "part draw"]) -> Cosine:
+        """From the draws of <c, c'>, <c, c> and <c', c'>; undefined where a norm is not above its noise."""
+        cross, *norms = products.numpy()
+        if any(not n[0] > 0 or not float(interval(n[1:])[0]) > 0 for n in norms):
+            return Cosine(problem=NOISE)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # By chance an unbiased cosine can leave its range; what it estimates cannot.
+            values = np.clip(cross / np.sqrt(norms[0] * norms[1]), -1, 1)
+        low, high = interval(values[1:])
+        return Cosine(float(values[0]), float(low), float(high))
+
+
+def cosines(
+    xs: Mapping[Any, Float[Tensor, "_ d"]], draws: Mapping[Any, Draws], pairs: Sequence[tuple[Any, Any]]
+) -> list[Cosine]:
+    """Cosines between codes, by whatever tells them apart: lengths, or steps."""
+    if not all(bool(x.isfinite().all()) for x in xs.values()):
+        return [Cosine(problem="activations are not finite")] * len(pairs)
+    parts: list[list[Tensor]] = [[] for _ in pairs]
+    for means in codes(xs, draws):
+        c = {key: centred(m) for key, m in means.items()}
+        own = {key: inner(m, m) for key, m in c.items()}
+        for part, (a, b) in zip(parts, pairs, strict=True):
+            part.append(torch.stack([inner(c[a], c[b]), own[a], own[b]]))
+    return [Cosine.of(torch.cat(part, 1)) for part in parts]
+
+
+def settled(steps: Sequence[int], found: Sequence[Cosine], here: int) -> int:
+    """The first step from which on the code is that of ``here``; ``here`` itself where it was another until then."""
+    first = here
+    for step, cosine in reversed(list(zip(steps, found, strict=True))):
+        if cosine.problem or cosine.value < SETTLED:
+            break
+        first = step
+    return first
+
+
+def beyond(trained: int, found: Codes) -> list[tuple[int, int]]:
+    """The pairs of N and each longer length that has a code."""
+    return [(trained, n) for n in sorted(found.draws) if n > trained] if trained in found.draws else []
+
+
+class Drift(ResampledMeasurement):
+    """Cosines of summary codes between all pairs of lengths, and between this checkpoint and all earlier ones at N.
+
+    The embedding and the stream after each block are read.
+
+    Args:
+        law: the evaluation law.
+        resamples: bootstrap resamples, inside class and half.
+        layers: layers to read; None = all.
+    """
+
+    name = "probes.drift"
+    version = 4
+    mids = False
+    title = "Drift of the code"
+    quantities = (
+        Quantity(
+            "drift",
+            "cosine between the class means of the output summary (less their mean) at this length and checkpoint "
+            "and at another: mode length, target the longer length; mode step, at N, target the earlier step. Squared "
+            "norms are products of disjoint halves of the sequences, so that noise does not lower it. Controls between "
+            "N and longer lengths, at the last site: shuffled and hashed labels, the untrained model, codes of the "
+            "last token and of the last 8 alone; over steps, the cosine with step 0",
+            "cosine",
+            low=-1.0,
+            high=1.0,
+            about="summary",
+            formula="c · c′ / √((c · c)(c′ · c′))",
+            where="c, c′: class means at both, less their mean",
+            controls=(controls.SHUFFLED, controls.HASHED, controls.UNTRAINED, controls.TOKEN, controls.TOKENS),
+        ),
+        Quantity(
+            "settled_step",
+            f"the first checkpoint from which on the code at N keeps a cosine of at least {SETTLED} with that of this "
+            "one; censored where no earlier one has this code",
+            "step",
+            low=0,
+            about="summary",
+            formula=f"min {{ t : cos(c_{{t′}}, c) ≥ {SETTLED:g} for all t′ ≥ t }}",
+            where="c_{t}: the code at step t",
+            interval=False,
+        ),
+    )
+
+    def finish(self, study: Study) -> list[Row]:
+        """Cosines over lengths, their controls, then cosines over steps."""
+        lengths = sorted(self.rows)
+        try:
+            found = codes_of(self, study)
+        except NoCode as error:
+            lost = [self._lost(LENGTH, n, str(m), str(error)) for n, m in combinations(lengths, 2)]
+            return lost + self._unsettled(study, str(error))
+        made = list[Row]()
+        for n, m in combinations(lengths, 2):
+            lacking = [f"at length {k}: {found.problems[k]}" for k in (n, m) if k in found.problems]
+            made += [self._lost(LENGTH, n, str(m), lacking[0])] if lacking else []
+        pairs = list(combinations(sorted(found.draws), 2))
+        for i, site in enumerate(self.read):
+            made += self._between(site, {n: self.rows[n].x[i] for n in found.draws}, found, pairs)
+        made += self._controls(study, found)
+        trained = study.grid.trained
+        if trained not in found.draws:
+            return made + self._unsettled(study, found.problems.get(trained, f"length {trained} was not measured"))
+        return made + self._over_steps(study, found.labelling, found.draws[trained])
+
+    def _between(
+        self, site: str, xs: Mapping[int, Tensor], found: Codes, pairs: Sequence[tuple[int, int]], control: str = ""
+    ) -> list[Row]:
+        """Cosines of pairs of lengths at one site."""
+        if not pairs:
+            return []
+        note, made = self._note(found.labelling, found.draws, xs), []
+        for (n, m), cosine in zip(pairs, cosines(xs, found.draws, pairs), strict=True):
+            made.append(self._row(LENGTH, site, n, str(m), cosine, min(len(xs[n]), len(xs[m])), note, control))
+        return made
+
+    def _controls(self, study: Study, found: Codes) -> list[Row]:
+        """Cosines between N and longer lengths, at the last site, that owe nothing to what was learned."""
+        site, trained = self.read[-1], study.grid.trained
+        own = {n: rows.x[-1] for n, rows in self.rows.items()}
+        made = list[Row]()
+        for control in (controls.SHUFFLED, controls.HASHED):
+            try:
+                coded = codes_of(self, study, control)
+            except NoCode as error:
+                made += [self._lost(LENGTH, n, str(m), str(error), control) for n, m in beyond(trained, found)]
+                continue
+            xs = {n: own[n] for n in coded.draws}
+            made += self._between(site, xs, coded, beyond(trained, coded), control)
+
+        def fixed() -> list[Row]:
+            passes = self.untrained_passes(study, [site])
+            features = {n: self.reduce(study.batch(self.law, n), n, cache, [site]).x[0] for n, cache in passes}
+            read = {controls.UNTRAINED: features} if features else {}
+            tokens = {n: rows.tokens for n, rows in self.rows.items()}
+            read |= {c: controls.inputs_by_length(tokens, c) for c in (controls.TOKEN, controls.TOKENS)}
+            pairs = beyond(trained, found)
+            return [r for c, xs in read.items() for r in self._between(site, xs, found, pairs, c)]
+
+        return made + self.memo(study, fixed)
+
+    def _over_steps(self, study: Study, labelling: Labelling, draws: Draws) -> list[Row]:
+        """This checkpoint's code at N beside those of all earlier ones: the same strings, in the same halves."""
+        trained, key = study.grid.trained, (self.name, tuple(self.read))
+        rows, made = self.rows[trained], list[Row]()
+        found: list[list[Cosine]] = []
+        for step in study.earlier:
+            try:
+                x = self._of_step(study, step, key)
+            except RunError as error:
+                found.append([Cosine(problem=str(error))] * len(self.read))
+                continue
+            pair = [(step, study.step)]
+            both = {step: draws, study.step: draws}
+            found.append([cosines({step: x[i], study.step: rows.x[i]}, both, pair)[0] for i in range(len(self.read))])
+        for i, site in enumerate(self.read):
+            here, note = [at[i] for at in found], self._note(labelling, {0: draws}, {0: rows.x[i]})
+            for step, cosine in zip(study.earlier, here, strict=True):
+                made.append(self._row(STEP, site, trained, str(step), cosine, len(rows), note))
+            made.append(self._settled(study, site, rows.x[i], draws, here))
+        return made
+
+    def _of_step(self, study: Study, step: int, key: tuple[Any, ...]) -> Tensor:
+        """The rows at N of an earlier checkpoint.
+
+        Always of a pass of their own: what that checkpoint's own measurement saw may come from a longer pass and
+        differ in the last bits, and these rows must not depend on which checkpoints one process happened to measure.
+        """
+        trained = study.grid.trained
+
+        def make() -> Tensor:
+            cache = study.cache(self.law, trained, self.read, step=step)
+            assert cache is not None
+            return self.reduce(study.batch(self.law, trained), trained, cache, self.read).x
+
+        return make() if self.rows[trained].x.nbytes > KEPT_BYTES else study.memo((*key, step), make)
+
+    def _settled(self, study: Study, site: str, x: Tensor, draws: Draws, found: Sequence[Cosine]) -> Row:
+        """When the code at N became what it is."""
+        fields = self._place(site, study.grid.trained) | {"quantity": "settled_step", "target": TARGET}
+        (own,) = cosines({0: x, 1: x}, {0: draws, 1: draws}, [(0, 1)])
+        if own.problem:
+            return row(**fields, status="undefined", note=own.problem)
+        first = settled(study.earlier, found, study.step)
+        late = first == study.step
+        return row(
+            **fields,
+            value=first,
+            n=len(self.rows[study.grid.trained]),
+            status="censored" if late else "ok",
+            note="no earlier checkpoint has this code" if late else "",
+        )
+
+    def _unsettled(self, study: Study, problem: str) -> list[Row]:
+        """The rows at N where no code of this checkpoint can be had."""
+        trained = study.grid.trained
+        fields = [self._place(site, trained) | {"quantity": "settled_step", "target": TARGET} for site in self.read]
+        return [row(**f, status="undefined", note=problem) for f in fields]
+
+    def _note(self, labelling: Labelling, draws: Mapping[Any, Draws], xs: Mapping[Any, Tensor]) -> str:
+        still = any(d.still(xs[key]) for key, d in draws.items())
+        return "; ".join(filter(None, (labelling.note, STILL if still else "")))
+
+    def _place(self, site: str, length: int) -> Row:
+        return {"law": self.law, "length": length, "site": site, "layer": layer_of(site)}
+
+    def _row(
+        self, mode: str, site: str, length: int, target: str, found: Cosine, n: int, note: str, control: str = ""
+    ) -> Row:
+        fields = self._place(site, length) | {"quantity": "drift", "mode": mode, "target": target, "control": control}
+        if found.problem:
+            return row(**fields, status="undefined", note=found.problem)
+        return row(**fields, **fields_of(Estimate(found.value, found.low, found.high), n, note))
+
+    def _lost(self, mode: str, length: int, target: str, problem: str, control: str = "") -> Row:
+        fields = {"law": self.law, "length": length, "quantity": "drift", "mode": mode, "target": target}
+        fields |= {"control": control}
+        return row(**fields, status="undefined", note=problem)

@@ -1,0 +1,262 @@
+"""Is it the same code past training? One figure per checkpoint: 0 the same, 1 nothing of it left.
+
+C(n) compares the class means of the output summary at prefix length n with those inside training:
+
+    C(n) = |b(n) - a|^2 / (|b(n)|^2 + |a|^2)
+
+with a the mean over the lengths inside training of the matrices of class means and b(n) that at n, both
+centred at the grand mean inside training. It is 0 where the code is the same, 1 where nothing of it is left or
+where only position is coded, and does not change under rotation, translation and common scale.
+
+*used* takes the centred logits at the query, *stored* the residual stream: a direction that no later layer
+reads may move without harm. In between, *used_inner* takes the residual stream as the rest of the model reads
+it: pushed to the centred logits through the mean Jacobian inside training. The law must be matched, or the
+summary itself would change with length, and challenging, or a shortcut that holds on easy strings would pass
+for the code. What is measured is sameness and not correctness: a model that has learned nothing keeps its
+code, so the figure means something only beside whether the checkpoint is fitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from pydantic import PrivateAttr
+from torch import Tensor
+
+from probes.codes.class_means import NoCode
+from probes.codes.code_change import STILL, Change, Codes, codes_of, mean_change
+from probes.codes.mean_jacobian import mean_jacobian
+from probes.fitting import controls
+from probes.fitting.metrics import Estimate, fields_of
+from probes.fitting.probe_rows import MID, ProbeError, layer_of
+from probes.residual_stream import TARGET, ResampledMeasurement
+from workbench.measure.intervals import interval
+from workbench.measure.measurement import Quantity, Study
+from workbench.table.schema import Row, row
+from workbench.tasks.base import Batch
+
+#: The lengths past training that the one figure is the mean over, as multiples of N.
+FACTORS = (2, 4, 8)
+USED, STORED, INNER = "used", "stored", "used_inner"
+#: Sequences per length that the mean Jacobian is taken over.
+JACOBIAN_SEQUENCES = 64
+
+
+class LengthCoupling(ResampledMeasurement):
+    """C(n) of the logits (used) and of the residual stream (stored), and their means past and inside training.
+
+    Beside the one figure stand those of shuffled and of hashed labels in the same logits, of the untrained model's
+    logits, and of codes that are nothing but the last tokens. A code of position alone has 1 by definition.
+
+    Args:
+        law: an evaluation law under which the summary has one law at every length and shortcuts fail; the
+            challenge laws of the tasks here are made for both.
+        resamples: bootstrap resamples, inside class and half.
+        layers: layers to read; None = all.
+    """
+
+    name = "probes.length_coupling"
+    version = 3
+    title = "Length coupling of the code"
+    quantities = (
+        Quantity(
+            "length_coupling",
+            "mean over the lengths 2N, 4N and 8N of C(n) = |b(n) - a|^2 / (|b(n)|^2 + |a|^2), with a and b(n) the "
+            "class means of the output summary inside training and at n: 0 the same code, 1 nothing of it left. "
+            "Mode used: of the centred logits, the one figure of a checkpoint; mode stored: of the residual stream; "
+            "mode used_inner: of the residual stream times the mean Jacobian of the centred logits inside training. "
+            "Controls at the logits: shuffled and hashed labels, the untrained model, codes of the last "
+            "token and of the last 8 alone (position alone is 1 by definition). "
+            "It says nothing of correctness: to be read only where the checkpoint is fitted",
+            "share",
+            low=0.0,
+            high=1.0,
+            about="summary",
+            formula="(C(2N) + C(4N) + C(8N)) / 3, C(n) = |b(n) − a|^{2} / (|b(n)|^{2} + |a|^{2})",
+            where="a, b(n): class means of the summary inside training and at n, centred at the grand mean inside "
+            "training",
+            controls=(controls.SHUFFLED, controls.HASHED, controls.UNTRAINED, controls.TOKEN, controls.TOKENS),
+        ),
+        Quantity(
+            "length_coupling_in",
+            "mean over the lengths inside training of C(n), each against the others: how much the code changes there",
+            "share",
+            low=0.0,
+            high=1.0,
+            about="summary",
+            formula="mean of C(n) over n ≤ N, C(n) = |b(n) − a|^{2} / (|b(n)|^{2} + |a|^{2})",
+            where="b(n), a: class means at n, and at the other lengths inside training",
+            controls=(controls.SHUFFLED, controls.HASHED, controls.UNTRAINED, controls.TOKEN, controls.TOKENS),
+        ),
+        Quantity(
+            "length_coupling_at",
+            "C(n) at one prefix length",
+            "share",
+            low=0.0,
+            high=1.0,
+            about="summary",
+            formula="C(n) = |b(n) − a|^{2} / (|b(n)|^{2} + |a|^{2})",
+            where="a, b(n): class means of the summary inside training and at n, centred at the grand mean inside "
+            "training",
+        ),
+    )
+
+    law: str = "challenge"
+
+    _logits: dict[int, Tensor] = PrivateAttr(default_factory=dict)
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        super().observe(law, length, batch, cache)
+        self._logits[length] = self._at_query(batch, length, cache)
+
+    def _at_query(self, batch: Batch, length: int, cache: Mapping[str, Tensor]) -> Float[Tensor, "row out"]:
+        return cache["logits"][:, batch.index(length)].detach().double().cpu()[self.rows[length].sequence]
+
+    def finish(self, study: Study) -> list[Row]:
+        """Rows of one checkpoint: the one figure first."""
+        wanted = [study.task.next_length(study.grid.trained * factor) for factor in FACTORS]
+        report = Report({n: len(rows) for n, rows in self.rows.items()}, study, wanted)
+        used = {n: centred(study, x) for n, x in self._logits.items()}
+        own = self._codes(study, "")
+        made = report.rows(Place(self._fields(USED, "logits"), used), own)
+        for control in (controls.SHUFFLED, controls.HASHED):
+            place = Place(self._fields(USED, "logits", control), used, brief=True)
+            made += report.rows(place, self._codes(study, control))
+        made += self.memo(study, lambda: [r for place in self._fixed(study) for r in report.rows(place, own)])
+        for i, site in enumerate(self.read):
+            held = {n: rows.x[i] for n, rows in self.rows.items()}
+            made += report.rows(Place(self._fields(STORED, site), held), own)
+        return made + [r for place in self._inner(study) for r in report.rows(place, own)]
+
+    def _codes(self, study: Study, control: str) -> Codes | str:
+        """The codes of the labels, or of a label control; or why there are none."""
+        try:
+            return codes_of(self, study, control)
+        except NoCode as error:
+            return str(error)
+
+    def _fixed(self, study: Study) -> Iterator[Place]:
+        """What does not depend on the checkpoint: the untrained model's logits, and the last tokens alone."""
+        passes = self.untrained_passes(study, [])
+        untrained = {n: self._at_query(study.batch(self.law, n), n, cache) for n, cache in passes}
+        if untrained:
+            xs = {n: centred(study, x) for n, x in untrained.items()}
+            # To a model that has seen no id all are alike; which ones this checkpoint has seen is not asked.
+            yield Place(self._fields(USED, "logits", controls.UNTRAINED), xs, brief=True, positions=False)
+        tokens = {n: rows.tokens for n, rows in self.rows.items()}
+        for control in (controls.TOKEN, controls.TOKENS):
+            xs = controls.inputs_by_length(tokens, control)
+            yield Place(self._fields(USED, "logits", control), xs, brief=True, positions=False)
+
+    def _inner(self, study: Study) -> Iterator[Place]:
+        """The embedding and the stream after each block, as the rest of the model reads them inside training."""
+        sites = [site for site in self.read if not site.endswith(MID)]
+        found: list[Tensor] = []
+        problem = "none of the lengths inside training was measured"
+        for n in study.grid.inside:
+            if n not in self.rows or not len(self.rows[n]):
+                continue
+            chosen = self.rows[n].sequence[:JACOBIAN_SEQUENCES]
+            study.passes += 1
+            try:
+                found.append(mean_jacobian(study.model, study.batch(self.law, n).take(chosen), sites))
+            except ProbeError as error:
+                problem = str(error)
+        mean = centred(study, torch.stack(found).mean(0).transpose(1, 2)) if found else None
+        for i, site in enumerate(sites):
+            at = self.read.index(site)
+            xs = {} if mean is None else {n: rows.x[at].double() @ mean[i] for n, rows in self.rows.items()}
+            yield Place(self._fields(INNER, site), xs, brief=True, problem="" if found else problem)
+
+    def _fields(self, mode: str, site: str, control: str = "") -> Row:
+        layer = {} if site == "logits" else {"layer": layer_of(site)}
+        return {"law": self.law, "target": TARGET, "mode": mode, "site": site, "control": control, **layer}
+
+
+def centred(study: Study, outputs: Float[Tensor, "*of out"]) -> Float[Tensor, "*of out"]:
+    """Logits less their mean, for a softmax takes no notice of what is added to all; real outputs are what they are."""
+    return outputs if study.task.real else outputs - outputs.mean(-1, keepdim=True)
+
+
+@dataclass(frozen=True)
+class Place:
+    """One thing whose code is compared.
+
+    Attributes:
+        fields: what its rows share.
+        xs: what it holds at each length.
+        brief: whether C(n) of the single lengths is left out.
+        positions: whether it matters which position ids the checkpoint has seen.
+        problem: why it holds nothing, or "".
+    """
+
+    fields: Row
+    xs: Mapping[int, Tensor]
+    brief: bool = False
+    positions: bool = True
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Makes the rows of one checkpoint.
+
+    Attributes:
+        sizes: sequences per length.
+        study: the checkpoint.
+        wanted: the lengths of the one figure.
+    """
+
+    sizes: Mapping[int, int]
+    study: Study
+    wanted: Sequence[int]
+
+    def rows(self, place: Place, found: Codes | str) -> list[Row]:
+        """All rows of one place; ``found`` are its codes, or why there are none."""
+        if place.problem or isinstance(found, str):
+            return self._nothing(place, place.problem or str(found))
+        changes = found.changes(place.xs)
+        still = any(found.draws[n].still(place.xs[n]) for n in found.draws)
+        note = "; ".join(filter(None, (found.labelling.note, STILL if still else "")))
+
+        def at(n: int, apart: bool = False) -> Change:
+            if (n, apart) in changes:
+                return changes[n, apart]
+            absent = f"length {n} was not measured, or cannot be read"
+            return Change(np.full(2, np.nan), found.problems.get(n, absent))
+
+        made = [self._row("length_coupling", place, mean_change({n: at(n) for n in self.wanted}), self.wanted, note)]
+        inside = found.inside
+        if len(inside) > 1:
+            own = mean_change({n: at(n, True) for n in inside})
+        else:
+            own = Change(np.full(2, np.nan), "needs at least two lengths inside training")
+        made.append(self._row("length_coupling_in", place, own, inside, note))
+        every = [] if place.brief else sorted(self.sizes)
+        return made + [self._row("length_coupling_at", place, at(n), [n], note, n) for n in every]
+
+    def _nothing(self, place: Place, problem: str) -> list[Row]:
+        """The rows of a place where no code can be had."""
+        lost = Change(np.full(2, np.nan), problem)
+        made = [self._row(q, place, lost, self.wanted, "") for q in ("length_coupling", "length_coupling_in")]
+        every = [] if place.brief else sorted(self.sizes)
+        return made + [self._row("length_coupling_at", place, lost, [n], "", n) for n in every]
+
+    def _row(
+        self, quantity: str, place: Place, change: Change, over: Sequence[int], note: str, length: int | None = None
+    ) -> Row:
+        fields = {**place.fields, "quantity": quantity, "length": length}
+        if change.problem:
+            return row(**fields, status="undefined", note=change.problem)
+        low, high = interval(change.draws[1:])
+        at = Estimate(float(change.draws[0]), float(low), float(high))
+        unseen = place.positions and any(self.study.reads_unseen(n) for n in over)
+        return row(
+            **fields,
+            **fields_of(at, min(self.sizes[n] for n in over), note),
+            status="unseen_position" if unseen else "ok",
+        )

@@ -1,0 +1,178 @@
+"""Turns the answers of probes into rows: scores, intervals, selectivity and what is undefined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jaxtyping import Float
+from torch import Tensor
+
+from probes.fitting import controls
+from probes.fitting.decode import REFIT, Arm, Target, Undefined
+from probes.fitting.metrics import (
+    Estimate,
+    Resamples,
+    balanced_accuracy,
+    estimates,
+    exact_where_uniform,
+    fields_of,
+    paired_balanced,
+    r2,
+    rmse,
+    says_nothing,
+    squared_error,
+)
+from probes.fitting.probe_rows import layer_of
+from workbench.table.schema import Row, row
+
+REVERSED = "the frozen direction reads the opposite here (its refitted gain is negative)"
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of the quantities a measurement reports; "" = does not report it."""
+
+    decodability: str
+    rmse: str = ""
+    selectivity: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One target at one law and prefix length: everything its rows have in common.
+
+    Attributes:
+        names: the quantities to report.
+        law: evaluation law.
+        length: prefix length.
+        target: what is read.
+        sequences: how many sequences are held out.
+        sites: hook names, the embedding first.
+    """
+
+    names: Names
+    law: str
+    length: int
+    target: Target
+    sequences: int
+    sites: Sequence[str]
+
+    def rows(self, arms: Sequence[Arm | Undefined], resamples: Resamples) -> list[Row]:
+        """All rows of the cell.
+
+        Arms that read no layer are repeated at each, so that one filter by layer gives a value together
+        with everything it is to be compared with.
+        """
+        made: list[Row] = []
+        draws: dict[str, Tensor] = {}
+        found: dict[str, list[Estimate]] = {}
+        for arm in arms:
+            with_rmse = bool(self.names.rmse) and not self.target.classes and not arm.control
+            if isinstance(arm, Undefined):
+                made += self._undefined(self.names.decodability, arm)
+                made += self._undefined(self.names.rmse, arm) if with_rmse else []
+                continue
+            scored, intervals = self._score(arm, resamples)
+            made += self._rows(self.names.decodability, arm, intervals, self._problems(arm, intervals, resamples))
+            if with_rmse:
+                errors = estimates(rmse(arm.predicted, arm.truth, resamples))
+                made += self._rows(self.names.rmse, arm, errors)
+            if arm.mode == REFIT:
+                draws[arm.control], found[arm.control] = scored, intervals
+        if self.names.selectivity:
+            made += self._selectivity(arms, draws, found, resamples)
+        return made
+
+    def _score(self, arm: Arm, resamples: Resamples) -> tuple[Float[Tensor, "draw site"], list[Estimate]]:
+        if not self.target.classes:
+            draws = r2(arm.predicted, arm.truth, resamples)
+            return draws, estimates(draws)
+        draws = balanced_accuracy(arm.predicted, arm.truth, self.target.classes, resamples)
+        return draws, exact_where_uniform(estimates(draws), arm.predicted, arm.truth, self.target.classes)
+
+    def _problems(self, arm: Arm, found: Sequence[Estimate], resamples: Resamples) -> list[str]:
+        """Per site of an arm, why its score is no result, or ""."""
+        if self.target.classes:
+            return [""] * len(found)
+        errors = squared_error(arm.predicted, arm.truth)
+        return [says_nothing(at, of_site, resamples) for at, of_site in zip(found, errors, strict=True)]
+
+    def _selectivity(
+        self,
+        arms: Sequence[Arm | Undefined],
+        draws: dict[str, Tensor],
+        found: dict[str, list[Estimate]],
+        resamples: Resamples,
+    ) -> list[Row]:
+        """Refit minus the best of the controls that keep the label, on the same rows."""
+        name = self.names.selectivity
+        undefined = [a for a in arms if isinstance(a, Undefined) and (a.mode, a.control) == (REFIT, "")]
+        if "" in draws and controls.UNTRAINED not in draws:
+            undefined = [Undefined(REFIT, "", "no untrained model (step 0) to compare with")]
+        if undefined:
+            return self._undefined(name, undefined[0])
+        refits = {a.control: a for a in arms if isinstance(a, Arm) and a.mode == REFIT}
+        rivals = [c for c in draws if c not in ("", controls.SHUFFLED, controls.HASHED)]
+        made = []
+        for site in range(len(self.sites)):
+            best = max(rivals, key=lambda c: found[c][_at(draws[c], site)].value)
+            other = _at(draws[best], site)
+            if self.target.classes:
+                own, rival = refits[""], refits[best]
+                hits = own.predicted[site] == own.truth, rival.predicted[other] == rival.truth
+                at, problem = paired_balanced(*hits, own.truth, self.target.classes), ""
+            else:
+                at = estimates((draws[""][:, site] - draws[best][:, other])[:, None])[0]
+                problem = says_nothing(at, squared_error(refits[""].predicted, refits[""].truth)[site], resamples)
+            made.append(self._row(name, site, REFIT, at, note=f"over {best}", problem=problem))
+        return made
+
+    def _rows(
+        self,
+        quantity: str,
+        arm: Arm,
+        found: Sequence[Estimate],
+        problems: Sequence[str] = ("",),
+    ) -> list[Row]:
+        reverses = arm.reversed or (False,) * len(self.sites)
+        return [
+            self._row(
+                quantity,
+                site,
+                arm.mode,
+                found[site % len(found)],
+                arm.control,
+                REVERSED * reverses[site],
+                problems[site % len(problems)],
+            )
+            for site in range(len(self.sites))
+        ]
+
+    def _row(
+        self, quantity: str, site: int, mode: str, at: Estimate, control: str = "", note: str = "", problem: str = ""
+    ) -> Row:
+        kind = {**self._place(site), "quantity": quantity, "mode": mode, "control": control}
+        if problem:
+            return row(**kind, n=self.sequences, status="undefined", note=problem)
+        return row(**kind, **fields_of(at, self.sequences, note))
+
+    def _undefined(self, quantity: str, arm: Undefined) -> list[Row]:
+        kind = {"quantity": quantity, "mode": arm.mode, "control": arm.control}
+        return [
+            row(**self._place(site), **kind, status="undefined", note=arm.problem) for site in range(len(self.sites))
+        ]
+
+    def _place(self, site: int) -> Row:
+        return {
+            "law": self.law,
+            "length": self.length,
+            "layer": layer_of(self.sites[site]),
+            "site": self.sites[site],
+            "target": self.target.name,
+        }
+
+
+def _at(draws: Tensor, site: int) -> int:
+    """Index of a site among draws that may be of one site only, shared by all."""
+    return site % draws.shape[1]

@@ -1,0 +1,1 @@
+"""How many bits labels cost somebody who has the activations."""

@@ -1,0 +1,1 @@
+"""Does the model use what a probe reads? Erasing it linearly."""

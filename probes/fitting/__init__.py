@@ -1,0 +1,1 @@
+"""Fitting probes and scoring them beside their controls."""

@@ -1,0 +1,88 @@
+"""What a probe would score without reading anything learned: the controls of every decodability.
+
+Two controls change the label and keep the activations: *shuffled labels* (chance, with whatever the
+probe can fit of noise) and *hashed labels* (a control task in the sense of Hewitt and Liang 2019: how
+well a random function of the last tokens, which is of no use to the model, is decoded). The others keep
+the label and change what is read: an untrained model, the query token, the last tokens, nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int, Shaped
+from numpy.typing import NDArray
+from torch import Tensor
+
+from probes.fitting.probe_rows import WINDOW, Rows
+
+SHUFFLED = "shuffled_labels"
+HASHED = "hashed_labels"
+UNTRAINED = "untrained"
+TOKEN = "token_only"
+TOKENS = f"last_{WINDOW}_tokens"
+CONSTANT = "position_only"
+
+
+def shuffled(y: Shaped[Tensor, "row *s"], rng: np.random.Generator) -> Shaped[Tensor, "row *s"]:
+    """The labels, dealt out anew over the rows of all sequences."""
+    return y[torch.from_numpy(rng.permutation(len(y)))]
+
+
+def relabelled(rows: Rows, target: str, control: str, rng: np.random.Generator) -> Rows:
+    """The same rows with the labels of a label control in place of the target's; "" = the target's own."""
+    y = rows.labels[target]
+    if control == SHUFFLED:
+        y = shuffled(y, rng)
+    elif control == HASHED:
+        y = hashed(y, rows.tokens)
+    return replace(rows, labels={**rows.labels, target: y})
+
+
+def hashed(y: Shaped[Tensor, "row *s"], tokens: Int[Tensor, "row window"]) -> Shaped[Tensor, "row *s"]:
+    """A fixed random function of the last tokens, with (nearly) the distribution of ``y``.
+
+    Equal windows get equal labels, at every length, of every checkpoint and run.
+    """
+    if not len(y):
+        return y
+    rank = (_uniform(tokens) * len(y)).astype(np.int64)
+    # Sorted, so that it hangs on no order of the rows which of two windows gets which label.
+    order = np.lexsort(y.reshape(len(y), -1).numpy().T[::-1])
+    return y[torch.from_numpy(order[rank])]
+
+
+def _uniform(tokens: Int[Tensor, "row window"]) -> NDArray[np.float64]:
+    """A hash of each row in [0, 1): one round of the splitmix64 mixer per token."""
+    state = np.zeros(len(tokens), dtype=np.uint64)
+    for column in tokens.numpy().astype(np.int64).view(np.uint64).T:
+        z = state + column + np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        state = z ^ (z >> np.uint64(31))
+    return (state >> np.uint64(11)).astype(np.float64) / 2.0**53
+
+
+def inputs_by_length(tokens: Mapping[int, Int[Tensor, "_ window"]], control: str) -> dict[int, Tensor]:
+    """What a control that sees no model reads at several lengths, ``[row, feature]``: the same features at each."""
+    read = inputs(torch.cat(list(tokens.values())), control)[0]
+    return dict(zip(tokens, read.split([len(t) for t in tokens.values()]), strict=True))
+
+
+def inputs(tokens: Int[Tensor, "row window"], control: str) -> Float[Tensor, "one row feature"]:
+    """What a control that sees no model reads, as the only site.
+
+    Args:
+        tokens: the last tokens of each row, -1 before the start.
+        control: ``token_only``, ``last_8_tokens`` (indicators of which token stands where) or
+            ``position_only`` (one constant feature: at one exact prefix length, position says nothing).
+    """
+    if control == CONSTANT:
+        return torch.zeros(1, len(tokens), 1, dtype=torch.float64)
+    seen = tokens[:, -1:] if control == TOKEN else tokens
+    ids = seen.unique()
+    present: Tensor = seen[:, :, None] == ids[ids >= 0]
+    return present.flatten(1).double()[None]

@@ -1,0 +1,220 @@
+"""Transfer, recalibrated, refit and their controls: the probes of one residual stream across lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Shaped
+from torch import Tensor
+
+from probes.fitting import controls
+from probes.fitting.linear import Probe, fit_probes
+from probes.fitting.probe_rows import Rows, folds, pooled
+
+TRANSFER, RECALIBRATED, REFIT = "transfer", "recalibrated", "refit"
+MODES = (TRANSFER, RECALIBRATED, REFIT)
+#: An integer with more values than this is read as a number: it counts, and has no classes.
+MOST_CLASSES = 128
+#: Fewest sequences that a probe is fitted or tested on.
+FEWEST = 8
+
+#: Makes the generator for a named purpose, always the same one for the same name.
+Rng = Callable[..., np.random.Generator]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """What one probe answers on the held-out rows of one length.
+
+    Attributes:
+        mode: ``transfer``, ``recalibrated`` or ``refit``.
+        control: name of the control, or "".
+        predicted: class, value or vector; a single site where no layer is read.
+        truth: what should have been answered: for a label control, that control's labels.
+        reversed: per site, whether its direction now reads the opposite of what it read where fitted.
+    """
+
+    mode: str
+    control: str
+    predicted: Shaped[Tensor, "site row *s"]
+    truth: Shaped[Tensor, "row *s"]
+    reversed: tuple[bool, ...] = ()
+
+
+@dataclass(frozen=True)
+class Undefined:
+    """A probe that cannot be fitted or tested at one length, and why."""
+
+    mode: str
+    control: str
+    problem: str
+
+
+@dataclass(frozen=True)
+class Target:
+    """What probes read, and how it is labelled over all lengths.
+
+    Attributes:
+        name: its name among the labels of the rows.
+        values: the classes, ascending; probes use their places in this list. None = a real or counting target.
+    """
+
+    name: str
+    values: Shaped[Tensor, "class"] | None
+
+    @staticmethod
+    def among(name: str, rows: Mapping[int, Rows]) -> Target:
+        """The target whose classes are all those that occur at any of the lengths, unless it is a number."""
+        labels = torch.cat([r.labels[name] for r in rows.values()])
+        values = None if labels.is_floating_point() else labels.unique()
+        return Target(name, None if values is None or len(values) > MOST_CLASSES else values)
+
+    @property
+    def classes(self) -> int:
+        """Number of classes; 0 for a real target."""
+        return 0 if self.values is None else len(self.values)
+
+    def of(self, rows: Rows) -> Shaped[Tensor, "row *s"]:
+        """Class indices, or float64 values or vectors."""
+        label = rows.labels[self.name]
+        return label.double() if self.values is None else torch.searchsorted(self.values, label)
+
+    def problem(self, rows: Rows, where: str) -> str:
+        """Why no probe can be fitted or tested on these rows, or ""."""
+        sequences = len(rows.sequence.unique())
+        if sequences < FEWEST:
+            return f"{sequences} sequences with a supervised query {where}; at least {FEWEST} are needed"
+        if not rows.finite:
+            return f"activations are not finite {where}"
+        return self.poor(self.of(rows), where)
+
+    def poor(self, y: Shaped[Tensor, "row *s"], where: str) -> str:
+        """Why labels are too poor to be read, be they the target's own or a control's, or ""."""
+        if self.values is None:
+            return "" if bool((y != y[0]).any()) else f"{self.name} does not vary {where}"
+        if self.classes == 1:
+            return f"{self.name} has one class only"
+        missing = self.values[torch.bincount(y, minlength=self.classes) == 0].tolist()
+        return f"no row of class {', '.join(map(str, missing))} {where}" if missing else ""
+
+
+class Decoder:
+    """Fits and applies the probes of all targets of some rows.
+
+    ``frozen`` holds the probes fitted on the pooled lengths, by target, where they could be fitted.
+
+    Args:
+        rows: rows per prefix length, from batches that number their sequences alike.
+        inside: lengths whose rows ``transfer`` and the directions of ``recalibrated`` are fitted on.
+        fit: which sequences are fitted on, at every length; the others are tested on.
+        rng: where randomness comes from; must not depend on the checkpoint.
+    """
+
+    def __init__(
+        self, rows: Mapping[int, Rows], inside: Sequence[int], fit: Bool[Tensor, "sequence"], rng: Rng
+    ) -> None:
+        self.rng = rng
+        self.is_fit = fit
+        self.fit = {n: r.take(fit[r.sequence]) for n, r in rows.items()}
+        self.test = {n: r.take(~fit[r.sequence]) for n, r in rows.items()}
+        self.targets = [Target.among(name, rows) for name in next(iter(rows.values())).labels]
+        self.frozen, self._unfrozen = self._pool([n for n in inside if n in rows])
+
+    def _pool(self, inside: Sequence[int]) -> tuple[dict[str, Probe], dict[str, str]]:
+        """Per target, the probe fitted on the pooled lengths, or why there is none."""
+        if not inside:
+            return {}, {t.name: "none of the lengths to transfer from was measured" for t in self.targets}
+        rows = pooled({n: self.fit[n] for n in inside}, self.rng("pool"))
+        problems = {t.name: t.problem(rows, "at the lengths transferred from") for t in self.targets}
+        able = [t for t in self.targets if not problems[t.name]]
+        y, classes = [t.of(rows) for t in able], [t.classes for t in able]
+        found = fit_probes(rows.x, y, classes, folds(rows.sequence))
+        return {t.name: p for t, p in zip(able, found, strict=True)}, problems
+
+    def problem(self, length: int, target: Target) -> str:
+        """Why nothing can be decoded at this length, or ""."""
+        return target.problem(self.fit[length], "in the half fitted on") or target.problem(
+            self.test[length], "in the half tested on"
+        )
+
+    def able(self, length: int) -> list[Target]:
+        """The targets that can be decoded at this length."""
+        return [t for t in self.targets if not self.problem(length, t)]
+
+    def arms(self, length: int, label_controls: Sequence[str]) -> dict[str, list[Arm | Undefined]]:
+        """Per target: the three modes, and refits to the labels of each label control."""
+        able = self.able(length)
+        made: dict[str, list[Arm | Undefined]] = {
+            t.name: [Undefined(mode, "", self.problem(length, t)) for mode in MODES] for t in self.targets
+        }
+        fit, test = self.fit[length], self.test[length]
+        labels = {t.name: self._labels(length, t, label_controls) for t in able}
+        flat = [pair[0] for t in able for pair in labels[t.name].values()]
+        classes = [t.classes for t in able for _ in labels[t.name]]
+        found = iter(fit_probes(fit.x, flat, classes, folds(fit.sequence)))
+        for t in able:
+            made[t.name] = self._frozen_arms(t, fit, test)
+            for control, (fitted, truth) in labels[t.name].items():
+                probe = next(found)
+                poor = t.poor(fitted, "in the half fitted on") or t.poor(truth, "in the half tested on")
+                made[t.name].append(
+                    Undefined(REFIT, control, f"{control}: {poor}")
+                    if poor
+                    else Arm(REFIT, control, probe(test.x), truth)
+                )
+        return made
+
+    def _labels(self, length: int, target: Target, label_controls: Sequence[str]) -> dict[str, tuple[Tensor, Tensor]]:
+        """Labels of the (fit, test) rows: the target's own under "", and those of each label control."""
+        fit, test = self.fit[length], self.test[length]
+        pairs = {"": (target.of(fit), target.of(test))}
+        both, size = torch.cat(pairs[""]), [len(fit), len(test)]
+        for control in label_controls:
+            if control == controls.SHUFFLED:
+                labels = controls.shuffled(both, self.rng("shuffle", length, target.name))
+            else:
+                labels = controls.hashed(both, torch.cat([fit.tokens, test.tokens]))
+            first, second = labels.split(size)
+            pairs[control] = first, second
+        return pairs
+
+    def _frozen_arms(self, target: Target, fit: Rows, test: Rows) -> list[Arm | Undefined]:
+        if target.name not in self.frozen:
+            problem = self._unfrozen[target.name]
+            return [Undefined(mode, "", problem) for mode in (TRANSFER, RECALIBRATED)]
+        probe, truth = self.frozen[target.name], target.of(test)
+        again = probe.recalibrated(fit.x, target.of(fit), target.classes)
+        flips = tuple(probe.reversed(again))
+        return [
+            Arm(TRANSFER, "", probe(test.x), truth),
+            Arm(RECALIBRATED, "", again(test.x), truth, flips),
+        ]
+
+    def input_controls(
+        self, length: int, names: Sequence[str], untrained: Mapping[int, Rows] | None
+    ) -> dict[str, list[Arm]]:
+        """Per target, refits that read something else than this checkpoint.
+
+        They do not depend on the checkpoint, so one call serves a whole run.
+
+        Args:
+            length: prefix length.
+            names: controls that read tokens only.
+            untrained: the same rows taken from the run's step 0, or None where there is none.
+        """
+        fit, test, able = self.fit[length], self.test[length], self.able(length)
+        tokens, size = torch.cat([fit.tokens, test.tokens]), [len(fit), len(test)]
+        features = {name: controls.inputs(tokens, name).split(size, 1) for name in names}
+        if untrained is not None:
+            x, mask = untrained[length].x, self.is_fit[untrained[length].sequence]
+            features[controls.UNTRAINED] = x[:, mask], x[:, ~mask]
+        made: dict[str, list[Arm]] = {t.name: [] for t in self.targets}
+        for control, (x_fit, x_test) in features.items():
+            y = [t.of(fit) for t in able]
+            found = fit_probes(x_fit, y, [t.classes for t in able], folds(fit.sequence))
+            for t, probe in zip(able, found, strict=True):
+                made[t.name].append(Arm(REFIT, control, probe(x_test), t.of(test)))
+        return made

@@ -1,0 +1,106 @@
+"""Logistic regression that is either converged or an error: where a classifier is reported, not only swept."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from torch import Tensor
+
+from probes.fitting.probe_rows import ProbeError
+
+#: Inverse strength of the L2 penalty on standardised features, as scikit-learn counts it (per sum over rows).
+INVERSE_PENALTY = 1.0
+TOLERANCE = 1e-6
+ITERATIONS = 2000
+#: Most weights that Newton's method, which is cubic in them, is used for; beyond, L-BFGS.
+NEWTON = 400
+
+
+class Unconverged(ProbeError):
+    """A fit that did not reach its optimum: it is no result."""
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A converged multinomial logistic regression on standardised features.
+
+    Attributes:
+        classes: number of classes answered among, those without fitted rows included.
+        iterations: steps that it took.
+    """
+
+    classes: int
+    iterations: int
+    _fitted: LogisticRegression | None
+    _seen: NDArray[np.int64]
+    _rows: int
+    _mean: NDArray[np.float64]
+    _scale: NDArray[np.float64]
+
+    def log2_probabilities(self, x: Float[Tensor, "row d"]) -> Float[np.ndarray, "row class"]:
+        """Log (base 2) probability of every class; each class without fitted rows has that of one row more.
+
+        A class that is met for the first time then has a finite code length.
+        """
+        z = (x.double().numpy() - self._mean) / self._scale
+        unseen = self.classes - len(self._seen)
+        found = np.full((len(z), self.classes), -np.log2(self._rows + unseen))
+        if self._fitted is None:
+            own = np.zeros((len(z), 1))
+        else:
+            # Not the log of a probability, which is rounded to 0 where a row lies far from those that were fitted.
+            score = self._fitted.decision_function(z)
+            own = log_softmax(np.stack([0 * score, score], 1) if score.ndim == 1 else score, axis=1) / np.log(2)
+        found[:, self._seen] = own + np.log2(self._rows / (self._rows + unseen))
+        return found
+
+    def __call__(self, x: Float[Tensor, "row d"]) -> Int[np.ndarray, "row"]:
+        """The likeliest class of each row."""
+        return np.asarray(self.log2_probabilities(x).argmax(1))
+
+
+def logistic(
+    x: Float[Tensor, "row d"], y: Int[Tensor, "row"], classes: int, inverse_penalty: float = INVERSE_PENALTY
+) -> Classifier:
+    """Fit a regression, or fail.
+
+    Args:
+        x: features; standardised here.
+        y: class of each row, 0 to classes - 1.
+        classes: number of classes, whether or not they occur.
+        inverse_penalty: scikit-learn's C.
+
+    Raises:
+        Unconverged: where the optimum is not reached.
+        ProbeError: for features that are not finite.
+    """
+    features = x.double().numpy()
+    if not np.isfinite(features).all():
+        raise ProbeError("activations are not finite")
+    mean, scale = features.mean(0), features.std(0)
+    scale = np.where(scale > 1e-9 * (1 + np.abs(mean)), scale, 1.0)
+    labels = y.numpy()
+    seen = np.unique(labels)
+    if len(seen) == 1:
+        return Classifier(classes, 0, None, seen, len(labels), mean, scale)
+    solver = "newton-cholesky" if len(seen) * features.shape[1] <= NEWTON else "lbfgs"
+    model = LogisticRegression(C=inverse_penalty, solver=solver, tol=TOLERANCE, max_iter=ITERATIONS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        # The first blocks of an online code hold few rows of many classes; they are classes all the same.
+        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%", UserWarning)
+        try:
+            model.fit((features - mean) / scale, labels)
+        except ConvergenceWarning as warning:
+            raise Unconverged(f"logistic regression did not converge: {str(warning).splitlines()[0]}") from None
+    steps = int(np.max(model.n_iter_))
+    if steps >= ITERATIONS:
+        raise Unconverged(f"logistic regression did not converge in {ITERATIONS} steps")
+    return Classifier(classes, steps, model, seen, len(labels), mean, scale)

@@ -1,0 +1,143 @@
+"""The rows probes are fitted and tested on, and the split of the sequences into the two uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int, Shaped
+from torch import Tensor
+
+from probes.fitting.linear import FOLDS
+from workbench.core.errors import LensError
+from workbench.tasks.base import Batch
+
+WINDOW = 8
+EMBEDDING = "blocks.0.hook_resid_pre"
+MID, POST = ".hook_resid_mid", ".hook_resid_post"
+
+
+class ProbeError(LensError, ValueError):
+    """A probe that cannot be had from what was given; the message says why and the way out."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Probe rows taken at one prefix length (or, for position, in the band that ends there).
+
+    Attributes:
+        x: residual stream at every site (the embedding first, then in and after each block), float32.
+        labels: per target name, what a probe is to read; int64 = class, float64 = real, maybe a vector.
+        sequence: which sequence of the batch a row comes from.
+        tokens: the last :data:`WINDOW` task tokens up to the query, the query's last; -1 before the start.
+    """
+
+    x: Float[Tensor, "site row d"]
+    labels: dict[str, Shaped[Tensor, "row *s"]]
+    sequence: Int[Tensor, "row"]
+    tokens: Int[Tensor, "row window"]
+
+    def __len__(self) -> int:
+        return len(self.sequence)
+
+    @cached_property
+    def finite(self) -> bool:
+        """Whether all activations are finite."""
+        return bool(self.x.isfinite().all())
+
+    def take(self, which: Shaped[Tensor, "chosen"]) -> Rows:
+        """The rows chosen by a mask or by indices."""
+        labels = {name: label[which] for name, label in self.labels.items()}
+        return Rows(self.x[:, which], labels, self.sequence[which], self.tokens[which])
+
+
+def join(parts: list[Rows]) -> Rows:
+    """All rows of several lengths, one after the other."""
+    return Rows(
+        torch.cat([p.x for p in parts], 1),
+        {name: torch.cat([p.labels[name] for p in parts]) for name in parts[0].labels},
+        torch.cat([p.sequence for p in parts]),
+        torch.cat([p.tokens for p in parts]),
+    )
+
+
+def gather(
+    batch: Batch,
+    cache: Mapping[str, Tensor],
+    sites: list[str],
+    at: Int[Tensor, "row 2"],
+    labels: dict[str, Shaped[Tensor, "row *s"]],
+) -> Rows:
+    """Rows at given (sequence, index on the position axis) pairs, copied out of the forward pass."""
+    sequence, index = at.cpu().unbind(1)
+    first = 1 if batch.bos else 0
+    window = index[:, None] + torch.arange(1 - WINDOW, 1)
+    tokens = batch.tokens.cpu()[sequence[:, None], window.clamp(min=0)].masked_fill(window < first, -1)
+    x = torch.stack([cache[s][sequence.to(cache[s].device), index.to(cache[s].device)] for s in sites])
+    return Rows(x.detach().float().cpu(), labels, sequence, tokens)
+
+
+def sites_of(n_layers: int, mids: bool, layers: Sequence[int] | None = None) -> list[str]:
+    """Hook names of the embedding (layer -1) and of the residual stream in and after each block, in order.
+
+    Args:
+        n_layers: blocks of the model.
+        mids: whether blocks have a middle, between attention and MLP.
+        layers: the layers wanted; None = all.
+
+    Raises:
+        ProbeError: for a layer that the model does not have.
+    """
+    for layer in layers or ():
+        if not -1 <= layer < n_layers:
+            raise ProbeError(f"there is no layer {layer}; the layers are -1 (the embedding) to {n_layers - 1}")
+    wanted = range(-1, n_layers) if layers is None else sorted(set(layers))
+    parts = ("mid", "post") if mids else ("post",)
+    named = [[f"blocks.{layer}.hook_resid_{part}" for part in parts] if layer >= 0 else [EMBEDDING] for layer in wanted]
+    return [name for names in named for name in names]
+
+
+def sites_in(cache: Mapping[str, Tensor], layers: Sequence[int] | None = None) -> list[str]:
+    """Those names of :func:`sites_of` that ``cache`` holds, at the layers wanted (None = all)."""
+    held = [name for name in cache if name == EMBEDDING or name.endswith((MID, POST))]
+    wanted = [name for name in held if layers is None or layer_of(name) in layers]
+    return sorted(wanted, key=lambda name: (layer_of(name), name.endswith(POST)))
+
+
+def layer_of(site: str) -> int:
+    """The block a site lies in; -1 for the embedding."""
+    return -1 if site == EMBEDDING else int(site.split(".")[1])
+
+
+def halves(sequences: int, rng: np.random.Generator) -> Bool[Tensor, "sequence"]:
+    """A random half of the sequences, True, is fitted on; the other half is tested on.
+
+    One split serves every length, since at different lengths the same row of a batch may be the same
+    sequence cut differently.
+    """
+    fit = torch.zeros(sequences, dtype=torch.bool)
+    fit[torch.from_numpy(rng.permutation(sequences)[: (sequences + 1) // 2])] = True
+    return fit
+
+
+def folds(sequence: Int[Tensor, "row"]) -> Int[Tensor, "row"]:
+    """Fold of each row, whole sequences together, as even as can be."""
+    members = sequence.unique()
+    return torch.searchsorted(members, sequence) % FOLDS
+
+
+def pooled(rows: Mapping[int, Rows], rng: np.random.Generator) -> Rows:
+    """Rows of several lengths together, each sequence at one of them only.
+
+    The lengths are dealt out evenly, at random, so that the pool has as many rows (and as many different
+    sequences) as one length has, and a probe fitted on it differs from one fitted at a single length by
+    what it saw and not by how much.
+    """
+    lengths = sorted(rows)
+    members = torch.cat([rows[n].sequence for n in lengths]).unique()
+    dealt = torch.from_numpy(rng.permutation(np.arange(len(members)) % len(lengths)))
+    turn = {n: dealt[torch.searchsorted(members, rows[n].sequence)] for n in lengths}
+    return join([rows[n].take(turn[n] == i) for i, n in enumerate(lengths)])

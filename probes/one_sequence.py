@@ -1,0 +1,193 @@
+"""What probes read along one sequence: the summary and the position, at every prefix, clean and edited.
+
+The summary probe is the frozen one of ``probes.summary``: fitted on half of the run's evaluation strings at its
+training lengths, and asked at every prefix of the sequence. The position probe is refitted on strings as long as
+the sequence, because a frozen one cannot know positions it never saw.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Shaped
+from numpy.typing import NDArray
+from torch import Tensor
+
+from probes.fitting.decode import Target
+from probes.fitting.linear import Probe, code, fit_probes
+from probes.fitting.probe_rows import Rows, folds, gather, halves, pooled
+from probes.summary import Summary
+from workbench.figures.sequence.sequence_reading import ConceptReading, ProbeReading
+from workbench.measure.grid import make_grid
+from workbench.measure.one_sequence import OneSequence, Progress, one_sequence, quiet
+from workbench.measure.study import CheckpointStudy, Evaluation, forward
+from workbench.models.interventions import parse_edits
+from workbench.tasks.random_generator import generator
+
+POSITIONS = 8
+"""Positions per string that the position probe is fitted on."""
+
+_STRINGS, _TOKENS = 256, 1 << 17
+_KEPT = 8
+_STAGES = 4
+
+_FITTED: OrderedDict[tuple[object, ...], Fitted] = OrderedDict()
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A probe at every site, or why there is none.
+
+    Attributes:
+        probe: reads all sites at once; None with a ``problem``.
+        values: the classes it answers with; None = a real target.
+        rmse: per site, held-out root mean squared error (all zeros for classes).
+        strings: sequences it was fitted on.
+        problem: why it could not be fitted, or "".
+    """
+
+    probe: Probe | None
+    values: Tensor | None
+    rmse: tuple[float, ...]
+    strings: int
+    problem: str = ""
+
+
+def read_sequence(
+    run_path: str, step: int, sequence: Mapping[str, Any], edits: str = "", progress: Progress = quiet
+) -> ProbeReading:
+    """The summary and the position that probes read at every prefix of one sequence.
+
+    Args:
+        run_path: folder of the run.
+        step: step of the checkpoint.
+        sequence: typed or drawn, see :func:`workbench.measure.one_sequence.one_sequence`.
+        edits: as a link writes them; probes are fitted on the clean model and read the edited one.
+        progress: told which of a few stages is done.
+
+    Raises:
+        RunError, TaskError, EditError: as :func:`workbench.measure.one_sequence.one_sequence`.
+        PositionError: for a sequence longer than the model's positions.
+    """
+    wanted = parse_edits(edits)
+    progress(0, _STAGES, "reading the checkpoint")
+    one = one_sequence(run_path, step, sequence, wanted)
+    progress(1, _STAGES, "fitting the summary probe at trained lengths")
+    summary = _kept(one, ("summary",), partial(fit_summary, one))
+    progress(2, _STAGES, "fitting the position probe at this length")
+    length = one.task.next_length(one.batch.length)
+    position = _kept(one, ("position", length), partial(fit_position, one, length))
+    progress(3, _STAGES, "reading the sequence")
+    passes = {"clean": _states(one, "")} | ({"edited": _states(one, edits)} if wanted else {})
+    place = one.batch.prefix_lengths().numpy()
+    true, names = _summary_truth(one, summary)
+    return ProbeReading(
+        sites=[-1, *range(one.model.cfg.n_layers)],
+        prefix=place.tolist(),
+        asked=one.batch.mask[0].tolist(),
+        summary=replace(_read(summary, passes, true), classes=names, name=one.task.summary),
+        position=_read(position, passes, place.astype(float)),
+    )
+
+
+def fit_summary(one: OneSequence) -> Fitted:
+    """The frozen probe of ``probes.summary`` for this checkpoint, with its error on the held-out half."""
+    grid = make_grid(one.task, one.run.trained_length)
+    seed = one.run.config["seeds"]["evaluation"]
+    measurement = Summary()
+    sequences, names = measurement.spec.sequences, _sites(one)
+    evaluation = Evaluation(one.task, grid, seed, sequences, consistent=one.model.cfg.ids.consistent)
+    study = CheckpointStudy(one.run, one.step, one.model, evaluation, sequences)
+    rows: dict[int, Rows] = {}
+    for length in grid.inside:
+        batch = study.batch("matched", length)
+        rows[length] = measurement.reduce(batch, length, forward(one.model, batch, names), names)
+    rng = partial(study.rng, measurement.name)
+    fit = halves(sequences, rng("split"))
+    inside = pooled({n: r.take(fit[r.sequence]) for n, r in rows.items()}, rng("pool"))
+    outside = pooled({n: r.take(~fit[r.sequence]) for n, r in rows.items()}, rng("held out"))
+    (target,) = inside.labels
+    return _fitted(Target.among(target, rows), inside, outside, "at the trained lengths")
+
+
+def fit_position(one: OneSequence, length: int) -> Fitted:
+    """A probe for the position, fitted on matched strings of this length at random positions of each."""
+    count = max(16, min(_STRINGS, _TOKENS // length))
+    drawn = generator("readout", one.run.config["seeds"]["probe"], "matched", length)
+    batch = one.task.sample(count, length, drawn, "matched", window=one.run.trained_length)
+    names = _sites(one)
+    rng = np.random.default_rng(drawn.initial_seed())
+    chosen = np.stack([rng.permutation(length)[:POSITIONS] + int(batch.bos) for _ in range(count)])
+    at = torch.from_numpy(np.stack([np.repeat(np.arange(count), chosen.shape[1]), chosen.ravel()], 1))
+    place = at[:, 1] + (0 if batch.bos else 1)
+    rows = gather(batch, forward(one.model, batch, names), names, at, {"i": place.double()})
+    fit = halves(count, rng)[rows.sequence]
+    return _fitted(Target("i", None), rows.take(fit), rows.take(~fit), f"at length {length}")
+
+
+def _fitted(target: Target, inside: Rows, outside: Rows, where: str) -> Fitted:
+    strings = len(inside.sequence.unique())
+    problem = target.problem(inside, where)
+    if problem:
+        return Fitted(None, target.values, (), strings, problem)
+    probe = fit_probes(inside.x, [target.of(inside)], [target.classes], folds(inside.sequence))[0]
+    error = (0.0,) * len(inside.x)
+    if target.values is None:
+        missed = code(target.of(outside), 0) - _columns(probe(outside.x))
+        error = tuple(missed[..., 0].pow(2).mean(-1).sqrt().tolist())
+    return Fitted(probe, target.values, error, strings)
+
+
+def _columns(answers: Shaped[Tensor, "site row ..."]) -> Tensor:
+    """Answers with an axis of components, which single numbers lack."""
+    return answers if answers.dim() == 3 else answers[..., None]
+
+
+def _kept(one: OneSequence, what: tuple[object, ...], make: Callable[[], Fitted]) -> Fitted:
+    """The probe of this checkpoint, fitted once per process while its weights stay the same."""
+    key = (str(one.run.path), one.step, one.run.meta(one.step)["sha256"], *what)
+    if key not in _FITTED:
+        while len(_FITTED) >= _KEPT:
+            _FITTED.popitem(last=False)
+        _FITTED[key] = make()
+    _FITTED.move_to_end(key)
+    return _FITTED[key]
+
+
+def _sites(one: OneSequence) -> list[str]:
+    return ["blocks.0.hook_resid_pre", *(f"blocks.{at}.hook_resid_post" for at in range(one.model.cfg.n_layers))]
+
+
+def _states(one: OneSequence, edits: str) -> Shaped[Tensor, "site row d"]:
+    """The residual stream of the sequence at every site."""
+    names = _sites(one)
+    cache = one.forward(parse_edits(edits), names)
+    return torch.stack([cache[name][0] for name in names]).float().cpu()
+
+
+def _read(fitted: Fitted, passes: Mapping[str, Tensor], true: NDArray[np.float64]) -> ConceptReading:
+    read: dict[str, NDArray[np.float64]] = {}
+    if fitted.probe is not None:
+        for name, states in passes.items():
+            read[name] = _columns(fitted.probe(states))[..., 0].double().numpy(force=True)
+    clean, edited = read.get("clean"), read.get("edited")
+    return ConceptReading(true, clean, edited, list(fitted.rmse), fitted.strings, fitted.problem)
+
+
+def _summary_truth(one: OneSequence, fitted: Fitted) -> tuple[Any, list[str] | None]:
+    """The true summary per position, and the names of its classes."""
+    summary = one.batch.output_summary[0]
+    if fitted.values is None:
+        first = summary if summary.dim() == 1 else summary[:, 0]
+        return first.double().numpy(force=True), None
+    values = fitted.values.tolist()
+    true = np.array([float(values.index(v)) if v in values else -1.0 for v in summary.tolist()])
+    outputs = one.task.output_names
+    same = outputs is not None and bool((summary == one.batch.targets[0])[one.batch.mask[0]].all())
+    return true, [outputs[v] if same and outputs is not None else str(v) for v in values]

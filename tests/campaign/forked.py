@@ -1,0 +1,159 @@
+"""The command ``lengthlens`` in a forked child, with a fault: as real as a process of its own, without its imports."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from tests.campaign.faults import Fault, Watch
+
+OPERATIONS = "\noperations "
+LIMIT_S = 120.0
+IMPORTED = (
+    "workbench.cli.commands.train",
+    "workbench.measure.behaviour.fitted",
+    "workbench.cli.commands.measure",
+    "workbench.measure.running.plan",
+    "torch._dynamo",  # at the first step of an optimizer
+)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended.
+
+    Attributes:
+        status: its exit status; -n where signal n ended it.
+        said: what it wrote to standard output and error.
+        operations: the file-system operations it did; empty where it was killed.
+        seconds: how long it took.
+    """
+
+    status: int
+    said: str
+    operations: tuple[str, ...]
+    seconds: float
+
+
+def warm() -> None:
+    """Import here what every command would import there."""
+    import torch
+
+    from workbench.measure.registry import measurements
+
+    for name in IMPORTED:
+        import_module(name)
+    measurements()
+    torch.set_num_threads(1)
+
+
+def start(
+    words: Sequence[object],
+    folder: Path,
+    fault: Fault | None = None,
+    file_size: int | None = None,
+    encoding: str = "utf-8",
+) -> Child:
+    """Start a command that does its work in ``folder``.
+
+    Args:
+        words: the command line, without the program's name.
+        folder: operations on files below it are counted.
+        fault: what happens at one of them.
+        file_size: the largest size in bytes that the system lets a file have; None = as it is.
+        encoding: of what it writes, as the environment variable PYTHONIOENCODING says.
+    """
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(writing)
+        return Child(pid, reading)
+    status = 70
+    try:
+        with open(os.devnull, "rb") as nothing:
+            os.dup2(nothing.fileno(), 0)
+        _write_to(writing, encoding)
+        # As in a terminal: a shell that started the campaign in the background would have it ignore Ctrl-C.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.argv = ["lengthlens", *map(str, words)]
+        if file_size is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
+        watch = Watch(folder, fault)
+        watch.install()
+        status = _run()
+        print(OPERATIONS + json.dumps(watch.seen), flush=True)
+    except BaseException:  # noqa: BLE001 - what the interpreter would do at the end of a process
+        traceback.print_exc()
+    finally:
+        # No clean-up of what was inherited: buffers, locks and handlers are the parent's.
+        os._exit(status)
+
+
+def _write_to(descriptor: int, encoding: str) -> None:
+    """Let standard output and error go there. What the parent held open may be of another kind, or a test's."""
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    sys.stdout = io.TextIOWrapper(io.FileIO(1, "w"), encoding=encoding, line_buffering=True)
+    sys.stderr = io.TextIOWrapper(io.FileIO(2, "w"), encoding=encoding, errors="backslashreplace", write_through=True)
+
+
+def _run() -> int:
+    from workbench.cli.errors import guarded
+    from workbench.cli.main import app
+
+    status = guarded(app)
+    sys.stdout.flush()
+    return status
+
+
+class Child:
+    """A command that is running."""
+
+    def __init__(self, pid: int, reading: int) -> None:
+        self.pid, self._reading = pid, reading
+        self._begun = time.monotonic()
+
+    def stopped(self) -> bool:
+        """Wait until it is stopped by a signal, or has ended; whether it was stopped."""
+        status = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WSTOPPED | os.WNOWAIT)
+        return status is not None and status.si_code == os.CLD_STOPPED
+
+    def end(self, kill_after: float | None = None) -> Ended:
+        """Wait for its end; kill it after so many seconds."""
+        limit = LIMIT_S if kill_after is None else kill_after
+        said = bytearray()
+        while True:
+            left = self._begun + limit - time.monotonic()
+            if not select.select([self._reading], [], [], max(0.0, left))[0]:
+                os.kill(self.pid, signal.SIGKILL)
+                limit = LIMIT_S
+                continue
+            part = os.read(self._reading, 1 << 16)
+            if not part:
+                break
+            said += part
+        os.close(self._reading)
+        _, status = os.waitpid(self.pid, 0)
+        text, _, operations = said.decode(errors="replace").partition(OPERATIONS)
+        return Ended(
+            os.waitstatus_to_exitcode(status),
+            text,
+            tuple(json.loads(operations)) if operations else (),
+            time.monotonic() - self._begun,
+        )
+
+
+def lengthlens(words: Sequence[object], folder: Path, fault: Fault | None = None) -> Ended:
+    """Run a command to its end; see :func:`start`."""
+    return start(words, folder, fault).end()

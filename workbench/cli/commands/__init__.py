@@ -1,0 +1,1 @@
+"""The commands of ``lengthlens``, a file each."""

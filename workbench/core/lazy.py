@@ -1,0 +1,28 @@
+"""Faces of packages: names that others import from a package, loaded from the module that has them on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+__all__ = ["face"]
+
+
+def face(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """The ``__getattr__`` and ``__dir__`` of a package that loads nothing until a name is asked for.
+
+    Args:
+        package: the package's ``__name__``.
+        homes: from each name to its module, with the path below the package: ``{"Table": "query"}``.
+
+    Returns:
+        both functions.
+    """
+
+    def find(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found: object = getattr(import_module(f"{package}.{homes[name]}"), name)
+        return found
+
+    return find, lambda: sorted(homes)

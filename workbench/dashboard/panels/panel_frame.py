@@ -1,0 +1,286 @@
+"""The shell around a figure: title, slice, definition, menu, maximise, and what stands there without data."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from dash import dcc, html
+
+from workbench.dashboard.components import measure_button
+from workbench.dashboard.components.icons import icon
+from workbench.dashboard.components.page_frame import command
+from workbench.dashboard.panels.panel_spec import Panel
+from workbench.dashboard.panels.run_panels import COLUMNS
+from workbench.dashboard.state.run_view import RunView
+from workbench.figures.errors import NotApplicable, NotMeasured, NotShared, Undefined
+from workbench.figures.labels import MISSING, proportion, whole
+
+Said = tuple[str, str]
+"""One line of an explanation: the term it defines, or "", and what is said."""
+
+CONFIG = {"displayModeBar": False, "responsive": True}
+#: Until a figure comes: a plot without traces. An empty dict would make Plotly complain in the console.
+BLANK: dict[str, Any] = {
+    "data": [],
+    "layout": {
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "xaxis": {"visible": False},
+        "yaxis": {"visible": False},
+    },
+}
+TABLE_ROWS = 400
+"""Longest table drawn in a panel; the CSV holds every row."""
+
+_COUNTED = ("step", "length", "layer", "head", "n")
+_SHOWN = (
+    "series",
+    "step",
+    "length",
+    "layer",
+    "head",
+    "target",
+    "mode",
+    "control",
+    "value",
+    "low",
+    "high",
+    "n",
+    "label",
+    "status",
+    "note",
+)
+
+
+def shell(panel: Panel, specs: Mapping[str, Any], area: str = "") -> html.Section:
+    """A panel with its graph or its grid of heads, before anything is drawn.
+
+    Args:
+        panel: which.
+        specs: of the measurements, which define its quantities.
+        area: of the row's grid that it stands in; "" = where it comes.
+    """
+    heads = html.Div(id=f"{panel.id}-grid", className="heads", role="group", **{"aria-label": panel.title})
+    body = [heads] if panel.form == "heads" else graph_body(panel.id)
+    return frame(panel.id, panel.title, definition(panel, specs), body, name=spoken(panel), area=area)
+
+
+def matrix_row(rail: Sequence[Any], group: Sequence[Panel], specs: Mapping[str, Any], kind: str = "") -> html.Div:
+    """A row of panels: the rail, then each panel in the area that is named after its column (assets/05-run.css).
+
+    Args:
+        rail: what stands before them.
+        group: the panels.
+        specs: of the measurements.
+        kind: class of a row with other areas than those of the Run page's matrix.
+    """
+    shells = [shell(one, specs, area=one.column) for one in group]
+    return html.Div([html.Div(list(rail), className="rail"), *shells], className=f"matrix-row {kind}".rstrip())
+
+
+def graph_body(ident: str) -> list[Any]:
+    """A plot; the browser draws the cursor's lines and dots over it (assets/00-lens.js)."""
+    graph = dcc.Graph(id=f"{ident}-graph", config=CONFIG, figure=BLANK, className="graph", responsive=True)
+    return [html.Figure(graph, id=f"{ident}-figure", role="img")]
+
+
+def frame(
+    ident: str,
+    title: str,
+    about: Sequence[Said],
+    body: list[Any],
+    tools: Sequence[Any] = (),
+    name: str = "",
+    area: str = "",
+) -> html.Section:
+    """Header, body, and the places for table and state that every panel has.
+
+    Args:
+        ident: prefix of its component ids.
+        title: as on screen.
+        about: what the (i) button says, line by line.
+        body: what shows the data.
+        tools: further controls in the header.
+        name: accessible name, where the title alone is not unique on the page.
+        area: named area of the grid that it stands in, or "".
+    """
+    return html.Section(
+        [
+            html.Header(
+                [
+                    html.H3(title, id=f"{ident}-title"),
+                    html.Span(id=f"{ident}-slice", className="slice num"),
+                    html.Div(
+                        [
+                            *tools,
+                            explain(name or title, about),
+                            menu(ident, name or title),
+                            html.Button(
+                                className="ib drawn expand",
+                                type="button",
+                                title="Maximise panel",
+                                **{"aria-label": "Maximise panel", "data-action": "max", "data-panel": ident},
+                            ),
+                        ],
+                        className="buttons",
+                    ),
+                ]
+            ),
+            html.Div(
+                [
+                    *body,
+                    html.Div(id=f"{ident}-table", className="table"),
+                    html.Div(id=f"{ident}-state", className="state"),
+                ],
+                id=f"{ident}-body",
+                className="body first",
+            ),
+            dcc.Store(id=f"{ident}-mode", data="figure"),
+        ],
+        id=f"{ident}-panel",
+        className="pan",
+        tabIndex=-1,
+        style={"gridArea": area} if area else {},
+        **{"aria-label": name or title},
+    )
+
+
+def spoken(panel: Panel) -> str:
+    """A panel's name with its column, which tells panels of one title apart."""
+    return f"{panel.title}, {COLUMNS.get(panel.column, panel.column).lower()}"
+
+
+def definition(panel: Panel, specs: Mapping[str, Any]) -> list[Said]:
+    """What the panel's quantities are, from the specs that travel with the rows."""
+    known = {q["name"]: q for spec in specs.values() for q in spec.get("quantities", ())}
+    lines: list[Said] = []
+    for name in panel.quantities:
+        if name in known:
+            quantity = known[name]
+            lines.append((name.replace("_", " "), quantity["definition"] + _span(quantity)))
+    return [*lines, ("", panel.about)]
+
+
+def _span(quantity: Mapping[str, Any]) -> str:
+    span = span_of(quantity)
+    return f" ({span})." if span else ""
+
+
+def span_of(quantity: Mapping[str, Any]) -> str:
+    """Unit and range of a quantity, in a few words; empty where it has neither."""
+    low, high, unit = quantity.get("low"), quantity.get("high"), quantity.get("unit", "")
+    named = "" if unit in ("", "label") else unit
+    if low is None and high is None:
+        return named
+    limits = (
+        f"{low:g} to {high:g}" if None not in (low, high) else f"{low:g} or more" if high is None else f"up to {high:g}"
+    )
+    return f"{named}, {limits}" if named else limits
+
+
+def explain(title: str, about: Sequence[Said]) -> html.Button:
+    """The (i) button; hover, focus and touch show the definition (assets/popups.js)."""
+    return html.Button(
+        className="ib drawn info",
+        type="button",
+        **{"aria-label": f"What {title} means", "data-about": json.dumps(about)},
+    )
+
+
+def menu(ident: str, title: str) -> html.Button:
+    """The button of a panel's menu; the menu itself is in assets/popups.js, what its items do in assets/actions.js."""
+    return html.Button(
+        className="ib drawn more menu-button",
+        type="button",
+        **{"aria-label": f"Menu of {title}", "aria-haspopup": "menu", "aria-expanded": "false", "data-menu": ident},
+    )
+
+
+def not_measured(measurement: str, message: str, run: RunView, helps: bool = True) -> list[Any]:
+    """What is missing, in which folder; and, where that would make it, the command and a button that does it now."""
+    if not helps:
+        return _stated("rows", "Not measured here", message)
+    family = "probes." if measurement.startswith("probes.") else measurement  # the panels show both probes
+    asks = command(f"lengthlens measure {run.typed_path} --only {shlex.quote(family)}")
+    return [
+        html.P([icon("rows"), html.Strong("Not measured yet")], className="head"),
+        html.P([message, " Folder: ", html.Code(f"{run.shown_path}/measurements/"), "."]),
+        html.Div([asks, measure_button.button(run.name, family)], className="ways"),
+    ]
+
+
+def without_rows(error: NotMeasured, run: RunView) -> list[Any]:
+    """Why there is nothing to draw: it does not apply, is undefined, or was not measured there, or not in both."""
+    if isinstance(error, NotShared):
+        head, _, rest = error.message.partition(": ")
+        return _stated("info", head, rest[:1].upper() + rest[1:])
+    if isinstance(error, NotApplicable):
+        return does_not_apply(error.message)
+    if isinstance(error, Undefined):
+        return _stated("info", "Undefined here", error.message)
+    return not_measured(error.measurement, error.message, run, error.helps)
+
+
+def _stated(mark: str, head: str, why: str) -> list[Any]:
+    """A state and its reason, where there is nothing to be done about it."""
+    return [html.P([icon(mark), html.Strong(head)], className="head"), html.P(why)]
+
+
+def failed(title: str, error: str, hint: Any = None) -> list[Any]:
+    """Something went wrong: what, and what to do."""
+    return [
+        html.P([icon("warn"), html.Strong(title)], className="head error"),
+        html.P(error),
+        *([hint] if hint is not None else []),
+    ]
+
+
+def does_not_apply(reason: str) -> list[Any]:
+    """Why this panel has nothing to say about this run, and where to look."""
+    return _stated("info", "Does not apply here", reason)
+
+
+def as_table(data: pd.DataFrame, title: str) -> html.Table:
+    """The rows behind a figure as an HTML table; columns without any value are left out."""
+    columns = [c for c in _SHOWN if c in data and data[c].replace("", pd.NA).notna().any()]
+    if "status" in columns and (data["status"] == "ok").all():
+        columns.remove("status")
+    return _table(data, columns, title)
+
+
+def plain_table(data: pd.DataFrame, title: str) -> html.Table:
+    """Any frame as an HTML table, all its columns."""
+    return _table(data, list(data.columns), title)
+
+
+def _table(data: pd.DataFrame, columns: Sequence[str], title: str) -> html.Table:
+    head = html.Thead(html.Tr([html.Th(_column(c), scope="col", className=_align(c)) for c in columns]))
+    rows = [
+        html.Tr([html.Td(_cell(c, row[c]), className=_align(c)) for c in columns])
+        for row in data.head(TABLE_ROWS)[list(columns)].to_dict("records")
+    ]
+    more = len(data) - TABLE_ROWS
+    note = f"{title}: {len(data):,} rows" + (f"; the CSV has {more:,} more than shown" if more > 0 else "")
+    return html.Table([html.Caption(note), head, html.Tbody(rows)])
+
+
+def _column(name: str) -> str:
+    return {"low": "95 % low", "high": "95 % high"}.get(name, name)
+
+
+def _align(name: str) -> str:
+    return "num right" if name in (*_COUNTED, "value", "low", "high") else ""
+
+
+def _cell(column: str, value: Any) -> str:
+    if value is None or value == "" or (not isinstance(value, str) and pd.isna(value)):
+        return MISSING
+    if column in _COUNTED:
+        return whole(float(value))
+    if column in ("value", "low", "high"):
+        return proportion(float(value), 3) if abs(float(value)) < 10 else whole(float(value))
+    return str(value).replace("_", " ")

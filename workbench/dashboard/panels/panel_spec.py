@@ -1,0 +1,242 @@
+"""What a panel stands for: a figure function, the rows it is given, and what of the cursor it takes.
+
+A panel draws nothing itself. The same names make the figure, the table, CSV and Parquet, the exported picture
+and the snippet that reproduces it, so that these cannot differ.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from workbench.dashboard.state.cursor import Cursor, default_step, nearest_earlier
+from workbench.dashboard.state.run_view import RunView
+from workbench.dashboard.state.store import Store
+from workbench.figures import registered
+from workbench.figures.registry import Registered
+from workbench.figures.rows.frame import Frame
+from workbench.figures.rows.multiples import partners
+from workbench.figures.style.plain_figure import Drawing
+
+BASE_SIZE = 11
+"""Type size the figures' margins are made for."""
+SIZE = (640, 360)
+"""Width and height of an exported picture."""
+
+TABLE_CODE = "Table.load({path}).frame()"
+LOG_CODE = "read_log({path})"
+IMPORTS = {"Table": "from workbench.table import Table", "read_log": "from workbench.runs.log import read_log"}
+
+
+@dataclass(frozen=True)
+class At:
+    """Where a panel is asked: a run at a cursor and, on Compare, the run beside it.
+
+    Attributes:
+        run: A.
+        cursor: in A.
+        other: B, or None.
+        store: all runs, for panels about more than two.
+        extras: what else the page's address says.
+    """
+
+    run: RunView
+    cursor: Cursor
+    other: RunView | None = None
+    store: Store | None = None
+    extras: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def asked(cls, store: Store, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> At:
+        """Where a page asks; the key ``run2`` of its address names the run beside."""
+        return cls(run, cursor, store.run(extras.get("run2", "")), store, extras)
+
+    @cached_property
+    def beside(self) -> At:
+        """The same place in B, by one rule for everything that is compared.
+
+        Last against last: where A is looked at at its last measured step, so is B; else at the same step, or at its
+        nearest earlier one. Lengths are paired by :func:`workbench.figures.rows.multiples.partners`; a length of A that
+        has no partner stays, and B has nothing there.
+        """
+        b = self.other or self.run
+        last = self.cursor.step == default_step(self.run)
+        step = default_step(b) if last else nearest_earlier(b.steps, self.cursor.step)
+        pairs = partners(self.run.lengths, self.run.trained, b.lengths, b.trained)
+        length = pairs.get(self.cursor.length, self.cursor.length)
+        layer, head = min(self.cursor.layer, b.n_layers - 1), min(self.cursor.head, b.n_heads - 1)
+        cursor = replace(self.cursor, run=b.name, step=step, length=length, layer=layer, head=head)
+        return At(b, cursor, self.run, self.store, self.extras)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What a figure function may be given of this place."""
+        beside = self.other.brief.chance if self.other is not None else 1.0
+        in_b = self.beside.cursor if self.other is not None else self.cursor
+        return {
+            "trained": self.run.trained,
+            "step": self.cursor.step,
+            "length": self.cursor.length,
+            "layer": self.cursor.layer,
+            "head": self.cursor.head,
+            "step_b": in_b.step,
+            "length_b": in_b.length,
+            "trained_b": (self.other or self.run).trained,
+            "checkpoints": self.run.steps,
+            "checkpoints_b": (self.other or self.run).steps,
+            **dict(zip(("measurement", "quantity"), self.extras.get("quantity", "").split("|"), strict=False)),
+            "floor": min(self.run.brief.chance, beside),
+        }
+
+
+class Source(NamedTuple):
+    """Rows that a figure is drawn from.
+
+    Attributes:
+        frame: the rows.
+        version: changes whenever they do.
+        name: the variable they are in a snippet.
+        code: the expression that reads them there.
+    """
+
+    frame: Frame
+    version: str
+    name: str
+    code: str
+
+
+def rows_of(run: RunView, name: str = "frame") -> Source:
+    """All rows of a run."""
+    return Source(run.frame, run.signature, name, TABLE_CODE.format(path=repr(run.shown_path)))
+
+
+def log_of(run: RunView) -> Source:
+    """A run's training log."""
+    return Source(run.log, run.log_signature, "log", LOG_CODE.format(path=repr(run.shown_path)))
+
+
+SOURCES: dict[str, Callable[[At], tuple[Source, ...]]] = {
+    "frame": lambda at: (rows_of(at.run),),
+    "log": lambda at: (log_of(at.run),),
+    "both": lambda at: (rows_of(at.run, "a"), rows_of(at.other or at.run, "b")),
+}
+"""Name of what a panel is drawn from -> the rows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One panel.
+
+    Attributes:
+        id: prefix of its component ids, and its name in export links.
+        row: kind of evidence, or where else on its page it stands.
+        column: over training, over prefix length, at the cursor, or which run; the named area of its row's grid.
+        title: as on screen.
+        figure: name of the function in :mod:`workbench.figures`.
+        takes: what of :attr:`At.values` that function is given.
+        needs: parts of the cursor whose change redraws it.
+        measurement: whose rows it shows; names the command that would make them.
+        quantities: entries of the measurements' specs that define it.
+        about: how to read the drawing, one or two sentences.
+        source: what it is drawn from, a key of :data:`SOURCES`.
+        form: a plot, or a grid of buttons, one per head.
+        side: which run of Compare it is about: ``a``, or ``b``, the one beside.
+        settings: further arguments of the figure.
+        read: what it is drawn from, where that is none of :data:`SOURCES`.
+    """
+
+    id: str
+    row: str
+    column: str
+    title: str
+    figure: str
+    takes: tuple[str, ...]
+    needs: tuple[str, ...]
+    measurement: str
+    quantities: tuple[str, ...]
+    about: str
+    source: str = "frame"
+    form: Literal["graph", "heads"] = "graph"
+    side: Literal["a", "b"] = "a"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    read: Callable[[At], tuple[Source, ...]] | None = field(default=None, repr=False)
+
+    def place(self, at: At) -> At:
+        """Where it looks: at A or at B."""
+        return at.beside if self.side == "b" else at
+
+    def sources(self, at: At) -> tuple[Source, ...]:
+        """What the figure is drawn from."""
+        return (self.read or SOURCES[self.source])(self.place(at))
+
+    def arguments(self, at: At) -> dict[str, Any]:
+        """Keywords of the figure function there."""
+        have = self.place(at).values
+        return {name: have[name] for name in self.takes} | dict(self.settings)
+
+    def key(self, at: At) -> tuple[Any, ...]:
+        """Equal where the figure would be the same."""
+        versions = tuple(source.version for source in self.sources(at))
+        return (self.id, versions, *sorted((name, str(value)) for name, value in self.arguments(at).items()))
+
+    def draw(self, at: At, theme: str, size: int, line: bool = False) -> go.Figure:
+        """The figure; raises :class:`workbench.figures.NotMeasured` without rows.
+
+        Args:
+            at: where.
+            theme: light or dark.
+            size: base text size.
+            line: draw the cursor line into the figure, for pictures outside the dashboard.
+        """
+        drawn = {"cursor": self._cursor(at)} if line and _has(self._registered.draw, "cursor") else {}
+        return self._drawn(self._registered.draw, at, theme, size, **drawn)
+
+    def plain(self, at: At, theme: str, size: int) -> Drawing:
+        """The figure as the browser is sent it, without plotly's checks; raises as :meth:`draw`."""
+        return self._drawn(self._registered.plain, at, theme, size)
+
+    @property
+    def _registered(self) -> Registered:
+        return registered(self.figure)
+
+    def _drawn(self, draw: Callable[..., Any], at: At, theme: str, size: int, **drawn: Any) -> Any:
+        frames = [source.frame for source in self.sources(at)]
+        figure = draw(*frames, **self.arguments(at), theme=theme, size=size, **drawn)
+        if size > BASE_SIZE and figure.layout.margin.r and self.column != "cursor":  # end labels grow with the type
+            figure.update_layout(margin_r=round(figure.layout.margin.r * size / BASE_SIZE) + 2)
+        return figure
+
+    def data(self, at: At) -> pd.DataFrame:
+        """Exactly the rows that the figure draws."""
+        function = self._registered.data
+        if function is None:
+            raise LookupError(f"no function gives the rows of {self.figure}")
+        given = {name: value for name, value in self.arguments(at).items() if _has(function, name)}
+        found: Frame = function(*(source.frame for source in self.sources(at)), **given)
+        return found.to_pandas()
+
+    def snippet(self, at: At) -> str:
+        """Python that draws the same figure in a notebook."""
+        given, sources = self.arguments(at), self.sources(at)
+        if _has(self._registered.draw, "cursor"):
+            given["cursor"] = self._cursor(at)
+        imports = [f"from workbench.figures import {self.figure}"]
+        imports += [line for name, line in IMPORTS.items() if any(name in source.code for source in sources)]
+        frames = ", ".join(source.name for source in sources)
+        arguments = "".join(f", {name}={value!r}" for name, value in given.items())
+        read = [f"{source.name} = {source.code}" for source in sources]
+        return "\n".join([*sorted(imports), "", *read, f"{self.figure}({frames}{arguments})", ""])
+
+    def _cursor(self, at: At) -> dict[str, int]:
+        cursor = self.place(at).cursor
+        return {"step": cursor.step, "length": cursor.length}
+
+
+def _has(function: Any, name: str) -> bool:
+    return name in inspect.signature(function).parameters

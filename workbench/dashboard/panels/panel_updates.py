@@ -1,0 +1,121 @@
+"""All panels of a page in one question, whose answer says only what has changed.
+
+A browser pays for every question and for every value of an answer, changed or not: asked panel by panel, it takes
+longer to hand the answers round than to draw them. What it shows it keeps beside the panels, as a mark for each panel
+(where it was drawn, of which rows, how) and for each of its values, and says so when it asks. It does not matter
+then which question led to what is on screen, nor whether an answer was overtaken by the next question and dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import orjson
+from dash import dcc, no_update
+from plotly.io.json import to_json_plotly
+
+from workbench.dashboard.panels.panel_spec import At, Panel
+from workbench.dashboard.panels.render import rendered
+
+Shown = Mapping[str, Sequence[int]]
+"""Panel -> the mark of what it shows, then one of each of its values."""
+
+
+def memory(group: Sequence[Panel]) -> dcc.Store:
+    """Where the browser keeps what the panels of a group show; it must be on their page."""
+    return dcc.Store(id=memory_id(group), data={})
+
+
+def memory_id(group: Sequence[Panel]) -> str:
+    """The store's id."""
+    return f"{group[0].id}-shown"
+
+
+def values(one: Panel) -> list[tuple[str, str]]:
+    """Component and property of all that a panel shows, in the order in which answers give them."""
+    common = [(f"{one.id}-{name}", "children") for name in ("table", "state", "slice")]
+    body = (f"{one.id}-body", "className")
+    if one.form == "heads":
+        return [(f"{one.id}-grid", "children"), (f"{one.id}-grid", "style"), *common, body]
+    return [(f"{one.id}-graph", "figure"), *common, (f"{one.id}-figure", "aria-label"), body]
+
+
+class Encoded:
+    """A value as JSON, encoded once: whoever asks for it again is sent the same bytes.
+
+    Plotly's encoder reads a figure through, number by number, before orjson writes it. It takes what has a
+    ``tolist`` for an array, which it leaves to orjson.
+    """
+
+    __slots__ = ("json",)
+
+    def __init__(self, value: Any) -> None:
+        self.json: bytes = to_json_plotly(value).encode()
+
+    def tolist(self) -> orjson.Fragment:
+        """What orjson writes as it stands."""
+        return orjson.Fragment(self.json)
+
+
+class Drawing(NamedTuple):
+    """What a panel shows at a place: its values, and a mark of each that changes with it."""
+
+    values: tuple[Any, ...]
+    marks: tuple[int, ...]
+
+
+def drawing(one: Panel, at: At, look: Mapping[str, Any], mode: str = "figure") -> Drawing:
+    """A panel's values as they are sent; figures are kept, and sent again when a reader comes back to a place."""
+    return _drawing(one, at, look, mode, _mark(one, at, look, mode))
+
+
+def _drawing(one: Panel, at: At, look: Mapping[str, Any], mode: str, mark: int) -> Drawing:
+    def made() -> Drawing:
+        drawn = rendered(one, at, look, mode)
+        first = 0 if drawn[0] is no_update else mark  # to read it all through would take longer than to draw it
+        marks = (first, *(0 if value is no_update else crc32(repr(value).encode()) for value in drawn[1:]))
+        return Drawing((drawn[0] if drawn[0] is no_update else Encoded(drawn[0]), *drawn[1:]), marks)
+
+    return one.place(at).run.memo(("sent", mark), made) if mode == "figure" else made()
+
+
+def redrawn(
+    group: Sequence[Panel], at: At, look: Mapping[str, Any], modes: Sequence[str], shown: Shown
+) -> tuple[list[Any], dict[str, list[int]]]:
+    """The values of all panels, ``no_update`` where they are on screen already, and what is on screen then.
+
+    Args:
+        group: the panels.
+        at: where.
+        look: theme and type size.
+        modes: figure or table, for each panel.
+        shown: what is on screen.
+    """
+    made: list[Any] = []
+    now: dict[str, list[int]] = {}
+    for one, mode in zip(group, modes, strict=True):
+        count = len(values(one))
+        mark = _mark(one, at, look, mode)
+        before = list(shown.get(one.id, ()))
+        if len(before) != 1 + count:  # nothing yet, or a page of another version
+            before = [0] * (1 + count)
+        if before[0] == mark:
+            made += [no_update] * count
+            now[one.id] = before
+            continue
+        drawn = _drawing(one, at, look, mode, mark)
+        # A mark of 0 stands for what an answer leaves alone, so that is still as it was.
+        marks = [new or old for new, old in zip(drawn.marks, before[1:], strict=True)]
+        pairs = zip(drawn.values, marks, before[1:], strict=True)
+        made += [no_update if new == old else value for value, new, old in pairs]
+        now[one.id] = [mark, *marks]
+    return made, now
+
+
+def _mark(one: Panel, at: At, look: Mapping[str, Any], mode: str) -> int:
+    """Equal where a panel would show the same; the run is named, since two may have the same rows."""
+    place = one.place(at)
+    other = place.other.name if place.other is not None else ""
+    return crc32(repr((place.run.name, other, one.key(at), sorted(look.items()), mode)).encode())

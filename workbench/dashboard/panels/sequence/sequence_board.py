@@ -1,0 +1,337 @@
+"""One sequence on screen: panels of its passes, the line of tokens, and the query that all of them show.
+
+The pages Checkpoint (one pass) and Try it (as is, edited, change) are boards. The server draws figures; which
+query is looked at, the browser shows by itself (``assets/sequence.js``) and tells the server when it settles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import uuid4
+
+import dash_mantine_components as dmc
+import numpy as np
+from dash import dcc, html, no_update
+from numpy.typing import NDArray
+
+from workbench import figures
+from workbench.dashboard.components.icons import chevron, icon
+from workbench.dashboard.panels.job_status import broken, waiting
+from workbench.dashboard.panels.panel_frame import BLANK, CONFIG, does_not_apply, frame
+from workbench.dashboard.panels.sequence import pattern_zoom
+from workbench.dashboard.panels.sequence.sequence_panel import ComputedPanel, query_index
+from workbench.dashboard.panels.sequence.sequence_query import Asked
+from workbench.dashboard.server.worker import Job
+from workbench.dashboard.state.cursor import Cursor
+from workbench.dashboard.state.run_view import RunView
+from workbench.figures.labels import head_name, layer_name, proportion, whole
+from workbench.figures.sequence.sequence_reading import PassName, ProbeReading, SequenceReading
+from workbench.figures.sequence.sequence_window import window_of
+from workbench.figures.style.design_tokens import AMOUNT, colour_at, text_on
+
+POLL_MS = 250
+READY, STATE, TABLE, FIRST = "body ready", "body stated", "body tabled", "body first"
+PALE = "body ready pale"
+TINTS = 33
+"""Steps of the amount map with which tokens are tinted."""
+TABLE_ROWS = 400
+
+VIEWS = [
+    {"value": "attention", "label": "Attention"},
+    {"value": "times_length", "label": "\u00d7 length"},
+    {"value": "score", "label": "Score"},
+]
+
+ABOUT = (
+    "One sequence. Rows of the pattern are queries, columns are keys; keys after the query are grey. \u00d7 length "
+    "multiplies each weight by the number of keys the query sees, so 1 is uniform attention. Score is what softmax "
+    "is given, below the highest of its row.",
+    "Summary: the probe that was fitted at trained lengths and then frozen; open marks are misread. Position: a "
+    "probe refitted on strings of this length. Ink: the truth. Bands: \u00b11.96 times the probe's error on strings "
+    "it was not fitted on.",
+    "One sequence is an example, not a measurement: n is 1.",
+)
+
+ABOUT_OUTPUTS = (
+    "Top: the probability of each answer (the amount map), or the real output beside the oracle. Squares are the "
+    "answers of the task\u2019s own algorithm, wherever it asks: white where the model agrees, black where it does not."
+)
+
+Note = Callable[[RunView, Asked, SequenceReading], Any]
+
+
+@dataclass(frozen=True)
+class Board:
+    """What a page's board consists of.
+
+    Attributes:
+        id: prefix of all its component ids.
+        panels: one per pass, the clean one first.
+        note: what is said of the whole when the passes are there; children of ``<id>-note``.
+        refusal: what is said there when they cannot be had, given the reason.
+    """
+
+    id: str
+    panels: tuple[ComputedPanel, ...]
+    note: Note
+    refusal: Callable[[str], Any] = lambda _: []
+
+    @property
+    def cells(self) -> int:
+        """Largest side of its patterns."""
+        return self.panels[0].cells
+
+    def stores(self) -> list[Any]:
+        """What it remembers; a session tells one visit's requests from another's."""
+        data = {
+            "session": uuid4().hex,
+            "jobs": None,
+            "cancel": None,
+            "query": None,
+            "tokens": None,
+            "news": "",
+            "drawn": {"seen": ""},
+        }
+        return [
+            *(dcc.Store(id=f"{self.id}-{name}", data=value) for name, value in data.items()),
+            dcc.Interval(id=f"{self.id}-poll", interval=POLL_MS, disabled=True),
+        ]
+
+    def tools(self, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> html.Div:
+        """How the pattern is shown, and which layer the probes read."""
+        sites = [{"value": str(i), "label": layer_name(i)} for i in range(-1, run.n_layers)]
+        return html.Div(
+            [
+                dmc.SegmentedControl(id=f"{self.id}-view", data=VIEWS, value=cursor.view, size="xs"),
+                *pattern_zoom.tools(self.id, run.n_heads > 0),
+                html.Label("Probes read", htmlFor=f"{self.id}-site", className="caption"),
+                dmc.Select(
+                    id=f"{self.id}-site",
+                    data=sites,
+                    value=extras.get("site") or str(run.n_layers - 1),
+                    allowDeselect=False,
+                    rightSection=chevron(),
+                    size="xs",
+                    w=92,
+                ),
+                html.Button(
+                    [icon("dice"), "New sample"],
+                    id=f"{self.id}-resample",
+                    className="button",
+                    type="button",
+                    n_clicks=0,
+                ),
+            ],
+            className="board-tools",
+        )
+
+    def strip(self) -> html.Div:
+        """The line of tokens: a slider over queries, drawn by the browser."""
+        return html.Div(
+            html.Div(
+                id=f"{self.id}-strip",
+                className="tokens mono",
+                role="slider",
+                tabIndex=0,
+                **{"aria-label": "Query", "aria-valuemin": 0, "aria-valuemax": 0, "aria-valuenow": 0},
+            ),
+            className="token-line",
+            **{"data-board": self.id},
+        )
+
+    def shell(self, panel: ComputedPanel, inside: Sequence[Any] = ()) -> html.Section:
+        """A panel before anything is drawn."""
+        graph = dcc.Graph(
+            id=f"{panel.id}-graph",
+            config=CONFIG | pattern_zoom.CONFIG,
+            figure=BLANK,
+            className="graph",
+            responsive=True,
+        )
+        body = [
+            html.Figure(graph, id=f"{panel.id}-figure", role="img"),
+            html.Div(id=f"{panel.id}-marks", className="query-marks"),
+            html.Div(id=f"{panel.id}-cell", className="hovered-cell mono", **{"aria-hidden": "true"}),
+            *inside,
+        ]
+        about = [*([ABOUT_OUTPUTS] if "outputs" in panel.rows_drawn else []), *ABOUT]
+        return frame(panel.id, panel.title, [("", text) for text in about], body)
+
+    # ---- answers -------------------------------------------------------------------------------------------
+    def show(
+        self, asked: Asked, jobs: Mapping[str, Job | None], look: Mapping[str, Any], modes: Sequence[str]
+    ) -> Shown:
+        """What all panels show, for jobs in whatever state they are."""
+        job = jobs["look"]
+        if job is None or job.pending:
+            state = [] if job is None else waiting(job, self.id, "reading the checkpoint")
+            return Shown.stated(self, state, polls=job is not None)
+        if job.state != "done":
+            said = "Cancelled" if job.state == "cancelled" else job.error
+            return replace(Shown.stated(self, broken(job, asked.run)), note=self.refusal(said))
+        return self._drawn(asked, job.result, jobs["read"], look, modes)
+
+    def _drawn(
+        self,
+        asked: Asked,
+        found: SequenceReading,
+        reading: Job | None,
+        look: Mapping[str, Any],
+        modes: Sequence[str],
+    ) -> Shown:
+        read = reading.result if reading is not None and reading.state == "done" else None
+        pending = reading is None or reading.pending
+        said = (reading.doing if reading is not None else "") or "fitting probes"
+        if reading is not None and not pending and read is None:
+            said = reading.error or "cancelled"
+        query = query_index(found, asked.prefix)
+        outputs = [
+            self._panel(p, asked, found, read, f"{said} \u2026" if pending else said, look, m)
+            for p, m in zip(self.panels, modes, strict=True)
+        ]
+        return Shown(
+            figures=[one[0] for one in outputs],
+            tables=[one[1] for one in outputs],
+            states=[one[2] for one in outputs],
+            slices=[one[3] for one in outputs],
+            alts=[one[4] for one in outputs],
+            classes=[one[5] for one in outputs],
+            tokens=token_data(found, query, look["theme"], asked.cursor.view)
+            | pattern_zoom.in_view(found, asked.beyond),
+            note=self.note(asked.run, asked, found),
+            polls=pending,
+        )
+
+    @staticmethod
+    def _panel(
+        panel: ComputedPanel,
+        asked: Asked,
+        found: SequenceReading,
+        read: ProbeReading | None,
+        said: str,
+        look: Mapping[str, Any],
+        mode: str,
+    ) -> tuple[Any, ...]:
+        """Figure, table, state, slice, description and class of one panel."""
+        if panel.part != "clean" and found.edited is None:
+            return (
+                no_update,
+                [],
+                does_not_apply("Nothing is edited. Add an edit to see what it changes."),
+                "",
+                "",
+                STATE,
+            )
+        if mode == "table":
+            table = figures.sequence_table(found, read, part=panel.part, site=asked.site)
+            return no_update, html_table(table, panel.title), [], no_update, no_update, TABLE
+        figure = panel.figure(found, read, asked, look["theme"], look["size"], said)
+        meta = figure.layout.meta
+        return figure.to_plotly_json(), [], [], meta["slice"], meta["alt"], READY
+
+
+@dataclass(frozen=True)
+class Shown:
+    """All outputs of a board, one entry per panel where there are several."""
+
+    figures: list[Any]
+    tables: list[Any]
+    states: list[Any]
+    slices: list[Any]
+    alts: list[Any]
+    classes: list[Any]
+    tokens: Any
+    note: Any
+    polls: bool
+
+    @staticmethod
+    def stated(board: Board, state: list[Any], polls: bool = False) -> Shown:
+        """Every panel says the same."""
+        n = len(board.panels)
+        return Shown(
+            figures=[no_update] * n,
+            tables=[[]] * n,
+            states=[state, *([] for _ in range(n - 1))],
+            slices=[no_update] * n,
+            alts=[no_update] * n,
+            classes=[STATE if state else FIRST] * n,
+            tokens=no_update,
+            note=no_update if polls else [],
+            polls=polls,
+        )
+
+    @staticmethod
+    def held(board: Board) -> Shown:
+        """The old figures stay, and pale if it takes long."""
+        n = len(board.panels)
+        kept = [no_update] * n
+        return Shown(kept, kept, kept, kept, kept, [PALE] * n, no_update, no_update, polls=True)
+
+    @property
+    def outputs(self) -> tuple[Any, ...]:
+        """In the order of the callback's outputs."""
+        lists = (self.figures, self.tables, self.states, self.slices, self.alts, self.classes)
+        return (*(one for part in lists for one in part), self.tokens, self.note)
+
+
+def token_data(found: SequenceReading, query: int, theme: str, view: str) -> dict[str, Any]:
+    """What the browser draws the line of tokens from."""
+    fills = [colour_at(AMOUNT[theme], i / (TINTS - 1)) for i in range(TINTS)]
+    row = None if at_hand(found) else found.clean.row
+    return {
+        "tokens": list(found.tokens),
+        "text": found.text,
+        "bos": bool(found.bos),
+        "trained": found.trained,
+        "pool": found.pool,
+        "query": query,
+        "row": None if row is None else [round(float(v), 6) for v in row],
+        "view": view,
+        "fills": fills,
+        "inks": [text_on(fill) for fill in fills],
+    }
+
+
+def html_table(table: Any, title: str) -> html.Table:
+    """A frame of texts as an HTML table, at most :data:`TABLE_ROWS` lines."""
+    more = len(table) - TABLE_ROWS
+    note = f"{title}: {len(table):,} positions" + (f"; the CSV has {more:,} more than shown" if more > 0 else "")
+    head = html.Thead(html.Tr([html.Th(name, scope="col") for name in table.columns]))
+    lines = [html.Tr([html.Td(v, className="num") for v in row]) for row in table.head(TABLE_ROWS).to_numpy()]
+    return html.Table([html.Caption(note), head, html.Tbody(lines)])
+
+
+def at_hand(found: SequenceReading) -> bool:
+    """Whether the cells hold every query's own weights over all its keys."""
+    return found.pool == 1 and window_of(found).whole
+
+
+def row_of(found: SequenceReading, query: int, part: PassName = "clean") -> NDArray[np.float64] | None:
+    """A query's weights over its keys, where they are at hand."""
+    one = found.of(part)
+    if one.pattern is None or one.row is None:
+        return None
+    if at_hand(found):
+        return one.pattern[query, : query + 1].astype(float)
+    return one.row[: query + 1].astype(float) if query == found.query else None
+
+
+def attention_words(found: SequenceReading, query: int) -> list[Any]:
+    """What the chosen query looks at most, in one sentence; nothing where that is not known."""
+    row = row_of(found, query)
+    if row is None:
+        return []
+    tokens = list(found.tokens)[: len(row)]
+    shares: dict[str, float] = {}
+    for token, weight in zip(tokens, row, strict=True):
+        shares[token] = shares.get(token, 0.0) + float(weight)
+    top, share = max(shares.items(), key=lambda item: item[1])
+    keys = tokens.count(top)
+    return [
+        html.Strong(head_name(found.layer, found.head), className="num"),
+        f" gives {proportion(share)} of the query\u2019s attention to ",
+        html.Code(top),
+        f": {whole(keys)} of {whole(len(tokens))} keys, a share of {proportion(keys / len(tokens))}.",
+    ]

@@ -1,0 +1,96 @@
+"""Panels whose numbers come from the worker rather than from the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from workbench import figures
+from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, POOLED, Asked, asked_of, check_extras
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import Cursor
+from workbench.dashboard.state.run_view import RunView
+from workbench.figures.sequence.sequence_reading import ProbeReading, SequenceReading
+from workbench.figures.sequence.sequence_view import Part, RowName
+from workbench.figures.style.design_tokens import Theme
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComputedPanel:
+    """One pass of one sequence, as a panel that can be exported.
+
+    Attributes:
+        id: prefix of its component ids, and its name in export links.
+        title: as on screen.
+        part: which pass (see :func:`workbench.figures.sequence_view`).
+        rows_drawn: what it draws, from top to bottom.
+        strip: whether tokens stand below the pattern.
+        cells: largest side of the pattern.
+        size: of an exported picture, pixels.
+    """
+
+    id: str
+    title: str
+    part: Part
+    rows_drawn: tuple[RowName, ...]
+    strip: bool = False
+    cells: int = POOLED
+    size: tuple[int, int] = (900, 760)
+
+    def asked(self, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> Asked:
+        """What a link asks."""
+        good, _ = check_extras(None, run, {key: said.get(key, default) for key, default in EXTRAS.items()})
+        return asked_of(run, cursor, good, self.cells)
+
+    def rows(self, context: Context, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> pd.DataFrame:
+        """Exactly what is drawn; raises :class:`workbench.dashboard.panels.sequence.sequence_query.NotComputed`."""
+        asked = self.asked(run, cursor, said)
+        found, read = asked.wait(context)
+        return figures.sequence_view_data(
+            found, read, part=self.part, rows=self.rows_drawn, view=cursor.view, site=asked.site
+        )
+
+    def draw(self, context: Context, run: RunView, cursor: Cursor, said: Mapping[str, str], theme: Theme) -> go.Figure:
+        """The figure, waited for; raises :class:`workbench.dashboard.panels.sequence.sequence_query.NotComputed`."""
+        asked = self.asked(run, cursor, said)
+        found, read = asked.wait(context)
+        return self.figure(found, read, asked, theme, 11, outline=True)
+
+    def snippet(self, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> str:
+        """Python that computes and draws the same in a notebook."""
+        extra = "" if self.part == "clean" else f', part="{self.part}"'
+        return self.asked(run, cursor, said).snippet(extra, self.rows_drawn)
+
+    def figure(
+        self,
+        found: SequenceReading,
+        read: ProbeReading | None,
+        asked: Asked,
+        theme: Theme,
+        size: int,
+        waiting: str = "",
+        outline: bool = False,
+    ) -> go.Figure:
+        """The figure of given answers; on screen the outline of the query is drawn by the browser."""
+        return figures.sequence_view(
+            found,
+            read,
+            part=self.part,
+            rows=self.rows_drawn,
+            view=asked.cursor.view,
+            site=asked.site,
+            query=query_index(found, asked.prefix) if outline else None,
+            strip=self.strip,
+            waiting=waiting,
+            theme=theme,
+            size=size,
+        )
+
+
+def query_index(found: SequenceReading, prefix: int | None) -> int:
+    """The chosen query's place on the position axis; the last where none is chosen or it is not there."""
+    last = len(found.tokens) - 1
+    return last if prefix is None else min(last, prefix if found.bos else prefix - 1)

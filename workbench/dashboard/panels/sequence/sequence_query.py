@@ -1,0 +1,223 @@
+"""What the sequence pages ask of the worker: one sequence, through one checkpoint, with edits or without."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.core.errors import LensError
+from workbench.dashboard.panels.sequence.pattern_zoom import Zoom, parse_zoom
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.worker import Job
+from workbench.dashboard.server.worker_addresses import LOOK_AT_SEQUENCE, READ_SEQUENCE
+from workbench.dashboard.state.cursor import Cursor, Notice
+from workbench.dashboard.state.request_gate import aside
+from workbench.dashboard.state.run_view import RunView
+from workbench.figures.sequence.sequence_reading import ProbeReading, SequenceReading
+from workbench.models.interventions import EditError, parse_edits
+
+POOLED = 512
+"""Positions up to which every query's weights are at hand; beyond, those of the chosen query are asked for."""
+LAWS = ("matched", "challenge", "training")
+IN_LINK = 1500
+"""Characters of a typed sequence that a link still carries."""
+PATIENCE = 120.0
+"""Seconds an export waits for the worker."""
+
+
+WAITING = 2
+"""Exports that wait for the worker at once: each holds one of the server's few threads, which pages need too."""
+SOON = 5
+"""Seconds after which an export that was turned away may ask again."""
+
+_waiting = threading.BoundedSemaphore(WAITING)
+
+
+class Busy(LensError):
+    """Too many wait for the worker; the message says so, and ``seconds`` when to ask again."""
+
+    seconds = SOON
+
+
+class NotComputed(LookupError):
+    """The worker has no answer for what was asked; the message says why."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question about one sequence.
+
+    Attributes:
+        run: whose checkpoint.
+        cursor: step, layer, head; and the length of a drawn sequence.
+        text: the typed sequence, or "" for a drawn one.
+        law: of a drawn sequence.
+        edits: as a link writes them.
+        prefix: prefix length of the chosen query; None = the whole sequence's.
+        site: layer that probes read; None = the last.
+        cells: largest side of the pattern.
+        zoom: the part of the pattern that is asked for; None = all of it.
+        beyond: a part that the link names, past the end of this sequence.
+    """
+
+    run: RunView
+    cursor: Cursor
+    text: str = ""
+    law: str = "matched"
+    edits: str = ""
+    prefix: int | None = None
+    site: int | None = None
+    cells: int = POOLED
+    zoom: Zoom | None = None
+    beyond: str = ""
+
+    @property
+    def sequence(self) -> dict[str, Any]:
+        """The sequence, as the worker's functions take it."""
+        if self.text:
+            return {"text": self.text}
+        return {"law": self.law, "length": self.cursor.length, "seed": self.cursor.sample}
+
+    @property
+    def long(self) -> bool:
+        """Whether the pattern is pooled or a part, so that the chosen query's own weights must be asked for."""
+        return self.zoom is not None or (len(self.text) if self.text else self.cursor.length) + 1 > self.cells
+
+    def look(self) -> dict[str, Any]:
+        """Arguments of the function that looks."""
+        return {
+            "run_path": str(self.run.path),
+            "step": self.cursor.step,
+            "sequence": self.sequence,
+            "layer": self.cursor.layer,
+            "head": self.cursor.head,
+            "query": self.prefix if self.long else None,
+            "edits": self.edits,
+            "cells": self.cells,
+            "queries": None if self.zoom is None else list(self.zoom.queries),
+            "keys": None if self.zoom is None else list(self.zoom.keys),
+        }
+
+    def read(self) -> dict[str, Any]:
+        """Arguments of the function that reads with probes."""
+        return {
+            "run_path": str(self.run.path),
+            "step": self.cursor.step,
+            "sequence": self.sequence,
+            "edits": self.edits,
+        }
+
+    def submit(self, context: Context, session: str) -> dict[str, str]:
+        """Ask for both; returns the jobs' keys."""
+        return {
+            "look": context.worker.submit(LOOK_AT_SEQUENCE, self.look(), slot=f"look/{session}", urgent=True),
+            "read": context.worker.submit(READ_SEQUENCE, self.read(), slot=f"read/{session}"),
+        }
+
+    def wait(self, context: Context) -> tuple[SequenceReading, ProbeReading]:
+        """Both answers, waited for.
+
+        Raises:
+            NotComputed: in one sentence, why there is none.
+            Busy: while others wait, or if it takes too long.
+        """
+        if not _waiting.acquire(blocking=False):
+            raise Busy(f"{WAITING} exports are being computed already; try again in {SOON} seconds.")
+        try:
+            keys = self.submit(context, f"export/{id(self)}")
+            with aside():
+                found = [_done(context.worker.wait(keys[name], PATIENCE)) for name in ("look", "read")]
+        finally:
+            _waiting.release()
+        return found[0], found[1]
+
+    def snippet(self, extra: str, rows: tuple[str, ...]) -> str:
+        """Python that computes and draws the same in a notebook."""
+        where = f"run_path={self.run.shown_path!r}, step={self.cursor.step}, sequence={self.sequence!r}"
+        edits = f", edits={self.edits!r}" if self.edits else ""
+        place = f", layer={self.cursor.layer}, head={self.cursor.head}"
+        query = f", query={self.prefix}" if self.prefix is not None else ""
+        cells = f", cells={self.cells}" if self.cells != POOLED else ""
+        part = "" if self.zoom is None else f", queries={self.zoom.queries}, keys={self.zoom.keys}"
+        site = "" if self.site is None else f", site={self.site}"
+        view = f', view="{self.cursor.view}"'
+        return (
+            "from circuits.one_sequence import look\n"
+            "from probes.one_sequence import read_sequence\n"
+            "from workbench.figures import sequence_view\n\n"
+            f"found = look({where}{place}{query}{edits}{cells}{part})\n"
+            f"read = read_sequence({where}{edits})\n"
+            f"sequence_view(found, read, rows={rows!r}{view}{site}{extra})\n"
+        )
+
+
+def _done(job: Job | None) -> Any:
+    if job is None or job.pending:
+        raise Busy("It is not computed yet; try again in a while.")
+    if job.state != "done":
+        raise NotComputed(job.error or "this was stopped; ask again")
+    return job.result
+
+
+EXTRAS: Mapping[str, str] = {"seq": "", "law": LAWS[0], "edits": "", "pos": "", "site": "", "zoom": ""}
+"""What the sequence pages keep in the link beside the cursor."""
+
+
+def asked_of(run: RunView, cursor: Cursor, extras: Mapping[str, str], cells: int = POOLED) -> Asked:
+    """The question that a page's stores ask."""
+    text = extras.get("seq", "")
+    prefix = _whole(extras.get("pos", ""))
+    if not text and prefix is not None and prefix >= cursor.length:
+        prefix = None
+    site = extras.get("site", "")
+    zoom = parse_zoom(extras.get("zoom", ""))
+    beyond = ""
+    # With BOS the last position is the length, without it one less, which only the worker knows.
+    if zoom is not None and zoom.last > (len(text) if text else cursor.length):
+        beyond, zoom = zoom.text, None
+    return Asked(
+        run,
+        cursor,
+        text,
+        extras.get("law", LAWS[0]),
+        extras.get("edits", ""),
+        prefix,
+        int(site) if site else None,
+        cells,
+        zoom,
+        beyond,
+    )
+
+
+def check_extras(_: Context | None, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
+    """Extras that a page can follow, with a notice for each part of the link that it cannot."""
+    good, notices = dict(extras), []
+
+    def drop(key: str, asked: str, shown: str) -> None:
+        good[key] = EXTRAS[key]
+        notices.append(Notice(asked, f"Shown: {shown}.", "Keep"))
+
+    if len(good.get("seq", "")) > IN_LINK:
+        drop("seq", f"This link's sequence has more than {IN_LINK:,} characters.", "a sample")
+    if good.get("law", LAWS[0]) not in LAWS:
+        drop("law", f"This link names the law \u201c{good['law'][:40]}\u201d, which does not exist.", "the matched law")
+    if good.get("edits"):
+        try:
+            good["edits"] = ",".join(edit.text for edit in parse_edits(good["edits"]))
+        except EditError as error:
+            drop("edits", f"This link's edits cannot be read: {error}.", "no edits")
+    if good.get("pos") and not _whole(good["pos"]):
+        drop("pos", f"This link names the query \u201c{good['pos'][:40]}\u201d, which is no prefix length.", "the last")
+    if good.get("zoom") and parse_zoom(good["zoom"]) is None:
+        drop("zoom", f"This link names the part \u201c{good['zoom'][:40]}\u201d, which cannot be read.", "all tokens")
+    sites = [str(layer) for layer in range(-1, run.n_layers)]
+    if good.get("site") and good["site"] not in sites:
+        asked = f"This link names layer \u201c{good['site'][:40]}\u201d, which {run.name} does not have."
+        drop("site", asked, "the last layer")
+    return good, notices
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and 0 < len(text) <= 6 and int(text) > 0 else None

@@ -1,0 +1,1 @@
+"""Figures and clauses about attention heads."""

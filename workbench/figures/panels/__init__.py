@@ -1,0 +1,1 @@
+"""Figures of a whole run, or of many."""

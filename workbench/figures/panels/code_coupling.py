@@ -1,0 +1,129 @@
+"""Is it the same code past training? Length coupling over training and over prefix length.
+
+Sameness of a code says nothing where there is nothing to code: checkpoints that are not fitted are drawn in grey
+and dotted, and without a verdict to tell them by nothing is drawn at all.
+"""
+
+from __future__ import annotations
+
+from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import over_length
+from workbench.figures.registry import data_of, figure
+from workbench.figures.rows.frame import Frame, is_in
+from workbench.figures.rows.picking import after_last_block, edges, nothing, stack, tidy
+from workbench.figures.style.design_tokens import TOKENS, Theme
+from workbench.figures.style.marks import Cursor, add_training
+from workbench.figures.style.plain_figure import Drawing
+from workbench.figures.style.series import Look, series_figure, spoken
+from workbench.figures.style.template import DOTS
+
+MEASUREMENT = "probes.length_coupling"
+FITTED, UNFITTED, INSIDE, STORED = "past N", "not fitted", "inside N", "stored"
+
+
+@figure
+def coupling_over_training(
+    frame: Frame, *, trained: float, theme: Theme = "light", size: int = 11, cursor: Cursor | None = None
+) -> Drawing:
+    """The one figure per checkpoint, with its band: 0 the same code at 2N, 4N and 8N, 1 nothing of it left.
+
+    Raises:
+        NotMeasured: without rows of length coupling, or without verdicts.
+    """
+    data = coupling_over_training_data(frame)
+    return _figure(frame, data, "step", "Length coupling over training", trained, theme, size, cursor)
+
+
+@data_of(coupling_over_training)
+def coupling_over_training_data(frame: Frame) -> Frame:
+    """The rows of :func:`coupling_over_training`: series past N and inside N where fitted, not fitted."""
+    rows = frame.where(measurement=MEASUREMENT, mode="used", control="")
+    past, inside = (rows.where(quantity=q) for q in ("length_coupling", "length_coupling_in"))
+    if not len(past):
+        raise nothing(frame, MEASUREMENT, quantity="length_coupling")
+    fitted = is_in(past["step"], fitted_steps(frame))
+    return stack(
+        [
+            tidy(past.where(fitted), FITTED, "step"),
+            tidy(past.where(~fitted), UNFITTED, "step"),
+            tidy(inside.where(is_in(inside["step"], fitted_steps(frame))), INSIDE, "step"),
+        ]
+    )
+
+
+def fitted_steps(frame: Frame) -> list[int]:
+    """The steps whose verdict is anything but *not fitted*.
+
+    Raises:
+        NotMeasured: without verdicts.
+    """
+    verdicts = frame.where(measurement="behaviour", quantity="verdict")
+    if not len(verdicts):
+        raise NotMeasured(
+            "behaviour", "No verdicts for this run: length coupling is shown only beside whether it is fitted."
+        )
+    return [int(step) for step in verdicts.where(verdicts["label"] != "not fitted")["step"]]
+
+
+@figure
+def coupling_over_length(
+    frame: Frame,
+    *,
+    trained: float,
+    step: int,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """C(n) of the logits (used) and of the stream after the last block (stored), at one step.
+
+    Raises:
+        NotMeasured: without rows of length coupling at that step, or without verdicts.
+    """
+    data = coupling_over_length_data(frame, step=step)
+    what = f"Change of the code {over_length(step)}"
+    figure = _figure(frame, data, "length", what, trained, theme, size, cursor)
+    add_training(figure, trained, theme, size)
+    return figure
+
+
+@data_of(coupling_over_length)
+def coupling_over_length_data(frame: Frame, *, step: int) -> Frame:
+    """The rows of :func:`coupling_over_length`: series past N (or not fitted), and stored."""
+    rows = frame.where(measurement=MEASUREMENT, quantity="length_coupling_at", step=step)
+    if not len(rows):
+        raise nothing(frame, MEASUREMENT, step=step)
+    used, stored = rows.where(mode="used"), rows.where(mode="stored")
+    name = FITTED if step in fitted_steps(frame) else UNFITTED
+    return stack([tidy(used, name, "length"), tidy(after_last_block(stored), STORED, "length")])
+
+
+def _figure(
+    frame: Frame,
+    data: Frame,
+    along: str,
+    what: str,
+    trained: float,
+    theme: Theme,
+    size: int,
+    cursor: Cursor | None,
+) -> Drawing:
+    t = TOKENS[theme]
+    looks = {
+        FITTED: Look(t["summary"], strong=True),
+        UNFITTED: Look(t["control"], 1.4, DOTS, band=False),
+        INSIDE: Look(t["train"], 1.4),
+        STORED: Look(t["position"], 1.4),
+    }
+    return series_figure(
+        frame,
+        data,
+        along,
+        trained=trained,
+        looks=looks,
+        title="Length coupling",
+        alt=f"{what}: {spoken(data, along, edges(data, along))}",
+        theme=theme,
+        size=size,
+        cursor=cursor,
+    )

@@ -1,0 +1,360 @@
+"""What does it carry? Decodability of the summary and of position, over training, length and depth.
+
+Summary: balanced accuracy of a linear probe, or R^2 where the summary is a real number; position: R^2 for
+the logarithm of the position. ``transfer`` probes are fitted at trained lengths and frozen, ``refit`` ones
+are fitted anew at each length. The question to the summary is whether one code serves all lengths: transfer.
+Positions past training lie outside everything a frozen probe was fitted on, so the question to position is
+whether it can be read at all: refit. R^2 is unbounded below: drawn clipped to 0..1, tooltips keep the value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import layer_name, over_length, over_training, sample_size, whole
+from workbench.figures.registry import data_of, figure
+from workbench.figures.rows.frame import Frame, present
+from workbench.figures.rows.picking import (
+    cells,
+    highest,
+    refuse_empty,
+    run_name,
+    select,
+    sites,
+    smallest_n,
+    stack,
+    telling,
+    tidy,
+)
+from workbench.figures.style.design_tokens import TOKENS, Theme
+from workbench.figures.style.marks import Cursor, add_training, drawn_points, hovers
+from workbench.figures.style.plain_figure import Drawing
+from workbench.figures.style.series import Look, series_figure, spoken
+from workbench.figures.style.template import DASH, DOTS, UNIT, blank, unit_axis
+
+#: concept -> (measurement, quantity, target, marker)
+CONCEPTS: dict[str, tuple[str, str, str, str]] = {
+    "summary": ("probes.summary", "summary_decodability", "output_summary", "circle"),
+    "position": ("probes.position", "position_decodability", "log_i", "diamond"),
+}
+#: concept -> the mode that answers its question
+MODE = {"summary": "transfer", "position": "refit"}
+CLIP = UNIT
+#: Markers further apart than this leave room for both names side by side.
+_NAMES_APART = 0.35
+#: Layer names that fit above one another.
+_MOST_LAYER_NAMES = 7
+
+
+def probe_rows(frame: Frame, concept: str, **where: Any) -> Frame:
+    """Rows of one concept's decodability (``summary`` or ``position``), in the embedding and after each block.
+
+    Between attention and MLP of a block is left out: one place per layer. May be empty.
+    """
+    rows = frame.where(**_probe(concept), **where)
+    return rows.where(~sites(rows, "hook_resid_mid"))
+
+
+def _probe(concept: str) -> dict[str, str]:
+    """What picks the rows of one concept's decodability."""
+    measurement, quantity, target, _ = CONCEPTS[concept]
+    return {"measurement": measurement, "quantity": quantity, "target": target, "law": "matched"}
+
+
+def last_layer(frame: Frame) -> int:
+    """The last layer the probes read.
+
+    Raises:
+        NotMeasured: without rows of either probe.
+    """
+    layers = probe_layers(frame)
+    if not len(layers):
+        raise NotMeasured("probes.summary", "No rows of probes.summary or probes.position for this run.")
+    return int(layers.max())
+
+
+def probe_layers(frame: Frame) -> NDArray[np.float64]:
+    """The layer of every row of either probe."""
+    return frame.kept(
+        "probe layers", lambda: np.concatenate([cells(frame, "layer", **_probe(concept)) for concept in CONCEPTS])
+    )
+
+
+@figure
+def decodability_over_training(
+    frame: Frame,
+    *,
+    trained: float,
+    length: int,
+    layer: int | None = None,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """Summary and position over training at one prefix length and layer (None = the last).
+
+    Raises:
+        NotMeasured: without probe rows there.
+    """
+    data = decodability_over_training_data(frame, length=length, layer=layer)
+    return _lines(frame, data, "step", over_training(length, trained), trained, theme, size, cursor)
+
+
+@data_of(decodability_over_training)
+def decodability_over_training_data(frame: Frame, *, length: int, layer: int | None = None) -> Frame:
+    """The rows of :func:`decodability_over_training`; series as in :func:`decodability_over_length_data`."""
+    return _lines_data(frame, "step", layer, length=length)
+
+
+@figure
+def decodability_over_length(
+    frame: Frame,
+    *,
+    trained: float,
+    step: int,
+    layer: int | None = None,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """Summary and position over prefix length at one step and layer (None = the last).
+
+    Raises:
+        NotMeasured: without probe rows there.
+    """
+    data = decodability_over_length_data(frame, step=step, layer=layer)
+    figure = _lines(frame, data, "length", over_length(step), trained, theme, size, cursor)
+    avoid = drawn_points(data, "length", lambda v: float(np.clip(v, *CLIP)))
+    add_training(figure, trained, theme, size, avoid=avoid)
+    return figure
+
+
+@data_of(decodability_over_length)
+def decodability_over_length_data(frame: Frame, *, step: int, layer: int | None = None) -> Frame:
+    """The rows of :func:`decodability_over_length`.
+
+    Series: ``summary`` (transfer), ``summary, refit``, ``position`` (refit), and ``controls``, at each
+    place the highest of all controls of both concepts.
+    """
+    return _lines_data(frame, "length", layer, step=step)
+
+
+@figure
+def decodability_by_layer(
+    frame: Frame,
+    *,
+    step: int,
+    length: int,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """Summary (circle) and position (diamond) per place in the residual stream, with whiskers.
+
+    A dashed grey tick marks the highest control of each layer. ``cursor`` is taken for uniformity; the
+    figure is at the cursor already.
+
+    Raises:
+        NotMeasured: without probe rows at that step and length.
+    """
+    t = TOKENS[theme]
+    data = decodability_by_layer_data(frame, step=step, length=length)
+    layers = np.unique(data["layer"].astype(int)).tolist()
+    every = -(-len(layers) // _MOST_LAYER_NAMES)
+    named = [i for i in range(len(layers)) if (len(layers) - 1 - i) % every == 0]
+    x_axis = unit_axis() | {"title": {"text": "decodability"}}
+    y_axis = {
+        "range": [len(layers) - 0.4, -0.6],
+        "tickvals": named,
+        "ticktext": [layer_name(layers[i]) for i in named],
+        "showgrid": False,
+    }
+    figure = blank(
+        theme,
+        size,
+        column="dumbbell",
+        xaxis=x_axis,
+        yaxis=y_axis,
+        meta={
+            "title": "By layer",
+            "slice": f"residual stream · {sample_size(smallest_n(data))}",
+            "alt": f"Decodability by layer at step {whole(step)} and length {whole(length)}, after the last "
+            "block: "
+            + "; ".join(f"{c} {_at_layer(data, c, layers[-1])}" for c in CONCEPTS if (data["series"] == c).any()),
+            "x": {"kind": "value", "low": float(x_axis["range"][0]), "high": float(x_axis["range"][1])},
+            "n": smallest_n(data),
+        },
+        uirevision=f"{run_name(data)}/decodability_by_layer",
+    )
+    row_of = {layer: i for i, layer in enumerate(layers)}
+    _dumbbell_bars(figure, data, row_of, theme)
+    for concept, (_, _, _, symbol) in CONCEPTS.items():
+        rows = data.where(present(data["value"]), series=concept)
+        if not len(rows):
+            continue
+        v, low, high = (np.clip(rows[c].astype(float), *CLIP) for c in ("value", "low", "high"))
+        figure.add_scatter(
+            x=v,
+            y=[row_of[int(k)] for k in rows["layer"]],
+            mode="markers",
+            marker={"size": 9, "symbol": symbol, "color": t[concept]},
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": high - v,
+                "arrayminus": v - low,
+                "thickness": 1.2,
+                "width": 0,
+                "color": t[concept],
+            },
+            hovertext=hovers(rows),
+            hoverinfo="text",
+            name=concept,
+        )
+    _dumbbell_names(figure, data, row_of, theme, size)
+    return figure
+
+
+@data_of(decodability_by_layer)
+def decodability_by_layer_data(frame: Frame, *, step: int, length: int) -> Frame:
+    """The rows of :func:`decodability_by_layer`: series summary (transfer), position (refit), controls (highest)."""
+    found, controls = [], []
+    for concept in CONCEPTS:
+        rows = probe_rows(frame, concept, step=step, length=length)
+        found.append(tidy(rows.where(mode=MODE[concept], control=""), concept, "layer"))
+        controls.append(rows.where(rows["control"] != ""))
+    if not any(len(part) for part in found):
+        return _missing(frame, step=step, length=length)
+    refuse_empty(stack(found), "Decodability")
+    return stack([*found, tidy(highest(stack(controls), "layer"), "controls", "layer")])
+
+
+def _missing(frame: Frame, **where: int) -> Frame:
+    """Raise the error that says what is missing of both probes."""
+    measurement, quantity, target, _ = CONCEPTS["summary"]
+    return select(frame, measurement, quantity=quantity, target=target, mode="transfer", **where)
+
+
+def _lines_data(frame: Frame, along: str, layer: int | None, **where: int) -> Frame:
+    where = where | {"layer": last_layer(frame) if layer is None else layer}
+    found, refit, controls = [], [], []
+    for concept in CONCEPTS:
+        rows = probe_rows(frame, concept, **where)
+        plain = rows.where(control="")
+        found.append(tidy(plain.where(mode=MODE[concept]), concept, along))
+        if MODE[concept] != "refit":
+            refit.append(tidy(plain.where(mode="refit"), f"{concept}, refit", along))
+        controls.append(rows.where(rows["control"] != ""))
+    if not any(len(part) for part in found):
+        return _missing(frame, **where)
+    refuse_empty(stack(found), "Decodability")
+    return stack([*found, *refit, tidy(highest(stack(controls), along), "controls", along)])
+
+
+def _lines(
+    frame: Frame,
+    data: Frame,
+    along: str,
+    where: str,
+    trained: float,
+    theme: Theme,
+    size: int,
+    cursor: Cursor | None,
+) -> Drawing:
+    """The mode of each concept solid, the summary refitted dotted, highest control dashed; labels at line ends."""
+    t = TOKENS[theme]
+    layer = int(data["layer"][0])
+    looks = {"controls": Look(t["control"], 1, DASH, band=False, written=t["ink3"], symbol="")}
+    for concept in CONCEPTS:
+        looks[f"{concept}, refit"] = Look(t[concept], 1.2, DOTS, band=False, written=None, symbol="")
+    for concept, (_, _, _, symbol) in CONCEPTS.items():
+        looks[concept] = Look(t[concept], strong=True, symbol=symbol)
+    return series_figure(
+        frame,
+        data,
+        along,
+        trained=trained,
+        looks=looks,
+        title="Decodability",
+        alt=f"Decodability {where}: {spoken(data, along, telling(data, along, trained), list(CONCEPTS))}",
+        place="last layer" if layer == last_layer(frame) else layer_name(layer),
+        theme=theme,
+        size=size,
+        cursor=cursor,
+    )
+
+
+def _at_layer(data: Frame, concept: str, layer: int) -> str:
+    rows = data.where(present(data["value"]), series=concept, layer=layer)
+    return f"{float(rows['value'][0]):.2f}" if len(rows) else "undefined"
+
+
+def _dumbbell_bars(figure: Drawing, data: Frame, row_of: dict[int, int], theme: Theme) -> None:
+    """The bar between both concepts, and the tick of the highest control, per layer."""
+    t = TOKENS[theme]
+    for layer, y in row_of.items():
+        rows = data.where(present(data["value"]), layer=layer, series=list(CONCEPTS))
+        ends = np.clip(rows["value"].astype(float), *CLIP)
+        if len(ends) == 2:
+            figure.add_shape(
+                type="line",
+                x0=float(ends.min()),
+                x1=float(ends.max()),
+                y0=y,
+                y1=y,
+                line={"color": t["line2"], "width": 1.5},
+                opacity=0.65,
+                layer="below",
+            )
+    control = data.where(series="controls")
+    xs: list[float | None] = []
+    ys: list[float | None] = []
+    texts: list[str] = []
+    for row, text in zip(control.rows(), hovers(control), strict=True):
+        x, y = min(max(float(row["value"]), CLIP[0]), CLIP[1]), row_of[int(row["layer"])]
+        xs += [x, x, None]
+        ys += [y - 0.26, y + 0.26, None]
+        texts += [text, text, ""]
+    if xs:
+        figure.add_scatter(
+            x=xs,
+            y=ys,
+            mode="lines",
+            line={"color": t["control"], "width": 1.2, "dash": "3px,2px"},
+            hovertext=texts,
+            hoverinfo="text",
+            name="controls",
+        )
+
+
+def _dumbbell_names(figure: Drawing, data: Frame, row_of: dict[int, int], theme: Theme, size: int) -> None:
+    """Names at the markers of the layer where the two concepts are furthest apart (the last such layer).
+
+    Far apart, both stand above their marker; close together, the right one stands below.
+    """
+    at: dict[int, dict[str, float]] = {}
+    for concept in CONCEPTS:
+        rows = data.where(present(data["value"]), series=concept)
+        for layer, value in zip(rows["layer"], np.clip(rows["value"].astype(float), *CLIP), strict=True):
+            at.setdefault(int(layer), {})[concept] = float(value)
+    if not at:
+        return
+    gap = {layer: round(max(values.values()) - min(values.values()), 2) for layer, values in at.items()}
+    layer = max(sorted(at), key=lambda one: (gap[one], one))
+    for place, (name, x) in enumerate(sorted(at[layer].items(), key=lambda pair: pair[1])):
+        below = place == 1 and gap[layer] < _NAMES_APART
+        anchor = "left" if x < 0.15 else "right" if x > 0.85 else "center"
+        figure.add_annotation(
+            x=float(x),
+            y=row_of[layer],
+            yshift=-14 if below else 14,
+            xanchor=anchor,
+            xshift={"left": -6, "right": 6, "center": 0}[anchor],
+            text=str(name),
+            font={"color": TOKENS[theme][str(name)], "size": size, "weight": 600},
+            name="concept",
+        )

@@ -1,0 +1,462 @@
+"""Two runs side by side: what A has more or less of than B, with the interval of the difference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.figures.errors import NotShared
+from workbench.figures.heads.head_curves import SHARES, scale_of, title_of
+from workbench.figures.heads.head_map import draw_grid, head_grid, spoken_cells
+from workbench.figures.labels import Piece, interval, over_length, proportion, sample_size, signed, whole
+from workbench.figures.panels.accuracy import accuracy_heatmap_data, accuracy_over_length_data
+from workbench.figures.panels.decodability import CONCEPTS, decodability_over_length_data
+from workbench.figures.registry import data_of, figure
+from workbench.figures.rows.claims import Cite, Claim, cite, cite_difference, plain
+from workbench.figures.rows.door import of_rows, rows_of_rows
+from workbench.figures.rows.frame import Frame, numbers, present, unique
+from workbench.figures.rows.multiples import pairing_text, partners
+from workbench.figures.rows.picking import COLUMNS, head_names, run_name, series_of, smallest_n, telling
+from workbench.figures.style.design_tokens import DIFFERENCE, TOKENS, Theme, difference_colours
+from workbench.figures.style.heatmap import step_length_map
+from workbench.figures.style.marks import (
+    Cursor,
+    Label,
+    add_cursor,
+    add_end_labels,
+    add_level,
+    add_line,
+    add_training,
+    drawn_points,
+    said,
+)
+from workbench.figures.style.plain_figure import Drawing
+from workbench.figures.style.series import line_plot, spoken
+from workbench.figures.style.template import length_axis
+
+Row = Mapping[str, Any]
+
+
+def difference(a: Frame, b: Frame) -> Frame:
+    """A - B of two ``*_data`` frames, row by row, where both have a value.
+
+    The interval is the square-and-add one of Newcombe (1998, Statistics in Medicine 17, method 10), from
+    the two intervals; it takes the runs as independent, and is wider than needed where both saw the same
+    sequences. ``n`` is the smaller of the two.
+
+    Returns:
+        rows of A with series "<series>", value, low, high of the difference, and run "<A> - <B>".
+    """
+    keys = ("series", "step", "length", "layer", "head", "law", "target", "mode", "control")
+    in_b = {key: index for index, key in enumerate(b.keys(*keys))}
+    shared = [(index, in_b[key]) for index, key in enumerate(a.keys(*keys)) if key in in_b]
+    a, b = a.take([one for one, _ in shared]), b.take([other for _, other in shared])
+    (value_a, low_a, high_a), (value_b, low_b, high_b) = (
+        [part[name].astype(float) for name in ("value", "low", "high")] for part in (a, b)
+    )
+    value = value_a - value_b
+    return a.with_columns(
+        run=[f"{one} \u2212 {other}" for one, other in zip(a["run"], b["run"], strict=True)],
+        value=value,
+        low=value - np.hypot(value_a - low_a, high_b - value_b),
+        high=value + np.hypot(high_a - value_a, value_b - low_b),
+        n=np.minimum(a["n"].astype(float), b["n"].astype(float)),
+    ).only(COLUMNS)
+
+
+@figure
+def accuracy_difference(
+    frame_a: Frame,
+    frame_b: Frame,
+    *,
+    trained: float,
+    trained_b: float | None = None,
+    law: str = "matched",
+    checkpoints: Sequence[int] = (),
+    checkpoints_b: Sequence[int] = (),
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """Accuracy of A minus that of B over training step and prefix length, where both were measured.
+
+    ``trained`` and ``trained_b`` (None = the same) are each run's N: lengths are paired as
+    :func:`workbench.figures.rows.multiples.partners` says, and drawn at those of A.
+
+    Raises:
+        NotMeasured: if one has no accuracies, or the two share no step and length.
+    """
+    data = accuracy_difference_data(frame_a, frame_b, trained=trained, trained_b=trained_b, law=law)
+    top = max(0.1, math.ceil(10 * float(np.abs(numbers(data["value"])).max())) / 10)
+    last = said(data.where(step=data["step"].max()), "length", telling(data, "length", trained))
+    return step_length_map(
+        data,
+        steps=[*_both(frame_a, frame_b, "step"), *checkpoints, *checkpoints_b],
+        lengths=_both(frame_a, frame_b, "length"),
+        trained=trained,
+        colours=DIFFERENCE[theme],
+        low=-top,
+        high=top,
+        ticks=[(-top, signed(-top)), (0.0, "0"), (top, signed(top))],
+        edge=TOKENS[theme]["train"],
+        name="accuracy_difference",
+        words={
+            "title": "Accuracy, A \u2212 B",
+            "slice": f"same step · {data.attrs['paired']} · {sample_size(smallest_n(data))}",
+            "alt": "Heatmap of the accuracy of A minus that of B over training step and prefix length; "
+            f"at the last step {last}",
+        },
+        theme=theme,
+        size=size,
+        cursor=cursor,
+    )
+
+
+@data_of(accuracy_difference)
+def accuracy_difference_data(
+    frame_a: Frame,
+    frame_b: Frame,
+    *,
+    trained: float,
+    trained_b: float | None = None,
+    law: str = "matched",
+) -> Frame:
+    """The rows of :func:`accuracy_difference`; ``attrs["paired"]`` says how their lengths were paired."""
+    a, b = accuracy_heatmap_data(frame_a, law=law), accuracy_heatmap_data(frame_b, law=law)
+    return _shared(a, b, "behaviour", trained, trained_b)
+
+
+def over_length_difference(
+    frame_a: Frame, frame_b: Frame, *, step: int, step_b: int, trained: float, trained_b: float
+) -> Frame:
+    """Accuracy of A minus that of B on the matched law over prefix length, for :func:`compare_sentence`.
+
+    Raises:
+        NotMeasured: if one has no accuracies at its step, or the two share no length.
+    """
+    a, b = (
+        accuracy_over_length_data(frame, step=at).where(series="matched")
+        for frame, at in ((frame_a, step), (frame_b, step_b))
+    )
+    found = _shared(a.with_columns(step=0), b.with_columns(step=0), "behaviour", trained, trained_b)
+    pairs = partners(_lengths_of(a), int(trained), _lengths_of(b), int(trained_b))
+    rows = {
+        n: (a.where(length=n).row(0), b.where(length=pairs[n]).row(0)) for n in found.distinct("length").astype(int)
+    }
+    return Frame({name: found[name] for name in found.names}, {**found.attrs, "rows": rows})
+
+
+@figure
+def decodability_difference(
+    frame_a: Frame,
+    frame_b: Frame,
+    *,
+    trained: float,
+    step: int,
+    step_b: int | None = None,
+    trained_b: float | None = None,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """Decodability of A minus that of B over prefix length, each at its last layer.
+
+    Args:
+        frame_a: rows of A.
+        frame_b: rows of B.
+        trained: N of A.
+        step: training step of A.
+        step_b: training step of B; None = the same.
+        trained_b: N of B; None = the same. See :func:`workbench.figures.rows.multiples.partners`.
+        theme: light or dark.
+        size: base text size, pixels.
+        cursor: draws the cursor line at ``length``.
+
+    Raises:
+        NotMeasured: if one has no probe rows at its step, or the two share no length.
+    """
+    t = TOKENS[theme]
+    data = decodability_difference_data(
+        frame_a, frame_b, step=step, step_b=step_b, trained=trained, trained_b=trained_b
+    )
+    x_axis = length_axis(_both(frame_a, frame_b, "length"), trained, theme)
+    y_range = (-1.08, 1.08)
+    n = smallest_n(data)
+    parts = series_of(data)
+    figure = line_plot(
+        "length",
+        x_axis,
+        {"range": list(y_range), "tickvals": [-1, 0, 1], "ticktext": ["\u22121", "0", "+1"]},
+        title="Decodability, A \u2212 B",
+        slice=f"{_steps(step, step_b)} · {data.attrs['paired']} · 95 % CI of the difference · n {whole(n)}",
+        alt=f"Decodability of A minus that of B {over_length(step)}: "
+        + spoken(data, "length", telling(data, "length", trained)),
+        n=n,
+        name=f"{run_name(data)}/decodability_difference",
+        theme=theme,
+        size=size,
+    )
+    add_level(figure, x_axis["range"], [0.0, 0.0], theme)
+    labels: list[Label] = []
+    for concept, rows in parts:
+        labels.append((concept, add_line(figure, rows, "length", t[concept], clip=(-1.0, 1.0)), t[concept], True))
+    add_end_labels(figure, labels, y_range, size)
+    points = drawn_points(data, "length")
+    _sides(figure, points, theme, size)
+    add_training(figure, trained, theme, size, label=False)
+    marked = [(rows, t[c], CONCEPTS[c][3]) for c, rows in parts]
+    add_cursor(figure, cursor, "length", theme, marked, clip=(-1.0, 1.0))
+    return figure
+
+
+def _sides(figure: Drawing, points: list[tuple[float, float]], theme: Theme, size: int) -> None:
+    """Which side of zero belongs to whom, written where no line runs."""
+    t = TOKENS[theme]
+    low, high = figure.layout.xaxis.range
+    shares = [((x - low) / (high - low), y) for x, y in points]
+    for text, sign, colour in (("A higher", 1, t["a"]), ("B higher", -1, t["b"])):
+        spots = [(sign * y, right) for y in (0.9, 0.55, 0.25) for right in (False, True)]
+
+        def room(spot: tuple[float, bool]) -> bool:
+            y, right = spot
+            return all(abs(v - y) >= 0.2 or (x <= 0.7 if right else x >= 0.3) for x, v in shares)
+
+        y, right = next((spot for spot in spots if room(spot)), spots[0])
+        figure.add_annotation(
+            x=1 if right else 0,
+            xref="paper",
+            xanchor="right" if right else "left",
+            xshift=-6 if right else 6,
+            y=y,
+            text=text,
+            font={"color": colour, "size": size, "weight": 600},
+            name="side",
+        )
+
+
+def _steps(step: int, step_b: int | None) -> str:
+    """At which training steps two runs are held against each other."""
+    at_b = step if step_b is None else step_b
+    return f"step {whole(step)}" if at_b == step else f"A step {whole(step)}, B step {whole(at_b)}"
+
+
+@data_of(decodability_difference)
+def decodability_difference_data(
+    frame_a: Frame,
+    frame_b: Frame,
+    *,
+    trained: float,
+    step: int,
+    step_b: int | None = None,
+    trained_b: float | None = None,
+) -> Frame:
+    """The rows of :func:`decodability_difference`: series summary and position (transfer)."""
+    a = decodability_over_length_data(frame_a, step=step)
+    b = decodability_over_length_data(frame_b, step=step if step_b is None else step_b)
+    # the last layers of two models of different depth correspond, though their numbers do not
+    b = b.with_columns(layer=float(a["layer"][0]), step=step)
+    keep = list(CONCEPTS)
+    return _shared(a.where(series=keep), b.where(series=keep), "probes.summary", trained, trained_b)
+
+
+@rows_of_rows
+def head_grid_difference(
+    frame_a: Frame,
+    frame_b: Frame,
+    *,
+    quantity: str = "hardmax_distance",
+    step: int,
+    length: int,
+    step_b: int | None = None,
+    length_b: int | None = None,
+) -> Frame:
+    """A - B of two head grids, for the heads both have; ``step_b`` and ``length_b`` where B is looked at elsewhere.
+
+    Returns:
+        columns layer, head, value, text (signed), and ``share``, the difference as a share of the
+        quantity's range, -1 to 1, for :func:`workbench.figures.style.design_tokens.difference_colours`; and both runs'
+        curves as ``curve_a``, ``curve_b``.
+    """
+    a = head_grid(frame_a, quantity=quantity, step=step, length=length)
+    at_b = {"step": step if step_b is None else step_b, "length": length if length_b is None else length_b}
+    b = head_grid(frame_b, quantity=quantity, **at_b)
+    span = 1.0
+    if quantity not in SHARES:
+        scales = [scale_of(f, quantity) for f in (frame_a, frame_b)]
+        span = max(2.0**s.high if s.log else s.high - s.low for s in scales)
+    in_b = {(row["layer"], row["head"]): row for row in b.rows()}
+    made = []
+    for row in a.rows():
+        other = in_b.get((row["layer"], row["head"]))
+        if other is not None:
+            value = row["value"] - other["value"]
+            made.append(
+                {
+                    "layer": row["layer"],
+                    "head": row["head"],
+                    "value": value,
+                    "text": signed(value),
+                    "share": max(-1.0, min(1.0, value / span)) if value == value else value,
+                    "curve_a": row["curve"],
+                    "curve_b": other["curve"],
+                }
+            )
+    return Frame.from_rows(made, ("layer", "head", "value", "text", "share", "curve_a", "curve_b"))
+
+
+@figure
+def head_grid_difference_figure(
+    frame_a: Frame,
+    frame_b: Frame,
+    *,
+    quantity: str = "hardmax_distance",
+    step: int,
+    length: int,
+    step_b: int | None = None,
+    length_b: int | None = None,
+    layer: int | None = None,
+    head: int | None = None,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """A - B of two head grids as a figure, for notebooks and export; the named head is outlined.
+
+    ``cursor`` is taken for uniformity; the figure is at the cursor already.
+
+    Raises:
+        NotMeasured: if one has no rows there.
+    """
+    where: dict[str, Any] = {"step": step, "length": length, "step_b": step_b, "length_b": length_b}
+    data = head_grid_difference_figure_data(frame_a, frame_b, quantity=quantity, **where)
+    meta = {
+        "title": f"{title_of(quantity)} by head, A \u2212 B",
+        "slice": f"same layer and head · {_steps(step, step_b)} · {_lengths(length, length_b)}",
+        "alt": f"{title_of(quantity)} of A minus that of B, every head at {_steps(step, step_b)} and "
+        f"{_lengths(length, length_b)}: {spoken_cells(data)}",
+        "n": None,
+    }
+    return draw_grid(
+        data,
+        [f"{name}<br><b>{text}</b>" for name, text in zip(head_names(data), data["text"], strict=True)],
+        lambda share: difference_colours(share, theme),
+        meta,
+        f"{run_name(frame_a)} {run_name(frame_b)}/{quantity}_by_head",
+        chosen=(layer, head),
+        theme=theme,
+        size=size,
+    )
+
+
+def _lengths(length: int, length_b: int | None) -> str:
+    """At which prefix lengths two runs are held against each other."""
+    at_b = length if length_b is None else length_b
+    return f"length {whole(length)}" if at_b == length else f"same multiple of N: A {whole(length)}, B {whole(at_b)}"
+
+
+@data_of(head_grid_difference_figure)
+def head_grid_difference_figure_data(
+    frame_a: Frame,
+    frame_b: Frame,
+    *,
+    quantity: str = "hardmax_distance",
+    step: int,
+    length: int,
+    step_b: int | None = None,
+    length_b: int | None = None,
+) -> Frame:
+    """The cells of :func:`head_grid_difference_figure`: :func:`head_grid_difference` without the curves."""
+    where: dict[str, Any] = {"step": step, "length": length, "step_b": step_b, "length_b": length_b}
+    found: Frame = head_grid_difference(frame_a, frame_b, quantity=quantity, **where)
+    return found.without("curve_a", "curve_b")
+
+
+@of_rows
+def compare_sentence(difference: Frame) -> list[Piece]:
+    """Up to where two runs are equal, and which is higher from where on.
+
+    Args:
+        difference: series of A - B over prefix length at one step: columns length, value, low, high
+            (equal = the interval holds 0). Paired by multiples of N, its lengths are those of A. Numbers are
+            cited where it says which rows it is of, as that of :func:`over_length_difference` does.
+    """
+    rows = difference.where(present(difference["value"])).sort("length")
+    if not len(rows):
+        return [("No length was measured in both.", "plain")]
+    equal = ((rows["low"] <= 0) & (rows["high"] >= 0)).tolist()
+    lengths = [int(n) for n in rows["length"]]
+    rule = difference.attrs.get("paired", "same length")
+    by = "" if rule == "same length" else " (lengths of A; B at the same multiple of its N)"
+    of: Mapping[int, tuple[Row, Row]] = difference.attrs.get("rows", {})
+
+    def at_length(before: str, n: int, after: str = "") -> Piece:
+        text = whole(n)
+        cited = [cite(of[n][0], "length", text)] if n in of else []
+        return Claim(f"{before}{text}{after}", "plain", cited)
+
+    if all(equal):
+        return [at_length(f"Equal{by} at every length up to ", lengths[-1], ".")]
+    start, end = last_difference(equal, rows["value"].tolist())
+    last, single = rows.row(end), start == end
+    sign = 1 if last["value"] > 0 else -1
+    low, high = sorted((sign * float(last["low"]), sign * float(last["high"])))
+
+    def apart(column: str, value: float) -> list[Cite]:
+        return [cite_difference(*of[lengths[end]], column, proportion(value))] if lengths[end] in of else []
+
+    made: list[Piece] = []
+    if start and all(equal[:start]):
+        made.append(at_length("Equal up to length ", lengths[start - 1], "; "))
+    at = "at" if single else "from"
+    made.append(at_length(f"{at if made else at.capitalize()} length ", lengths[start]))
+    if not single:
+        made.append(at_length(" to ", lengths[end]) if end + 1 < len(lengths) else plain(" on"))
+    size, ends = abs(float(last["value"])), ("low", "high") if sign > 0 else ("high", "low")
+    made.append(plain(f" {'A' if sign > 0 else 'B'} is higher by "))
+    made.append(Claim(proportion(size), "plain", apart("value", size)))
+    made.append(Claim(f" {interval(low, high)}", "muted", [*apart(ends[0], low), *apart(ends[1], high)]))
+    return [*made, plain(f"{by}.") if single else at_length(" at ", lengths[end], f"{by}.")]
+
+
+def last_difference(equal: Sequence[bool], values: Sequence[float]) -> tuple[int, int]:
+    """First and last index of the last stretch over which two runs differ in one direction; some must differ."""
+    end = max(index for index, same in enumerate(equal) if not same)
+    start = end
+    while start > 0 and not equal[start - 1] and values[start - 1] * values[end] > 0:
+        start -= 1
+    return start, end
+
+
+def _both(frame_a: Frame, frame_b: Frame, column: str) -> NDArray[np.float64]:
+    """Every step or length of either run, so that the axis is that of the two figures beside it."""
+    return np.concatenate([frame_a.distinct(column), frame_b.distinct(column)])
+
+
+def _shared(a: Frame, b: Frame, measurement: str, trained: float, trained_b: float | None) -> Frame:
+    """A - B at paired lengths, told at those of A."""
+    n_b = trained if trained_b is None else trained_b
+    pairs = partners(_lengths_of(a), int(trained), _lengths_of(b), int(n_b))
+    at_a = {of_b: of_a for of_a, of_b in pairs.items()}
+    moved = b.where(length=list(at_a))
+    found = difference(a, moved.with_columns(length=[at_a[int(n)] for n in moved["length"]]))
+    if not present(found["value"]).any():
+        raise NotShared(measurement, _apart_at(a, b))
+    return Frame({name: found[name] for name in found.names}, {"paired": pairing_text(pairs)})
+
+
+def _lengths_of(part: Frame) -> list[int]:
+    return [int(n) for n in unique(numbers(part["length"]))]
+
+
+def _apart_at(a: Frame, b: Frame) -> str:
+    """Where two runs were measured that share no place: their lengths, or else their steps."""
+    for column in ("length", "step"):
+        mine, other = (part.distinct(column).tolist() for part in (a, b))
+        if not set(mine) & set(other):
+            held = (f"{whole(values[0])} to {whole(values[-1])}" for values in (mine, other) if values)
+            return f"Not measured at a shared {column}: A has {column}s {', B has '.join(held)}, and none is the same."
+    return "Not measured at a shared place: no step and length at which both have a value."

@@ -1,0 +1,200 @@
+"""Many seeds of one configuration: each run faint, their median strong, a band from the lowest to the highest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import plotly.graph_objects as go
+
+from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import over_length, signed, whole
+from workbench.figures.panels.decodability import CONCEPTS
+from workbench.figures.registry import data_of, figure
+from workbench.figures.rows.frame import Frame, numbers, present, unique
+from workbench.figures.rows.picking import cells, edges, latest, sites, stack, tidy
+from workbench.figures.style.design_tokens import TOKENS, Theme
+from workbench.figures.style.marks import (
+    Cursor,
+    Label,
+    add_cursor,
+    add_end_labels,
+    add_level,
+    add_line,
+    add_training,
+    drawn_points,
+    said,
+)
+from workbench.figures.style.plain_figure import Drawing
+from workbench.figures.style.series import line_plot
+from workbench.figures.style.template import accuracy_axis, length_axis, unit_axis
+
+#: What can be shown over seeds: name -> the columns that pick its rows.
+SHOWN: dict[str, Mapping[str, str]] = {
+    "accuracy": {"measurement": "behaviour", "quantity": "accuracy", "law": "matched", "mode": "teacher_forced"},
+    **{
+        concept: {
+            "measurement": measurement,
+            "quantity": quantity,
+            "target": target,
+            "law": "matched",
+            "mode": "transfer" if concept == "summary" else "refit",
+            "control": "",
+        }
+        for concept, (measurement, quantity, target, _) in CONCEPTS.items()
+    },
+}
+TITLES = {"accuracy": "Accuracy", "summary": "Summary decodability", "position": "Position decodability"}
+MEDIAN = "median"
+
+
+@figure
+def seeds_over_length(
+    frame: Frame,
+    *,
+    trained: float,
+    step: int,
+    shown: str = "accuracy",
+    colour: str = "ink",
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """One quantity over prefix length for all seeds of a configuration, at one step.
+
+    Args:
+        frame: rows of the runs.
+        trained: N, the longest prefix length seen in training.
+        step: each run is shown at its last measured checkpoint that is not later.
+        shown: ``accuracy``, ``summary`` or ``position`` (decodability in the last layer).
+        colour: token of the median's colour.
+        theme: light or dark.
+        size: base text size, pixels.
+        cursor: draws the cursor line at ``length``.
+
+    Raises:
+        NotMeasured: without rows of that quantity at or before that step.
+    """
+    data = seeds_over_length_data(frame, step=step, shown=shown)
+    figure, y_range = _frame(data, trained, step, shown, theme, size, f"seeds_{shown}")
+    t = TOKENS[theme]
+    runs = [name for name in unique(data["series"]) if name != MEDIAN]
+    for name in runs:
+        add_line(figure, data.where(series=name), "length", t["line2"], width=1, band=False)
+    middle = data.where(series=MEDIAN)
+    end = add_line(figure, middle, "length", t[colour])
+    add_end_labels(figure, [(MEDIAN, end, t[colour], True)], y_range, size)
+    figure.layout.meta |= {
+        "slice": f"{_count(len(runs))} · band: lowest to highest",
+        "alt": f"{TITLES[shown]} {over_length(step)}, median of {_count(len(runs))}: "
+        + said(middle, "length", edges(middle, "length")),
+    }
+    add_training(figure, trained, theme, size, avoid=drawn_points(data, "length"))
+    add_cursor(figure, cursor, "length", theme, [(middle, t[colour], "circle")])
+    return figure
+
+
+@data_of(seeds_over_length)
+def seeds_over_length_data(frame: Frame, *, step: int, shown: str = "accuracy") -> Frame:
+    """The rows of :func:`seeds_over_length`: a series per run, and ``median`` with the range as its interval.
+
+    Raises:
+        NotMeasured: without rows.
+    """
+    rows = frame.where(**SHOWN[shown])
+    rows = rows.where((rows["step"] <= step) & present(rows["value"]))
+    rows = rows.where(~sites(rows, "hook_resid_mid"))  # one place per layer: the embedding, and after each block
+    if not len(rows):
+        measurement = SHOWN[shown]["measurement"]
+        raise NotMeasured(measurement, f"No rows of {measurement} at or before step {whole(step)} for these runs.")
+    rows = latest(rows, "step")
+    if shown != "accuracy":
+        rows = latest(rows, "layer")
+    parts = [tidy(part, str(name), "length") for (name,), part in sorted(rows.group("run"), key=lambda group: group[0])]
+    return stack([*parts, _median(stack(parts))])
+
+
+def _median(data: Frame) -> Frame:
+    """Median, lowest and highest over runs at each length that all of them have; n counts runs."""
+    groups = [part for _, part in sorted(data.group("length"), key=lambda group: group[0])]
+    counts = [int(present(part["value"]).sum()) for part in groups]
+    groups = [part for part, count in zip(groups, counts, strict=True) if count == max(counts)]
+    values = [numbers(part["value"]) for part in groups]
+    return Frame.concat([part.take([0]) for part in groups]).with_columns(
+        series=MEDIAN,
+        run="",
+        value=[float(np.median(one)) for one in values],
+        low=[float(one.min()) for one in values],
+        high=[float(one.max()) for one in values],
+        n=max(counts),
+        note="median of the runs; interval: lowest to highest run; n: runs",
+    )
+
+
+@figure
+def seeds_compared(
+    frame_a: Frame,
+    frame_b: Frame,
+    *,
+    trained: float,
+    step: int,
+    shown: str = "accuracy",
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """Medians over seeds of two configurations, A solid and B dashed, each with its range.
+
+    Raises:
+        NotMeasured: if either has no rows there.
+    """
+    data = seeds_compared_data(frame_a, frame_b, step=step, shown=shown)
+    figure, y_range = _frame(data, trained, step, shown, theme, size, f"seeds_compared_{shown}")
+    t = TOKENS[theme]
+    labels: list[Label] = []
+    for name, dash in (("A", "solid"), ("B", "5px,3px")):
+        colour = t[name.lower()]
+        labels.append((name, add_line(figure, data.where(series=name), "length", colour, dash=dash), colour, True))
+    add_end_labels(figure, labels, y_range, size)
+    a, b = data.where(series="A"), data.where(series="B")
+    in_b = dict(zip(b["length"].tolist(), b["value"].tolist(), strict=True))
+    shared = [
+        (n, value - in_b[n]) for n, value in zip(a["length"].tolist(), a["value"].tolist(), strict=True) if n in in_b
+    ]
+    last = whole(float(shared[-1][0])) if shared else ""
+    figure.layout.meta |= {
+        "slice": f"medians of {_count(int(a['n'][0]))} and {_count(int(b['n'][0]))}",
+        "alt": f"{TITLES[shown]} {over_length(step)}, medians of A and B"
+        + (f"; A minus B is {signed(shared[-1][1])} at length {last}" if last else ""),
+    }
+    add_training(figure, trained, theme, size, avoid=drawn_points(data, "length"))
+    add_cursor(figure, cursor, "length", theme, [(a, t["a"], "circle"), (b, t["b"], "circle")])
+    return figure
+
+
+@data_of(seeds_compared)
+def seeds_compared_data(frame_a: Frame, frame_b: Frame, *, step: int, shown: str = "accuracy") -> Frame:
+    """The rows of :func:`seeds_compared`: series A and B, the medians."""
+    parts = []
+    for name, frame in (("A", frame_a), ("B", frame_b)):
+        parts.append(
+            seeds_over_length_data(frame, step=step, shown=shown).where(series=MEDIAN).with_columns(series=name)
+        )
+    return stack(parts)
+
+
+def _frame(
+    data: Frame, trained: float, step: int, shown: str, theme: Theme, size: int, name: str
+) -> tuple[go.Figure, list[float]]:
+    """An empty plot over prefix length with the quantity's fixed range, and that range."""
+    x_axis = length_axis(cells(data, "length"), trained, theme)
+    floor = max(0.0, round(float(numbers(data["value"]).min()) - 0.05, 1)) if shown == "accuracy" else 0.0
+    y_axis = accuracy_axis(min(0.5, floor)) if shown == "accuracy" else unit_axis()
+    figure = line_plot("length", x_axis, y_axis, title=TITLES[shown], n=None, name=name, theme=theme, size=size)
+    if shown == "position":
+        add_level(figure, x_axis["range"], np.zeros(2), theme)
+    return figure, list(y_axis["range"])
+
+
+def _count(runs: int) -> str:
+    return f"{runs} seed{'' if runs == 1 else 's'}"

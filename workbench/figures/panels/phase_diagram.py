@@ -1,0 +1,418 @@
+"""Phase diagrams: one quantity over any two axes of the runs' configurations."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import magnitude, proportion, whole
+from workbench.figures.registry import data_of, figure
+from workbench.figures.rows.frame import Frame, missing, numbers
+from workbench.figures.rows.multiples import length_at, times_text
+from workbench.figures.rows.picking import latest, valued
+from workbench.figures.style.design_tokens import AMOUNT, PERFORMANCE, TOKENS, Theme, colour_at, text_on
+from workbench.figures.style.heatmap import add_ground
+from workbench.figures.style.plain_figure import Drawing
+from workbench.figures.style.template import blank, colorbar, plotly_scale
+
+REDUCTIONS = ("mean", "max", "min")
+"""How several rows of one run (its layers and heads) become one value."""
+MARGIN = {"l": 132, "r": 84, "t": 10, "b": 66, "pad": 0}
+_MOST_TEXT_CELLS = 240
+_LONGEST_NAME = 18
+_MOST_MEMBERS = 8
+_MOST_POOLED = 3
+SAME_CHANCE = 0.02
+"""Chance levels that differ by less are the same: a task's moves a little with its lengths."""
+PARTS = ("task", "model", "training", "seeds")
+"""What of a run's configuration can be an axis; beside them stands where the weights come from (``origin``)."""
+
+
+def flatten(config: Mapping[str, Any], below: str = "") -> dict[str, Any]:
+    """A nested configuration as ``{"model.d_model": 64, ...}``; lists are written as JSON."""
+    flat: dict[str, Any] = {}
+    for key, value in config.items():
+        name = f"{below}{key}"
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{name}.")
+        else:
+            flat[name] = json.dumps(value) if isinstance(value, list) else value
+    return flat
+
+
+def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A run's configuration as axes, with ``origin``: trained, compiled or adopted."""
+    flat = flatten(config)
+    kinds = (kind for kind in ("compiled", "adopted") if any(name.startswith(f"training.{kind}") for name in flat))
+    return {**flat, "origin": next(kinds, "trained")}
+
+
+def axes_of(configs: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """What differs between runs: name of each configuration axis -> its values, sorted.
+
+    Args:
+        configs: run -> its ``run.json``; only task, model, training and seeds count.
+    """
+    flat = [settings_of(config) for config in configs.values()]
+    names = dict.fromkeys(name for one in flat for name in one if _is_axis(name))
+    axes = {}
+    for name in names:
+        values = {one.get(name) for one in flat}
+        if len(values) > 1:
+            axes[name] = sorted(values, key=_order)
+    return axes
+
+
+def _is_axis(name: str) -> bool:
+    return name == "origin" or name.partition(".")[0] in PARTS
+
+
+@figure
+def phase_diagram(
+    frame: Frame,
+    configs: Mapping[str, Mapping[str, Any]],
+    *,
+    x: str,
+    y: str,
+    step: int | None = None,
+    length: int | None = None,
+    times: float | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    chances: Mapping[str, float] | None = None,
+    over: str = "mean",
+    low: float | None = None,
+    high: float | None = None,
+    title: str = "",
+    theme: Theme = "light",
+    size: int = 11,
+) -> Drawing:
+    """One quantity over two configuration axes; a cell is the median of its runs, cells without a value stay grey.
+
+    A run counts only where it was measured at exactly the length that is asked for, or at that multiple of its own N.
+    Runs of tasks whose chance differs are never pooled: such a cell is empty and says so.
+
+    Args:
+        frame: rows of one quantity, of one law, mode, target and control, of many runs.
+        configs: run -> its ``run.json``.
+        x: axis to the right, e.g. ``model.d_model`` (see :func:`axes_of`).
+        y: axis upwards.
+        step: each run is taken at its last measured checkpoint that is not later; None = at its last.
+        length: the prefix length; None where the quantity has none, or ``times`` is given.
+        times: in place of ``length``, a multiple of each run's N (see
+            :func:`workbench.figures.rows.multiples.length_at`).
+        fixed: axis -> the value that a run must have to count.
+        chances: run -> chance level of its task; runs of different tasks are pooled only where these are known and
+            equal.
+        over: mean, max or min over the layers and heads of a run.
+        low: lower end of the colours; None = the lowest value.
+        high: upper end; None = the highest value.
+        title: of the quantity.
+        theme: light or dark.
+        size: base text size, pixels.
+
+    Raises:
+        NotMeasured: if no run has a value there.
+        KeyError: for an axis that no run has.
+    """
+    flat = _held({run: settings_of(config) for run, config in configs.items()}, fixed)
+    data = _cells(frame, flat, chances or {}, x=x, y=y, step=step, length=length, times=times, over=over)
+    columns, lines = (_values(flat, axis) for axis in (x, y))
+    bottom, top = colour_range(numbers(data["value"]), low, high)
+    share = bottom >= 0 and top <= 1
+    written = proportion if share else magnitude
+    colours = PERFORMANCE if low is not None and high is not None else AMOUNT[theme]
+    z = np.full((len(lines), len(columns)), np.nan)
+    texts = np.full(z.shape, "", dtype=object)
+    for row in data.rows():
+        place = lines.index(row["y"]), columns.index(row["x"])
+        z[place] = row["value"]
+        texts[place] = _tooltip(row, x, y, written)
+    where = [f"step {whole(step)}" if step is not None else "last step"]
+    where += [f"length {whole(length)}"] if length is not None else []
+    where += [times_text(times)] if times is not None else []
+    where += [f"{axis_title(axis)} {value_text(value)}" for axis, value in (fixed or {}).items()]
+    name = title or str(frame["quantity"][0]).replace("_", " ")
+    figure = blank(
+        theme,
+        size,
+        column="step",
+        xaxis=_axis(columns, x),
+        yaxis=_axis(lines, y),
+        meta={
+            "title": name,
+            "slice": " · ".join(filter(None, [*where, f"median of {_runs(data)}", pooled_text(data, flat)])),
+            "alt": _spoken(data, name, x, y, written),
+        },
+        uirevision=f"phase/{x}/{y}",
+    )
+    figure.update_layout(margin=MARGIN)
+    add_ground(figure, figure.layout.xaxis.range, figure.layout.yaxis.range, theme)
+    ticks = [bottom, (bottom + top) / 2, top]
+    figure.add_heatmap(
+        x=list(range(len(columns))),
+        y=list(range(len(lines))),
+        z=z,
+        zmin=bottom,
+        zmax=top,
+        colorscale=plotly_scale(colours),
+        colorbar=colorbar(theme, size, ticks, [written(tick) for tick in ticks]),
+        hovertext=texts.astype(str),
+        hoverinfo="text",
+        hoverongaps=False,
+        xgap=2,
+        ygap=2,
+        name="cells",
+    )
+    if z.size <= _MOST_TEXT_CELLS:
+        for (line, column), value in np.ndenumerate(z):
+            if not math.isnan(value):
+                fill = colour_at(colours, min(1.0, max(0.0, (value - bottom) / (top - bottom))))
+                font = {"color": text_on(fill), "size": size, "weight": 600}
+                figure.add_annotation(x=column, y=line, text=written(float(value)), font=font, name="value")
+    for row in data.where(data["note"] != "").rows():
+        _refuse(figure, lines.index(row["y"]), columns.index(row["x"]), _tooltip(row, x, y, written), theme, size)
+    return figure
+
+
+def colour_range(values: NDArray[np.float64], low: float | None, high: float | None) -> tuple[float, float]:
+    """Values of the lowest and the highest colour: as given, else the lowest and the highest value; never the same."""
+    bottom = float(values.min() if len(values) else 0.0) if low is None else low
+    top = float(values.max() if len(values) else 1.0) if high is None else high
+    return bottom, top if top > bottom else bottom + 1.0
+
+
+def _refuse(figure: Drawing, line: int, column: int, why: str, theme: Theme, size: int) -> None:
+    """Mark a cell whose runs are not pooled: no colour, a sign, and why."""
+    font = {"color": TOKENS[theme]["ink3"], "size": size}
+    figure.add_annotation(
+        x=column, y=line, text="not pooled", font=font, name="refused", hovertext=why, captureevents=True
+    )
+
+
+def _spoken(data: Frame, name: str, x: str, y: str, written: Any) -> str:
+    values, refused = numbers(data["value"]), int((data["note"] != "").sum())
+    said = f"Phase diagram of {name} over {axis_title(x)} and {axis_title(y)}: {len(values)} cells with a value"
+    said += f", from {written(float(values.min()))} to {written(float(values.max()))}" if len(values) else ""
+    return said + (f"; {refused} not pooled, for their tasks differ in chance" if refused else "")
+
+
+def pooled_text(data: Frame, flat: Mapping[str, Mapping[str, Any]]) -> str:
+    """What differs between runs of one cell, in words, the most telling first; "" where nothing does."""
+    named = pooled_axes(data, flat)
+    if not named:
+        return ""
+    listed = [f"{axis_title(axis)} ({count})" for axis, count in list(named.items())[:_MOST_POOLED]]
+    more = len(named) - len(listed)
+    return f"pooled over {', '.join(listed)}" + (f" and {more} more" if more else "")
+
+
+def pooled_axes(data: Frame, flat: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+    """Axes along which the runs of one cell differ -> the most values in one cell; task, origin and seeds first."""
+    found: dict[str, int] = {}
+    for names in data.attrs["runs"]:
+        held = [flat[name] for name in names]
+        for axis in dict.fromkeys(axis for one in held for axis in one if _is_axis(axis)):
+            values = len({str(one[axis]) for one in held if axis in one})  # what one lacks tells its origin
+            if values > 1:
+                found[axis] = max(found.get(axis, 0), values)
+    first = ("task.name", "origin", "model.positions.name", "seeds.init")
+    order = {axis: place for place, axis in enumerate(first)}
+    return dict(sorted(found.items(), key=lambda item: (order.get(item[0], len(order)), item[0])))
+
+
+@data_of(phase_diagram)
+def phase_diagram_data(
+    frame: Frame,
+    configs: Mapping[str, Mapping[str, Any]],
+    *,
+    x: str,
+    y: str,
+    step: int | None = None,
+    length: int | None = None,
+    times: float | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    chances: Mapping[str, float] | None = None,
+    over: str = "mean",
+) -> Frame:
+    """The cells of :func:`phase_diagram`: x, y, value (median over runs), low, high (its range), runs, names.
+
+    ``members`` lists every run with its step, length and value; ``note`` says why a cell has no value.
+
+    Raises:
+        NotMeasured: if no run has a value there.
+        KeyError: for an axis that no run has.
+    """
+    flat = _held({run: settings_of(config) for run, config in configs.items()}, fixed)
+    return _cells(frame, flat, chances or {}, x=x, y=y, step=step, length=length, times=times, over=over)
+
+
+def _held(flat: dict[str, dict[str, Any]], fixed: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
+    """The runs that have the values that are held fixed."""
+    return {
+        run: one for run, one in flat.items() if all(one.get(axis) == value for axis, value in (fixed or {}).items())
+    }
+
+
+def _cells(
+    frame: Frame,
+    flat: Mapping[str, Mapping[str, Any]],
+    chances: Mapping[str, float],
+    *,
+    x: str,
+    y: str,
+    step: int | None,
+    length: int | None,
+    times: float | None,
+    over: str,
+) -> Frame:
+    if over not in REDUCTIONS:
+        raise ValueError(f"unknown reduction {over!r}; choose {', '.join(REDUCTIONS)}")
+    if length is not None and times is not None:
+        raise ValueError("a phase diagram is at one length or at one multiple of N, not both")
+    rows = valued(frame.where(run=list(flat)))
+    rows = rows if step is None else rows.where(rows["step"] <= step)
+    # Before the length: a run's last step does not show what an earlier one was measured at.
+    rows = latest(rows, "step")
+    rows = rows if length is None else rows.where(length=length)
+    rows = rows if times is None else _at_multiple(rows, flat, times)
+    if not len(rows):
+        measurement = str(frame["measurement"][0]) if len(frame) else "this quantity"
+        raise NotMeasured(measurement, f"No run has a value of {measurement} there; choose another length or step.")
+    each = [_one_run(str(run), part, over) for (run,), part in sorted(rows.group("run"), key=lambda group: group[0])]
+    for axis in (x, y):
+        if not any(axis in flat[one["run"]] for one in each):
+            raise KeyError(f"no run's configuration has {axis!r}")
+    cells: dict[tuple[Any, Any], list[dict[str, Any]]] = {}
+    for one in each:
+        cells.setdefault((flat[one["run"]].get(x), flat[one["run"]].get(y)), []).append(one)
+    listed = sorted(cells.items(), key=lambda item: (_order(item[0][1]), _order(item[0][0])))
+    pooled = Frame.from_rows([_pooled(found, flat, chances) for _, found in listed])
+    # As objects: where a run lacks an axis, None would become NaN, which equals no value, and whole numbers floats.
+    places = {name: np.empty(len(listed), dtype=object) for name in ("x", "y")}
+    for index, (at, _) in enumerate(listed):
+        places["x"][index], places["y"][index] = at
+    columns = {**places, **{name: pooled[name] for name in pooled.names}}
+    return Frame(columns, {"runs": [[one["run"] for one in found] for _, found in listed]})
+
+
+def _one_run(run: str, rows: Frame, over: str) -> dict[str, Any]:
+    """The value of one run, where it was measured: ``over`` its layers and heads."""
+    values = numbers(rows["value"])
+    reduced = {"mean": np.mean(values), "max": np.max(values), "min": np.min(values)}[over]
+    lengths = numbers(rows["length"])
+    longest = float(lengths.max()) if len(lengths) else math.nan
+    return {"run": run, "value": float(reduced), "step": float(rows["step"].max()), "length": longest}
+
+
+def _at_multiple(rows: Frame, flat: Mapping[str, Mapping[str, Any]], times: float) -> Frame:
+    """The rows at ``times`` N of their own run."""
+    wanted = {
+        run: length_at([int(n) for n in numbers(part["length"])], int(flat[run]["training.trained_length"]), times)
+        for (run,), part in rows.group("run")
+    }
+    own = [math.nan if wanted[run] is None else float(wanted[run] or 0) for run in rows["run"].tolist()]
+    return rows.where(rows["length"] == np.array(own))
+
+
+def _pooled(
+    found: Sequence[Mapping[str, Any]], flat: Mapping[str, Mapping[str, Any]], chances: Mapping[str, float]
+) -> dict[str, Any]:
+    """One cell: the median of its runs and every one of them, or no value and why."""
+    values = [one["value"] for one in found]
+    why = _unlike([one["run"] for one in found], flat, chances)
+    return {
+        "value": math.nan if why else float(np.median(values)),
+        "low": math.nan if why else min(values),
+        "high": math.nan if why else max(values),
+        "runs": len(found),
+        "names": ", ".join(one["run"] for one in found),
+        "members": "; ".join(_member(one) for one in found),
+        "note": why,
+    }
+
+
+def _unlike(runs: Sequence[str], flat: Mapping[str, Mapping[str, Any]], chances: Mapping[str, float]) -> str:
+    """Why runs are not pooled: their tasks differ in chance, or it is not known whether they do; "" where they are."""
+    tasks = {json.dumps({k: v for k, v in flat[run].items() if k.startswith("task.")}, sort_keys=True) for run in runs}
+    if len(tasks) == 1:
+        return ""
+    names = ", ".join(sorted({str(flat[run].get("task.name")) for run in runs}))
+    if any(run not in chances for run in runs):
+        return f"not pooled: different tasks ({names}) whose chance was not measured; hold the task fixed"
+    levels = [chances[run] for run in runs]
+    if max(levels) - min(levels) < SAME_CHANCE:
+        return ""
+    return (
+        f"not pooled: chance is {proportion(min(levels))} to {proportion(max(levels))} ({names}); hold the task fixed"
+    )
+
+
+def _member(one: Mapping[str, Any]) -> str:
+    at = f" length {whole(one['length'])}" if not missing(one["length"]) else ""
+    return f"{one['run']} step {whole(one['step'])}{at}: {magnitude(one['value'])}"
+
+
+def axis_title(name: str) -> str:
+    """A configuration axis as it is written: ``training.batch_size`` is "batch size (training)"."""
+    group, _, rest = name.removesuffix(".name").partition(".")
+    return f"{rest.replace('_', ' ').replace('.', ' ')} ({group})" if rest else group
+
+
+def value_text(value: Any) -> str:
+    """A configuration value as a tick: short, never empty."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return whole(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    text = str(value).replace("_", " ")
+    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
+
+
+def _values(flat: Mapping[str, Mapping[str, Any]], axis: str) -> list[Any]:
+    """All values any run has on an axis, also where nothing is measured: the diagram does not move."""
+    return sorted({config.get(axis) for config in flat.values()}, key=_order)
+
+
+def _order(value: Any) -> tuple[int, float, str]:
+    if isinstance(value, bool | int | float):
+        return 0, float(value), ""
+    return (1, 0.0, str(value)) if value is not None else (2, 0.0, "")
+
+
+def _axis(values: Sequence[Any], name: str) -> dict[str, Any]:
+    return {
+        "range": [-0.5, len(values) - 0.5],
+        "tickvals": list(range(len(values))),
+        "ticktext": [value_text(value) for value in values],
+        "title": {"text": axis_title(name)},
+        "showgrid": False,
+        "ticks": "",
+    }
+
+
+def _tooltip(row: Mapping[str, Any], x: str, y: str, written: Any) -> str:
+    spread = f" [{written(row['low'])}, {written(row['high'])}] lowest to highest" if row["runs"] > 1 else ""
+    place = f"{axis_title(x)} {value_text(row['x'])} · {axis_title(y)} {value_text(row['y'])}"
+    members = row["members"].split("; ")
+    listed = [
+        *members[:_MOST_MEMBERS],
+        *([f"and {len(members) - _MOST_MEMBERS} more"] * (len(members) > _MOST_MEMBERS)),
+    ]
+    head = f"<b>{row['note']}</b>" if row["note"] else f"<b>{written(row['value'])}</b>{spread}"
+    return "<br>".join([place, head, f"{row['runs']} run{'s' if row['runs'] > 1 else ''}", *listed])
+
+
+def _runs(data: Frame) -> str:
+    fewest, most = int(data["runs"].min()), int(data["runs"].max())
+    count = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+    return f"{count} run{'' if most == 1 else 's'} a cell"

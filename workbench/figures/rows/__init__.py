@@ -1,0 +1,1 @@
+"""Rows as figures take them: columns, picking, and the claims read from them."""

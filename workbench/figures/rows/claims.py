@@ -1,0 +1,163 @@
+"""What a sentence says together with the rows that it read it from.
+
+A sentence is a list of pieces ``(text, role)``. A piece that names a number is a :class:`Claim`: it also carries, for
+each number, the row and the column it was read from, so that a test can walk every page and find each number again.
+Plain pieces hold no digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.core import thresholds
+from workbench.figures.labels import Piece, head_name, interval, layer_said, proportion, whole
+from workbench.figures.rows.frame import missing
+from workbench.figures.rows.picking import setting_of
+
+PLACE = (
+    "run",
+    "step",
+    "law",
+    "length",
+    "site",
+    "layer",
+    "head",
+    "measurement",
+    "quantity",
+    "target",
+    "mode",
+    "control",
+)
+"""Columns that say which row of a table is meant."""
+RUN, THRESHOLD, SETTING, CURSOR, DIFFERENCE = "run", "threshold", "setting", "cursor", "difference"
+"""Where a number comes from that is no value of a row: the run's configuration, a threshold of the verdict, a setting
+that a row was made with, the place that was asked about, or two rows of which it is the difference."""
+
+
+@dataclass(frozen=True)
+class Cite:
+    """Where one number of a sentence comes from.
+
+    Attributes:
+        text: as it stands in the sentence.
+        column: column of the row; of the run its setting, of a threshold or a row's setting its name.
+        row: the columns :data:`PLACE` of the row, and the cited one; of a difference the places of both rows, under
+            ``a`` and ``b``; empty where no row holds the number.
+        source: ``table``, or :data:`RUN`, :data:`THRESHOLD`, :data:`SETTING`, :data:`CURSOR` or :data:`DIFFERENCE`.
+    """
+
+    text: str
+    column: str
+    row: Mapping[str, Any]
+    source: str = "table"
+
+
+class Claim(tuple[str, str]):
+    """A piece of a sentence that names numbers, and where each of them comes from.
+
+    Equal to the plain piece of the same text and role.
+
+    Attributes:
+        cites: one for each number, in the order of the text.
+    """
+
+    cites: tuple[Cite, ...]
+
+    def __new__(cls, text: str, role: str, cites: Sequence[Cite]) -> Claim:
+        made = super().__new__(cls, (text, role))
+        made.cites = tuple(cites)
+        return made
+
+
+def cites(pieces: Sequence[Piece]) -> list[Cite]:
+    """Everything that a sentence cites, in the order of its text."""
+    return [one for piece in pieces for one in (piece.cites if isinstance(piece, Claim) else ())]
+
+
+def plain(text: str) -> Piece:
+    """Words alone."""
+    return (text, "plain")
+
+
+def cite(row: Mapping[str, Any], column: str, text: str) -> Cite:
+    """One number of a row, as it is written."""
+    return Cite(text, column, {name: row[name] for name in (*PLACE, column)})
+
+
+def cite_difference(a: Mapping[str, Any], b: Mapping[str, Any], column: str, text: str) -> Cite:
+    """A difference of two rows, or a limit of its interval, without its sign."""
+    both = {side: {name: row[name] for name in PLACE} for side, row in (("a", a), ("b", b))}
+    return Cite(text, column, both, DIFFERENCE)
+
+
+def number(row: Mapping[str, Any], column: str = "value", role: str = "plain", decimals: int = 2) -> Claim:
+    """A value of a row, with two decimals."""
+    text = proportion(float(row[column]), decimals)
+    return Claim(text, role, [cite(row, column, text)])
+
+
+def limits(row: Mapping[str, Any], role: str = "muted", before: str = " ") -> list[Piece]:
+    """The interval of a row, ``[0.91, 0.95]``; nothing where it has none."""
+    if missing(row["low"]) or missing(row["high"]):
+        return []
+    ends = [cite(row, end, proportion(float(row[end]))) for end in ("low", "high")]
+    return [Claim(before + interval(float(row["low"]), float(row["high"])), role, ends)]
+
+
+def estimate(row: Mapping[str, Any]) -> list[Piece]:
+    """The value of a row with its interval."""
+    return [number(row), *limits(row)]
+
+
+def count(row: Mapping[str, Any], column: str, before: str = "", after: str = "") -> Claim:
+    """A step, a length or a number of sequences of a row, between words that belong to it."""
+    text = whole(float(row[column]))
+    return Claim(f"{before}{text}{after}", "plain", [cite(row, column, text)])
+
+
+def head(row: Mapping[str, Any]) -> Claim:
+    """The head that a row is about, ``L0 H3``."""
+    text = head_name(int(row["layer"]), int(row["head"]))
+    names = [cite(row, "layer", str(int(row["layer"]))), cite(row, "head", str(int(row["head"])))]
+    return Claim(text, "plain", names)
+
+
+def layer(row: Mapping[str, Any], before: str = "") -> Claim:
+    """The place in the residual stream that a row is about: in the embedding, or after a block."""
+    at = int(row["layer"])
+    return Claim(f"{before}{layer_said(at)}", "plain", [] if at < 0 else [cite(row, "layer", str(at))])
+
+
+def note(row: Mapping[str, Any], before: str = "", after: str = "", tail: bool = False) -> Claim:
+    """What a row says of itself, word for word; or only what follows its last semicolon."""
+    text = str(row["note"]).rstrip(".")
+    text = text.rpartition("; ")[2] if tail else text
+    return Claim(f"{before}{text}{after}", "plain", [cite(row, "note", text)])
+
+
+def trained(length: float) -> Claim:
+    """N, the longest prefix length seen in training."""
+    text = whole(length)
+    return Claim(text, "plain", [Cite(text, "trained_length", {"trained_length": length}, RUN)])
+
+
+def bar(row: Mapping[str, Any], name: str) -> float:
+    """A threshold of the verdict, ``fitted`` or ``robust``, that a row was made with; today's where it tells none."""
+    told = setting_of(row, name)
+    return float(getattr(thresholds, name.upper())) if told is None else told
+
+
+def threshold(row: Mapping[str, Any], name: str) -> Claim:
+    """The :func:`bar` of a row, in words."""
+    text = f"{bar(row, name):g}"
+    if setting_of(row, name) is None:
+        return Claim(text, "plain", [Cite(text, name, {name: bar(row, name)}, THRESHOLD)])
+    return Claim(text, "plain", [Cite(text, name, {key: row[key] for key in (*PLACE, "setting")}, SETTING)])
+
+
+def asked(name: str, place: float, before: str = "", after: str = "") -> Claim:
+    """The step or the length that was asked about, and of which there is no row."""
+    text = whole(place)
+    return Claim(f"{before}{text}{after}", "plain", [Cite(text, name, {name: place}, CURSOR)])

@@ -1,0 +1,1 @@
+"""Figures of one sequence through one checkpoint."""

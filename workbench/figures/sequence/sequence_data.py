@@ -1,0 +1,190 @@
+"""The numbers behind a sequence's figure: every mark and cell as rows, and one line per prefix to read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.figures.labels import magnitude, proportion, signed
+from workbench.figures.offered import offered
+from workbench.figures.registry import data_of_pass
+from workbench.figures.sequence.attention_pattern import View
+from workbench.figures.sequence.sequence_marks import NORMAL_95, chosen_positions, outputs_of
+from workbench.figures.sequence.sequence_reading import PassName, ProbeReading, SequenceReading
+from workbench.figures.sequence.sequence_view import Part, RowName, sequence_view, shown_cells
+
+ALL_ROWS: tuple[RowName, ...] = ("outputs", "pattern", "summary", "position")
+
+
+@data_of_pass(sequence_view)
+def sequence_view_data(
+    found: SequenceReading,
+    read: ProbeReading | None = None,
+    *,
+    part: Part = "clean",
+    rows: Sequence[RowName] = ALL_ROWS,
+    view: View = "attention",
+    site: int | None = None,
+) -> pd.DataFrame:
+    """What :func:`workbench.figures.sequence_view` draws, one row per mark or cell.
+
+    Returns:
+        columns row (outputs, pattern, summary, position), position (index of the query; the first of a pooled
+        cell), token, key and key_token (pattern only), name (answer class, or empty), value, low, high (a 95 %
+        interval where there is one), true (the oracle's answer or the true label, as text; empty if none).
+    """
+    made = []
+    for row in rows:
+        if row == "pattern":
+            made.append(_pattern_rows(found, part, view))
+        elif row == "outputs":
+            made.append(_output_rows(found, part))
+        elif read is not None:
+            made.append(_reading_rows(found, read, row, part, site))
+    columns = ["row", "position", "token", "key", "key_token", "name", "value", "low", "high", "true"]
+    filled = [one for one in made if len(one)]
+    return pd.concat(filled, ignore_index=True).reindex(columns=columns) if filled else pd.DataFrame(columns=columns)
+
+
+@offered
+def sequence_table(
+    found: SequenceReading,
+    read: ProbeReading | None = None,
+    *,
+    part: Part = "clean",
+    site: int | None = None,
+) -> pd.DataFrame:
+    """One line per position in view, as text: token, what is right, what is answered, what is read, and the chosen
+    query's attention to it."""
+    count = len(found.tokens)
+    before: tuple[PassName, ...] = ("clean", "edited") if part == "change" else (part,)
+    table: dict[str, list[str]] = {
+        "prefix": [f"{i:,}" for i in range(0 if found.bos else 1, count + (0 if found.bos else 1))],
+        "token": list(found.tokens),
+        "oracle": [oracle_words(found, i) for i in range(count)],
+    }
+    for one in before:
+        name = "answer" if part != "change" else {"clean": "as is", "edited": "edited"}[one]
+        table[name] = [answer_words(found, one, i) for i in range(count)]
+    if found.clean.row is not None:
+        rows = [np.asarray(found.of(one).row, dtype=float) for one in before]
+        shown = rows[0] if part != "change" else rows[1] - rows[0]
+        written = proportion if part != "change" else signed
+        visible = [i <= found.query for i in range(count)]
+        table[f"attention from {found.query:,}"] = [
+            written(float(v), 3) if seen else "" for v, seen in zip(shown, visible, strict=True)
+        ]
+    for concept in ("summary", "position") if read is not None else ():
+        if read is not None and not read.concept(concept).problem:
+            table |= _reading_columns(read, concept, before, site)
+    return pd.DataFrame(table).iloc[slice(*found.keys)]
+
+
+def answer_words(found: SequenceReading, part: PassName, index: int) -> str:
+    """What a pass answers at one position: a class with its probability, or numbers."""
+    output = found.of(part).outputs[index]
+    if not found.classes:
+        return ", ".join(magnitude(float(v)) for v in output)
+    best = int(output.argmax())
+    return f"{found.classes[best]} ({proportion(float(output[best]))})"
+
+
+def oracle_words(found: SequenceReading, index: int) -> str:
+    """The right answer at one position, or an empty string where nothing is asked."""
+    answer = found.oracle[index]
+    if answer is None:
+        return ""
+    right = found.right(index)
+    if right is not None:
+        return found.classes[right]
+    return ", ".join(magnitude(float(v)) for v in (answer if isinstance(answer, list) else [answer]))
+
+
+def _site(read: ProbeReading, site: int | None) -> int:
+    return len(read.sites) - 1 if site is None else int(read.sites.index(site))
+
+
+def _pattern_rows(found: SequenceReading, part: Part, view: View) -> pd.DataFrame:
+    cells = shown_cells(found, part, view)
+    if cells is None:
+        return pd.DataFrame()
+    q, k = np.nonzero(np.isfinite(cells))
+    names, block = np.array(found.tokens, dtype=object), found.pool
+    queries, keys = (first + at * block for (first, _), at in ((found.queries, q), (found.keys, k)))
+    return pd.DataFrame(
+        {
+            "row": "pattern",
+            "position": queries,
+            "token": names[queries],
+            "key": keys,
+            "key_token": names[keys],
+            "name": "",
+            "value": cells[q, k],
+            "true": "",
+        }
+    )
+
+
+def _output_rows(found: SequenceReading, part: Part) -> pd.DataFrame:
+    outputs = outputs_of(found, part)
+    width = outputs.shape[1]
+    names = found.classes or [""] * width
+    shown = range(*found.keys)
+    at = np.repeat(np.arange(shown.start, shown.stop), width)
+    return pd.DataFrame(
+        {
+            "row": "outputs",
+            "position": at,
+            "token": np.array(found.tokens, dtype=object)[at],
+            "name": list(names) * len(shown),
+            "value": outputs[shown.start : shown.stop].ravel(),
+            "true": [oracle_words(found, int(i)) for i in at],
+        }
+    )
+
+
+def _reading_rows(found: SequenceReading, read: ProbeReading, row: str, part: Part, site: int | None) -> pd.DataFrame:
+    told = read.concept(row)
+    if told.problem:
+        return pd.DataFrame()
+    at, index = chosen_positions(read.asked, range(*found.keys)), _site(read, site)
+    values = {one: np.asarray(states, dtype=float)[index][at] for one, states in told.passes.items()}
+    drawn = values["edited"] - values["clean"] if part == "change" else values[part]
+    classes = told.classes
+    half = NORMAL_95 * told.rmse[index] if classes is None and part != "change" else np.nan
+    true = np.asarray(told.true, dtype=float)[at]
+    return pd.DataFrame(
+        {
+            "row": row,
+            "position": at,
+            "token": np.array(found.tokens, dtype=object)[at],
+            "name": [_class_name(classes, v) for v in (values["edited" if part == "change" else part])],
+            "value": drawn,
+            "low": drawn - half,
+            "high": drawn + half,
+            "true": [_class_name(classes, v) if classes is not None else f"{v:.6g}" for v in true],
+        }
+    )
+
+
+def _reading_columns(read: ProbeReading, concept: str, parts: Sequence[str], site: int | None) -> dict[str, list[str]]:
+    told, index = read.concept(concept), _site(read, site)
+    classes = told.classes
+
+    def written(values: Any) -> list[str]:
+        named = [_class_name(classes, v) if classes is not None else magnitude(float(v)) for v in values]
+        return [text if asked else "" for text, asked in zip(named, read.asked, strict=True)]
+
+    made = {f"{concept}, true": written(told.true)}
+    for one in parts:
+        suffix = "read" if len(parts) == 1 else {"clean": "as is", "edited": "edited"}[one]
+        made[f"{concept}, {suffix}"] = written(told.passes[one][index])
+    return made
+
+
+def _class_name(classes: Sequence[str] | None, value: float) -> str:
+    """The name of a class; empty for numbers, and for a class the probe does not know."""
+    return classes[int(value)] if classes is not None and value >= 0 else ""

@@ -1,0 +1,377 @@
+"""The rows of a sequence's figure that are not the pattern: outputs beside the oracle, and what probes read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.figures.labels import magnitude, spread, whole
+from workbench.figures.sequence.sequence_reading import ProbeReading, SequenceReading
+from workbench.figures.sequence.sequence_window import window_of
+from workbench.figures.style.design_tokens import AMOUNT, DIFFERENCE, TOKENS, Theme
+from workbench.figures.style.marks import add_band, last_value
+from workbench.figures.style.plain_figure import Drawing
+from workbench.figures.style.template import plotly_scale
+
+#: Positions drawn as marks; of longer sequences, every so many.
+MOST_MARKS = 512
+#: Output classes that are drawn; of more, those that are right or answered most often.
+MOST_CLASSES = 8
+#: Distance of two names at the end of a row, as a share of the row.
+_APART = 0.3
+_SYMBOLS = {"summary": "circle", "position": "diamond"}
+NORMAL_95 = 1.96
+_WHITE, _BLACK = "#FFFFFF", "#14181F"
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Where a row of the figure is drawn.
+
+    Attributes:
+        y: its y axis, as traces name it.
+        domain: its lower and upper end, shares of the plot's height.
+        theme, size: look.
+    """
+
+    y: str
+    domain: tuple[float, float]
+    theme: Theme
+    size: int
+
+    def place(self, figure: Drawing, axis: Mapping[str, Any]) -> None:
+        """Set up the row's y axis."""
+        title = {"standoff": 6, **axis.get("title", {})}
+        own = {**axis, "title": title, "domain": list(self.domain), "anchor": "x"}
+        figure.update_layout(**{f"yaxis{self.y[1:]}": own})
+
+    def note(self, figure: Drawing, text: str) -> None:
+        """One sentence in the middle of the row."""
+        # Plotly drops an axis that nothing is drawn on, and with it the place of the x axis below it.
+        figure.add_scatter(x=[None], y=[None], yaxis=self.y, hoverinfo="skip", name="nothing")
+        figure.add_annotation(
+            x=0.5,
+            xref="paper",
+            y=sum(self.domain) / 2,
+            yref="paper",
+            yanchor="middle",
+            text=text,
+            font={"color": TOKENS[self.theme]["ink3"], "size": self.size},
+            name="note",
+        )
+
+    def ends(self, figure: Drawing, names: Sequence[tuple[str, float, str]]) -> None:
+        """Names at the right end of what they name: (text, height in axis units, colour), pushed apart."""
+        low, high = figure.layout[f"yaxis{self.y[1:]}"].range
+        wanted = [min(1.0, max(0.0, (height - low) / (high - low))) for _, height, _ in names]
+        for (text, _, colour), height in zip(names, spread(wanted, _APART, 0.12, 0.88), strict=True):
+            self._end(figure, text, height, colour)
+
+    def _end(self, figure: Drawing, text: str, height: float, colour: str) -> None:
+        low, high = self.domain
+        figure.add_annotation(
+            x=1,
+            xref="paper",
+            xanchor="left",
+            xshift=5,
+            y=low + height * (high - low),
+            yref="paper",
+            yanchor="middle",
+            text=text,
+            font={"color": colour, "size": self.size, "weight": 600},
+            name="end label",
+        )
+
+
+def chosen_positions(asked: list[bool], within: range) -> NDArray[np.int64]:
+    """The positions drawn as marks: those in view where something is asked, evenly thinned to :data:`MOST_MARKS`."""
+    places = within.start + np.flatnonzero(asked[within.start : within.stop])
+    return places[:: max(1, -(-len(places) // MOST_MARKS))]
+
+
+def shown_classes(found: SequenceReading) -> list[int]:
+    """The output classes that are drawn, ascending."""
+    count = len(found.classes)
+    if count <= MOST_CLASSES:
+        return list(range(count))
+    weight = np.zeros(count)
+    for _, one in found.passes:
+        answered = one.outputs[np.asarray(found.asked)].argmax(-1)
+        weight += np.bincount(answered, minlength=count)
+    right = [answer for answer in map(found.right, range(len(found.oracle))) if answer is not None]
+    weight += 1.5 * np.bincount(right, minlength=count) if right else 0
+    return sorted(np.argsort(-weight, kind="stable")[:MOST_CLASSES].tolist())
+
+
+def outputs_of(found: SequenceReading, part: str) -> NDArray[np.float64]:
+    """The outputs of a pass, or what the edits change of them."""
+    clean = found.clean.outputs.astype(float)
+    return clean if part == "clean" else found.changed.outputs.astype(float) - (clean if part == "change" else 0.0)
+
+
+# ---- outputs ---------------------------------------------------------------------------------------------
+def add_outputs(figure: Drawing, found: SequenceReading, part: str, axes: Axes) -> None:
+    """The output at every prefix, and the oracle's answer."""
+    if found.outputs_names is None:
+        _real_outputs(figure, found, part, axes)
+    else:
+        _class_outputs(figure, found, part, axes)
+
+
+def _class_outputs(figure: Drawing, found: SequenceReading, part: str, axes: Axes) -> None:
+    classes, names = shown_classes(found), found.classes
+    ticks = [i for i in range(len(classes)) if len(classes) <= 4 or i % 2 == 0]
+    axes.place(
+        figure,
+        {
+            "range": [-0.5, len(classes) - 0.5],
+            "tickvals": ticks,
+            "ticktext": [names[classes[i]] for i in ticks],
+            "title": {"text": "answer"},
+            "showgrid": False,
+        },
+    )
+    outputs = outputs_of(found, part)
+    window = window_of(found)
+    edges = window.edges(window.keys)
+    starts = (edges[:-1] + 0.5).astype(int) - window.keys.start
+    sums = np.add.reduceat(outputs[window.keys.start : window.keys.stop], starts, axis=0)
+    pooled = (sums / np.diff(edges)[:, None])[:, classes].T
+    change = part == "change"
+    figure.add_heatmap(
+        x=edges,
+        y=np.arange(len(classes) + 1) - 0.5,
+        z=np.ascontiguousarray(pooled, dtype=np.float32),
+        zmin=-1 if change else 0,
+        zmax=1,
+        colorscale=plotly_scale(DIFFERENCE[axes.theme] if change else AMOUNT[axes.theme]),
+        showscale=False,
+        yaxis=axes.y,
+        hovertemplate="prefix %{x}<br><b>%{z:.3f}</b><extra></extra>",
+        name="probability",
+    )
+    _oracle_marks(figure, found, part, classes, axes)
+
+
+def _oracle_marks(figure: Drawing, found: SequenceReading, part: str, classes: list[int], axes: Axes) -> None:
+    """The right answer as a square: white where the model agrees, black where it does not."""
+    keys = window_of(found).keys
+    right = {i: answer for i in keys if found.asked[i] and (answer := found.right(i)) in classes}
+    if not right or len(keys) > MOST_MARKS:
+        return
+    places = list(right)
+    correct = (found.clean if part == "clean" else found.changed).correct
+    side = float(np.clip(330 / len(keys), 2.5, 8))
+    figure.add_scatter(
+        x=places,
+        y=[classes.index(answer) for answer in right.values()],
+        yaxis=axes.y,
+        mode="markers",
+        marker={
+            "symbol": "square",
+            "size": side,
+            # An edge of the other shade keeps them visible on cells of any colour.
+            "color": [_WHITE if correct[i] else _BLACK for i in places],
+            "line": {"width": 1 if side > 4 else 0.6, "color": [_BLACK if correct[i] else _WHITE for i in places]},
+        },
+        hovertext=[
+            f"prefix {whole(float(i))}: the oracle says {found.classes[answer]}"
+            + ("" if correct[i] else "; the model does not")
+            for i, answer in right.items()
+        ],
+        hoverinfo="text",
+        name="oracle",
+    )
+
+
+def _real_outputs(figure: Drawing, found: SequenceReading, part: str, axes: Axes) -> None:
+    t = TOKENS[axes.theme]
+    at = chosen_positions(found.asked, window_of(found).keys)
+    first: dict[str, NDArray[np.float64]] = {name: one.outputs[:, 0].astype(float) for name, one in found.passes}
+    true = np.array([_first(found.oracle[i]) for i in at], dtype=float)
+    drawn = first["edited"] - first["clean"] if part == "change" else first[part]
+    every = np.concatenate([true, *(values[at] for values in first.values())])
+    span = _span(drawn[at] if part == "change" else every)
+    axes.place(figure, _number_axis(span, "answer"))
+    names = [("model" if part != "change" else "change", _last(drawn[at]), t["ink2"])]
+    if part != "change":
+        _true_line(figure, at, true, axes)
+        names.append(("oracle", _last(true), t["ink"]))
+    _marks(figure, at, drawn[at], t["bar"], "square", axes, "output")
+    axes.ends(figure, names)
+
+
+# ---- readings --------------------------------------------------------------------------------------------
+def add_reading(
+    figure: Drawing, read: ProbeReading, row: str, part: str, site: int | None, within: range, axes: Axes
+) -> None:
+    """What a probe reads at every prefix in view, and what is true: ink thin the truth, coloured the reading."""
+    told, t = read.concept(row), TOKENS[axes.theme]
+    title = "position" if row == "position" else "summary"
+    if told.problem:
+        axes.place(figure, {"range": [0, 1], "tickvals": [], "showgrid": False, "title": {"text": title}})
+        axes.note(figure, f"no probe for the {row}: {told.problem}")
+        return
+    index = len(read.sites) - 1 if site is None else read.sites.index(site)
+    at = chosen_positions(read.asked, within)
+    true = np.asarray(told.true, dtype=float)[at]
+    passes = {name: np.asarray(states, dtype=float)[index][at] for name, states in told.passes.items()}
+    drawn = passes["edited"] - passes["clean"] if part == "change" else passes[part]
+    classes = told.classes
+    if classes is not None:
+        _class_reading(figure, at, true, passes, part, classes, axes)
+        return
+    every = drawn if part == "change" else np.concatenate([true, *passes.values()])
+    axes.place(figure, _number_axis(_span(every), title))
+    names = [("read" if part != "change" else "change", _last(drawn), t[row])]
+    if part != "change":
+        _true_line(figure, at, true, axes, "linear" if row == "position" else "hvh")
+        half = NORMAL_95 * told.rmse[index]
+        _band(figure, at, drawn - half, drawn + half, t[row], axes)
+        names.append(("true", _last(true), t["ink"]))
+    _marks(figure, at, drawn, t[row], _SYMBOLS[row], axes, row)
+    axes.ends(figure, names)
+
+
+def _class_reading(
+    figure: Drawing,
+    at: NDArray[np.int64],
+    true: NDArray[np.float64],
+    passes: Mapping[str, NDArray[np.float64]],
+    part: str,
+    classes: list[str],
+    axes: Axes,
+) -> None:
+    t = TOKENS[axes.theme]
+    every = max(1, -(-len(classes) // 4))
+    axes.place(
+        figure,
+        {
+            "range": [-0.5, len(classes) - 0.5],
+            "tickvals": list(range(0, len(classes), every)),
+            "ticktext": classes[::every],
+            "title": {"text": "summary"},
+        },
+    )
+    if part == "change":
+        moved = passes["edited"] != passes["clean"]
+        _marks(figure, at[moved], passes["edited"][moved], t["summary"], "circle", axes, "summary", classes)
+        said = f"{whole(int(moved.sum()))} of {whole(len(at))} readings change" if len(at) else "nothing is asked here"
+        if moved.any():
+            axes.ends(figure, [("changed", _last(passes["edited"]), t["summary"])])
+        else:
+            axes.note(figure, said)
+        return
+    known = np.where(true < 0, np.nan, true)
+    _true_line(figure, at, known, axes)
+    _marks(figure, at, passes[part], t["summary"], "circle", axes, "summary", classes, wrong=passes[part] != true)
+    axes.ends(figure, [("read", _last(passes[part]), t["summary"]), ("true", _last(known), t["ink"])])
+
+
+# ---- strokes ---------------------------------------------------------------------------------------------
+def _true_line(
+    figure: Drawing, at: NDArray[np.int64], values: NDArray[np.float64], axes: Axes, shape: str = "hvh"
+) -> None:
+    figure.add_scatter(
+        x=at,
+        y=values,
+        yaxis=axes.y,
+        mode="lines",
+        line={"color": TOKENS[axes.theme]["ink"], "width": 1, "shape": shape},
+        hoverinfo="skip",
+        name="true",
+    )
+
+
+def _band(
+    figure: Drawing,
+    at: NDArray[np.int64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    colour: str,
+    axes: Axes,
+) -> None:
+    before = len(figure.data)
+    add_band(figure, at.astype(float), low, high, colour)
+    for trace in figure.data[before:]:
+        trace.yaxis = axes.y
+
+
+def _marks(
+    figure: Drawing,
+    at: NDArray[np.int64],
+    values: NDArray[np.float64],
+    colour: str,
+    symbol: str,
+    axes: Axes,
+    name: str,
+    classes: list[str] | None = None,
+    wrong: NDArray[np.bool_] | None = None,
+) -> None:
+    """One mark per position; open where it is wrong."""
+    spelled = [classes[int(v)] if classes is not None else magnitude(float(v)) for v in values]
+    missed = np.zeros(len(at), dtype=bool) if wrong is None else wrong
+    figure.add_scatter(
+        x=at,
+        y=values,
+        yaxis=axes.y,
+        mode="markers",
+        marker={
+            "symbol": [f"{symbol}-open" if miss else symbol for miss in missed],
+            "size": float(np.clip(400 / max(1, len(at)), 3, 6)),
+            "color": colour,
+            "line": {"width": [1.3 if miss else 0 for miss in missed], "color": colour},
+        },
+        hovertext=[f"prefix {whole(float(i))}: {name} {said}" for i, said in zip(at, spelled, strict=True)],
+        hoverinfo="text",
+        name=name,
+    )
+
+
+def _number_axis(span: tuple[float, float], title: str) -> dict[str, Any]:
+    low, high = span
+    pad = 0.08 * (high - low)
+    ticks = round_ticks(low, high)
+    small = max(abs(low), abs(high)) < 10
+    return {
+        "range": [low - pad, high + pad],
+        "tickvals": ticks,
+        "ticktext": [magnitude(v) if small else whole(v) for v in ticks],
+        "title": {"text": title},
+    }
+
+
+def round_ticks(low: float, high: float) -> list[float]:
+    """Two to four round numbers within a range that is not empty."""
+    exponent = math.floor(math.log10(high - low))
+    for unit in (m * 10.0**k for k in (exponent - 1, exponent, exponent + 1) for m in (1, 2, 5)):
+        first, last = math.ceil(low / unit - 1e-9), math.floor(high / unit + 1e-9)
+        if last - first <= 3:
+            return [round(k * unit, 12) for k in range(first, last + 1)]
+    return [low, high]
+
+
+def _last(values: NDArray[np.float64]) -> float:
+    """The last finite value, or 0 without one."""
+    found = last_value(values)
+    return 0.0 if found is None else found
+
+
+def _span(values: NDArray[np.float64]) -> tuple[float, float]:
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return 0.0, 1.0
+    low, high = float(finite.min()), float(finite.max())
+    return (low, high) if high - low > 1e-9 else (low - 0.5, high + 0.5)
+
+
+def _first(answer: Any) -> float:
+    """A real answer, or the first component of a vector."""
+    if answer is None:
+        return float("nan")
+    return float(answer[0] if isinstance(answer, list) else answer)

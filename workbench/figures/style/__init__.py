@@ -1,0 +1,1 @@
+"""How figures look: colours, templates, marks and lines."""

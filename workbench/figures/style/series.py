@@ -1,0 +1,131 @@
+"""Lines over training or prefix length: the plot they stand in, and named lines between 0 and 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.figures.labels import dotted, sample_size
+from workbench.figures.rows.frame import Frame
+from workbench.figures.rows.picking import refuse_empty, run_name, series_of, smallest_n
+from workbench.figures.style.design_tokens import Theme
+from workbench.figures.style.marks import Cursor, Label, add_cursor, add_end_labels, add_line, said, span_meta
+from workbench.figures.style.plain_figure import Drawing
+from workbench.figures.style.template import UNIT, blank, run_axis, unit_axis
+
+
+def line_plot(
+    along: str,
+    x_axis: Mapping[str, Any],
+    y_axis: Mapping[str, Any],
+    *,
+    title: str,
+    n: int | None,
+    name: str,
+    theme: Theme,
+    size: int,
+    **words: str,
+) -> Drawing:
+    """An empty plot over ``along`` ("step" or "length").
+
+    Args:
+        along: what the x axis shows.
+        x_axis: its axis.
+        y_axis: the other axis.
+        title: of the panel.
+        n: sequences behind each value, None where that is unknown.
+        name: of the figure; two figures of one name keep a reader's view of them.
+        theme: light or dark.
+        size: base text size, pixels.
+        words: ``slice`` (what is shown) and ``alt`` (what it says), where they are known already.
+    """
+    meta: dict[str, Any] = {"title": title, **words, "x": span_meta(along, x_axis), "n": n}
+    return blank(theme, size, column=along, xaxis=x_axis, yaxis=y_axis, meta=meta, uirevision=name)
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one series is drawn.
+
+    Attributes:
+        colour: of the line.
+        width: of the line, pixels.
+        dash: plotly dash.
+        band: whether with its interval.
+        written: colour of its name; the line's if empty, None = without a name.
+        strong: whether its name is bold.
+        symbol: of the marker at the cursor; empty for none.
+    """
+
+    colour: str
+    width: float = 2.2
+    dash: str = "solid"
+    band: bool = True
+    written: str | None = ""
+    strong: bool = False
+    symbol: str = "circle"
+
+
+def series_figure(
+    frame: Frame,
+    data: Frame,
+    along: str,
+    *,
+    trained: float,
+    looks: Mapping[str, Look],
+    title: str,
+    alt: str,
+    place: str = "",
+    theme: Theme,
+    size: int,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """Lines with bands and names at their ends; what leaves 0..1 is drawn at the edge, tooltips keep the value.
+
+    Args:
+        frame: all rows of the run, which the axis is laid out for.
+        data: the rows to draw, as ``rows.tidy`` gives them.
+        along: ``step`` or ``length``.
+        trained: N.
+        looks: by series, those in front last; a series that has none is not drawn.
+        title: of the panel.
+        alt: what the lines say.
+        place: where in the model, if that is to be said.
+        theme: light or dark.
+        size: base text size, pixels.
+        cursor: see ``marks.add_cursor``.
+    """
+    refuse_empty(data, title)
+    y_axis, n = unit_axis(), smallest_n(data)
+    figure = line_plot(
+        along,
+        run_axis(along, frame.distinct(along), trained, theme),
+        y_axis,
+        title=title,
+        slice=dotted(place, sample_size(n)),
+        n=n,
+        name=f"{run_name(data)}/{title.lower().replace(' ', '_')}_over_{along}",
+        theme=theme,
+        size=size,
+    )
+    parts = dict(series_of(data))
+    labels: list[Label] = []
+    marked = []
+    for name in (name for name in looks if name in parts):
+        look, rows = looks[name], parts[name]
+        end = add_line(figure, rows, along, look.colour, width=look.width, dash=look.dash, band=look.band, clip=UNIT)
+        if look.written is not None:
+            labels.append((name, end, look.written or look.colour, look.strong))
+        if look.symbol:
+            marked.append((rows, look.colour, look.symbol))
+    add_end_labels(figure, sorted(labels, key=lambda label: not label[3]), y_axis["range"], size)
+    add_cursor(figure, cursor, along, theme, marked, clip=UNIT)
+    figure.layout.meta["alt"] = alt
+    return figure
+
+
+def spoken(data: Frame, along: str, at: Sequence[float], names: Sequence[str] | None = None) -> str:
+    """What the lines (or those named) say at some places, for those who do not see them."""
+    parts = dict(series_of(data))
+    return "; ".join(f"{name} {said(parts[name], along, at)}" for name in names or parts if name in parts)

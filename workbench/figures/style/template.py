@@ -1,0 +1,275 @@
+"""The plot template of both themes, the fixed margins, and the two axes every figure shares.
+
+Axes are linear in u: ``log2(1 + step)`` and ``log2(length)``. Their ranges depend only on which steps
+and lengths a run has, so a figure does not move while a slider does, and a cursor line can be placed
+from the margins and the range alone.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from workbench.figures.labels import short, whole
+from workbench.figures.style.design_tokens import DIFFERENCE, PERFORMANCE, TOKENS, Theme
+from workbench.figures.style.plain_figure import Drawing, PlainFigure, drawing_plainly
+
+FONT = "Inter, system-ui, sans-serif"
+DASH = "4px,3px"
+DOTS = "1.2px,2.4px"
+
+#: Fixed margins in pixels per kind of column.
+MARGINS: dict[str, dict[str, int]] = {
+    "step": {"l": 50, "r": 58, "t": 6, "b": 36},
+    "length": {"l": 44, "r": 58, "t": 6, "b": 36},
+    "dumbbell": {"l": 58, "r": 14, "t": 6, "b": 36},
+    "failure": {"l": 112, "r": 14, "t": 6, "b": 36},
+    "sequence": {"l": 64, "r": 64, "t": 6, "b": 36},
+}
+
+#: Plot area (inside the margins) of the narrowest and lowest panel the figures are laid out for, pixels.
+PLOT_WIDTH, PLOT_HEIGHT = 300, 108
+#: A character's width, the room between two labels side by side, and between two above one another, pixels.
+_CHARACTER, _BETWEEN, _STACKED = 6.2, 10, 12.5
+
+
+def u_step(step: float) -> float:
+    """Where a training step lies on a step axis: log2(1 + step)."""
+    return math.log2(1 + step)
+
+
+def u_length(n: float) -> float:
+    """Where a prefix length lies on a length axis: log2(n)."""
+    return math.log2(n)
+
+
+def cell_edges(u: Sequence[float]) -> NDArray[np.float64]:
+    """The n + 1 edges of n ascending cells: midpoints, and at both ends half a cell, at most 5 % of all."""
+    x = np.asarray(u, dtype=float)
+    if len(x) == 1:
+        return np.array([x[0] - 0.5, x[0] + 0.5])
+    middle = (x[1:] + x[:-1]) / 2
+    most = 0.05 * (x[-1] - x[0])
+    first = x[0] - min(middle[0] - x[0], most)
+    last = x[-1] + min(x[-1] - middle[-1], most)
+    return np.concatenate([[first], middle, [last]])
+
+
+def choose_ticks(
+    wanted: Sequence[tuple[float, str]], low: float, high: float, pixels: int, vertical: bool = False
+) -> list[int]:
+    """Which tick labels fit without touching.
+
+    Args:
+        wanted: (place, text), the most important first.
+        low: lower end of the axis.
+        high: upper end of the axis.
+        pixels: length of the axis on the smallest panel.
+        vertical: whether labels stand above one another rather than side by side.
+
+    Returns:
+        indices into ``wanted``, sorted by place.
+    """
+    unit = (high - low) / pixels
+    half = [0.0 if vertical else len(re.sub("<[^>]*>", "", text)) * _CHARACTER / 2 for _, text in wanted]
+    between = _STACKED if vertical else _BETWEEN
+    kept: list[int] = []
+    for i, (place, _) in enumerate(wanted):
+        clear = all(abs(place - wanted[j][0]) >= (half[i] + half[j] + between) * unit for j in kept)
+        if low <= place <= high and clear:
+            kept.append(i)
+    return sorted(kept, key=lambda i: wanted[i][0])
+
+
+def _axis(
+    wanted: list[tuple[float, str]], low: float, high: float, title: str, pixels: int, vertical: bool = False
+) -> dict[str, Any]:
+    kept = choose_ticks(wanted, low, high, pixels, vertical)
+    return {
+        "range": [low, high],
+        "tickmode": "array",
+        "tickvals": [wanted[i][0] for i in kept],
+        "ticktext": [wanted[i][1] for i in kept],
+        "title": {"text": title},
+    }
+
+
+def step_axis(steps: Iterable[float], pixels: int = PLOT_WIDTH) -> dict[str, Any]:
+    """Axis over training steps.
+
+    Args:
+        steps: every step the run has rows for (not only those drawn, so that the axis stays fixed).
+        pixels: length of the axis on the smallest panel.
+    """
+    found = sorted({float(s) for s in steps})
+    edges = cell_edges([u_step(s) for s in found])
+    decades = [10.0**k for k in range(0, 10)]
+    order = [found[-1], found[0], *sorted(decades, key=lambda s: -s)]
+    wanted = [(u_step(s), short(s)) for s in order]
+    return _axis(wanted, float(edges[0]), float(edges[-1]), "training step", pixels)
+
+
+def length_axis(
+    lengths: Iterable[float],
+    trained: float,
+    theme: Theme | None = None,
+    pixels: int = PLOT_WIDTH,
+    span: tuple[float, float] | None = None,
+    vertical: bool = False,
+) -> dict[str, Any]:
+    """Axis over prefix lengths; the training length is always a tick.
+
+    Args:
+        lengths: every length the run has rows for.
+        trained: N, the longest prefix length seen in training.
+        theme: writes the training length in its colour; None leaves it plain.
+        pixels: length of the axis on the smallest panel.
+        span: lowest and highest length of the axis, where they are not those of ``lengths``.
+        vertical: whether the axis is a y axis.
+    """
+    found = sorted({float(n) for n in lengths})
+    edges = cell_edges([u_length(n) for n in found])
+    low, high = (float(edges[0]), float(edges[-1])) if span is None else (u_length(span[0]), u_length(span[1]))
+    name = whole(trained)
+    if theme is not None:
+        name = f'<span style="color:{TOKENS[theme]["train"]}">{name}</span>'
+    # fewer ticks inside training: what happens past it is what the axis is for
+    powers = [2.0**k for k in range(23, -1, -1) if 2.0**k > trained or k % 2 == 0]
+    wanted = [(u_length(trained), name)]
+    wanted += [(u_length(n), whole(n)) for n in (found[-1], found[0], *powers)]
+    return _axis(wanted, low, high, "prefix length", pixels, vertical)
+
+
+def run_axis(along: str, places: Iterable[float], trained: float, theme: Theme) -> dict[str, Any]:
+    """The x axis ``along`` "step" or "length" over all places a run has rows for."""
+    return step_axis(places) if along == "step" else length_axis(places, trained, theme)
+
+
+UNIT = (0.0, 1.0)
+"""The range of shares, to which lines on a unit axis are clipped."""
+
+
+def unit_axis(low: float = 0.0, high: float = 1.0) -> dict[str, Any]:
+    """Axis for quantities between 0 and 1."""
+    pad = 0.05 * (high - low)
+    middle = (low + high) / 2
+    ticks = [low, middle, high]
+    return {"range": [low - pad, high + pad], "tickvals": ticks, "ticktext": [f"{t:.1f}" for t in ticks]}
+
+
+def accuracy_axis(chance: float) -> dict[str, Any]:
+    """Axis for accuracies, from chance - 0.06 to 1.04."""
+    ticks = [chance, (1 + chance) / 2, 1.0]
+    return {"range": [chance - 0.06, 1.04], "tickvals": ticks, "ticktext": [f"{t:.2f}" for t in ticks]}
+
+
+def plotly_scale(colours: Sequence[tuple[float, str]]) -> list[list[Any]]:
+    """A colour map in the form plotly takes."""
+    return [[stop, colour] for stop, colour in colours]
+
+
+def colorbar(theme: Theme, size: int, ticks: Sequence[float], texts: Sequence[str]) -> dict[str, Any]:
+    """The colour bar of a heatmap: thin, beside the plot, ticks in plain values."""
+    return {
+        "thickness": 8,
+        "x": 1.02,
+        "xpad": 0,
+        "ypad": 0,
+        "outlinewidth": 0,
+        "ticks": "",
+        "tickvals": list(ticks),
+        "ticktext": list(texts),
+        "ticklabeloverflow": "allow",
+        "tickfont": {"size": size, "color": TOKENS[theme]["ink3"]},
+    }
+
+
+@cache  # a figure takes a copy
+def template(theme: Theme = "light", size: int = 11) -> go.layout.Template:
+    """The plot template of a theme.
+
+    Args:
+        theme: light or dark.
+        size: base size of text in pixels (11, or 12 on wide screens).
+
+    Raises:
+        ValueError: for a theme that does not exist.
+    """
+    if theme not in TOKENS:
+        raise ValueError(f"unknown theme {theme!r}; the themes are light and dark")
+    t = TOKENS[theme]
+    axis = {
+        "gridcolor": t["grid"],
+        "zeroline": False,
+        "showline": False,
+        "ticks": "outside",
+        "ticklen": 3,
+        "tickcolor": t["line2"],
+        "tickfont": {"size": size, "color": t["ink3"]},
+        "title": {"font": {"size": size, "color": t["ink2"]}, "standoff": 6},
+        "automargin": False,
+        "fixedrange": True,
+    }
+    return go.layout.Template(
+        layout={
+            "font": {"family": FONT, "size": size, "color": t["ink2"]},
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "showlegend": False,
+            "hovermode": "closest",
+            "dragmode": False,
+            "clickanywhere": True,
+            "colorscale": {
+                "sequential": plotly_scale(PERFORMANCE),
+                "diverging": plotly_scale(DIFFERENCE[theme]),
+            },
+            "xaxis": axis,
+            "yaxis": axis | {"ticks": "", "ticklabelstandoff": 3},
+            "hoverlabel": {
+                "bgcolor": t["ink"],
+                "bordercolor": t["ink"],
+                "font": {"family": FONT, "size": 12, "color": t["surface"]},
+                "align": "left",
+            },
+            "annotationdefaults": {"showarrow": False, "font": {"size": size, "color": t["ink2"]}},
+        }
+    )
+
+
+@cache  # nobody writes into it
+def plain_template(theme: Theme = "light", size: int = 11) -> dict[str, Any]:
+    """:func:`template` as the browser is sent it."""
+    made: dict[str, Any] = template(theme, size).to_plotly_json()
+    return made
+
+
+def blank(
+    theme: Theme,
+    size: int,
+    *,
+    column: str,
+    xaxis: Mapping[str, Any],
+    yaxis: Mapping[str, Any],
+    meta: Mapping[str, Any],
+    uirevision: str,
+) -> Drawing:
+    """An empty figure of one column kind, with its axes and what the panel around it wants to know.
+
+    Within :func:`workbench.figures.style.plain_figure.plain_figures` it is a plain one, else plotly's.
+    """
+    layout: dict[str, Any] = {
+        "template": plain_template(theme, size) if drawing_plainly() else template(theme, size),
+        "margin": MARGINS[column] | {"pad": 0},
+        "xaxis": dict(xaxis),
+        "yaxis": dict(yaxis),
+        "meta": dict(meta),
+        "uirevision": uirevision,
+    }
+    return PlainFigure(layout) if drawing_plainly() else go.Figure(layout=layout)

@@ -1,0 +1,1 @@
+"""Sentences made from rows, each with the rows it cites."""

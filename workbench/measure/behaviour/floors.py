@@ -1,0 +1,97 @@
+"""What a guess and the stated shortcuts score under a law at a length: a constant of the task, found without any model.
+
+A best constant that is fitted to the strings on which a model is judged lies too high, and moves when more are drawn.
+So floors come from strings of their own; where all strings of a law can be listed in proportion, from these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import torch
+
+from workbench.core.canonical import canonical
+from workbench.tasks.base import Batch, Task
+from workbench.tasks.random_generator import generator
+
+STRINGS = 4096
+"""Strings drawn for a floor."""
+BLOCK = 64
+"""They are drawn so many at a time, as strings that are judged are."""
+KEPT = 4096
+"""Floors a process remembers."""
+
+
+@dataclass(frozen=True)
+class Floor:
+    """What can be scored without the answer.
+
+    Attributes:
+        value: the floor over which skill is counted: chance; under the challenge law the best of chance and the
+            shortcuts, those left out that the task states to be outside the floor.
+        chance: accuracy of the best constant answer.
+        shortcuts: accuracy of every stated shortcut oracle.
+    """
+
+    value: float
+    chance: float
+    shortcuts: Mapping[str, float]
+
+
+_FLOORS: dict[tuple[object, ...], Floor] = {}
+
+
+def floor_of(task: Task, law: str, length: int, window: int, seed: int) -> Floor:
+    """The floor of a law at a length.
+
+    Args:
+        task: what is asked.
+        law: ``matched`` or ``challenge``.
+        length: prefix length.
+        window: N, the longest training length: what a window oracle sees.
+        seed: the run's evaluation seed; the strings are none of those that are judged.
+    """
+    key = (type(task), canonical(task.parameters), law, length, window, seed)
+    if key not in _FLOORS:
+        while len(_FLOORS) >= KEPT:
+            _FLOORS.pop(next(iter(_FLOORS)))
+        _FLOORS[key] = _floor(task, law, length, window, seed)
+    return _FLOORS[key]
+
+
+def _floor(task: Task, law: str, length: int, window: int, seed: int) -> Floor:
+    batch = every_string(task, law, length, window) or strings(task, law, length, window, seed)
+    asked = batch.mask[:, batch.index(length)]
+    shortcuts = {name: float(hits[asked].mean()) for name, hits in task.shortcuts(batch, window).items()}
+    chance = task.chance(law, length)
+    return Floor(max([chance, *_counting(task, law, shortcuts).values()]), chance, shortcuts)
+
+
+def _counting(task: Task, law: str, shortcuts: Mapping[str, float]) -> Mapping[str, float]:
+    """The shortcuts that enter the floor of a law."""
+    if law != "challenge":
+        return {}
+    return {name: value for name, value in shortcuts.items() if name not in task.outside_floor}
+
+
+def every_string(task: Task, law: str, length: int, window: int) -> Batch | None:
+    """Every string of a law, each as often as its probability says; None where that takes too many."""
+    support = task.support(law, length, window)
+    if support is None:
+        return None
+    for number in (2**power for power in range(STRINGS.bit_length())):
+        times = support.probabilities * number
+        if torch.allclose(times, times.round(), rtol=0, atol=1e-9):
+            return support.batch.take(torch.arange(len(support.batch)).repeat_interleave(times.round().long()))
+    return None
+
+
+def strings(task: Task, law: str, length: int, window: int, seed: int) -> Batch:
+    """The strings of a floor."""
+
+    def block(number: int) -> Batch:
+        drawn = task.sample(BLOCK, length, generator("floor", seed, law, length, number), law, window=window)
+        return replace(drawn, update_summary=None)  # no oracle reads it, and it can be large
+
+    return Batch.join([block(number) for number in range(STRINGS // BLOCK)])

@@ -1,0 +1,211 @@
+"""``behaviour.invariance``: does an answer hang on where the string stands, or on how long it is?
+
+Two changes that leave the right answer as it is. *Shift*: all position ids are moved by an offset, the tokens stay;
+what then changes reads absolute positions. *Filler*: neutral tokens, which the task states, are inserted at random
+places, so that a string of N tokens becomes one of n; what then changes hangs on the prefix length or on where things
+stand. Neither asks whether answers are right: a model that is always wrong in the same way agrees with itself.
+Unrelated answers agree too, two equally likely ones in half of all cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from workbench.measure.measurement import Measurement, Quantity, Study
+from workbench.measure.rows import missing_row, share_row
+from workbench.measure.settings import Counts, Factors
+from workbench.measure.study import covered, forward
+from workbench.models.errors import PositionError
+from workbench.table.schema import Row
+from workbench.tasks.base import EVALUATION_LAWS, Batch, Task
+
+if TYPE_CHECKING:
+    from workbench.models.base.architecture import Architecture
+
+NAME = "behaviour.invariance"
+SHIFT, FILLER = "shift_agreement", "filler_agreement"
+QUANTITIES = (
+    Quantity(
+        SHIFT,
+        "share of strings of n tokens answered alike when all position ids are moved by an offset (mode), tokens "
+        "unchanged; 1 where positions are read by differences alone, undefined where none are read",
+        "share",
+        0,
+        1,
+        formula="⟨1[f(x, i + o) = f(x, i)]⟩",
+        where="f: answer to the string x with position ids i, o: the offset",
+    ),
+    Quantity(
+        FILLER,
+        "share of strings of N tokens (mode) answered alike when neutral tokens (target) are inserted at random places "
+        "until there are n; 1 where neither length nor place matters",
+        "share",
+        0,
+        1,
+        formula="⟨1[f(x + e) = f(x)]⟩",
+        where="f: answer, x + e: the string x of N tokens with n − N neutral tokens inserted",
+    ),
+)
+NO_IDS = "the model reads no position ids"
+NO_NEUTRAL = "the task states no neutral symbol"
+NOT_ASKED = "the task asks nothing at this length"
+
+
+class Invariance(Measurement):
+    """The measurement.
+
+    Args:
+        offsets: by how much ids are moved.
+        offset_factors: the same as multiples of N, the longest training length; rounded.
+        shift_factors: prefix lengths at which ids are moved, as multiples of N: the nearest measured ones.
+        filler_factors: prefix lengths, as multiples of N, up to which strings of the longest length inside training are
+            filled: the nearest measured ones beyond.
+    """
+
+    name = NAME
+    title = "Invariance"
+    quantities = QUANTITIES
+    laws = ()
+    sequences = 128
+
+    offsets: Counts = (1,)
+    offset_factors: Factors = (0.25, 1, 4)
+    shift_factors: Factors = (0.5, 1, 4)
+    filler_factors: Factors = (2, 4, 8)
+
+    def hooks(self, cfg: Architecture) -> list[str]:
+        return []
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        """Nothing: every pass of this measurement is of changed strings or ids, or at a length that few ask for."""
+
+    def finish(self, study: Study) -> list[Row]:
+        return [row for law in EVALUATION_LAWS for row in [*self._shifts(study, law), *self._fillers(study, law)]]
+
+    # ---- other ids -------------------------------------------------------------------------------
+    def _shifts(self, study: Study, law: str) -> list[Row]:
+        if not study.cfg.positions.reads_ids:
+            return [missing_row("undefined", NO_IDS, quantity=SHIFT, law=law)]
+        moved = sorted({*self.offsets, *(max(1, round(study.grid.trained * f)) for f in self.offset_factors)})
+        return [
+            row
+            for n in nearest(study.grid.lengths, study.grid.trained, self.shift_factors)
+            for row in self._shifted(study, law, n, moved)
+        ]
+
+    def _shifted(self, study: Study, law: str, length: int, offsets: Sequence[int]) -> list[Row]:
+        batch, cfg = study.batch(law, length), study.cfg
+        ids = cfg.ids.evaluation(batch.tokens.shape[1], cfg.n_ctx, batch.position_ids)
+        clean = forward(study.model, batch, [])["logits"]
+        study.passes += 1
+        rows = []
+        for offset in offsets:
+            place: dict[str, Any] = {"quantity": SHIFT, "law": law, "length": length, "mode": f"by {offset}"}
+            moved = cfg.ids.shifted(ids, offset)
+            try:
+                other = forward(study.model, batch, [], ids=moved)["logits"]
+            except PositionError as error:
+                rows.append(missing_row("undefined", str(error), **place))
+                continue
+            study.passes += 1
+            rows.append(share_row(answered_alike(study.task, clean, other, batch), NOT_ASKED, **place))
+            rows[-1] |= unseen_of(study, moved)
+        return rows
+
+    # ---- other lengths ---------------------------------------------------------------------------
+    def _fillers(self, study: Study, law: str) -> list[Row]:
+        task, home = study.task, max(study.grid.inside, default=None)
+        if not task.neutral_tokens:
+            return [missing_row("not_applicable", NO_NEUTRAL, quantity=FILLER, law=law)]
+        longer = nearest(study.grid.outside, study.grid.trained, self.filler_factors)
+        if home is None or not longer:
+            why = "needs a measured length within training and one past it"
+            return [missing_row("undefined", why, quantity=FILLER, law=law)]
+        batch = study.batch(law, home)
+        if batch.prompt is not None:
+            why = "answers are part of the string, so that fillers would stand among them"
+            return [missing_row("not_applicable", why, quantity=FILLER, law=law)]
+        open_to_some = task.neutral_gaps(batch.tokens[:, int(batch.bos) :]).any(1)
+        batch = batch.take(open_to_some.nonzero()[:, 0])
+        names = ", ".join(task.tokens_names[token] for token in task.neutral_tokens)
+        shared: dict[str, Any] = {"quantity": FILLER, "law": law, "mode": f"from {home}", "target": names}
+        if not len(batch):
+            why = "no string has a place for a neutral token"
+            return [missing_row("undefined", why, length=n, **shared) for n in longer]
+        clean = forward(study.model, batch, [])["logits"]
+        study.passes += 1
+        return [self._filled(study, batch, clean, {**shared, "length": n}) for n in longer]
+
+    def _filled(self, study: Study, batch: Batch, clean: Tensor, place: dict[str, Any]) -> Row:
+        task, length = study.task, place["length"]
+        made, places = filled(task, batch, length, study.rng(NAME, place["law"], length))
+        kept = take_places(made.targets, places)
+        if not torch.equal(kept[batch.mask], batch.targets[batch.mask]):
+            why = f"{task.name} states that {place['target']} is neutral, but inserting it changes right answers"
+            return missing_row("undefined", why, **place)
+        other = take_places(forward(study.model, made, [])["logits"], places)
+        study.passes += 1
+        return share_row(answered_alike(task, clean, other, batch), NOT_ASKED, **place)
+
+
+def nearest(lengths: Sequence[int], trained: int, factors: Sequence[float]) -> list[int]:
+    """The length nearest to each multiple of the trained one, on a logarithmic scale; none of none."""
+    if not lengths:
+        return []
+    return sorted({min(lengths, key=lambda n: abs(np.log(n / (trained * factor)))) for factor in factors})
+
+
+def answered_alike(
+    task: Task, a: Float[Tensor, "batch pos out"], b: Float[Tensor, "batch pos out"], batch: Batch
+) -> Bool[np.ndarray, " asked"]:
+    """Whether two outputs give the same answer, for each sequence that asks something at its length.
+
+    By argmax, or within the tolerance of a real task; where several queries decide, at all of them.
+    """
+    same = task.correct(a, replace(batch, targets=b if task.real else b.argmax(-1)))
+    asked = batch.mask[:, batch.index(batch.length)]
+    found: Bool[np.ndarray, " asked"] = task.answered(same, batch)[asked].numpy(force=True)
+    return found
+
+
+def filled(task: Task, batch: Batch, length: int, rng: np.random.Generator) -> tuple[Batch, Int[Tensor, "batch pos"]]:
+    """Strings with neutral tokens inserted until they have ``length`` tokens, and where their own tokens went.
+
+    Every inserted token goes to a gap of its own choice, uniform over those that the task allows, and is uniform over
+    the neutral ones.
+
+    Returns:
+        the labelled strings; ``[batch, pos]`` for each position of ``batch`` its index on the new position axis.
+    """
+    first = int(batch.bos)
+    strings = batch.tokens[:, first:].cpu()
+    gaps = task.neutral_gaps(strings).numpy()
+    count = np.stack([rng.multinomial(length - batch.length, row / row.sum()) for row in gaps.astype(float)])
+    places = torch.from_numpy(np.arange(batch.length) + count.cumsum(1))
+    neutral = torch.tensor(task.neutral_tokens)
+    made = neutral[torch.from_numpy(rng.integers(0, len(neutral), (len(strings), length)))]
+    made.scatter_(1, places, strings)
+    if first:
+        places = torch.cat([torch.zeros_like(places[:, :1]), places + 1], 1)
+    return task.label(made), places
+
+
+def take_places(x: Tensor, places: Int[Tensor, "batch pos"]) -> Tensor:
+    """``[batch, pos, ...]``: the entries of ``x`` at some places of each row."""
+    return x[torch.arange(len(x))[:, None], places.to(x.device)]
+
+
+def unseen_of(study: Study, ids: Int[Tensor, "#batch pos"]) -> Row:
+    """Status and note of a row whose ids training never showed, where the model reads them absolutely; else nothing."""
+    if not study.cfg.positions.absolute or study.trained_ids is None:
+        return {}
+    used = np.unique(ids.numpy(force=True))
+    new = int((~covered(used, study.trained_ids)).sum())
+    return {"status": "unseen_position", "note": f"{new} of {len(used)} ids unseen in training"} if new else {}

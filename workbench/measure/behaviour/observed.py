@@ -1,0 +1,99 @@
+"""What a model answered: per sequence of one law and length, and as counts alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from workbench.measure.behaviour.looks import Tally
+from workbench.models.transformer.predicted_ids import NEXT_IDS, ids_right
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from workbench.models.base.architecture import Architecture
+    from workbench.tasks.base import Batch, Task
+
+
+class Subject(Protocol):
+    """What answers are judged by: the task, and how the model reads ids. A study is one."""
+
+    @property
+    def task(self) -> Task: ...
+
+    @property
+    def cfg(self) -> Architecture: ...
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Per-sequence results of one law and length.
+
+    ``tokens`` only where the answer is several tokens; ``parts`` (all tokens, all ids) only where ids are predicted.
+    """
+
+    correct: np.ndarray
+    exact: np.ndarray
+    tokens: np.ndarray | None
+    loss: np.ndarray
+    parts: Mapping[str, np.ndarray]
+
+
+def reduce_batch(study: Subject, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> Observed:
+    """Per-sequence correctness and loss at the query whose prefix length is exactly ``length``.
+
+    ``cache`` holds ``logits``, and the predicted ids where the model predicts them.
+
+    Where the answer is several tokens, a sequence is right if all of them are, and its loss is their mean.
+
+    Sequences whose query there is not supervised (an undefined answer) do not count.
+    """
+    at = batch.index(length)
+    right, parts = right_queries(study, batch, cache)
+    asked = batch.mask[:, at]
+    exact = (right | ~batch.mask).all(1)
+    answered = study.task.answered(right, batch)
+    losses = study.task.losses(cache["logits"], batch)
+    loss = losses[:, at] if batch.prompt is None else (losses * batch.mask).sum(1) / batch.mask.sum(1)
+    return Observed(
+        correct=answered[asked].cpu().numpy().astype(float),
+        exact=exact[asked].cpu().numpy().astype(float),
+        tokens=None if batch.prompt is None else share_right(right, batch)[asked.cpu().numpy()],
+        loss=loss[asked].cpu().double().numpy(),
+        parts={name: study.task.answered(part, batch)[asked].cpu().numpy() for name, part in parts.items()},
+    )
+
+
+def right_queries(study: Subject, batch: Batch, cache: Mapping[str, Tensor]) -> tuple[Tensor, Mapping[str, Tensor]]:
+    """Which queries are right, and where ids are predicted, which have the right token and which the right id."""
+    right = study.task.correct(cache["logits"], batch)
+    if NEXT_IDS not in cache:
+        return right, {}
+    ids = study.cfg.ids.evaluation(batch.tokens.shape[1], study.cfg.n_ctx, batch.position_ids)
+    parts = {"tokens": right, "ids": ids_right(cache[NEXT_IDS], ids, batch.mask)}
+    return right & parts["ids"], parts
+
+
+def share_right(right: Tensor, batch: Batch) -> np.ndarray:
+    """Per sequence, the share of its supervised queries that are right."""
+    share: np.ndarray = ((right & batch.mask).sum(1).double() / batch.mask.sum(1)).cpu().numpy()
+    return share
+
+
+def tally(study: Subject, answers: Iterable[tuple[Batch, Mapping[str, Tensor]]], strings: set[int]) -> Tally:
+    """Counts of what was asked and right at the end of strings, batch by batch; ``strings`` takes in what was asked."""
+    right = n = 0
+    for batch, cache in answers:
+        asked = batch.mask[:, batch.index(batch.length)]
+        answered = study.task.answered(right_queries(study, batch, cache)[0], batch)
+        right, n = right + int(answered[asked].sum()), n + int(asked.sum())
+        strings |= string_hashes(batch, asked)
+    return Tally(right, n, len(strings))
+
+
+def string_hashes(batch: Batch, asked: Tensor) -> set[int]:
+    """A number for each distinct string among those asked about."""
+    return {hash(string.tobytes()) for string in batch.tokens[asked].cpu().numpy()}

@@ -1,0 +1,190 @@
+"""The verdict on a checkpoint, from behaviour alone: five labels, and why where none is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from workbench.core.thresholds import HORIZON
+from workbench.measure.behaviour.cells import Cell, Key
+from workbench.measure.behaviour.looks import Board, Looks, looks_left, would_decide
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Where skill is lost under one law.
+
+    Attributes:
+        length: the first judged length that is shown to fail, with the next or with a second batch; None = none.
+        low: the largest judged length below it (or of all) up to which every judged cell passes; N if none.
+        tested: the largest judged length, or None where none was judged.
+        note: what a reader should know of it.
+    """
+
+    length: int | None
+    low: int
+    tested: int | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A verdict with its horizon, the failure length per law, one clause of explanation, and why it is undecided."""
+
+    label: str
+    horizon: int
+    failures: Mapping[str, Failure]
+    note: str
+    reason: str = ""
+
+
+def failure_length(board: Board, law: str) -> Failure:
+    """Where skill is lost under a law, interval-censored.
+
+    A length fails where skill is shown to be below 0.9 times the mean trained skill of the same law. It counts if the
+    next judged length fails too; at the last one, if a second batch of strings does.
+    """
+    cells = board.judged(law)
+    tested = cells[-1].length if cells else None
+    failed = board.failed(law)
+    before = [cell for cell in cells if failed is None or cell.length < failed.length]
+    low = board.grid.trained
+    for cell in before:
+        if board.state(cell) != "pass":
+            break
+        low = cell.length
+    if failed is not None:
+        note = "confirmed by a second batch" if failed is not board.pair(law) else ""
+        return Failure(failed.length, low, tested, note)
+    if tested is None:
+        return Failure(None, low, None, "no length beyond training is judged")
+    alone = [str(cell.length) for cell in isolated(board, law)]
+    notes = [f"one batch of two fails at {tested}"] if law in board.second else []
+    notes += [f"fails at {', '.join(alone)} alone"] if alone else []
+    return Failure(None, low, tested, "; ".join(notes))
+
+
+def isolated(board: Board, law: str) -> list[Cell]:
+    """Judged cells that fail while the next does not; the last one where a second batch was not drawn."""
+    failing = board.having("fail", board.judged(law))
+    return [cell for cell in failing if board.failed(law) is None and cell is not _doubted(board, law)]
+
+
+def _doubted(board: Board, law: str) -> Cell | None:
+    """The last cell of a law, where one batch failed and a second one did not."""
+    return board.lonely_end(law) if law in board.second else None
+
+
+def decide(board: Board, looks: Looks, made: Mapping[Key, int]) -> Verdict:
+    """The verdict: not fitted, length-coupled, unseen position, scale-robust to H, or undecided.
+
+    Args:
+        board: the cells with their states.
+        looks: what was planned and allowed.
+        made: how many looks each cell has had, where more than one.
+    """
+    horizon = max(board.grid.lengths)
+    failures = {law: failure_length(board, law) for law in board.laws}
+
+    def verdict(label: str, note: str, reason: str = "") -> Verdict:
+        return Verdict(label, horizon, failures, note, reason)
+
+    left = looks_left(board, looks, made)
+    if board.fit == "fail":
+        return verdict("not fitted", _not_fitted(board))
+    if board.fit == "open":
+        return verdict("undecided", *_fit_open(board, left))
+    failed = {law: f for law, f in failures.items() if f.length is not None}
+    if failed:
+        return verdict("length-coupled", _coupled(board, failed))
+    if board.unseen:
+        return verdict("unseen position", f"positions from length {min(board.unseen)} on were never seen in training")
+    if board.could_be_robust and len(board.having("pass", board.outer)) == len(board.outer):
+        return verdict("scale-robust", _robust(board, horizon))
+    return verdict("undecided", *_undecided(board, left, horizon))
+
+
+def interval_text(cell: Cell, level: float) -> str:
+    """``skill 0.951 [0.944, 0.957]``: the limits are those of the skill row; counts have none."""
+    if cell.counted:
+        return f"skill {cell.skill:.3f} ({cell.right:g} of {cell.n} counted)"
+    return f"skill {cell.skill:.3f} [{cell.lower(level):.3f}, {cell.upper(level):.3f}]"
+
+
+def fit_note(board: Board) -> str:
+    """Why the training lengths count as not fitted, or what is not known yet of them: one clause."""
+    return _not_fitted(board) if board.fit == "fail" else _fit_open(board, board.having("open", board.trained))[0]
+
+
+def _not_fitted(board: Board) -> str:
+    failing = board.having("fail", board.trained)
+    worst = min(failing, key=lambda cell: cell.skill)
+    said = interval_text(worst, board.rules.level)
+    return f"{said} at trained length {worst.length}; fitted needs {board.rules.fitted:g}"
+
+
+def _fit_open(board: Board, left: Sequence[Cell]) -> tuple[str, str]:
+    """Note and reason where it is not known whether the training lengths are fitted."""
+    undefined = [cell for cell in board.trained if not cell.defined]
+    if undefined:
+        where = undefined[0].length
+        return f"skill is undefined at trained length {where}: a guess answers nearly always", "undefined"
+    rules, trained = board.rules, len(board.trained)
+    open_ones = board.having("open", board.trained)
+    worst = min(open_ones, key=lambda cell: cell.lower(rules.level))
+    said = f"{interval_text(worst, rules.level)} at trained length {worst.length}, the bar is {rules.fitted:g}"
+    failing = board.having("fail", board.outer)
+    beyond = f"; skill fails at {failing[0].length} under the {failing[0].law} law" if failing else ""
+    if left:
+        enough = [would_decide(cell, rules.fitted, rules, trained, rules.fitted) for cell in open_ones]
+        return f"it is not known yet whether it fits: {said}{beyond}; {_enough(enough, rules.looks)}", "too few strings"
+    return f"whether it fits stays open after {worst.n:,} strings: {said}{beyond}", "at the bar"
+
+
+def _enough(needed: Sequence[int | None], looks: Sequence[int]) -> str:
+    """How many strings would decide, over several open cells."""
+    known = [n for n in needed if n is not None]
+    if len(known) < len(needed):
+        return f"at this share {looks[-1]:,} strings would not decide"
+    return f"{max(known):,} strings would decide"
+
+
+def _coupled(board: Board, failed: Mapping[str, Failure]) -> str:
+    law, first = min(failed.items(), key=lambda item: item[1].length or 0)
+    note = f"skill falls below {board.rules.robust:g} of its trained value at length {first.length} under the {law} law"
+    return f"{note}, {first.note}" if first.note else note
+
+
+def _robust(board: Board, horizon: int) -> str:
+    lowest = min(cell.lower(board.rules.level) for cell in board.outer)
+    laws = "both laws" if len(board.laws) > 1 else f"the {board.laws[0]} law"
+    return f"skill is at least {lowest:.2f} at every judged length on {laws} up to length {horizon}"
+
+
+def _undecided(board: Board, left: Sequence[Cell], horizon: int) -> tuple[str, str]:
+    """Note and reason where the training lengths are fitted and nothing beyond them decides."""
+    rules, needed = board.rules, HORIZON * board.grid.trained
+    if not board.grid.outside:
+        return f"no length beyond the {board.grid.trained} trained ones was measured", "horizon"
+    if horizon < needed:
+        return f"measured to length {horizon} only; scale-robust needs {needed}", "horizon"
+    if board.undefined:
+        cell = board.undefined[0]
+        return f"skill is undefined at length {cell.length} under the {cell.law} law", "undefined"
+    if left:
+        cell = min(left, key=lambda one: one.lower(rules.level))
+        enough = [would_decide(one, rules.robust, rules, len(board.outer), board.bar(one.law)) for one in left]
+        return f"{_at(cell, board)}, the bar is {rules.robust:g}; {_enough(enough, rules.looks)}", "too few strings"
+    notes = [f"{note} under the {law} law" for law in board.laws if (note := failure_length(board, law).note)]
+    for cell in board.having("between", board.outer):
+        bar = board.bar(cell.law)
+        below = "" if bar is None else f"{bar:.3f} and "
+        notes.append(f"{_at(cell, board)} lies between the bars {below}{rules.robust:g}")
+    if notes:
+        return "; ".join(notes), "between the bars"
+    cell = min(board.having("open", board.outer), key=lambda one: one.lower(rules.level))
+    return f"{_at(cell, board)}, the bar is {rules.robust:g}", "at the bar"
+
+
+def _at(cell: Cell, board: Board) -> str:
+    return f"{interval_text(cell, board.rules.level)} at length {cell.length} under the {cell.law} law"

@@ -1,0 +1,191 @@
+"""Does learning at short lengths pull the same way as at long ones? The cosine between gradients of the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import AfterValidator, PrivateAttr
+
+from workbench.measure.intervals import interval
+from workbench.measure.measurement import Measurement, Quantity, Study
+from workbench.measure.settings import Count
+from workbench.table.schema import Row, row
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from workbench.models.base.architecture import Architecture
+    from workbench.tasks.base import Batch
+
+Array = NDArray[np.float64]
+
+FACTORS = (0.5, 2, 4, 8)
+"""The lengths compared with N, as multiples of it."""
+LAW = "matched"
+CHUNK = 1 << 20
+"""Parameters per piece of an inner product, which bounds its memory."""
+
+QUANTITIES = (
+    Quantity(
+        "gradient_cosine",
+        "cosine between the gradients of the mean loss at exact prefix length n and at N (target), over all "
+        "parameters. Mode corrected: squared norms are products of two halves of the batches, so that noise does not "
+        "lower it (by chance it can leave [-1, 1]). Mode raw: of mean gradients of half the batches each. Control "
+        "same_length: raw, between the two halves at n: the most that raw can be expected to show",
+        "cosine",
+        formula="g_{n} · g_{N} / √((g_{n} · g_{n})(g_{N} · g_{N}))",
+        where="g_{n}: gradient of the mean loss at n, all parameters",
+        controls=("same_length",),
+    ),
+)
+
+
+def _even(batches: int) -> int:
+    if batches < 4 or batches % 2:
+        raise ValueError(f"must be an even number, at least 4, not {batches}")
+    return batches
+
+
+class Dynamics(Measurement):
+    """Gradient cosines between N and other lengths, per checkpoint.
+
+    The loss is that at the queries of exact prefix length n (all answer tokens, where the answer is
+    several), under the matched law, on sequences drawn for this alone and independently per length: the
+    batches of other measurements are prefixes of each other, and would share their noise.
+
+    Args:
+        batches: gradients per length, an even number; the sequences are shared out among them. Intervals
+            are bootstraps over batches, within each half.
+        resamples: bootstrap resamples.
+    """
+
+    name = "dynamics"
+    title = "Gradients over lengths"
+    quantities = QUANTITIES
+    laws = (LAW,)
+    sequences = 128
+
+    batches: Annotated[Count, AfterValidator(_even)] = 16
+    resamples: Count = 400
+
+    _wanted: int = PrivateAttr(default=0)
+    """Sequences that were shown."""
+
+    def hooks(self, cfg: Architecture) -> list[str]:
+        return []
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        # Only how many sequences are wanted: gradients need passes of their own.
+        self._wanted = len(batch)
+
+    def finish(self, study: Study) -> list[Row]:
+        longest = study.grid.trained
+        wanted = sorted({study.task.next_length(longest * factor) for factor in FACTORS} - {longest})
+        lengths = [longest, *(n for n in wanted if n in study.grid.lengths)]
+        size = max(1, self._wanted // self.batches)
+        vectors = {n: gradients(study, n, self.batches, size) for n in lengths}
+        known = [n for n in lengths if vectors[n] is not None]
+        grams = gram([v for v in vectors.values() if v is not None])
+        rows = []
+        for n in sorted(known):
+            weights, i = self._weights(study, n), known.index(n)
+            own = ceiling(products(grams, i, i, weights, weights))
+            rows.append(self._row(own, size, n, n, mode="raw", control="same_length"))
+        for n in [m for m in wanted if longest in known and m in known]:
+            a, b = (self._weights(study, m) for m in (longest, n))
+            i, j = known.index(longest), known.index(n)
+            found = cosines(products(grams, i, i, a, a), products(grams, j, j, b, b), products(grams, i, j, a, b))
+            rows += [self._row(found[mode], size, n, longest, mode=mode) for mode in ("corrected", "raw")]
+        return rows + [_missing(n, longest, n in lengths) for n in wanted if n not in known or longest not in known]
+
+    def _weights(self, study: Study, length: int) -> Array:
+        """``[1 + resamples, 2, batches]``: the two halves as they are, then resampled; 0 on the other half."""
+        half = self.batches // 2
+        drawn = study.rng("gradient weights", length).multinomial(half, np.full(half, 1 / half), (self.resamples, 2))
+        inside = np.concatenate([np.ones((1, 2, half)), drawn]) / half
+        weights = np.zeros((1 + self.resamples, 2, self.batches))
+        weights[:, 0, :half], weights[:, 1, half:] = inside[:, 0], inside[:, 1]
+        return weights
+
+    def _row(self, values: Array, size: int, n: int, other: int, **fields: str) -> Row:
+        """The first value with the interval of the rest; undefined where it is, or where its interval has no end."""
+        shared: dict[str, Any] = {
+            "law": LAW, "length": n, "target": str(other), "quantity": "gradient_cosine", "n": size * self.batches,
+            **fields,
+        }  # fmt: skip
+        lost = ~np.isfinite(values)
+        if lost[0] or lost[1:].mean() > 0.025:  # the lower limit of a squared norm is not positive
+            note = "a gradient is zero" if fields["mode"] == "raw" else "a gradient is not above its noise"
+            return row(**shared, status="undefined", note=note)
+        low, high = interval(values[1:])
+        return row(**shared, value=float(values[0]), low=float(low), high=float(high))
+
+
+def _missing(n: int, longest: int, measured: bool) -> Row:
+    note = "no query of that length is supervised" if measured else "that length is not measured, or cannot be read"
+    shared: dict[str, Any] = {"law": LAW, "length": n, "target": str(longest), "quantity": "gradient_cosine"}
+    return row(**shared, mode="corrected", status="not_applicable", note=note)
+
+
+def gradients(study: Study, length: int, batches: int, size: int) -> NDArray[np.float32] | None:
+    """Gradients of the mean loss at ``length``, of ``batches`` independent batches of ``size`` sequences.
+
+    Returns:
+        ``[batches, parameters]``; None where a batch has no supervised query of that length.
+    """
+    import torch
+
+    g = torch.Generator().manual_seed(int(study.rng("gradients", length).integers(2**62)))
+    parameters = [p for p in study.model.parameters() if p.requires_grad]  # type: ignore[attr-defined]
+    cfg = study.model.cfg
+    found = []
+    for _ in range(batches):
+        batch = study.task.sample(size, length, g, LAW, window=study.grid.trained)
+        asked = batch.mask.clone()
+        if batch.prompt is None:
+            asked[:, : batch.index(length)] = False
+        if not bool(asked.any()):
+            return None
+        ids = cfg.ids.evaluation(batch.tokens.shape[1], cfg.n_ctx, batch.position_ids)
+        loss = study.task.losses(study.model(batch.tokens, ids), batch)[asked].mean()
+        study.passes += 1
+        parts = torch.autograd.grad(loss, parameters, allow_unused=True, materialize_grads=True)
+        found.append(torch.cat([part.flatten() for part in parts]).numpy())
+    return np.stack(found)
+
+
+def gram(vectors: Sequence[NDArray[np.float32]]) -> Array:
+    """Inner products of all gradients: ``[length, batch, length, batch]``; no resample needs the vectors again."""
+    k = len(vectors[0]) if vectors else 0
+    total = np.zeros((len(vectors), k, len(vectors), k))
+    for start in range(0, vectors[0].shape[1] if vectors else 0, CHUNK):
+        piece = np.concatenate([v[:, start : start + CHUNK] for v in vectors]).astype(np.float64)
+        total += (piece @ piece.T).reshape(total.shape)
+    return total
+
+
+def products(grams: Array, i: int, j: int, weights_i: Array, weights_j: Array) -> Array:
+    """Inner products of the mean gradients of the halves of lengths i and j: ``[resample, half of i, half of j]``."""
+    return np.asarray(weights_i @ grams[i, :, j] @ weights_j.transpose(0, 2, 1))
+
+
+def ceiling(aa: Array) -> Array:
+    """Per resample, the cosine between the mean gradients of the two halves of one length; NaN where one is zero."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(aa[:, 0, 1] / np.sqrt(aa[:, 0, 0] * aa[:, 1, 1]))
+
+
+def cosines(aa: Array, bb: Array, ab: Array) -> dict[str, Array]:
+    """Raw and corrected cosine of two lengths per resample, from inner products between their halves.
+
+    Two halves share no sequence, and two lengths share none either. So every product but the squared
+    norms of ``raw`` is between independent gradients, and its expectation is that of the true ones. NaN
+    where a squared norm is not positive.
+    """
+    norms = np.einsum("rh,rg->rhg", np.einsum("rhh->rh", aa), np.einsum("rgg->rg", bb))
+    free = np.where((aa[:, 0, 1] > 0) & (bb[:, 0, 1] > 0), aa[:, 0, 1] * bb[:, 0, 1], np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return {"raw": (ab / np.sqrt(norms)).mean((1, 2)), "corrected": ab.mean((1, 2)) / np.sqrt(free)}

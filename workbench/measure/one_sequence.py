@@ -1,0 +1,120 @@
+"""One sequence of a run's task, typed or drawn, with the checkpoint that is to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from workbench.measure.edited_forward import edited_forward
+from workbench.models.base.protocol import HookedModel
+from workbench.models.interventions import Edit, EditError, check_edits
+from workbench.runs.run import Run
+from workbench.tasks.base import Batch, Task, TaskError
+from workbench.tasks.random_generator import generator
+from workbench.tasks.tokens import parse_tokens, write_tokens
+
+LONGEST = 16_384
+"""Most positions of one sequence that is looked at; scores cost its square."""
+
+EXPLICIT = 4_096
+"""Most positions under hard attention, whose scores are held all at once."""
+
+MEAN_STRINGS = 64
+"""Strings of the matched law that the mean of mean ablation is taken over, fewer for long ones."""
+
+_MEAN_TOKENS = 1 << 16
+
+Progress = Callable[[int, int, str], None]
+
+
+def quiet(done: int, total: int, doing: str = "") -> None:
+    """A progress callback for callers that show none."""
+
+
+@dataclass(frozen=True)
+class OneSequence:
+    """A batch of one sequence, what it was drawn for, and the model that reads it.
+
+    Attributes:
+        run, step, task, model: the checkpoint, verified.
+        batch: the labelled sequence.
+        text: the sequence as it would be typed, BOS left out.
+    """
+
+    run: Run
+    step: int
+    task: Task
+    model: HookedModel
+    batch: Batch
+    text: str
+
+    @property
+    def tokens(self) -> list[str]:
+        """Token names, BOS first where the task has one."""
+        return [self.task.tokens_names[i] for i in self.batch.tokens[0].tolist()]
+
+    @property
+    def strings(self) -> list[int]:
+        """Token ids without BOS."""
+        ids: list[int] = self.batch.tokens[0, int(self.batch.bos) :].tolist()
+        return ids
+
+    def forward(self, edits: Sequence[Edit], names: Sequence[str]) -> dict[str, Tensor]:
+        """Named activations and ``logits`` under edits; see :func:`workbench.measure.edited_forward.edited_forward`."""
+        reference = self.reference() if any(edit.kind == "mean" for edit in edits) else None
+        return edited_forward(self.model, self.batch, edits, names, reference)
+
+    def reference(self) -> Batch:
+        """Strings of the matched law, at least as long as the sequence, for means per position."""
+        length = self.task.next_length(self.batch.length)
+        count = max(8, min(MEAN_STRINGS, _MEAN_TOKENS // length))
+        seed = self.run.config["seeds"]["evaluation"]
+        drawn = generator("mean", seed, "matched", length)
+        return self.task.sample(count, length, drawn, "matched", window=self.run.trained_length)
+
+
+def one_sequence(run_path: str, step: int, sequence: Mapping[str, Any], edits: Sequence[Edit] = ()) -> OneSequence:
+    """Open a checkpoint with one sequence, and check that it can be read.
+
+    Args:
+        run_path: folder of the run.
+        step: step of the checkpoint.
+        sequence: ``{"text": ...}``, typed tokens; or ``{"law": ..., "length": ..., "seed": ...}``, drawn.
+        edits: what will be done to the pass, checked against the model and the sequence.
+
+    Raises:
+        RunError: for a checkpoint that is missing or damaged.
+        TaskError: for tokens or lengths that the task does not have, or too many of them.
+        EditError: for an edit that there is no place for.
+    """
+    run = Run.open(run_path)
+    task = run.task
+    batch = _typed(task, str(sequence["text"])) if "text" in sequence else _drawn(run, task, sequence)
+    positions = batch.tokens.shape[1]
+    if positions > LONGEST:
+        raise TaskError(f"the sequence has {positions:,} positions; shorten it to at most {LONGEST:,}")
+    model = run.load(step)
+    check_edits(edits, model.cfg.n_layers, int(model.cfg.n_heads), batch.length)
+    if positions > EXPLICIT and any(edit.kind == "hardmax" for edit in edits):
+        raise EditError(f"hard attention is made for at most {EXPLICIT:,} positions; shorten the sequence")
+    text = write_tokens(batch.tokens[0, int(batch.bos) :].tolist(), task.tokens_names)
+    return OneSequence(run, step, task, model, batch, text)
+
+
+def _typed(task: Task, text: str) -> Batch:
+    if len(text) > 16 * LONGEST:
+        raise TaskError(f"the text has {len(text):,} characters; a sequence has at most {LONGEST:,} positions")
+    ids = parse_tokens(text, task.tokens_names, task.bos)
+    return task.label(torch.tensor([ids]), law="given")
+
+
+def _drawn(run: Run, task: Task, sequence: Mapping[str, Any]) -> Batch:
+    length, seed = int(sequence["length"]), int(sequence["seed"])
+    if length > LONGEST:
+        raise TaskError(f"a sequence of length {length:,} is too long; choose at most {LONGEST - 1:,}")
+    drawn = torch.Generator().manual_seed(seed)
+    return task.sample(1, length, drawn, str(sequence["law"]), window=run.trained_length)

@@ -1,0 +1,43 @@
+"""Which measurements a model can be given, and what is said of the others: rows, not failures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.table.schema import Row, row
+
+if TYPE_CHECKING:
+    from workbench.measure.measurement import Measurement, Spec
+    from workbench.models.base.architecture import Architecture
+    from workbench.models.base.protocol import HookedModel
+
+INSTEAD = {
+    "attention": "behaviour, dynamics and the probes need none, and circuits.effective_attention is about its scan",
+    "scan": "circuits.hardmax is about its attention",
+}
+NOUNS = {"attention": "attention", "scan": "the scan of a state-space model"}
+
+
+def lacking(measurement: Measurement, model: HookedModel) -> str:
+    """Why a model cannot be given a measurement, in one clause that says what fits it; "" where it can."""
+    if why := unmet(measurement.spec, model.cfg):
+        return why
+    unknown = [name for name in measurement.hooks(model.cfg) if name not in model.hook_dict]
+    return f"it reads {unknown[0]}, which this {model.cfg.title} does not have" if unknown else ""
+
+
+def unmet(spec: Spec, cfg: Architecture) -> str:
+    """Why models of this config lack what a measurement says it needs; "" where they have it."""
+    has = "attention" if cfg.attention != "none" else "scan"
+    if not spec.needs or spec.needs == has:
+        return ""
+    return f"it is about {NOUNS[spec.needs]}, and this {cfg.title} has none; {INSTEAD[spec.needs]}"
+
+
+def not_applicable(spec: Spec, why: str) -> list[Row]:
+    """One row per quantity and law."""
+    return [
+        row(quantity=quantity.name, law=law, status="not_applicable", note=why)
+        for law in spec.laws or ("",)
+        for quantity in spec.quantities
+    ]

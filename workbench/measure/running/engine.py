@@ -1,0 +1,237 @@
+"""Measuring one checkpoint: one forward pass per law and length, shared by all measurements."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from workbench.core.canonical import canonical, key_of
+from workbench.measure.measurement import Grid, Measurement, Spec
+from workbench.measure.registry import make_measurement
+from workbench.measure.running.applicable import lacking, not_applicable
+from workbench.measure.study import BLOCK, MATERIALISING, CheckpointStudy, Evaluation, forward
+from workbench.runs.run import Run
+from workbench.storage.errors import StorageError
+from workbench.table.schema import Row
+from workbench.table.shards import shard_path, write_shard
+from workbench.tasks.source_code import trust
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One measurement of one checkpoint.
+
+    Attributes:
+        name, settings: which measurement.
+        sequences: per law and length, to begin with.
+        key: of the shard.
+        deep: whether further sequences may be drawn where those leave a question open.
+    """
+
+    name: str
+    settings: tuple[tuple[str, Any], ...]
+    sequences: int
+    key: str
+    deep: bool = False
+
+
+@dataclass(frozen=True)
+class Item:
+    """One unit of work: files in (a run and a step), files out (a shard per measurement); idempotent."""
+
+    run_path: str
+    run_name: str
+    step: int
+    grid: Grid
+    wanted: tuple[Wanted, ...]
+    trusted: tuple[str, ...] = ()
+    """Files whose code may be run as that of the run's task: a worker process knows no others."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What one item did; ``problems`` has a sentence for each measurement that failed."""
+
+    run: str
+    step: int
+    rows: int
+    passes: int
+    extra_passes: int
+    seconds: float
+    problems: tuple[str, ...] = ()
+
+
+@dataclass
+class Isolation:
+    """Calls measurements so that one that fails leaves the others alone.
+
+    Attributes:
+        failures: by measurement, what it raised first.
+    """
+
+    failures: dict[str, str] = field(default_factory=dict)
+
+    @contextmanager
+    def of(self, name: str) -> Iterator[None]:
+        """What is raised inside fails this measurement only; a full disk fails them all."""
+        try:
+            yield
+        except StorageError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other measurements go on
+            self.failures.setdefault(name, f"{name} failed: {type(error).__name__}: {error}")
+
+
+def spec_json(spec: Spec) -> str:
+    """A spec as it travels in Parquet metadata, where the glossary reads it."""
+    return json.dumps(asdict(replace(spec, settings=dict(spec.settings))))
+
+
+def shard_key(spec: Spec, grid: Grid, sequences: int, seed: int, sha256: str, deep: bool = False) -> str:
+    """Hash of everything the numbers depend on: the rule of how many sequences there are, not the number reached."""
+    parts: dict[str, Any] = {
+        "measurement": spec.name,
+        "version": spec.version,
+        "settings": dict(spec.settings),
+        "lengths": list(grid.lengths),
+        "trained": grid.trained,
+        "n": sequences,
+        "evaluation_seed": seed,
+        "block": BLOCK,
+        "sha256": sha256,
+    }
+    if deep:
+        parts["deep"] = True
+    return key_of(parts)
+
+
+def want(
+    measurement: Measurement, run: Run, step: int, grid: Grid, sequences: Mapping[str, int], deep: bool = False
+) -> Wanted:
+    """The work order for one measurement of one checkpoint.
+
+    Args:
+        measurement: it.
+        run, step: the checkpoint.
+        grid: prefix lengths.
+        sequences: by measurement name, where not its own number.
+        deep: whether a measurement that deepens may do so here.
+    """
+    spec = measurement.spec
+    n, deep = sequences.get(spec.name, spec.sequences), deep and spec.deepens
+    key = shard_key(spec, grid, n, run.config["seeds"]["evaluation"], run.meta(step)["sha256"], deep)
+    return Wanted(spec.name, tuple(sorted(spec.settings.items())), n, key, deep)
+
+
+def measure_item(item: Item) -> Done:
+    """Run the measurements of one checkpoint and write their shards.
+
+    Raises:
+        RunError: if the checkpoint is damaged.
+        StorageError: if a shard cannot be written.
+    """
+    import torch
+
+    torch.set_num_threads(1)
+    start = time.monotonic()
+    for file in item.trusted:
+        trust(file)
+    run = replace(Run.open(item.run_path), name=item.run_name)
+    model = run.load(item.step)
+    every = [(w, make_measurement(w.name, dict(w.settings))) for w in item.wanted]
+    apart = Isolation()
+    made, total = [], 0
+    for wanted, measurement in every:
+        with apart.of(wanted.name):
+            if why := lacking(measurement, model):
+                rows = not_applicable(measurement.spec, why)
+                write_rows(run, item.step, wanted, measurement.spec, rows, passes=0)
+                total += len(rows)
+            else:
+                made.append((wanted, measurement))
+    sequences, seed = max(w.sequences for w in item.wanted), run.config["seeds"]["evaluation"]
+    evaluation = Evaluation(run.task, item.grid, seed, sequences, consistent=model.cfg.ids.consistent)
+    passes, extra = observe_all(model, evaluation, made, apart), 0
+    for wanted, measurement in made:
+        if wanted.name in apart.failures:
+            continue
+        with apart.of(wanted.name):
+            study = CheckpointStudy(run, item.step, model, evaluation, wanted.sequences, wanted.deep)
+            rows = measurement.finish(study)
+            write_rows(run, item.step, wanted, measurement.spec, mark_unseen(rows, study), study.passes)
+            extra += study.passes
+            total += len(rows)
+    seconds = time.monotonic() - start
+    return Done(run.name, item.step, total, passes, extra, seconds, tuple(apart.failures.values()))
+
+
+def observe_all(
+    model: Any, evaluation: Evaluation, made: Sequence[tuple[Wanted, Measurement]], apart: Isolation
+) -> int:
+    """Show every measurement its laws and lengths; returns the number of forward passes."""
+    groups = [[(w, m) for w, m in made if _materialises(m, model) == materialises] for materialises in (False, True)]
+    return sum(_observe(model, evaluation, group, apart) for group in groups)
+
+
+def _materialises(measurement: Measurement, model: Any) -> bool:
+    """Whether a measurement changes the last bits of what others would see; it then has passes of its own."""
+    return any(name.endswith(MATERIALISING) for name in measurement.hooks(model.cfg))
+
+
+def _observe(model: Any, evaluation: Evaluation, made: Sequence[tuple[Wanted, Measurement]], apart: Isolation) -> int:
+    passes = 0
+    for law in dict.fromkeys(law for _, m in made for law in m.spec.laws):
+        watching = [(w, m) for w, m in made if law in m.spec.laws]
+        names = sorted({name for _, m in watching for name in m.hooks(model.cfg)})
+        cache: dict[str, Any] = {}
+        held = -1
+        for length in evaluation.grid.lengths:
+            source = evaluation.source_length(law, length)
+            if source != held:
+                cache, held = forward(model, evaluation.source(law, length), names), source
+                passes += 1
+            batch = evaluation.batch(law, length)
+            for wanted, measurement in watching:
+                rows = batch.rows(0, wanted.sequences)
+                with apart.of(wanted.name):
+                    measurement.observe(law, length, rows, _cut(cache, rows.tokens.shape))
+    return passes
+
+
+def _cut(cache: Mapping[str, Any], shape: Sequence[int]) -> dict[str, Any]:
+    """The first sequences and positions of every activation: exact, for a causal model."""
+    return {name: tensor[: shape[0], : shape[1]] for name, tensor in cache.items()}
+
+
+def mark_unseen(rows: Sequence[Row], study: CheckpointStudy) -> list[Row]:
+    """Rows about queries that read ids never seen in training say so instead of *ok*.
+
+    The verdict is about all lengths at once; its length is the horizon.
+    """
+    unseen = {n for n in study.grid.lengths if study.reads_unseen(n)}
+
+    def marked(r: Row) -> Row:
+        reads = r["length"] in unseen and r["quantity"] != "verdict"
+        return {**r, "status": "unseen_position"} if reads and r["status"] == "ok" else r
+
+    return [marked(r) for r in rows]
+
+
+def write_rows(run: Run, step: int, wanted: Wanted, spec: Spec, rows: Sequence[Row], passes: int) -> None:
+    """Write one shard, with what the engine knows filled into its rows."""
+    setting = canonical(dict(spec.settings))
+    filled = [{**r, "run": run.name, "step": step, "measurement": spec.name, "setting": setting} for r in rows]
+    path = shard_path(Path(run.path), spec.name, step, wanted.key)
+    metadata = {
+        "spec": spec_json(spec),
+        "key": wanted.key,
+        "sha256": run.meta(step)["sha256"],
+        "run": run.id,
+        "extra_passes": str(passes),
+    }
+    write_shard(path, filled, metadata)

@@ -1,0 +1,133 @@
+"""What the theorems bound on a checkpoint's actual weights: the training length that would suffice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from workbench.measure.measurement import Measurement, Quantity, Study
+from workbench.measure.settings import NotNegative, Positive
+from workbench.table.schema import Row, row
+from workbench.theory.limit_transformers.bounds import Bound, Reading, one_layer_average_case
+from workbench.theory.limit_transformers.checkpoint_bounds import COMPLEXITY, COMPOSITE, NotCovered, checkpoint_bound
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from workbench.models.base.architecture import Architecture
+    from workbench.tasks.base import Batch
+
+BOUND, LOG10, PART = "training_length_bound", "training_length_bound_log10", "bound_part"
+QUANTITIES = (
+    Quantity(
+        BOUND,
+        "training length from which agreement to epsilon carries over to all lengths, by the theorem (target) on "
+        "these weights; the theorem's constants are not stated and taken as 1, so compare, do not plan",
+        "tokens",
+        0,
+        interval=False,
+    ),
+    Quantity(
+        LOG10,
+        "log10 of training_length_bound, which can exceed any float",
+        "log10 tokens",
+        formula="log_{10} B",
+        where="B: training_length_bound",
+        interval=False,
+    ),
+    Quantity(
+        PART,
+        "a quantity (target) that enters the bound: norms of the weights, margins of the first layer by enumeration, "
+        "period, locality, the two terms of theorem 4.1",
+        "see target",
+        interval=False,
+    ),
+)
+
+
+class TrainingLengthBound(Measurement):
+    """Theorems 4.1, 4.2 and 5.2 of Izzo, Nichani, Lee (arXiv 2510.27015) on a checkpoint's weights.
+
+    Where a theorem is not about the architecture its row says so; what can be had of its parts is given
+    all the same. Theorem 4.3 of Golowich et al. (arXiv 2502.16792) is about sparse functional attention, which no
+    checkpoint is; its row says that.
+
+    Args:
+        epsilon: accuracy.
+        bits: precision p of theorem 4.1; 24 is the significand of float32.
+        prior: smallest parameter of the Dirichlet law of token frequencies, for theorem 4.2; 0 = not stated.
+        reading: of theorem 5.2: ``inside`` or ``outside``.
+    """
+
+    name = "bound"
+    title = "Training length by theorem"
+    quantities = QUANTITIES
+    laws = ()
+    sequences = 2
+
+    epsilon: Positive = 0.1
+    bits: NotNegative = 24.0
+    prior: NotNegative = 0.0
+    reading: Reading = "inside"
+
+    def hooks(self, cfg: Architecture) -> list[str]:
+        return []
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        """The weights say it all."""
+
+    def finish(self, study: Study) -> list[Row]:
+        from workbench.models.transformer.model import HookedTransformer
+
+        if not isinstance(study.model, HookedTransformer):
+            return [_refused("theorem 4.1", "the theorems are about transformers, and read on this workbench's own")]
+        found, parts = checkpoint_bound(
+            study.model, 0 if study.task.bos else None, epsilon=self.epsilon, bits=self.bits, reading=self.reading
+        )
+        rows = self._main(found)
+        rows += self._average(study)
+        rows.append(_refused("theorem 4.3", "it is about sparse functional attention, not about transformers"))
+        entered = parts | (dict(found.parts) if isinstance(found, Bound) else {})
+        return rows + [_part(name, value) for name, value in entered.items()]
+
+    def _main(self, found: Bound | NotCovered) -> list[Row]:
+        if isinstance(found, NotCovered):
+            return [_refused(found.theorem, found.reason)]
+        read_as = COMPOSITE if found.theorem == "theorem 4.1" else COMPLEXITY
+        return _bounded(found, f"read: {read_as}; not stated: {'; '.join(found.unknown)}")
+
+    def _average(self, study: Study) -> list[Row]:
+        if study.cfg.n_layers != 1:
+            return [_refused("theorem 4.2", f"it is about one layer, not {study.cfg.n_layers}")]
+        if not self.prior:
+            return [
+                _refused("theorem 4.2", "the Dirichlet prior of the token frequencies is not stated (setting prior)")
+            ]
+        found = one_layer_average_case(epsilon=self.epsilon, prior=self.prior)
+        return _bounded(found, f"not stated: {'; '.join(found.unknown)}")
+
+
+def _bounded(found: Bound, note: str) -> list[Row]:
+    fields: dict[str, Any] = {"target": found.theorem, "note": note}
+    value = found.value
+    if math.isinf(value):
+        too_large: dict[str, Any] = {"target": found.theorem, "status": "undefined"}
+        note = f"10^{found.log10:.4g}, larger than any float" if math.isfinite(found.log10) else "no finite length"
+        first = row(quantity=BOUND, **too_large, note=note)
+    else:
+        first = row(quantity=BOUND, value=value, **fields)
+    if math.isinf(found.log10):
+        return [first]
+    return [first, row(quantity=LOG10, value=found.log10, **fields)]
+
+
+def _refused(theorem: str, why: str) -> Row:
+    return row(quantity=BOUND, target=theorem, status="not_applicable", note=why)
+
+
+def _part(name: str, value: float) -> Row:
+    if math.isfinite(value):
+        return row(quantity=PART, target=name, value=float(value))
+    why = "all scores always tie, so there is no gap" if value > 0 else "attention does not reach the output"
+    return row(quantity=PART, target=name, status="undefined", note=why)

@@ -1,0 +1,1 @@
+"""What all architectures share: the hooked base class, its parts, and TransformerLens's interface."""

@@ -1,0 +1,128 @@
+"""What the config of every architecture states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator, model_validator
+
+from workbench.core.limits import LAYERS, SIZE
+from workbench.models.positions.encoding import Encoding
+from workbench.models.positions.id_samplers import Arange, IdLaw, id_law
+from workbench.models.positions.none import NoPositions
+from workbench.models.positions.registry import make_encoding
+
+Size = Annotated[int, Field(ge=1, le=SIZE)]
+Width = Annotated[int, Field(ge=0, le=SIZE)]
+"""A size, or 0 for one that follows from others."""
+
+
+def whole(data: Mapping[str, Any], name: str) -> int:
+    """A size that others follow from, before anything is validated: 0 where it is no size."""
+    value = data.get(name)
+    return value if isinstance(value, int) and 0 < value <= SIZE else 0
+
+
+class Architecture(BaseModel):
+    """What the config of every architecture states, in the vocabulary of TransformerLens where it has a word for it.
+
+    Attributes:
+        d_vocab: number of token ids, BOS included.
+        d_vocab_out: number of outputs; 0 = ``d_vocab``.
+        n_layers: number of blocks.
+        d_model: width of the residual stream.
+        n_ctx: number of position ids the model may be given in training; it bounds the readable
+            length only where ids index a table (learned positions).
+        positions: the encoding, by name or with parameters.
+        ids: the id law, by name or with parameters.
+        attention: its kind, or ``none``.
+        normalization_type: pre-LayerNorm, or None.
+        initializer_range: standard deviation of the initial weights; 0 = 0.8 / sqrt(d_model).
+        eps: added to the variance in LayerNorm.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, protected_namespaces=())
+
+    kind: ClassVar[str]
+    """The architecture's name: how a run and a command line call it."""
+    title: ClassVar[str]
+    """What sentences call it."""
+    model: ClassVar[str]
+    """Address of its models' class, ``package.module:Class``, which is called with a config and a seed."""
+
+    d_vocab: Size
+    d_vocab_out: Width = 0
+    n_layers: int = Field(ge=1, le=LAYERS)
+    d_model: Size
+    n_ctx: Size
+    if TYPE_CHECKING:  # a field of those that have heads
+
+        @property
+        def n_heads(self) -> int: ...
+
+    positions: SerializeAsAny[Encoding] = NoPositions()
+    ids: SerializeAsAny[IdLaw] = Arange()
+    attention: str
+    normalization_type: Literal["LN"] | None = "LN"
+    initializer_range: float = Field(default=0.0, ge=0)
+    eps: float = Field(default=1e-5, ge=0)
+
+    @field_validator("positions", mode="before")
+    @classmethod
+    def _positions(cls, value: Any) -> Any:
+        return make_encoding(value)
+
+    @field_validator("ids", mode="before")
+    @classmethod
+    def _ids(cls, value: Any) -> Any:
+        return id_law(value)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_widths(cls, data: Any) -> Any:
+        data = dict(data)
+        d_model = whole(data, "d_model")
+        data["d_vocab_out"] = data.get("d_vocab_out") or data.get("d_vocab")
+        data["initializer_range"] = data.get("initializer_range") or (0.8 / d_model**0.5 if d_model else 0)
+        return data
+
+    @property
+    def variant(self) -> str:
+        """What tells models of one task apart first, in a word; default folders of runs are called by it."""
+        return self.kind
+
+    @property
+    def least_numbers(self) -> int:
+        """A lower bound of how many numbers a model's weights are, without making it."""
+        return self.d_model * (self.d_vocab + self.d_vocab_out + (self.positions.rows(self.n_ctx) or 0))
+
+    def score_hooks(self, layer: int) -> list[str]:
+        """Names of the activations that the attention scores of a layer are made of; none without attention."""
+        return []
+
+    @property
+    def resid_mid(self) -> bool:
+        """Whether blocks have a residual stream in their middle, ``hook_resid_mid``."""
+        return False
+
+    # Fields that TransformerLens's ActivationCache and its users expect of a config.
+    @property
+    def device(self) -> str | None:
+        return None
+
+    @property
+    def dtype(self) -> Any:
+        """Of new tensors; a model that was moved to another type keeps its own."""
+        import torch
+
+        return torch.float32
+
+    @property
+    def n_key_value_heads(self) -> None:
+        """Every head has keys and values of its own."""
+        return None
+
+    @property
+    def gated_mlp(self) -> bool:
+        return False

@@ -1,0 +1,117 @@
+"""What all our models share: TransformerLens's root module, ids that are checked, caches without a graph."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from workbench.models.base.layers import Embed, Unembed
+from workbench.models.base.lens_interface import LensUseError, WithLogits
+from workbench.models.base.lens_parts import ActivationCache, HookedRootModule, HookPoint, lm_cross_entropy_loss
+from workbench.models.errors import PositionError
+
+ReturnType = str | None
+"""What a forward pass gives, in TransformerLens's words: logits, loss, both, or nothing."""
+
+
+class Output(NamedTuple):
+    """What ``return_type="both"`` gives."""
+
+    logits: Tensor
+    loss: Tensor
+
+
+class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base ships no usable types
+    """A causal model whose every activation has a hook; see :class:`workbench.models.base.protocol.HookedModel`.
+
+    A subclass sets ``embed``, ``blocks``, ``ln_final`` and ``unembed``, and states :meth:`forward`.
+    """
+
+    cfg: Any
+    """The config of its architecture."""
+    hook_dict: dict[str, HookPoint]
+    embed: Embed
+    blocks: nn.ModuleList
+    unembed: Unembed
+
+    def checked_ids(self, tokens: Tensor, position_ids: Tensor | None) -> Int[Tensor, "#batch pos"]:
+        """The given position ids, or 0, 1, 2, ...
+
+        Raises:
+            PositionError: for ids that do not fit the tokens, are negative, or cannot be read by the position scheme.
+        """
+        if position_ids is None:
+            position_ids = torch.arange(tokens.shape[1], device=tokens.device)[None]
+        elif position_ids.shape not in (tokens.shape, (1, tokens.shape[1])):
+            raise PositionError(
+                f"position ids of shape {tuple(position_ids.shape)} do not fit tokens of shape {tuple(tokens.shape)}"
+            )
+        self.cfg.positions.check(position_ids, self.cfg.n_ctx)
+        return position_ids.to(tokens.device)
+
+    def asked_outputs(
+        self, tokens: Int[Tensor, "batch pos"], position_ids: Tensor, asked: Bool[Tensor, "batch pos"]
+    ) -> Float[Tensor, "batch pos out"]:
+        """Outputs for training: right where ``asked``, and elsewhere whatever is cheapest."""
+        outputs: Tensor = self(tokens, position_ids)
+        return outputs
+
+    def returned(self, logits: Tensor, tokens: Tensor, return_type: ReturnType) -> Any:
+        """Outputs as asked for; the loss is TransformerLens's: the mean cross-entropy of the next token.
+
+        Raises:
+            LensUseError: for a loss of a model whose outputs are not its tokens, or an unknown return type.
+        """
+        if return_type in ("logits", None):
+            return logits if return_type else None
+        if return_type not in ("loss", "both"):
+            raise LensUseError(f"return_type is logits, loss, both or None, not {return_type!r}")
+        if self.cfg.d_vocab_out != self.cfg.d_vocab:
+            raise LensUseError(
+                "the loss of the next token needs outputs that are its tokens; this model answers a task: "
+                "task.losses(logits, batch) is its loss"
+            )
+        loss = lm_cross_entropy_loss(logits, tokens)
+        return loss if return_type == "loss" else Output(logits, loss)
+
+    def run_with_cache(
+        self, *args: Any, return_cache_object: bool = True, remove_batch_dim: bool = False, **kwargs: Any
+    ) -> tuple[Tensor, Any]:
+        """Logits and an ``ActivationCache``, as in TransformerLens, without keeping a graph.
+
+        Gradients are kept only with ``incl_bwd=True``.
+        """
+        with torch.set_grad_enabled(bool(kwargs.get("incl_bwd", False))):
+            out, cache = super().run_with_cache(*args, **kwargs)
+        if remove_batch_dim:  # here, not there: upstream takes position ids [batch, pos] for what has a third axis
+            cache = {name: _only_row(name, value) for name, value in cache.items()}
+        if return_cache_object:
+            cache = ActivationCache(cache, self, has_batch_dim=not remove_batch_dim)
+        return out, cache
+
+    def score_hooks(self, layer: int) -> list[str]:
+        """Names of the activations that the attention scores of a layer are made of."""
+        names: list[str] = self.cfg.score_hooks(layer)
+        return names
+
+    @property
+    def W_E(self) -> Float[Tensor, "d_vocab d_model"]:
+        return self.embed.W_E
+
+    @property
+    def W_U(self) -> Float[Tensor, "d_model out"]:
+        return self.unembed.W_U
+
+
+def _only_row(name: str, value: Tensor) -> Tensor:
+    """An activation of one sequence without its batch axis.
+
+    Raises:
+        LensUseError: for several sequences.
+    """
+    if len(value) != 1:
+        raise LensUseError(f"remove_batch_dim needs one sequence; {name} has {len(value)}")
+    return value[0]

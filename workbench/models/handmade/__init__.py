@@ -1,0 +1,1 @@
+"""Models built by hand, whose answers are known in closed form."""

@@ -1,0 +1,123 @@
+"""Attention heads built by hand whose every weight is a formula: induction, anti-induction, and a fixed lag."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from workbench.models.transformer.config import ModelConfig
+from workbench.models.transformer.model import HookedTransformer
+
+SURE = 60.0
+"""A score that leaves other keys nothing at any length in use."""
+
+
+def induction_model(symbols: int, score: float) -> HookedTransformer:
+    """A previous-token head that feeds an induction head, which copies what it reads to the output.
+
+    Tokens: 0 BOS, 1..symbols; answers: the symbols. On a string whose tokens are all different but for one
+    earlier occurrence of the last one, at index t, the head of layer 1 puts e^score / (e^score + t) on the key behind
+    that occurrence.
+    """
+    model = _blank(symbols, layers=2, locality=1)
+    with torch.no_grad():
+        _previous_token(model, 0)
+        own, before, out = _places(symbols)
+        attn = _attention(model, 1)
+        _identity(attn.W_Q[0], own, score * model.cfg.attn_scale)
+        _identity(attn.W_K[0], before)
+        _copy(attn, own, out)
+    return model
+
+
+def anti_induction_model(symbols: int, score: float, itself: Literal["seen", "masked"] = "masked") -> HookedTransformer:
+    """A head that matches a token with its earlier occurrence, and copies it.
+
+    On a string as for :func:`induction_model` it puts e^score / (e^score + t - 1) on that occurrence if the query's
+    own key is masked, and e^score / (2 e^score + t - 1) on each of the two if it is not.
+    """
+    model = _blank(symbols, layers=1, locality=0)
+    with torch.no_grad():
+        own, _, out = _places(symbols)
+        attn = _attention(model, 0)
+        _identity(attn.W_Q[0], own, score * model.cfg.attn_scale)
+        _identity(attn.W_K[0], own)
+        if itself == "masked":
+            attn.phi[0, 0] = -SURE
+        _copy(attn, own, out)
+    return model
+
+
+def left_neighbour_model(symbols: int, score: float) -> HookedTransformer:
+    """A previous-token head, and a head that matches a token with its earlier occurrence and copies what stood before.
+
+    The answer is the left neighbour: anti-induction through the V of the key that matches, where induction goes through
+    the K of the key behind it.
+    """
+    model = _blank(symbols, layers=2, locality=1)
+    with torch.no_grad():
+        _previous_token(model, 0)
+        own, before, out = _places(symbols)
+        attn = _attention(model, 1)
+        _identity(attn.W_Q[0], own, score * model.cfg.attn_scale)
+        _identity(attn.W_K[0], own)
+        attn.phi[0, 0] = -SURE
+        _copy(attn, before, out)
+    return model
+
+
+def fixed_lag_model(symbols: int, lag: int) -> HookedTransformer:
+    """A head that attends to the key ``lag`` places back, whatever stands there."""
+    model = _blank(symbols, layers=1, locality=lag)
+    with torch.no_grad():
+        own, _, out = _places(symbols)
+        _attention(model, 0).phi[0, lag] = SURE
+        _copy(_attention(model, 0), own, out)
+    return model
+
+
+def _blank(symbols: int, layers: int, locality: int) -> HookedTransformer:
+    cfg = ModelConfig(
+        d_vocab=symbols + 1, d_vocab_out=symbols, n_layers=layers, d_model=3 * (symbols + 1), n_heads=1,
+        d_head=symbols + 1, n_ctx=4096, positions={"name": "limit", "period": 1, "locality": locality},
+        attn_only=True, normalization_type=None,
+    )  # fmt: skip
+    model = HookedTransformer(cfg)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+        own, _, out = _places(symbols)
+        model.embed.W_E[:, own] = torch.eye(symbols + 1)
+        model.unembed.W_U[out] = torch.eye(symbols + 1)[:, 1:]
+    model.eval()
+    return model
+
+
+def _attention(model: HookedTransformer, layer: int) -> Any:
+    return model.blocks[layer].attn
+
+
+def _places(symbols: int) -> tuple[slice, slice, slice]:
+    """Residual dimensions of the token itself, of the one before it, and of what was copied."""
+    size = symbols + 1
+    return slice(0, size), slice(size, 2 * size), slice(2 * size, 3 * size)
+
+
+def _previous_token(model: HookedTransformer, layer: int) -> None:
+    own, before, _ = _places(model.cfg.d_vocab - 1)
+    attn = _attention(model, layer)
+    attn.phi[0, 1] = SURE
+    _copy(attn, own, before)
+
+
+def _copy(attn: Any, reads: slice, writes: slice) -> None:
+    _identity(attn.W_V[0], reads)
+    size = reads.stop - reads.start
+    attn.W_O[0][:, writes] = torch.eye(size)
+
+
+def _identity(weight: Float[Tensor, "d_model d_head"], reads: slice, scale: float = 1.0) -> None:
+    weight[reads] = scale * torch.eye(weight.shape[1])

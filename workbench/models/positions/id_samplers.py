@@ -1,0 +1,254 @@
+"""Id laws: which position ids training and evaluation give to the tokens of a sequence."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import torch
+from jaxtyping import Int
+from pydantic import Field
+from torch import Tensor
+
+from workbench.core.registry import Registry
+from workbench.models.errors import PositionError
+from workbench.models.positions.named_config import Scheme, named, refuse_negative
+
+Ids = Int[Tensor, "#batch pos"]
+
+
+class IdLaw(Scheme):
+    """Which ids training and evaluation use: ``[batch, pos]``, or ``[1, pos]`` where all rows agree.
+
+    BOS is a token like any other: it has the first id.
+    """
+
+    consistent: ClassVar[bool] = True
+    """Whether evaluation gives a prefix the same ids alone as inside a longer sequence."""
+    coupled: ClassVar[bool] = False
+    """Whether ids come from the task, so that they are known only with a batch of it."""
+    predicted: ClassVar[bool] = False
+    """Whether the model itself must say which ids the tokens of its answer have."""
+
+    def training(
+        self,
+        batch: int,
+        pos: int,
+        n_ctx: int,
+        generator: torch.Generator,
+        coupled: Int[Tensor, "#batch pos"] | None = None,
+    ) -> Int[Tensor, "#batch pos"]:
+        """Ids of one training batch; ``coupled`` are those its task couples, for the law that uses them.
+
+        Raises:
+            PositionError: if the law has no ids for that many tokens.
+        """
+        raise NotImplementedError
+
+    def evaluation(self, pos: int, n_ctx: int, coupled: Int[Tensor, "#batch pos"] | None = None) -> Ids:
+        """The stated evaluation rule: offset 0, consecutive, unless the law says otherwise."""
+        return torch.arange(pos)[None]
+
+    def shifted(self, ids: Ids, offset: int) -> Ids:
+        """Ids moved by ``offset`` as training might have: all of them, but those that mark special tokens."""
+        return ids + offset
+
+    def check(self, pos: int, n_ctx: int) -> None:
+        """Refuse to train on ``pos`` tokens where the law has no ids for that many.
+
+        Raises:
+            PositionError: naming the smallest ``n_ctx`` that would do.
+        """
+
+    def _need(self, least: int, n_ctx: int) -> None:
+        if n_ctx < least:
+            raise PositionError(f"{self.name} needs n_ctx of at least {least}, but it is {n_ctx}")
+
+
+class Arange(IdLaw):
+    """0, 1, 2, ... in training and in evaluation."""
+
+    name: Literal["arange"] = "arange"
+
+    def training(
+        self,
+        batch: int,
+        pos: int,
+        n_ctx: int,
+        generator: torch.Generator,
+        coupled: Int[Tensor, "#batch pos"] | None = None,
+    ) -> Int[Tensor, "#batch pos"]:
+        return torch.arange(pos)[None]
+
+
+class RandomOffset(IdLaw):
+    """Consecutive ids from an offset drawn uniformly per sequence, so that all of 0..n_ctx-1 are trained.
+
+    As in Huang et al. (2410.02140): training ids are arange + offset with the offset uniform over all
+    that fit the context; evaluation starts at 0.
+    """
+
+    name: Literal["random_offset"] = "random_offset"
+
+    def check(self, pos: int, n_ctx: int) -> None:
+        self._need(pos, n_ctx)
+
+    def training(
+        self,
+        batch: int,
+        pos: int,
+        n_ctx: int,
+        generator: torch.Generator,
+        coupled: Int[Tensor, "#batch pos"] | None = None,
+    ) -> Int[Tensor, "#batch pos"]:
+        self.check(pos, n_ctx)
+        offset = torch.randint(0, n_ctx - pos + 1, (batch, 1), generator=generator)
+        return torch.arange(pos)[None] + offset
+
+
+class Pose(IdLaw):
+    """Consecutive ids within chunks, with gaps between them (PoSE, Zhu et al. 2023, 2309.10400).
+
+    As stated for two chunks by Golowich et al. (2025, 2502.16792): a sequence of l tokens is split at a uniform
+    random place, and J_0, J_1 are drawn independently and uniformly from 1..n_ctx - l. The first chunk has
+    the ids min(J), min(J) + 1, ...; the second, l_1 tokens on, starts at max(J) + l_1. With more chunks
+    there are as many draws, in ascending order, and independent cuts, of which some may coincide.
+    Training ids lie in 1..n_ctx - 1 and rise strictly; evaluation uses the true ids 1..l. BOS is the first
+    of the l tokens, so its id is 1 there.
+    """
+
+    name: Literal["pose"] = "pose"
+    chunks: int = Field(default=2, ge=2, le=1024)
+
+    def check(self, pos: int, n_ctx: int) -> None:
+        self._need(pos + 1, n_ctx)
+
+    def training(
+        self,
+        batch: int,
+        pos: int,
+        n_ctx: int,
+        generator: torch.Generator,
+        coupled: Int[Tensor, "#batch pos"] | None = None,
+    ) -> Int[Tensor, "#batch pos"]:
+        self.check(pos, n_ctx)
+        cuts = torch.randint(1, max(pos, 2), (batch, self.chunks - 1), generator=generator).sort(1).values
+        starts = torch.randint(1, n_ctx - pos + 1, (batch, self.chunks), generator=generator).sort(1).values
+        places = torch.arange(pos).expand(batch, pos)
+        chunk = torch.searchsorted(cuts, places.contiguous(), right=True)
+        return places + starts.gather(1, chunk)
+
+    def evaluation(self, pos: int, n_ctx: int, coupled: Int[Tensor, "#batch pos"] | None = None) -> Ids:
+        return torch.arange(1, pos + 1)[None]
+
+
+class RandomSubset(IdLaw):
+    """A random subset of 0..n_ctx-1 in ascending order (randomized positions, Ruoss et al. 2023, 2305.16843).
+
+    Each training sequence draws its own; so does evaluation, where the subset is a pure function of the
+    number of tokens, the same for all sequences. A prefix alone therefore has other ids than inside a
+    longer sequence.
+    """
+
+    name: Literal["random_subset"] = "random_subset"
+    consistent: ClassVar[bool] = False
+
+    def check(self, pos: int, n_ctx: int) -> None:
+        self._need(pos, n_ctx)
+
+    def training(
+        self,
+        batch: int,
+        pos: int,
+        n_ctx: int,
+        generator: torch.Generator,
+        coupled: Int[Tensor, "#batch pos"] | None = None,
+    ) -> Int[Tensor, "#batch pos"]:
+        self.check(pos, n_ctx)
+        # The places of the smallest of iid draws are a uniform subset.
+        smallest = torch.rand(batch, n_ctx, generator=generator).topk(pos, 1, largest=False, sorted=False)
+        return smallest.indices.sort(1).values
+
+    def evaluation(self, pos: int, n_ctx: int, coupled: Int[Tensor, "#batch pos"] | None = None) -> Ids:
+        return self.training(1, pos, n_ctx, torch.Generator().manual_seed(pos))
+
+
+class TaskIds(IdLaw):
+    """The ids that the task couples, so that tokens with a common role share one.
+
+    As in position coupling (Cho et al. 2024, 2405.20671): training adds one offset per sequence, uniform over
+    those that fit 0..n_ctx-1, to all ids but 0, which special tokens such as BOS keep; evaluation adds none.
+    """
+
+    coupled: ClassVar[bool] = True
+
+    def training(
+        self,
+        batch: int,
+        pos: int,
+        n_ctx: int,
+        generator: torch.Generator,
+        coupled: Int[Tensor, "#batch pos"] | None = None,
+    ) -> Int[Tensor, "#batch pos"]:
+        given = self.evaluation(pos, n_ctx, coupled)
+        self._need(int(given.max()) + 1, n_ctx)
+        room = n_ctx - given.amax(1, keepdim=True)
+        offset = (torch.rand(batch, 1, generator=generator, dtype=torch.float64) * room).long()
+        return torch.where(given == 0, 0, given + offset)
+
+    def evaluation(self, pos: int, n_ctx: int, coupled: Int[Tensor, "#batch pos"] | None = None) -> Ids:
+        if coupled is None:
+            raise PositionError(f"ids {self.name} come from the task, and this batch has none; choose another id law")
+        refuse_negative(coupled)  # here, before training shifts them
+        return coupled
+
+    def shifted(self, ids: Ids, offset: int) -> Ids:
+        return torch.where(ids == 0, 0, ids + offset)
+
+
+class Coupled(TaskIds):
+    """The ids that the task couples; those of an answer are given like those of the input."""
+
+    name: Literal["coupled"] = "coupled"
+
+
+class Predicted(TaskIds):
+    """The ids that the task couples, those of an answer said by the model:
+    :mod:`workbench.models.transformer.predicted_ids`.
+
+    Attributes:
+        weight: of the cross-entropy of ids, beside 1 for that of the tokens. The paper does not state it.
+    """
+
+    name: Literal["predicted"] = "predicted"
+    predicted: ClassVar[bool] = True
+    weight: float = Field(default=1.0, gt=0.0)
+
+
+def _own_name(cls: type[IdLaw]) -> str:
+    return str(cls.model_fields["name"].default)
+
+
+def _an_id_law(name: str, found: object, place: str) -> type[IdLaw]:
+    if not (isinstance(found, type) and issubclass(found, IdLaw)):
+        raise PositionError(f"{place}, announced as the id law {name}, is no subclass of IdLaw")
+    return found
+
+
+ID_LAWS: Registry[type[IdLaw]] = Registry(
+    "id law",
+    PositionError,
+    {_own_name(cls): cls for cls in (Arange, RandomOffset, Pose, RandomSubset, Coupled, Predicted)},
+    group="lengthlens.id_laws",
+    check=_an_id_law,
+    name_of=_own_name,
+)
+"""Classes of id laws by the name that a config says."""
+
+
+def id_law(value: str | dict[str, Any] | IdLaw) -> IdLaw:
+    """The id law of that name (with parameters, if a dict).
+
+    Raises:
+        PositionError: for an unknown name, with the nearest ones, or a parameter that does not fit.
+    """
+    return named(ID_LAWS, value)

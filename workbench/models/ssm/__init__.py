@@ -1,0 +1,1 @@
+"""The state-space model, and where it looks."""

@@ -1,0 +1,78 @@
+"""Effective attention: the linear map from the inputs of a state-space layer to what it reads of its states.
+
+For given gates, step sizes, B and C a layer is linear in its inputs x, channel by channel:
+
+    y_t = sum over s <= t of M[t, s] x_s,   M[t, s] = sum over states of C_t (a_t a_(t-1) .. a_(s+1)) dt_s B_s
+
+(the hidden attention of Ali, Zimerman, Wolf 2024, 2403.01590). Each channel is to this what a head is to
+attention; weights may be negative and need not add up to 1. The skip D x is not part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from workbench.models.ssm.scan import gates_of
+
+PARTS = ("dt", "B", "C")
+
+
+def effective_hooks(layer: int) -> list[str]:
+    """Names of the activations that the map of a layer is made of, beside its weights."""
+    return [f"blocks.{layer}.mixer.hook_ssm_{part}" for part in PARTS]
+
+
+@dataclass(frozen=True)
+class EffectiveInputs:
+    """All that the map of one layer is made of.
+
+    Attributes:
+        dt: step sizes.
+        b, c: what states take and give.
+        decay: rates A.
+        signed: whether gates are 2 exp(-dt A) - 1 rather than exp(-dt A).
+    """
+
+    dt: Float[Tensor, "batch pos d_inner"]
+    b: Float[Tensor, "batch pos d_state"]
+    c: Float[Tensor, "batch pos d_state"]
+    decay: Float[Tensor, "d_inner d_state"]
+    signed: bool
+
+    def weights(self, queries: Sequence[int]) -> Float[Tensor, "batch d_inner query key"]:
+        """M at the chosen queries over all keys, exactly 0 after the query.
+
+        Time and memory are queries x keys: the product of gates is carried backwards from each query.
+
+        Args:
+            queries: indices on the position axis, ascending.
+        """
+        batch, pos, inner = self.dt.shape
+        found = self.dt.new_zeros(batch, inner, len(queries), pos)
+        carried = self.dt.new_zeros(batch, inner, len(queries), self.b.shape[-1])
+        at = torch.tensor(list(queries), device=self.dt.device)
+        for s in range(int(at.max()), -1, -1):
+            begins = (at == s)[:, None]
+            carried = torch.where(begins, self.c[:, None, s : s + 1], carried)
+            found[..., s] = (carried @ self.b[:, None, s, :, None])[..., 0] * self.dt[:, s, :, None]
+            carried = carried * gates_of(self.dt[:, s : s + 1], self.decay, self.signed)[:, 0, :, None]
+        return found
+
+
+def effective_inputs(model: Any, cache: Any, layer: int) -> EffectiveInputs:
+    """What the map of a layer is made of, from a cache that holds :func:`effective_hooks`.
+
+    Args:
+        model: a :class:`workbench.models.ssm.model.HookedSSM`.
+        cache: a dict of activations by hook name, or TransformerLens's ``ActivationCache``.
+        layer: which layer.
+    """
+    mixer = model.blocks[layer].mixer
+    dt, b, c = (cache[name] for name in effective_hooks(layer))
+    return EffectiveInputs(dt, b, c, mixer.A_log.detach().exp(), mixer.cfg.gates == "signed")

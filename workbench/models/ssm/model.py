@@ -1,0 +1,174 @@
+"""The state-space model: diagonal selective layers with short convolution and gating, every activation hooked."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from workbench.models.base.hooked import Hooked, ReturnType
+from workbench.models.base.layers import Embed, LayerNorm, Unembed, observed
+from workbench.models.base.lens_parts import HookPoint
+from workbench.models.ssm.config import SSMConfig
+from workbench.models.ssm.scan import gates_of, scan, selective_scan, writes_of
+
+Residual = Float[Tensor, "batch pos d_model"]
+Channels = Float[Tensor, "batch pos d_inner"]
+Reads = Float[Tensor, "batch pos d_state"]
+
+
+class Mixer(nn.Module):
+    """One layer (Mamba's, Gu and Dao 2023, 2312.00752, section 3.4).
+
+    ``W_in`` makes channels and their output gate; the channels pass a causal convolution of ``d_conv`` tokens
+    and silu: x. Then, per channel and state, h_t = a_t h_(t-1) + dt_t x_t B_t with gates a made of the step
+    size dt and the rate A = exp(A_log) (see :func:`workbench.models.ssm.scan.selective_scan`);
+    y_t = C_t . h_t + D x_t; and ``W_out`` reads y times silu of the output gate. dt, B and C are linear in x,
+    dt after softplus, unless the layer is time-invariant.
+
+    Hooks ``[batch, pos, d_inner]``: ``hook_x``, ``hook_ssm_dt``, ``hook_y``, ``hook_gate`` (the output gate before
+    silu); ``[batch, pos, d_state]``: ``hook_ssm_B``, ``hook_ssm_C``; ``[batch, pos, d_inner, d_state]``, held only
+    while one of them is observed: ``hook_ssm_gates`` a, ``hook_ssm_write`` and ``hook_ssm_state`` h. An edit of
+    gates or writes changes all later states; one of a state is read at its own position only.
+    """
+
+    def __init__(self, cfg: SSMConfig) -> None:
+        super().__init__()
+        self.cfg = cfg
+        inner, states = cfg.d_inner, cfg.d_state
+        self.W_in = nn.Parameter(torch.empty(cfg.d_model, 2 * inner))
+        self.W_conv = nn.Parameter(torch.empty(inner, cfg.d_conv))
+        self.b_conv = nn.Parameter(torch.zeros(inner))
+        if not cfg.time_invariant:
+            self.W_B = nn.Parameter(torch.empty(inner, states))
+            self.W_C = nn.Parameter(torch.empty(inner, states))
+            self.W_dt_in = nn.Parameter(torch.empty(inner, cfg.dt_rank))
+            self.W_dt = nn.Parameter(torch.empty(cfg.dt_rank, inner))
+        self.b_B = nn.Parameter(torch.zeros(states))
+        self.b_C = nn.Parameter(torch.zeros(states))
+        self.b_dt = nn.Parameter(torch.zeros(inner))
+        self.A_log = nn.Parameter(torch.zeros(inner, states))
+        self.D = nn.Parameter(torch.ones(inner))
+        self.W_out = nn.Parameter(torch.empty(inner, cfg.d_model))
+        self.hook_x, self.hook_gate, self.hook_y = HookPoint(), HookPoint(), HookPoint()
+        self.hook_ssm_dt, self.hook_ssm_B, self.hook_ssm_C = HookPoint(), HookPoint(), HookPoint()
+        self.hook_ssm_gates, self.hook_ssm_write, self.hook_ssm_state = HookPoint(), HookPoint(), HookPoint()
+
+    def initialize(self, generator: torch.Generator) -> None:
+        """Rates 1, 2, ..., d_state in every channel; step sizes spread log-uniformly; the rest small and random."""
+        cfg = self.cfg
+        for name, weight in self.named_parameters():
+            if name.startswith("W_"):
+                spread = 1 / math.sqrt(cfg.d_conv) if name == "W_conv" else 1 / math.sqrt(weight.shape[0])
+                weight.uniform_(-spread, spread, generator=generator)
+        self.A_log.copy_(torch.arange(1, cfg.d_state + 1).log().expand_as(self.A_log))
+        low, high = math.log(cfg.dt_min), math.log(cfg.dt_max)
+        steps = torch.exp(low + (high - low) * torch.rand(cfg.d_inner, generator=generator))
+        self.b_dt.copy_(steps + torch.log(-torch.expm1(-steps)))  # softplus gives the step size back
+        if cfg.time_invariant:
+            for bias in (self.b_B, self.b_C):
+                bias.normal_(0.0, 1.0, generator=generator)
+
+    def forward(self, residual: Residual) -> Residual:
+        pos = residual.shape[1]
+        channels, gate = (residual @ self.W_in).chunk(2, -1)
+        gate = self.hook_gate(gate)
+        channels = F.pad(channels.mT, (self.cfg.d_conv - 1, 0))
+        channels = F.conv1d(channels, self.W_conv[:, None], self.b_conv, groups=self.cfg.d_inner)[..., :pos]
+        x = self.hook_x(F.silu(channels).mT.contiguous())
+        dt, b, c = self.selection(x)
+        y = self.hook_y(self.read(x, dt, b, c) + self.D * x)
+        out: Tensor = (y * F.silu(gate)) @ self.W_out
+        return out
+
+    def selection(self, x: Channels) -> tuple[Channels, Reads, Reads]:
+        """Step sizes dt, and B and C: what states take and give, chosen by the token or fixed."""
+        step, b, c = self.b_dt.expand_as(x), self.b_B.expand(*x.shape[:2], -1), self.b_C.expand(*x.shape[:2], -1)
+        if not self.cfg.time_invariant:
+            step, b, c = step + (x @ self.W_dt_in) @ self.W_dt, b + x @ self.W_B, c + x @ self.W_C
+        return self.hook_ssm_dt(F.softplus(step)), self.hook_ssm_B(b.contiguous()), self.hook_ssm_C(c.contiguous())
+
+    def read(self, x: Channels, dt: Channels, b: Reads, c: Reads) -> Channels:
+        """C . h at every position: fused while nobody looks at gates, writes or states."""
+        signed, decay = self.cfg.gates == "signed", self.A_log.exp()
+        if not observed(self.hook_ssm_gates, self.hook_ssm_write, self.hook_ssm_state):
+            return selective_scan(x, dt, decay, b, c, signed)
+        gates = self.hook_ssm_gates(gates_of(dt, decay, signed))
+        states = self.hook_ssm_state(scan(gates, self.hook_ssm_write(writes_of(x, dt, b))))
+        return torch.matmul(states, c[..., None])[..., 0]
+
+
+class SSMBlock(nn.Module):
+    """Pre-norm mixer, added to the residual stream."""
+
+    def __init__(self, cfg: SSMConfig) -> None:
+        super().__init__()
+        self.ln1 = LayerNorm(cfg) if cfg.normalization_type == "LN" else nn.Identity()
+        self.mixer = Mixer(cfg)
+        self.hook_resid_pre, self.hook_mixer_out, self.hook_resid_post = (HookPoint() for _ in range(3))
+
+    def forward(self, x: Residual) -> Residual:
+        x = self.hook_resid_pre(x)
+        x = self.hook_resid_post(x + self.hook_mixer_out(self.mixer(self.ln1(x))))
+        return x
+
+
+class HookedSSM(Hooked):
+    """A stack of selective state-space layers on the protocol of :class:`workbench.models.base.protocol.HookedModel`.
+
+    Args:
+        cfg: the architecture.
+        seed: seed of the initial weights, drawn without touching any global random state.
+    """
+
+    def __init__(self, cfg: SSMConfig, seed: int = 0) -> None:
+        super().__init__()
+        self.cfg: SSMConfig = cfg
+        self.embed = Embed(cfg)
+        self.hook_embed = HookPoint()
+        self.blocks = nn.ModuleList(SSMBlock(cfg) for _ in range(cfg.n_layers))
+        self.ln_final = LayerNorm(cfg) if cfg.normalization_type == "LN" else nn.Identity()
+        self.unembed = Unembed(cfg)
+        self.setup()
+        self.initialize(seed)
+
+    def initialize(self, seed: int) -> None:
+        """Draw the weights: embedding and read-out from N(0, initializer_range^2), see also :class:`Mixer`."""
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for weight in (self.embed.W_E, self.unembed.W_U):
+                weight.normal_(0.0, self.cfg.initializer_range, generator=generator)
+            for mixer in self.modules():
+                if isinstance(mixer, Mixer):
+                    mixer.initialize(generator)
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "batch pos"],
+        position_ids: Int[Tensor, "rows ids"] | None = None,
+        *,
+        return_type: ReturnType = "logits",
+        stop_at_layer: int | None = None,
+    ) -> Any:
+        """Logits (or real outputs) ``[batch, pos, out]`` at every position.
+
+        Args:
+            tokens: token ids, BOS included where the task has one.
+            position_ids: not read; checked for their shape alone.
+            return_type, stop_at_layer: as those of
+                :meth:`workbench.models.transformer.model.HookedTransformer.forward`.
+
+        Raises:
+            PositionError: for ids that do not fit the tokens.
+        """
+        self.checked_ids(tokens, position_ids)
+        x = self.hook_embed(self.embed(tokens))
+        for block in self.blocks[:stop_at_layer]:
+            x = block(x)
+        if stop_at_layer is not None:
+            return x
+        return self.returned(self.unembed(self.ln_final(x)), tokens, return_type)

@@ -1,0 +1,1 @@
+"""The transformer, with attention that is exact whether it is looked at or not."""

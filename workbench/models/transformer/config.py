@@ -1,0 +1,114 @@
+"""The frozen description from which a transformer is built."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import model_validator
+
+from workbench.models.base.architecture import Architecture, Size, Width, whole
+from workbench.models.positions.registry import those_with
+
+
+class ModelConfig(Architecture):
+    """A transformer; see :class:`Architecture` for what is not said here.
+
+    Attributes:
+        n_heads: attention heads per block.
+        d_head: width of a head; None = ``d_model // n_heads``.
+        d_mlp: width of the MLP; None = ``4 * d_model``; an int per block is allowed.
+        log_scaling: what is multiplied by log K_i in row i of the scores, K_i the number of keys that query
+            i sees: nothing, ``all`` of the score, only the bias of positions with a ``local`` one, or all
+            times a ``learned`` gain per head (scalable softmax, Nakanishi 2025, 2501.19399). A row of one key
+            is multiplied by log 1 = 0, which leaves its weight 1.
+        attention: ``softmax``; ``hardmax``, uniform over the keys of exactly the highest score; or
+            ``linear``, weights phi(q) . phi(k) with phi(x) = elu(x) + 1.
+        act_fn: activation of the MLP ("gelu" is the exact one, "gelu_new" its approximation by tanh).
+        attn_only: no MLPs.
+    """
+
+    kind: ClassVar[str] = "transformer"
+    title: ClassVar[str] = "transformer"
+    model: ClassVar[str] = "workbench.models.transformer.model:HookedTransformer"
+
+    n_heads: Size
+    log_scaling: Literal["none", "all", "local", "learned"] = "none"
+    attention: Literal["softmax", "hardmax", "linear"] = "softmax"
+    d_head: Width = 0
+    d_mlp: Width | tuple[Width, ...] = 0
+    act_fn: Literal["gelu", "gelu_new", "relu", "silu"] = "gelu"
+    attn_only: bool = False
+
+    # Stated for type checkers: fields are given by name or as plain dicts, and validated into their classes.
+    def __init__(self, **data: Any) -> None:
+        super().__init__(**data)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, data: Any) -> Any:
+        data = dict(data)
+        d_model, n_heads = whole(data, "d_model"), whole(data, "n_heads")
+        if not data.get("d_head") and d_model and n_heads:
+            if d_model % n_heads:
+                raise ValueError(f"d_model {d_model} is not a multiple of n_heads {n_heads}; state d_head")
+            data["d_head"] = d_model // n_heads
+        data["d_mlp"] = data.get("d_mlp") or 4 * d_model
+        return data
+
+    @model_validator(mode="after")
+    def _fits(self) -> ModelConfig:
+        self.positions.fit(self.d_model, self.d_head)
+        if self.log_scaling == "local" and not self.positions.local:
+            local = those_with(lambda encoding: encoding.local)
+            raise ValueError(
+                f"log_scaling local scales the bias of {local} positions, but positions are {self.positions.name}"
+            )
+        if self.attention == "linear" and self.log_scaling != "none":
+            raise ValueError("linear attention has no scores to scale; choose log_scaling none")
+        if self.attention == "linear" and not self.positions.before_attention:
+            before = those_with(lambda encoding: not (encoding.turns or encoding.biased))
+            raise ValueError(
+                f"linear attention takes positions {before}, not {self.positions.name}, which acts on scores"
+            )
+        if isinstance(self.d_mlp, tuple) and len(self.d_mlp) != self.n_layers:
+            raise ValueError(f"d_mlp names {len(self.d_mlp)} widths for {self.n_layers} layers")
+        return self
+
+    @property
+    def variant(self) -> str:
+        return str(self.positions.name)
+
+    @property
+    def least_numbers(self) -> int:
+        mlps = 0 if self.attn_only else sum(map(self.mlp_width, range(self.n_layers)))
+        return super().least_numbers + self.d_model * (4 * self.n_layers * self.n_heads * self.d_head + 2 * mlps)
+
+    @property
+    def resid_mid(self) -> bool:
+        return not self.attn_only
+
+    def mlp_width(self, layer: int) -> int:
+        return self.d_mlp[layer] if isinstance(self.d_mlp, tuple) else self.d_mlp
+
+    def score_hooks(self, layer: int) -> list[str]:
+        """Names of the activations that the scores of a layer are made of; q and k come first.
+
+        score = q . k / sqrt(d_head) (both turned where the encoding turns them), but for the biases and
+        factors that the further ones hold: :func:`workbench.models.transformer.scores.cached_score_inputs` puts them
+        together.
+        """
+        at = f"blocks.{layer}.attn.hook_"
+        turned = "rot_" if self.positions.turns else ""
+        names = [f"{at}{turned}q", f"{at}{turned}k"]
+        if self.positions.bias_hook:
+            names.append(f"blocks.{layer}.attn.{self.positions.bias_hook}")
+        if self.log_scaling in ("all", "learned"):
+            names.append(f"{at}score_factor")
+        if self.positions.biased:
+            names.append("hook_position_ids")
+        return names
+
+    @property
+    def attn_scale(self) -> float:
+        """Scores are divided by this."""
+        return float(self.d_head**0.5)

@@ -1,0 +1,65 @@
+"""Predictive position coupling: a model that says which coupled id its next token has, and is held to it.
+
+From Golowich et al. 2025 ("The Role of Sparsity for Length Generalization in Transformers", 2502.16792): beside
+the next token a second read-out predicts the next token's position id, and both are fed back when the model
+runs free. What training asks at each answer that is followed by a token is both; an answer is right if both are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+if TYPE_CHECKING:
+    from workbench.models.base.architecture import Architecture
+    from workbench.models.base.protocol import HookedModel
+
+ID_LOGITS = "hook_id_logits"
+"""Hook ``[batch, pos, n_ctx]``: scores of the ids that the next token may have."""
+NEXT_IDS = "hook_next_ids"
+"""Hook ``[batch, pos]``: the best of them."""
+
+
+def next_id_hooks(cfg: Architecture) -> list[str]:
+    """The hook that holds the predicted ids, for a model that has one."""
+    return [NEXT_IDS] if cfg.ids.predicted else []
+
+
+def outputs_and_ids(
+    model: HookedModel, tokens: Int[Tensor, "batch pos"], ids: Int[Tensor, "#batch pos"]
+) -> tuple[Float[Tensor, "batch pos out"], Int[Tensor, "batch pos"] | None]:
+    """A model's outputs, and the ids it predicts for the next tokens; None where it predicts none."""
+    if not model.cfg.ids.predicted:
+        return model(tokens, ids), None
+    outputs, cache = model.run_with_cache(tokens, ids, names_filter=[NEXT_IDS], return_cache_object=False)
+    return outputs, cache[NEXT_IDS]
+
+
+def asked(mask: Bool[Tensor, "batch pos"]) -> Bool[Tensor, "batch queries"]:
+    """Of all queries but the last, those at which an id is asked for: where an answer is."""
+    return mask[:, :-1]
+
+
+def id_loss(
+    id_logits: Float[Tensor, "batch pos ids"], ids: Int[Tensor, "#batch pos"], mask: Bool[Tensor, "batch pos"]
+) -> Float[Tensor, ""]:
+    """Mean cross-entropy, in nats, of the id of each token that is an answer.
+
+    Args:
+        id_logits: the read-out.
+        ids: the ids that the model was given.
+        mask: where answers are asked for.
+    """
+    wanted = ids.expand_as(mask)[:, 1:]
+    return F.cross_entropy(id_logits[:, :-1][asked(mask)], wanted[asked(mask)])
+
+
+def ids_right(
+    next_ids: Int[Tensor, "batch pos"], ids: Int[Tensor, "#batch pos"], mask: Bool[Tensor, "batch pos"]
+) -> Bool[Tensor, "batch pos"]:
+    """Whether each predicted id is the one of the next token; True where none is asked for."""
+    right = F.pad(next_ids[:, :-1] == ids.expand_as(mask)[:, 1:], (0, 1), value=True)
+    return right | ~F.pad(asked(mask), (0, 1), value=False)

@@ -1,0 +1,179 @@
+"""Attention scores from what they are made of: the one definition, for all queries or for some of them.
+
+Explicit attention, attention in blocks of queries, and every analysis that makes scores again from
+cached activations call :meth:`ScoreInputs.scores`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from workbench.models.positions.encoding import Encoding, Queries
+
+if TYPE_CHECKING:
+    from workbench.models.transformer.config import ModelConfig
+
+
+@dataclass(frozen=True)
+class ScoreInputs:
+    """Everything that the attention scores of one layer are made of.
+
+    ``score[b, h, i, j] = factor[b, i, h] * (q[b, i, h] . k[b, j, h] / sqrt(d_head) + bias[b, h, i, j])`` for
+    j <= i, and -inf for later keys. The bias is nothing, or what the encoding makes of ``bias_weights[b, i, h]`` at the
+    lag ``id_i - id_j`` (:meth:`workbench.models.positions.encoding.Encoding.bias_at`).
+
+    Under linear attention scores are ``log(phi(q) . phi(k))`` instead, with phi(x) = elu(x) + 1, so that
+    there too the pattern is their softmax.
+
+    Attributes:
+        q, k: as they enter the product (turned where the encoding turns them).
+        encoding: what reads the bias off its weights; None = there is no bias.
+        ids: position ids, where there is a bias.
+        bias_weights: of each query and head, where there is a bias.
+        factor: what each query's whole row is multiplied by (log scaling).
+        attention: softmax, hardmax or linear.
+    """
+
+    q: Float[Tensor, "batch pos head d_head"]
+    k: Float[Tensor, "batch pos head d_head"]
+    encoding: Encoding | None = None
+    ids: Int[Tensor, "#batch pos"] | None = None
+    bias_weights: Float[Tensor, "#batch #pos head column"] | None = None
+    factor: Float[Tensor, "#batch pos #head"] | None = None
+    attention: str = "softmax"
+
+    @property
+    def biased(self) -> bool:
+        """Whether something is added to q . k / sqrt(d_head)."""
+        return self.encoding is not None
+
+    def select(self, rows: slice, heads: slice = slice(None)) -> ScoreInputs:
+        """The same for some sequences and heads."""
+
+        def of_batch(x: Tensor | None) -> Tensor | None:
+            return x if x is None or x.shape[0] == 1 else x[rows]
+
+        factor, weights = of_batch(self.factor), of_batch(self.bias_weights)
+        return replace(
+            self,
+            q=self.q[rows, :, heads],
+            k=self.k[rows, :, heads],
+            ids=of_batch(self.ids),
+            bias_weights=None if weights is None else weights[:, :, heads],
+            factor=factor if factor is None or factor.shape[2] == 1 else factor[:, :, heads],
+        )
+
+    def scores(self, queries: Queries, keys: int | None = None) -> Float[Tensor, "batch head query key"]:
+        """Scores of the chosen queries, -inf at keys after the query.
+
+        Args:
+            queries: indices on the position axis.
+            keys: only the first so many keys; None = all.
+        """
+        keys = self.k.shape[1] if keys is None else keys
+        q, k = _at(self.q, queries), self.k[:, :keys]
+        if self.attention == "linear":
+            scores = _products(feature_map(q), feature_map(k)).log()
+        elif self.attention == "hardmax":
+            # Summed in float64 and rounded: in float32, equal keys can miss a tie by the shape of the matrices.
+            scores = (_products(q.double(), k.double()) / math.sqrt(q.shape[-1])).to(q.dtype)
+        else:
+            scores = _products(q, k) / math.sqrt(q.shape[-1])
+        bias = self.bias(queries, keys)
+        if bias is not None:
+            scores = scores + bias
+        if self.factor is not None:
+            scores = scores * _by_row(_at(self.factor, queries))
+        return scores.masked_fill_(self.later(queries, keys), -math.inf)
+
+    def pattern(self, scores: Float[Tensor, "batch head query key"]) -> Float[Tensor, "batch head query key"]:
+        """Attention weights of given scores: their softmax, or the uniform weight on the highest ones."""
+        return hardmax(scores) if self.attention == "hardmax" else scores.softmax(-1)
+
+    def bias(self, queries: Queries, keys: int) -> Float[Tensor, "#batch head query key"] | None:
+        """What is added to q . k / sqrt(d_head) before the factor; None = nothing."""
+        if self.encoding is None:
+            return None
+        assert self.ids is not None
+        assert self.bias_weights is not None
+        lags = _at(self.ids, queries)[:, :, None] - self.ids[:, None, :keys]
+        one = self.bias_weights.shape[1] == 1
+        return self.encoding.bias_at(self.bias_weights if one else _at(self.bias_weights, queries), lags)
+
+    def later(self, queries: Queries, keys: int) -> torch.Tensor:
+        """``[query, key]``: True where the key comes after the query."""
+        index = torch.as_tensor(queries, device=self.k.device)
+        return torch.arange(keys, device=self.k.device) > index[:, None]
+
+
+def cached_score_inputs(cfg: ModelConfig, layer: int, cache: Any) -> ScoreInputs:
+    """The inputs of a layer's scores from a cache that holds ``cfg.score_hooks(layer)``.
+
+    Args:
+        cfg: the model's configuration.
+        layer: which layer.
+        cache: a dict of tensors by hook name, or TransformerLens's ``ActivationCache``.
+
+    Raises:
+        KeyError: naming the activation that the cache lacks.
+    """
+    names = cfg.score_hooks(layer)
+    found = {name.rpartition(".")[2]: cache[name] for name in names}
+    q, k = (cache[name] for name in names[:2])
+    factor, positions = found.get("hook_score_factor"), cfg.positions
+    if not positions.biased:
+        return ScoreInputs(q, k, factor=factor, attention=cfg.attention)
+    weights = found[positions.bias_hook] if positions.bias_hook else positions.fixed_weights(cfg.n_heads, q)[None, None]
+    return ScoreInputs(q, k, positions, found["hook_position_ids"], weights, factor, cfg.attention)
+
+
+def feature_map(x: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
+    """phi(x) = elu(x) + 1 > 0, the features of linear attention (Katharopoulos et al. 2020, 2006.16236)."""
+    return F.elu(x) + 1.0
+
+
+def hardmax(scores: Float[Tensor, "*row key"]) -> Float[Tensor, "*row key"]:
+    """Uniform over the keys whose score equals the highest exactly (tolerance 0).
+
+    Its own derivative is 0 almost everywhere, so the gradient is that of the softmax (straight-through,
+    Bengio et al. 2013, 1308.3432); the value is exact also while gradients are recorded.
+    """
+    made: Tensor = _Hardmax.apply(scores)  # type: ignore[no-untyped-call]
+    return made
+
+
+class _Hardmax(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor) -> Tensor:
+        ctx.save_for_backward(scores)
+        top = (scores == scores.amax(-1, keepdim=True)).to(scores.dtype)
+        return top / top.sum(-1, keepdim=True)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        (scores,) = ctx.saved_tensors
+        soft = scores.softmax(-1)
+        gradient: Tensor = soft * (gradients[0] - (gradients[0] * soft).sum(-1, keepdim=True))
+        return gradient
+
+
+def _products(q: Tensor, k: Tensor) -> Float[Tensor, "batch head query key"]:
+    return torch.einsum("bqhe,bkhe->bhqk", q, k)
+
+
+def _at(x: Tensor, queries: Queries) -> Tensor:
+    """Chosen indices of the position axis; a range of step 1 is a view."""
+    if isinstance(queries, range) and queries.step == 1:
+        return x[:, queries.start : queries.stop]
+    return x[:, torch.as_tensor(queries, dtype=torch.long, device=x.device)]
+
+
+def _by_row(factor: Float[Tensor, "#batch query #head"]) -> Float[Tensor, "#batch #head query 1"]:
+    return factor.transpose(1, 2)[..., None]

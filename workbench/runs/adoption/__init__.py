@@ -1,0 +1,1 @@
+"""Runs whose weights were made elsewhere."""

@@ -1,0 +1,168 @@
+"""Taking in foreign TransformerLens checkpoints as a run: the same weights in our format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from torch import Tensor
+
+from workbench.models.interop.upstream_lens import (
+    FOLDED,
+    UpstreamError,
+    fields_of_config,
+    fields_of_weights,
+    our_weights,
+)
+from workbench.models.positions.registry import ENCODINGS, those_with
+from workbench.models.transformer.config import ModelConfig
+from workbench.models.transformer.model import HookedTransformer
+from workbench.runs.adoption.checkpoint_files import checkpoint_files, read_weights
+from workbench.runs.adoption.store_foreign import Checkpoint, config_of, store
+from workbench.runs.errors import RunError
+from workbench.runs.evaluation_ids import check_training_ids
+from workbench.runs.run import Run, sha256_of
+from workbench.runs.weights import fill
+from workbench.storage import bounded
+from workbench.storage.bounded import read_bytes
+from workbench.storage.seal import json_object
+from workbench.tasks.base import Task
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """Checkpoints of one foreign training run, and what their owner says of them.
+
+    Attributes:
+        source: the folder of checkpoint files.
+        task: the task; its token and answer ids are the model's.
+        lengths: shortest and longest prefix length in training.
+        stated: fields of ModelConfig that neither files nor config tell, or that are to win over them.
+        config: a JSON file with TransformerLens's config; None = ``config.json`` in the folder, if there.
+        files: which files to take; None = all.
+    """
+
+    source: Path
+    task: Task
+    lengths: tuple[int, int]
+    stated: Mapping[str, Any] = field(default_factory=dict)
+    config: Path | None = None
+    files: str | None = None
+
+
+def adopt(foreign: Foreign, out: Path) -> Run:
+    """Write a run folder with the weights of every foreign checkpoint.
+
+    All files are read and checked before anything is written; the same call continues where it was cut off.
+
+    Raises:
+        RunError: for the first thing that is missing or does not fit, naming the file.
+        PositionError: if the position scheme cannot read the training lengths.
+    """
+    files = checkpoint_files(foreign.source, foreign.files)
+    cfg = transformer_config(foreign, files[0][1], read_weights(files[0][1]))
+    low, high = foreign.lengths
+    longest = max(foreign.task.lengths(low, high))
+    check_training_ids(foreign.task, cfg, longest)
+    model = HookedTransformer(cfg)
+    for _, path in files:
+        _fill(model, path)
+    adopted = {path.relative_to(foreign.source).as_posix(): sha256_of(path) for _, path in files}
+    config = config_of(
+        foreign.task,
+        cfg,
+        foreign.lengths,
+        {"adopted": adopted, "steps": files[-1][0]},
+        "as stated when the checkpoints were adopted",
+    )
+    checkpoints = [_checkpoint(foreign, model, step, path) for step, path in files]
+    return store(out, config, checkpoints, _trained_ids(cfg, longest + foreign.task.bos))
+
+
+def _checkpoint(foreign: Foreign, model: HookedTransformer, step: int, path: Path) -> Checkpoint:
+    """One file, loaded into the model when it is stored."""
+
+    def filled() -> HookedTransformer:
+        _fill(model, path)
+        return model
+
+    source = path.relative_to(foreign.source).as_posix()
+    return Checkpoint(step, filled, {"source": source, "source_sha256": sha256_of(path)})
+
+
+def transformer_config(foreign: Foreign, path: Path, weights: Mapping[str, Tensor]) -> ModelConfig:
+    """The model that the weights of one file belong to: from their shapes, the config, and what is stated.
+
+    Raises:
+        RunError: if these contradict each other or leave something open, or the model does not fit the task.
+    """
+    try:
+        fields = fields_of_weights(weights)
+    except UpstreamError as error:
+        raise RunError(f"{path}: {error}") from None
+    config = foreign.config or foreign.source / "config.json"
+    if foreign.config is not None or config.exists():
+        fields = _joined(config, fields, path)
+    fields = {**fields, **foreign.stated}
+    fields.setdefault("n_ctx", foreign.lengths[1] + foreign.task.bos)
+    _complete(path, fields)
+    try:
+        cfg = ModelConfig(**fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        said = str(first["msg"]).removeprefix("Value error, ")
+        raise RunError(f"{path}: no model can be made of it: {where + ': ' if where else ''}{said}") from None
+    task = foreign.task
+    if (cfg.d_vocab, cfg.d_vocab_out) != (task.d_vocab, task.d_vocab_out):
+        raise RunError(
+            f"{path}: its model has {cfg.d_vocab} tokens and {cfg.d_vocab_out} outputs, but {task.name} "
+            f"{task.d_vocab} and {task.d_vocab_out}"
+        )
+    return cfg
+
+
+def _joined(config: Path, shapes: dict[str, Any], path: Path) -> dict[str, Any]:
+    """The fields of the config, which must agree with those that the shapes tell."""
+    try:
+        told = fields_of_config(json_object(read_bytes(config, bounded.RUN_JSON)))
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        said = str(error) if isinstance(error, UpstreamError) else f"it is no JSON object that can be read ({error})"
+        raise RunError(f"{config}: {said}") from None
+    shapes = {k: v for k, v in shapes.items() if k != "n_ctx" or ENCODINGS[told["positions"]["name"]].table}
+    for name in told.keys() & shapes.keys():
+        if told[name] != shapes[name]:
+            raise RunError(f"{config} says {name} = {told[name]!r}, but in {path} it is {shapes[name]!r}")
+    return {**shapes, **told}
+
+
+def _complete(path: Path, fields: Mapping[str, Any]) -> None:
+    """Refuse to guess what shapes do not tell."""
+    asked = {
+        "positions": f"which positions does it read? ({those_with(lambda encoding: bool(encoding.upstream))})",
+        "act_fn": "which activation do its MLPs have? (gelu, gelu_new, relu or silu)",
+        "normalization_type": f"it holds no LayerNorm weights: either it has none (then null), or {FOLDED}",
+    }
+    for name, question in asked.items():
+        if name not in fields and not (name == "act_fn" and fields.get("attn_only")):
+            raise RunError(f"{path}: {question}; say it with --set model.{name}=..., or put config.json beside it")
+
+
+def _fill(model: HookedTransformer, path: Path) -> None:
+    """Load one file into the model, refusing whatever does not fit."""
+    try:
+        weights = our_weights(model.cfg, read_weights(path))
+    except UpstreamError as error:
+        raise RunError(f"{path}: {error}") from None
+    norms = "blocks.0.ln1.w"
+    if model.cfg.normalization_type == "LN" and norms not in weights:
+        raise RunError(f"{path}: it holds no LayerNorm weights; {FOLDED}")
+    fill(model, weights, str(path))
+
+
+def _trained_ids(cfg: ModelConfig, positions: int) -> list[list[int]]:
+    """Ids that training can have shown: TransformerLens's are 0, 1, 2, ... unless another law is stated."""
+    return [[0, positions - 1]] if cfg.ids.name == "arange" else [[0, cfg.n_ctx - 1]]

@@ -1,0 +1,103 @@
+"""Runs whose weights come from elsewhere: trained by another program, or made without training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from workbench.models.transformer.config import ModelConfig
+from workbench.models.transformer.model import HookedTransformer
+from workbench.runs.checkpoints import remove_unfinished, write_checkpoint, write_config
+from workbench.runs.errors import RunError
+from workbench.runs.lock import writer_lock
+from workbench.runs.run import FORMAT, Run, run_id
+from workbench.runs.weights import weights_bytes
+from workbench.tasks.base import Task
+from workbench.tasks.registry import same_task, stored
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Weights of one step.
+
+    Attributes:
+        step: the step they are stored under.
+        model: gives the model; called only if the step is not there yet.
+        facts: further entries of ``meta.json``.
+    """
+
+    step: int
+    model: Callable[[], HookedTransformer]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def store(
+    out: Path,
+    config: Mapping[str, Any],
+    checkpoints: Iterable[Checkpoint],
+    trained_ids: Sequence[Sequence[int]] | None,
+) -> Run:
+    """Write a run folder with these checkpoints; what is there of it already stays.
+
+    Raises:
+        RunError: if another run is there.
+    """
+    with writer_lock(out):
+        remove_unfinished(out)
+        if not (out / "run.json").exists():
+            write_config(out, config)
+        run = Run.open(out)
+        if not _is_of(run, config):
+            raise RunError(f"{out} holds another run; choose another --out")
+        for one in checkpoints:
+            if one.step not in run.steps:
+                write_checkpoint(run, one.step, weights_bytes(one.model()), trained_ids, None, **one.facts)
+    return run
+
+
+def _is_of(run: Run, config: Mapping[str, Any]) -> bool:
+    """Whether a run is the one that ``config`` describes, though perhaps written before its task's file was hashed."""
+    held = run.config["task"]
+    return run.id == config["id"] or (same_task(held, config["task"]) and run.id == run_id({**config, "task": held}))
+
+
+def config_of(
+    task: Task,
+    cfg: ModelConfig,
+    lengths: tuple[int, int],
+    training: Mapping[str, Any],
+    stated: str,
+) -> dict[str, Any]:
+    """The content of ``run.json``. What nobody knows of a training is left out, not filled with defaults.
+
+    Args:
+        task: the task.
+        cfg: the model.
+        lengths: shortest and longest prefix length that count as training's.
+        training: what is known of where the weights come from; ``steps`` at least.
+        stated: where the lengths come from, as the end of a sentence.
+    """
+    low, high = lengths
+    parts: dict[str, Any] = {
+        "task": stored(task),
+        "model": cfg.model_dump(mode="json"),
+        "training": {
+            **training,
+            "curriculum": {"low": low, "high": high},
+            "trained_length": max(task.lengths(low, high)),
+        },
+        "seeds": {"evaluation": 0, "probe": 0},
+    }
+    facts = {"question": task.question, "kind": task.kind, "summary": task.summary}
+    return {
+        "format": FORMAT,
+        "id": run_id(parts),
+        **parts,
+        "facts": {**facts, "lengths": f"lengths from {low} to {high}, {stated}"},
+        "versions": {name: version(name) for name in ("lengthlens", "torch")},
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

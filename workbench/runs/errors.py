@@ -1,0 +1,11 @@
+"""What runs refuse. Needs no torch."""
+
+from __future__ import annotations
+
+from workbench.core.errors import LensError
+
+__all__ = ["RunError"]
+
+
+class RunError(LensError, ValueError):
+    """A folder that is no run, a missing step, or a damaged checkpoint; the message says which."""

@@ -1,0 +1,249 @@
+"""A run's folder as data: configuration, steps, hashes. Needs neither torch nor any model code."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.apart import apart
+from workbench.core.canonical import key_of
+from workbench.runs.errors import RunError
+from workbench.storage.atomic import replacing
+from workbench.storage.bounded import is_folder, sha256_of_file
+from workbench.storage.seal import SealError
+from workbench.table.errors import TableError
+from workbench.table.layout import checkpoint_steps, read_config, read_meta, run_folders
+from workbench.table.stored_json import FORMAT as FORMAT
+from workbench.table.stored_json import StoredError
+from workbench.table.walk import is_run
+from workbench.tasks.errors import TaskError
+from workbench.tasks.source_code import code_of, identity, on_trust, trust
+
+if TYPE_CHECKING:
+    from workbench.models.base.hooked import Hooked
+    from workbench.tasks.base import Task
+
+
+def run_id(config: dict[str, Any]) -> str:
+    """Hash of what makes a run the run it is: task, model, training and seeds; not of where a task's code lay."""
+    parts = {k: config[k] for k in ("task", "model", "training", "seeds")}
+    parts["task"] = identity(parts["task"])
+    return key_of(parts)
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file's bytes, in hex."""
+    return sha256_of_file(path)
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write a file so that readers see the old or the new one, never a part."""
+    with replacing(path) as file:
+        file.write(data)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training run: a folder with ``run.json`` and checkpoints under ``steps/``.
+
+    Attributes:
+        path: the folder.
+        name: its path below the data root (the folder's own name when opened directly).
+        config: the content of ``run.json``.
+    """
+
+    path: Path
+    name: str
+    config: dict[str, Any]
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> Run:
+        """Open a run folder.
+
+        Args:
+            path: the folder that holds ``run.json``.
+            root: the data root that its name is relative to; None = its name is the folder's.
+
+        Raises:
+            RunError: if the folder is missing, is no run, was written by a newer format, or its ``run.json`` says
+                what no run can be.
+        """
+        folder = Path(path)
+        if not is_folder(folder):
+            raise RunError(f"there is no folder {path}")
+        if not is_run(folder):
+            raise RunError(f"{path} is not a run: it has no run.json (lengthlens train TASK --out {path} makes one)")
+        try:
+            config = read_config(folder)
+        except TableError as error:
+            raise RunError(str(error)) from None
+        name = folder.resolve().name if root is None else folder.relative_to(root).as_posix()
+        return cls(folder.absolute(), name, config)
+
+    @property
+    def id(self) -> str:
+        return str(self.config["id"])
+
+    @property
+    def steps(self) -> list[int]:
+        """Steps that have a checkpoint, ascending (complete ones only: a checkpoint is renamed in whole)."""
+        return checkpoint_steps(self.path)
+
+    @property
+    def trained_length(self) -> int:
+        """N: the longest prefix length that was supervised in training."""
+        return int(self.config["training"]["trained_length"])
+
+    @property
+    def ended(self) -> str:
+        """Why training ended before its last planned step, in one clause; "" where it did not.
+
+        Raises:
+            RunError: if the last checkpoint's ``meta.json`` cannot be read.
+        """
+        steps = self.steps
+        return str(self.meta(steps[-1]).get("ended", "")) if steps else ""
+
+    @property
+    def finished(self) -> bool:
+        """Whether training has come to its end: its last planned step, or an earlier one at which it ended."""
+        return int(self.config["training"]["steps"]) in self.steps or bool(self.ended)
+
+    def step_path(self, step: int) -> Path:
+        return self.path / "steps" / f"{step:08d}"
+
+    def meta(self, step: int) -> dict[str, Any]:
+        """The checkpoint's ``meta.json``: run, step, sha256, trained ids, versions.
+
+        Raises:
+            RunError: if the step has no checkpoint, or its ``meta.json`` is damaged or that of another
+                step or run.
+        """
+        folder = self.step_path(step)
+        if not is_folder(folder):
+            steps = self.steps
+            have = f"it has {len(steps)}: {_few(steps)}" if steps else "it has none yet"
+            raise RunError(f"run {self.name} has no checkpoint at step {step}; {have}")
+        try:
+            meta = read_meta(self.path, step)
+        except (OSError, SealError, StoredError) as error:
+            raise RunError(f"checkpoint {folder} is damaged: meta.json: {error}") from None
+        if meta["step"] != step:
+            raise RunError(f"checkpoint {folder} is damaged: meta.json says step {meta['step']}")
+        if meta.get("run", self.id) != self.id:
+            raise RunError(f"checkpoint {folder} is of another run (id {meta['run']}, here {self.id})")
+        return meta
+
+    def verify(self, step: int) -> str:
+        """The checkpoint's sha256 after comparing it with the file.
+
+        Raises:
+            RunError: if the weights are missing or differ from ``meta.json``; see also :meth:`meta`.
+        """
+        meta, file = self.meta(step), self.step_path(step) / "model.safetensors"
+        try:
+            found = sha256_of(file)
+        except FileNotFoundError:
+            raise RunError(f"checkpoint {file.parent} is damaged: model.safetensors is missing") from None
+        except OSError as error:
+            raise RunError(f"checkpoint {file} is damaged: {error}") from None
+        if found != meta["sha256"]:
+            raise RunError(f"checkpoint {file} is damaged: its sha256 differs from meta.json")
+        return str(meta["sha256"])
+
+    def equal_steps(self) -> list[tuple[int, int]]:
+        """Pairs of steps whose weights are identical, which a training run should not have.
+
+        Steps whose ``meta.json`` cannot be read are passed over: :meth:`meta` says what is wrong with them.
+        """
+        seen: dict[str, int] = {}
+        pairs = []
+        for step in self.steps:
+            try:
+                sha = str(self.meta(step)["sha256"])
+            except RunError:
+                continue
+            if sha in seen:
+                pairs.append((seen[sha], step))
+            seen.setdefault(sha, step)
+        return pairs
+
+    @property
+    def task(self) -> Task:
+        """The task, with its parameters.
+
+        Raises:
+            UntrustedCode: if its code is a file that nobody has trusted here; :meth:`trust` does.
+            TaskError: if there is no such task, or its parameters are not for it.
+        """
+        from workbench.tasks.registry import task_of
+
+        return task_of(self.config["task"])
+
+    def trust(self, file: str | os.PathLike[str]) -> Run:
+        """Let the code of a file be run, in this process, as that of the run's task; the run itself comes back.
+
+        Raises:
+            TaskError: if the task is none of a file, or the file cannot be read.
+            UntrustedCode: if it is not the file that the run was made with.
+        """
+        code = code_of(self.config["task"])
+        if code is None:
+            raise TaskError(f"the task of run {self.name} is known by its name: no file is to be trusted for it")
+        trust(Path(file), code)
+        if said := on_trust(code):
+            warnings.warn(f"run {self.name}: {said}", stacklevel=2)
+        return self
+
+    def load(self, step: int) -> Hooked:
+        """The model at ``step``, verified.
+
+        Raises:
+            RunError: if the checkpoint is missing or damaged in any way (hash, shapes, NaN).
+        """
+        from workbench.runs.weights import load_model, model_config
+        from workbench.tasks.tokens import TaskTokenizer
+
+        self.verify(step)
+        described = self.path / "run.json"
+        cfg = model_config(self.config["model"], described)
+        model = load_model(self.step_path(step) / "model.safetensors", cfg, described)
+        with suppress(TaskError):  # of a task that is not here, or whose code nobody trusted, tokens stay numbers
+            model.tokenizer = TaskTokenizer.of(self.task)
+        return model
+
+
+def find_runs(root: str | os.PathLike[str], problems: list[str] | None = None) -> list[Run]:
+    """All runs at or below ``root`` that can be opened, by name.
+
+    Args:
+        root: a run, or a folder of runs.
+        problems: is given one sentence for each run that cannot be opened; None = a warning for each.
+
+    Raises:
+        RunError: if the folder does not exist, or holds files but no run.
+    """
+    said: list[str] = []
+    try:
+        found = run_folders(Path(root), said)
+    except TableError as error:
+        raise RunError(str(error)) from None
+    runs = []
+    for name, path in found:
+        with apart(said.append, f"{path} cannot be opened"):
+            runs.append(replace(Run.open(path), name=name))
+    if problems is None:
+        for sentence in said:
+            warnings.warn(sentence, stacklevel=2)
+    else:
+        problems += said
+    return runs
+
+
+def _few(steps: list[int]) -> str:
+    text = [str(s) for s in steps]
+    return ", ".join(text if len(text) <= 8 else [*text[:4], "...", *text[-3:]])

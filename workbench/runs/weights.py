@@ -1,0 +1,94 @@
+"""Weights: read and written as safetensors, checked on the way in. No pickle is ever loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from pydantic import ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+
+from workbench.models.architectures import make_config, make_model
+from workbench.models.errors import PositionError
+from workbench.runs.errors import RunError
+from workbench.runs.tensors import read_header
+from workbench.storage.bounded import WEIGHTS, open_regular
+
+if TYPE_CHECKING:
+    from workbench.models.base.architecture import Architecture
+    from workbench.models.base.hooked import Hooked
+
+
+def load_model(file: Path, cfg: Architecture, described: Path) -> Hooked:
+    """The model of a config with the weights of a file, which somebody else has verified.
+
+    Args:
+        file: the weights, safetensors.
+        cfg: what the model is.
+        described: the file that says so, for sentences.
+
+    Raises:
+        RunError: if the file is damaged, or is of another model.
+    """
+    try:
+        with open_regular(file, WEIGHTS) as stream:
+            held = sum(tensor.numbers for tensor in read_header(stream)[0].values())
+        weights = load_file(file)
+    except (SafetensorError, OSError, ValueError) as error:
+        raise RunError(f"checkpoint {file} is damaged: {error}") from None
+    least = cfg.least_numbers
+    if least > held:  # said before a model is made, for which there may not be memory enough
+        raise RunError(
+            f"checkpoint {file} holds {held:,} numbers, and the model that {described} describes has "
+            f"{least:,} or more: one of them is of another run"
+        )
+    model = make_model(cfg)
+    fill(model, weights, str(file))
+    model.eval()
+    return model
+
+
+def model_config(model: dict[str, Any], described: Path) -> Architecture:
+    """The config of a model as a run states it.
+
+    Args:
+        model: the part ``model`` of a run's config.
+        described: the file it comes from, for sentences.
+
+    Raises:
+        RunError: if it does not describe a model that this version knows.
+    """
+    try:
+        return make_config(model)
+    except (ValueError, PositionError) as error:
+        said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+        raise RunError(f"{described} does not describe a model: {said}") from None
+
+
+def fill(model: torch.nn.Module, weights: dict[str, torch.Tensor], source: str) -> None:
+    """Copy weights into a model, refusing missing, foreign, misshapen and non-finite ones.
+
+    Raises:
+        RunError: naming ``source`` and the first offending tensor.
+    """
+    own = model.state_dict()
+    for name in own.keys() ^ weights.keys():
+        where = "is missing" if name in own else "is not part of this model"
+        raise RunError(f"checkpoint {source} is damaged or foreign: tensor {name} {where}")
+    for name, tensor in weights.items():
+        if tensor.shape != own[name].shape:
+            raise RunError(
+                f"checkpoint {source} is damaged or foreign: tensor {name} has shape {tuple(tensor.shape)}, "
+                f"the model wants {tuple(own[name].shape)}"
+            )
+        if not bool(tensor.isfinite().all()):
+            raise RunError(f"checkpoint {source} holds values that are not finite in tensor {name}")
+    model.load_state_dict(weights)
+
+
+def weights_bytes(model: torch.nn.Module) -> bytes:
+    """The model's weights as the bytes of a safetensors file."""
+    data: bytes = save({name: tensor.detach().contiguous() for name, tensor in model.state_dict().items()})
+    return data

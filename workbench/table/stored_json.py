@@ -1,0 +1,258 @@
+"""What ``run.json``, ``meta.json`` and a measurement's spec may say: types and ranges, checked once when they are read.
+
+A seal tells that a file is as somebody wrote it, not that it makes sense. Whatever is behind this check may rely on
+the types below, and that no number makes it count for hours. Only what is read without the model's and the task's own
+classes is fixed here; those check their parts when they are made. Needs no torch.
+
+Some things are legitimately absent: an adopted run tells no optimizer, a compiled one has not been trained, and
+versions before a setting existed do not name it. What a file does not name is never filled in here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from workbench.core.errors import LensError
+
+FORMAT = 1
+"""The format of ``run.json``."""
+DEEPEST = 32
+"""Nesting of lists and objects."""
+MOST_HEADS = 20_000
+"""Heads of all layers together: pages have a cell for each."""
+
+Count = Annotated[int, Field(ge=0, le=10**12)]
+Size = Annotated[int, Field(ge=1, le=10**8)]
+Width = Annotated[int, Field(ge=0, le=1 << 24)]
+Length = Annotated[int, Field(ge=1, le=10**7)]
+Seed = Annotated[int, Field(ge=0, lt=1 << 63)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+Name = Annotated[str, Field(min_length=1, max_length=1000)]
+Sha256 = Annotated[str, Field(pattern=r"^\w{0,64}$")]
+PositionId = Annotated[int, Field(ge=0, le=10**9)]
+Id = Annotated[str, Field(pattern=r"^\w{1,64}$")]
+
+
+class StoredError(LensError, ValueError):
+    """Stored JSON that says what it cannot mean; the message is a clause naming the place."""
+
+
+class Stored(BaseModel):
+    """JSON as it was written: no value is turned into another type, and further entries are let be."""
+
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True, protected_namespaces=())
+
+
+class Named(Stored):
+    """A component given by its name and its settings."""
+
+    name: Name
+
+
+class TaskPart(Stored):
+    """The task; what its ``source`` says, whoever runs it reads (:mod:`workbench.tasks.source_code`)."""
+
+    name: str = Field(min_length=1, max_length=5000)
+    parameters: dict[str, Any] = {}
+    source: dict[str, Any] | None = None
+
+
+class ModelPart(Stored):
+    """What every architecture states, and the sizes of those there are."""
+
+    architecture: Name = "transformer"
+    n_layers: int = Field(ge=1, le=1000)
+    n_heads: int = Field(ge=0, le=1000)
+    positions: Name | Named
+    ids: Name | Named = "arange"
+    d_vocab: Size = 1
+    d_vocab_out: Width = 0
+    d_model: Size = 1
+    n_ctx: Size = 1
+    d_head: Width = 0
+    d_mlp: Width | list[Width] = 0
+    d_inner: Width = 0
+    d_state: Width = 0
+    d_conv: Width = 0
+    dt_rank: Width = 0
+    initializer_range: NotNegative = 0.0
+    gates: Name = "none"
+
+    @model_validator(mode="after")
+    def _countable(self) -> ModelPart:
+        heads = self.n_layers * self.n_heads
+        if heads > MOST_HEADS:
+            raise ValueError(f"it has {heads:,} heads in all layers, and {MOST_HEADS:,} are the most that is shown")
+        if self.architecture == "ssm" and "gates" not in self.model_fields_set:
+            raise ValueError("a state-space model states its gates")
+        return self
+
+
+class CurriculumPart(Stored):
+    law: Name = "uniform"
+    low: Length = 1
+    high: Length = 1
+
+
+class TrainingPart(Stored):
+    """Where the weights come from; most of it is unknown of an adopted run."""
+
+    steps: Count
+    trained_length: Length
+    curriculum: CurriculumPart | None = None
+    batch_size: Size = 1
+    learning_rate: Positive = 1.0
+    rate_law: Name = "constant"
+    warmup: Count = 0
+    optimizer: Name = "adamw"
+    weight_decay: NotNegative = 0.0
+    betas: Annotated[list[Share], Field(min_length=2, max_length=2)] | None = None
+    momentum: Share = 0.0
+    clip: NotNegative = 0.0
+    regularizers: dict[str, float] = {}
+    task_schedule: list[dict[str, Any]] = []
+    early_stop: dict[str, Any] | None = None
+    checkpoints: dict[str, Count] = {}
+    threads: Annotated[int, Field(ge=1, le=10_000)] = 1
+    adopted: dict[str, str] | None = None
+    compiled: dict[str, Any] | None = None
+
+
+class SeedsPart(Stored):
+    """Weights that come from elsewhere have no seeds of training."""
+
+    evaluation: Seed
+    probe: Seed
+    init: Seed = 0
+    data: Seed = 0
+
+
+class FactsPart(Stored):
+    """What is told of a run beside what makes it."""
+
+    question: str = ""
+    kind: str = ""
+    summary: str = ""
+    lengths: str = ""
+
+
+class RunJson(Stored):
+    """The content of ``run.json``."""
+
+    format: Literal[1]
+    id: Id
+    task: TaskPart
+    model: ModelPart
+    training: TrainingPart
+    seeds: SeedsPart
+    facts: FactsPart = FactsPart()
+    versions: dict[str, str] = {}
+    created: str = ""
+
+
+class MetaJson(Stored):
+    """The content of a checkpoint's ``meta.json``."""
+
+    run: Id | None = None
+    step: Annotated[int, Field(ge=0, lt=10**16)]
+    sha256: Sha256
+    log_sha256: Sha256 | None = None
+    trained_ids: list[Annotated[list[PositionId], Field(min_length=2, max_length=2)]] | None = None
+    ended: str = ""
+
+
+class QuantityPart(Stored):
+    name: Name
+    definition: str = ""
+    unit: str = ""
+    formula: str = ""
+    where: str = ""
+
+
+class SpecJson(Stored):
+    """What a measurement says of itself, as shards carry it."""
+
+    name: Name = "?"
+    title: str = ""
+    version: Count = 0
+    settings: dict[str, Any] = {}
+    laws: list[str] = []
+    quantities: list[QuantityPart] = []
+
+
+def check_run(content: dict[str, Any]) -> dict[str, Any]:
+    """The content of a ``run.json`` as it is. Raises StoredError for the first thing that no run can be."""
+    return _checked(RunJson, content)
+
+
+def check_meta(content: dict[str, Any]) -> dict[str, Any]:
+    """The content of a ``meta.json`` as it is. Raises StoredError for the first thing that no checkpoint can be."""
+    return _checked(MetaJson, content, skip="trained_ids")
+
+
+def check_spec(content: dict[str, Any]) -> dict[str, Any]:
+    """A measurement's spec as it is. Raises StoredError for the first thing that no measurement says."""
+    return _checked(SpecJson, content)
+
+
+def _checked(kind: type[Stored], content: dict[str, Any], skip: str = "") -> dict[str, Any]:
+    _require_plain({name: value for name, value in content.items() if name != skip})
+    try:
+        kind.model_validate(content)
+    except ValidationError as error:
+        raise StoredError(first_problem(error)) from None
+    return content
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first thing that does not fit, as one clause with its place."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    # Of several types that a value may have, the branch is no part of its place.
+    place = ".".join(str(part) for part in first["loc"] if part not in ("str", "constrained-str", "Named"))
+    if first["type"] == "missing":
+        return f"{place} is missing"
+    said = str(first["msg"]).removeprefix("Value error, ")
+    if first["type"] == "value_error":
+        return f"{place}: {said}" if place else said
+    return f"{place}: {said[:1].lower()}{said[1:]}, not {shown(first['input'])}"
+
+
+def shown(value: Any) -> str:
+    """A value as a sentence can hold it."""
+    text = ascii(value) if isinstance(value, str | int | float | None) else type(value).__name__
+    return text if len(text) <= 60 else f"{text[:50]}..."
+
+
+def _require_plain(content: Any) -> None:
+    """Raises StoredError for numbers and texts that cannot be stored or printed, and for nesting without end."""
+    level, depth = [content], 0
+    while level:
+        depth += 1
+        if depth > DEEPEST:
+            raise StoredError(f"it is nested more than {DEEPEST} deep")
+        below: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                below += value.keys()
+                below += value.values()
+            elif isinstance(value, list):
+                below += value
+            elif isinstance(value, str):
+                _require_text(value)
+            elif isinstance(value, float) and not math.isfinite(value):
+                raise StoredError(f"it holds a number that is none, {value}")
+            elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+                raise StoredError(f"it holds a number too large to be stored, {shown(value)}")
+        level = below
+
+
+def _require_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise StoredError(f"it holds a text that is no UTF-8, {shown(text)}") from None

@@ -1,0 +1,1 @@
+"""Finite automata: read from regular expressions or tables, run, counted, and sampled from. No task among them."""

@@ -1,0 +1,312 @@
+"""Complete deterministic finite automata: from a regular expression or a table, asked and run over batches.
+
+This is the arithmetic under every task whose summary is the state of an automaton. It knows numbers of
+states and of symbols, but no token ids and no laws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.tasks.automata.regex import derivatives, parse, symbols_of
+from workbench.tasks.batch import TaskError
+
+if TYPE_CHECKING:
+    from automata.fa.dfa import DFA
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+State = TypeVar("State", bound=Hashable)
+DEAD = "dead"
+LARGEST_AUTOMATON = 2_000
+"""States beyond which a task states no automaton, and of a minimal automaton beyond which membership is not decided."""
+MOST_DERIVATIVES = 4096
+"""Different derivatives of an expression beyond which no automaton is made of it: subsets may be very many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Automaton:
+    """A complete deterministic finite automaton.
+
+    Attributes:
+        table: ``[state, symbol]`` the following state; read-only.
+        start: the state before the first symbol.
+        accepting: the accepting states.
+        alphabet: symbol names, one per column of the table.
+        names: state names, one per row of the table.
+        answers: ``[state]`` number of the answer in each state, -1 where nothing is asked; None where the answer is
+            whether the state accepts. See :attr:`labels`.
+    """
+
+    table: Ints
+    start: int
+    accepting: frozenset[int]
+    alphabet: tuple[str, ...]
+    names: tuple[str, ...]
+    answers: Ints | None = None
+
+    def __post_init__(self) -> None:
+        self.table.flags.writeable = False
+
+    # ---- making ----------------------------------------------------------------------------------
+    @classmethod
+    def from_regex(cls, expression: str, alphabet: Sequence[str] | None = None) -> Automaton:
+        """The minimal automaton of a regular expression.
+
+        States are numbered breadth first from the start, symbols taken in the order of the alphabet, so
+        equal languages over equal alphabets give equal tables. A state is called after a shortest word
+        that leads to it; the state that no word leads out of again, if it rejects, is called dead.
+
+        Args:
+            expression: letters and digits are symbols; ``|`` is union, ``*``, ``+`` and ``?`` repeat what
+                stands before them, parentheses group, ``()`` is the empty word.
+            alphabet: the symbols in the order they are to have, such as ``"abc"``; by default those that
+                the expression mentions, sorted.
+
+        Example:
+
+            >>> ends_in_ab = Automaton.from_regex("(a|b)*ab")
+            >>> ends_in_ab.table.tolist(), ends_in_ab.start, sorted(ends_in_ab.accepting)
+            ([[1, 0], [1, 2], [1, 0]], 0, [2])
+            >>> ends_in_ab.accepts("bab"), ends_in_ab.names
+            (True, ('start', 'after a', 'after ab'))
+
+        Raises:
+            TaskError: for an invalid expression, marking where, or an alphabet that does not fit it.
+        """
+        from automata.fa.dfa import DFA
+        from automata.fa.nfa import NFA
+
+        term = parse(expression)
+        symbols = _alphabet_of(expression, alphabet)
+        if derivatives(term, symbols, MOST_DERIVATIVES) > MOST_DERIVATIVES:
+            raise TaskError(
+                f"regular expression {expression} needs more than {MOST_DERIVATIVES} states before they can be merged"
+            )
+        nfa = NFA.from_regex(expression, input_symbols=set(symbols))
+        return _numbered(DFA.from_nfa(nfa, minify=True), symbols)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Automaton:
+        """An automaton from plain JSON data; its states and symbols keep their names.
+
+        A transition that is not given leads to a further state, ``dead``. The order of symbols may be
+        given as ``alphabet``; by default they come as they are first mentioned. States that cannot be
+        reached are left out.
+
+        Example:
+
+            >>> transitions = {"even": {"0": "even", "1": "odd"}, "odd": {"0": "odd", "1": "even"}}
+            >>> odd = Automaton.from_dict({"start": "even", "accepting": ["odd"], "transitions": transitions})
+            >>> odd.names, odd.accepts("1011")
+            (('even', 'odd'), True)
+
+        Raises:
+            TaskError: for data that is no automaton; the sentence names what is wrong.
+        """
+        transitions, alphabet = _checked(data)
+        accepting = set(data["accepting"])
+        dead = DEAD if DEAD not in transitions else f"{DEAD} (no transition)"
+        return cls.explore(
+            alphabet,
+            data["start"],
+            lambda state, symbol: transitions.get(state, {}).get(symbol, dead),
+            accepting.__contains__,
+            str,
+        )
+
+    @classmethod
+    def explore(
+        cls,
+        alphabet: Sequence[str],
+        start: State,
+        step: Callable[[State, str], State],
+        accepts: Callable[[State], bool],
+        name: Callable[[State], str] | None = None,
+        answer: Callable[[State], int] | None = None,
+    ) -> Automaton:
+        """The automaton of all states that can be reached, numbered breadth first from the start, 0.
+
+        Args:
+            alphabet: symbol names.
+            start: the state before the first symbol, any hashable value.
+            step: the state that follows a state and a symbol name.
+            accepts: whether a state is accepting.
+            name: what a state is called; by default it is called after a shortest word that leads there.
+            answer: the number of the answer in a state, -1 where nothing is asked; by default states only accept.
+        """
+        number, order, rows = {start: 0}, [start], []
+        for state in order:
+            following = [step(state, symbol) for symbol in alphabet]
+            for other in following:
+                if other not in number:
+                    number[other] = len(order)
+                    order.append(other)
+            rows.append([number[other] for other in following])
+        table = np.array(rows, dtype=np.int64)
+        accepting = frozenset(number[state] for state in order if accepts(state))
+        names = tuple(map(name, order)) if name else _word_names(table, 0, accepting, alphabet)
+        answers = None if answer is None else np.array([answer(state) for state in order], dtype=np.int64)
+        return cls(table, 0, accepting, tuple(alphabet), names, answers)
+
+    def minimal(self) -> Automaton:
+        """The smallest automaton of the same language, numbered and named as :meth:`from_regex` does."""
+        from automata.fa.dfa import DFA
+
+        rows = enumerate(self.table.tolist())
+        dfa = DFA(
+            states=set(range(len(self))),
+            input_symbols=set(self.alphabet),
+            transitions={state: dict(zip(self.alphabet, row, strict=True)) for state, row in rows},
+            initial_state=self.start,
+            final_states=set(self.accepting),
+        )
+        return _numbered(dfa.minify(), self.alphabet)
+
+    # ---- asking ----------------------------------------------------------------------------------
+    def __len__(self) -> int:
+        """Number of states."""
+        return len(self.table)
+
+    def accepts(self, word: Iterable[str]) -> bool:
+        """Whether a word is in the language; a string is a word of symbols of one character each.
+
+        Raises:
+            TaskError: for a symbol that is not in the alphabet.
+        """
+        state = self.start
+        for symbol in word:
+            if symbol not in self.alphabet:
+                raise TaskError(f"the symbol {symbol!r} is not in the alphabet {' '.join(self.alphabet)}")
+            state = int(self.table[state, self.alphabet.index(symbol)])
+        return state in self.accepting
+
+    def run(self, symbols: Ints, start: Ints | int | None = None) -> Ints:
+        """The state after each symbol: ``[batch, length]`` symbol numbers to ``[batch, length]`` states.
+
+        Args:
+            symbols: numbers of symbols, i.e. columns of the table.
+            start: state before the first symbol, one for all or ``[batch]``; by default the start state.
+        """
+        width = len(self.alphabet)
+        columns, following = np.ascontiguousarray(symbols.T), self.table.ravel() * width
+        rows = np.empty_like(columns)
+        row: Any = (self.start if start is None else start) * width  # a state's place in the flat table
+        for place, column in enumerate(columns):
+            row = following.take(row + column, out=rows[place], mode="clip")
+        return rows.T // width
+
+    @cached_property
+    def accepting_mask(self) -> Bools:
+        """``[state]`` whether a state is accepting."""
+        return np.isin(np.arange(len(self)), list(self.accepting))
+
+    @cached_property
+    def labels(self) -> Ints:
+        """``[state]`` number of the answer, -1 where nothing is asked; of an acceptor 1 in accepting states, else 0."""
+        return self.accepting_mask.astype(np.int64) if self.answers is None else self.answers
+
+    def languages(self) -> Iterator[Automaton]:
+        """For each answer the minimal automaton of the words that have it; one suffices where there are two."""
+        classes = sorted({int(a) for a in self.labels} - {-1})
+        for c in [1] if set(self.labels.tolist()) == {0, 1} else classes:
+            accepting = frozenset(np.flatnonzero(self.labels == c).tolist())
+            yield Automaton(self.table, self.start, accepting, self.alphabet, self.names).minimal()
+
+    @cached_property
+    def live(self) -> Bools:
+        """``[state]`` whether an accepting state can still be reached, the state itself included."""
+        return _can_reach(self.table, self.accepting_mask)
+
+    @cached_property
+    def sinks(self) -> Bools:
+        """``[state]`` whether a state, once entered, is never left."""
+        found: Bools = (self.table == np.arange(len(self))[:, None]).all(1)
+        return found
+
+    @property
+    def neutral(self) -> tuple[int, ...]:
+        """The symbols, as columns of the table, that leave every state as it is; none where all do."""
+        still = (self.table == np.arange(len(self))[:, None]).all(0)
+        return () if still.all() else tuple(np.flatnonzero(still).tolist())
+
+    def number_of_words(self, length: int) -> int:
+        """How many words of exactly this length are in the language, exactly."""
+        paths = self.accepting_mask.astype(object) * 1
+        for _ in range(length):
+            paths = paths[self.table].sum(1)
+        return int(paths[self.start])
+
+
+def _alphabet_of(expression: str, alphabet: Sequence[str] | None) -> tuple[str, ...]:
+    mentioned = symbols_of(expression)
+    symbols = mentioned if alphabet is None else tuple(alphabet)
+    if not symbols:
+        raise TaskError(f"regular expression {expression} mentions no symbol, so it needs an alphabet")
+    wrong = [s for s in symbols if len(symbols_of(s)) != 1 or len(s) != 1]
+    if wrong or len(set(symbols)) < len(symbols):
+        raise TaskError(f"an alphabet is made of different letters or digits, which {''.join(symbols)!r} is not")
+    missing = [s for s in mentioned if s not in symbols]
+    if missing:
+        raise TaskError(f"regular expression {expression} mentions {missing[0]!r}, which is not in its alphabet")
+    return symbols
+
+
+def _numbered(dfa: DFA, alphabet: Sequence[str]) -> Automaton:
+    whole = dfa.to_complete()
+    return Automaton.explore(
+        alphabet,
+        whole.initial_state,
+        lambda state, symbol: whole.transitions[state][symbol],
+        whole.final_states.__contains__,
+    )
+
+
+def _word_names(table: Ints, start: int, accepting: frozenset[int], alphabet: Sequence[str]) -> tuple[str, ...]:
+    """``start``, ``after ab``, ...: a shortest word each, the first in the order of the alphabet; ``dead``."""
+    words, order = {start: ""}, [start]
+    for state in order:
+        for symbol, following in zip(alphabet, table[state].tolist(), strict=True):
+            if following not in words:
+                words[following] = words[state] + symbol
+                order.append(following)
+    live = _can_reach(table, np.isin(np.arange(len(table)), list(accepting)))
+    names = {state: f"after {word}" if word else "start" for state, word in words.items()}
+    return tuple(names[state] if live[state] else DEAD for state in range(len(table)))
+
+
+def _can_reach(table: Ints, goal: Bools) -> Bools:
+    reach = goal
+    while True:
+        wider = reach | reach[table].any(1)
+        if (wider == reach).all():
+            return wider
+        reach = wider
+
+
+def _checked(data: Mapping[str, Any]) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
+    """Transitions and alphabet of a JSON automaton, after everything about it was looked at."""
+    wanted = {"start", "accepting", "transitions"}
+    if not isinstance(data, Mapping) or not wanted <= set(data) <= wanted | {"alphabet"}:
+        raise TaskError("an automaton is given as start, accepting, transitions and, if wanted, alphabet")
+    transitions = data["transitions"]
+    if not isinstance(transitions, Mapping) or not all(isinstance(row, Mapping) for row in transitions.values()):
+        raise TaskError("an automaton's transitions are given as {state: {symbol: following state}}")
+    states = {*transitions, *(following for row in transitions.values() for following in row.values())}
+    if not all(isinstance(name, str) for name in states):
+        raise TaskError("an automaton's states are named by strings")
+    mentioned = tuple(dict.fromkeys(symbol for row in transitions.values() for symbol in row))
+    alphabet = tuple(data.get("alphabet", mentioned))
+    if not alphabet or len(set(alphabet)) < len(alphabet):
+        raise TaskError("an automaton's alphabet must name one symbol at least, and none twice")
+    if unknown := [symbol for symbol in mentioned if symbol not in alphabet]:
+        raise TaskError(f"an automaton's transitions mention the symbol {unknown[0]!r}, which is not in its alphabet")
+    if unknown := [state for state in [data["start"], *data["accepting"]] if state not in states]:
+        raise TaskError(f"an automaton's transitions do not mention its state {unknown[0]!r}")
+    return {state: dict(row) for state, row in transitions.items()}, alphabet

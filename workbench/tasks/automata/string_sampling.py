@@ -1,0 +1,310 @@
+"""Strings of exact length whose answer is spread evenly, for any automaton.
+
+One law serves training, matched and challenge. A string is a head, a middle and a tail, where head and
+tail are both ``margin`` symbols long, and empty under training and matched.
+
+1. Head and tail are drawn so that together they leave the answer *open*: middles exist for two answers at
+   least. The state after the head is uniform over the states that allow this, the head uniform over the
+   words that lead there, the tail uniform over the words that leave the answer open after it.
+2. The answer is drawn evenly among those left open. So not even head and tail together betray it.
+3. A sink is a state that is never left, such as that of a string in which something forbidden has
+   occurred. Where the answer can come from a sink and from other states, each of the two has equal odds.
+4. Outside sinks, the middle is uniform over the words that give the answer. A word that is uniform over
+   those that reach a sink would nearly always do so within a few symbols; instead a middle that stays out
+   of it is drawn, of another answer where there is one, and made to miss. It misses by one symbol, uniform
+   over the places where that is possible, *replaced* by one that leads into the sink; where no place of it
+   allows this, the middle is uniform over the words that reach the sink. Or, so that counts do not tell it,
+   by two neighbouring symbols *exchanged*, uniform over the places where that leads into the sink; where
+   there is none, by any two symbols whose exchange does (found by :data:`TRIES` tries); where these find
+   none, it is replaced. Of the groups that the answer can come from (this sink, other sinks, all other
+   states) let there be q: an exchange has probability min(1, q / 2). With q = 2 half of the strings with the
+   answer enter the sink, all of them by an exchange; with q = 1 all do, half of them so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from workbench.tasks.automata.dfa import Automaton, Bools, Ints
+from workbench.tasks.automata.word_counts import Floats, Words, pick
+
+Uniforms = Callable[[tuple[int, ...]], Floats]
+"""Draws an array of that shape of independent numbers, uniform on [0, 1)."""
+TRIES = 64
+"""Pairs of different symbols whose exchange is tried, where no exchange of neighbours leads into a sink."""
+TRIES_AT_ONCE = 8
+MOST_SUBSETS = 4096
+"""Sets of states followed through tails; an automaton with more has no challenge strings of its own."""
+
+
+@dataclass(frozen=True)
+class Tails:
+    """Words after which, from a given set of states, two answers at least are still possible.
+
+    Attributes:
+        table: ``[set, symbol]`` the following set of states.
+        number: ``[state]`` the set of states that a middle leads to, by its row in the table.
+        answers: ``[set, answer]`` which answers the states of a set have.
+        words: over sets; its one goal is every set in which the answer is open.
+    """
+
+    table: Ints
+    number: Ints
+    answers: Bools
+    words: Words
+
+    def open(self, length: int) -> Bools:
+        """``[state]`` whether some tail of this length leaves the answer open after a head that ends there."""
+        found: Bools = np.isfinite(self.words.log_counts(length)[self.number, 0])
+        return found
+
+    def shares(self, state: int, length: int) -> Floats:
+        """``[answer]`` probability of each answer after a head that ends in ``state``."""
+        reached = np.zeros(len(self.table), dtype=object)
+        reached[self.number[state]] = 1
+        for _ in range(length):
+            following = np.zeros_like(reached)
+            for column in self.table.T:
+                np.add.at(following, column, reached)
+            reached = following
+        several = np.flatnonzero(self.answers.sum(1) >= 2)
+        share = (reached[several] / reached[several].sum()).astype(np.float64)
+        even = self.answers[several] / self.answers[several].sum(1, keepdims=True)
+        found: Floats = share @ even
+        return found
+
+
+class AutomatonLaw:
+    """The law above for one automaton and one question.
+
+    Args:
+        automaton: any; its states are those that answers hang on.
+        answers: ``[state]`` the answer in each state, from 0 on; -1 in states in which no string may end.
+        exchanging: whether strings miss by an exchange as well; else always by one replaced symbol.
+    """
+
+    def __init__(self, automaton: Automaton, answers: Ints, exchanging: bool = False) -> None:
+        self.automaton, self.answers, self.exchanging = automaton, answers, exchanging
+        self.number_of_answers = int(answers.max()) + 1
+        self.words = Words(automaton.table)
+        self.sink = np.where(automaton.sinks, np.arange(1, len(automaton) + 1), 0)  # 0: no sink
+        self._tails: dict[bytes, Tails | None] = {}  # by what middles reach; few, for that comes around with length
+
+    # ---- what can be drawn -----------------------------------------------------------------------
+    def margin(self, length: int, margin: int) -> int:
+        """``margin`` where heads and tails of that length can leave the answer open, else 0."""
+        return margin if margin and bool(self.entries(length, margin).any()) else 0
+
+    def shares(self, length: int, margin: int) -> Floats:
+        """``[answer]`` the probability of each answer; ``margin`` as :meth:`margin` gives it."""
+        if margin:
+            entries, tails = np.flatnonzero(self.entries(length, margin)), self.tails_after(length - 2 * margin)
+            assert tails is not None
+            mean: Floats = np.mean([tails.shares(int(entry), margin) for entry in entries], axis=0)
+            return mean
+        possible = np.isfinite(self.words.log_counts(length)[self.automaton.start])
+        even: Floats = np.isin(np.arange(self.number_of_answers), self.answers[possible]).astype(np.float64)
+        even /= even.sum()
+        return even
+
+    def entries(self, length: int, margin: int) -> Bools:
+        """``[state]`` the states after a head that leave the answer open."""
+        reached = np.isfinite(self.words.log_counts(margin)[self.automaton.start])
+        tails = self.tails_after(length - 2 * margin)
+        return np.zeros_like(reached) if tails is None else reached & tails.open(margin)
+
+    def tails_after(self, length: int) -> Tails | None:
+        """The tails that can follow middles of this length."""
+        reach = np.isfinite(self.words.log_counts(length))
+        key = reach.tobytes()
+        if key not in self._tails:
+            self._tails[key] = self._make_tails(reach)
+        return self._tails[key]
+
+    # ---- drawing ---------------------------------------------------------------------------------
+    def draw(self, batch: int, length: int, margin: int, generator: torch.Generator) -> Ints:
+        """Strings of symbol numbers, ``[batch, length]``; ``margin`` as :meth:`margin` gives it."""
+        seed = torch.randint(2**63 - 1, (), generator=generator, device=generator.device)
+        uniforms = np.random.default_rng(int(seed)).random
+        entry, head, tail = self._ends(batch, length, margin, uniforms)
+        every = np.broadcast_to(np.arange(len(self.automaton)), (batch, len(self.automaton)))
+        image = self._after(tail, every) if margin else every  # the state after the tail, from each state before it
+        middle = self._middles(entry, image, length - 2 * margin, uniforms)
+        return np.concatenate([head, middle, tail], 1) if margin else middle
+
+    def _ends(self, batch: int, length: int, margin: int, uniforms: Uniforms) -> tuple[Ints, Ints, Ints]:
+        start = np.full(batch, self.automaton.start)
+        if not margin:
+            return start, np.empty((batch, 0), dtype=np.int64), np.empty((batch, 0), dtype=np.int64)
+        states = np.flatnonzero(self.entries(length, margin))
+        entry = states[(uniforms((batch,)) * len(states)).astype(np.int64)]
+        head, _ = self.words.draw(start, entry, uniforms((margin, batch)))
+        tails = self.tails_after(length - 2 * margin)
+        assert tails is not None
+        tail, _ = tails.words.draw(tails.number[entry], np.zeros(batch, dtype=np.int64), uniforms((margin, batch)))
+        return entry, head, tail
+
+    def _after(self, symbols: Ints, states: Ints) -> Ints:
+        """The state that ``symbols [batch, length]`` lead to from each of ``states [batch, state]``."""
+        for column in symbols.T:
+            states = self.automaton.table[states, column[:, None]]
+        return states
+
+    def _middles(self, entry: Ints, image: Ints, length: int, uniforms: Uniforms) -> Ints:
+        """Middles from the entry states; what follows them turns a state into its image."""
+        batch, states = image.shape
+        weights = self.words.log_counts(length)[entry]
+        answers = self.answers[image]
+        possible = np.isfinite(weights) & (answers >= 0)
+        answer = _one_of(answers, possible, self.number_of_answers, uniforms)
+        possible &= answers == answer[:, None]
+        sinks = np.broadcast_to(self.sink, possible.shape)
+        groups = _there(sinks, possible, states + 1).sum(1)
+        sink = _one_of(sinks, possible, states + 1, uniforms)
+        possible &= sinks == sink[:, None]
+        goal = pick(np.where(possible, weights, -np.inf), uniforms((batch, states)))
+
+        rows = np.flatnonzero(sink)
+        outside = np.isfinite(weights[rows]) & (self.sink == 0)
+        other = outside & (answers[rows] >= 0) & (answers[rows] != answer[rows, None])
+        outside = np.where(other.any(1, keepdims=True), other, outside)
+        rows, outside = rows[outside.any(1)], outside[outside.any(1)]
+        around = goal.copy()
+        around[rows] = pick(np.where(outside, weights[rows], -np.inf), uniforms((len(rows), states)))
+        middle, before = self.words.draw(entry, around, uniforms((length, batch)))
+        if len(rows):
+            middle[rows] = self._missing(middle[rows], before[rows], goal[rows], groups[rows], uniforms)
+        return middle
+
+    def _missing(self, words: Ints, before: Ints, sink: Ints, groups: Ints, uniforms: Uniforms) -> Ints:
+        """Words that stay out of their sinks, made to enter them.
+
+        ``before`` holds the state before each symbol, ``groups`` from how many groups of states each answer can come.
+        """
+        replaced = np.ones(len(words), dtype=bool)
+        if self.exchanging:
+            chosen = np.flatnonzero(uniforms((len(words),)) < exchange_odds(groups))
+            words[chosen], done = self._exchanged(words[chosen], before[chosen], sink[chosen], uniforms)
+            replaced[chosen] = ~done
+        if replaced.any():
+            words[replaced] = self._entering(words[replaced], before[replaced], sink[replaced], uniforms)
+        return words
+
+    def _exchanged(self, words: Ints, before: Ints, sink: Ints, uniforms: Uniforms) -> tuple[Ints, Bools]:
+        """Words with two symbols exchanged such that they enter their sinks, and for which such a pair was found."""
+        row = np.arange(len(words))
+        places = self.neighbours(words, before, sink)
+        done = np.asarray(places.any(1))
+        if places.shape[1]:
+            place = np.where(places, uniforms(places.shape), -1).argmax(1)
+            swapped = words.copy()
+            swapped[row, place], swapped[row, place + 1] = words[row, place + 1], words[row, place]
+            words = np.where(done[:, None], swapped, words)
+        for _ in range(TRIES // TRIES_AT_ONCE):
+            # A word of one letter has nothing to exchange.
+            left = np.flatnonzero(~done & (words != words[:, :1]).any(1))
+            if not len(left):
+                break
+            tried = _swapped(words[left], TRIES_AT_ONCE, uniforms)
+            ends = self.automaton.run(tried.reshape(-1, words.shape[1]), np.repeat(before[left, 0], TRIES_AT_ONCE))
+            entered = ends[:, -1].reshape(len(left), TRIES_AT_ONCE) == sink[left, None]
+            found = entered.any(1)
+            words[left[found]] = tried[found, entered[found].argmax(1)]
+            done[left[found]] = True
+        return words, done
+
+    def neighbours(self, words: Ints, before: Ints, sink: Ints) -> Bools:
+        """``[batch, place]`` whether exchanging the symbol at a place and the next one leads into the sink."""
+        table, first, second = self.automaton.table, words[:, :-1], words[:, 1:]
+        after = table[table[before[:, :-1], second], first]
+        found: Bools = np.logical_and(first != second, after == sink[:, None])
+        return found
+
+    def _entering(self, words: Ints, before: Ints, sink: Ints, uniforms: Uniforms) -> Ints:
+        """Words that stay out of their sinks, with one symbol of each replaced by one that leads there.
+
+        ``before`` holds the state before each symbol; where none can be replaced, a word that leads there is
+        drawn instead.
+        """
+        batch, length = words.shape
+        leads = self.automaton.table[before] == sink[:, None, None]  # [batch, length, symbol]
+        places = leads.any(2)
+        place = np.where(places, uniforms((batch, length)), -1).argmax(1)
+        row = np.arange(batch)
+        leading = leads[row, place]
+        words[row, place] = np.where(leading, uniforms(leading.shape), -1).argmax(1)
+        if len(none := np.flatnonzero(~places.any(1))):
+            words[none], _ = self.words.draw(before[none, 0], sink[none], uniforms((length, len(none))))
+        return words
+
+    def _make_tails(self, reach: Bools) -> Tails | None:
+        """Tails after middles that lead as ``reach [state, state]`` says; None where the sets are too many."""
+        starts = [tuple(np.flatnonzero(row).tolist()) for row in reach]
+        order = list(dict.fromkeys(starts))
+        number, rows = {subset: i for i, subset in enumerate(order)}, []
+        for subset in order:
+            following = [tuple(np.unique(column).tolist()) for column in self.automaton.table[list(subset)].T]
+            for other in following:
+                if other not in number:
+                    number[other] = len(order)
+                    order.append(other)
+            if len(order) > MOST_SUBSETS:
+                return None
+            rows.append([number[other] for other in following])
+        table = np.array(rows, dtype=np.int64)
+        answers = np.zeros((len(order), self.number_of_answers), dtype=bool)
+        for i, subset in enumerate(order):
+            found = self.answers[list(subset)]
+            answers[i, found[found >= 0]] = True
+        several = answers.sum(1) >= 2
+        return Tails(table, np.array([number[subset] for subset in starts]), answers, Words(table, several[:, None]))
+
+
+def exchange_odds(groups: Ints) -> Floats:
+    """The probability of an exchange where an answer can come from so many groups of states."""
+    odds: Floats = np.minimum(1.0, groups / 2)
+    return odds
+
+
+def _swapped(words: Ints, tries: int, uniforms: Uniforms) -> Ints:
+    """``[batch, try, length]`` words with two different symbols exchanged, uniform over the pairs of such places."""
+    batch, length = words.shape
+    order = words.argsort(1, kind="stable")  # the places, symbol by symbol
+    symbols = np.take_along_axis(words, order, 1)
+    changes = np.diff(symbols, axis=1, prepend=-1, append=-1) != 0
+    rank = np.arange(length)
+    begins = np.maximum.accumulate(np.where(changes[:, :-1], rank, 0), 1)
+    ends = np.minimum.accumulate(np.where(changes[:, 1:], rank + 1, length)[:, ::-1], 1)[:, ::-1]
+    number = ends - begins  # of places with the same symbol
+    others = length - number  # [batch, rank] with how many places each place makes a pair
+    total = others.cumsum(1)
+    row = np.repeat(np.arange(batch), tries)
+    drawn = (uniforms((batch, tries)) * total[:, -1:]).astype(np.int64)
+    first = np.array([np.searchsorted(sums, one, side="right") for sums, one in zip(total, drawn, strict=True)])
+    first = first.ravel()
+    second = (uniforms((batch * tries,)) * others[row, first]).astype(np.int64)
+    second = np.where(second < begins[row, first], second, second + number[row, first])
+    found = words[row]
+    pair = np.arange(len(row))
+    one, other = order[row, first], order[row, second]
+    found[pair, one], found[pair, other] = words[row, other], words[row, one]
+    return found.reshape(batch, tries, length)
+
+
+def _there(labels: Ints, possible: Bools, count: int) -> Bools:
+    """``[row, label]`` whether a label occurs where it is possible."""
+    there = np.zeros((len(labels), count), dtype=bool)
+    row, column = np.nonzero(possible)
+    there[row, labels[row, column]] = True
+    return there
+
+
+def _one_of(labels: Ints, possible: Bools, count: int, uniforms: Uniforms) -> Ints:
+    """For each row one of the labels that occur where it is possible, each label with equal odds."""
+    there = _there(labels, possible, count)
+    chosen: Ints = np.where(there, uniforms(there.shape), -1).argmax(1)
+    return chosen

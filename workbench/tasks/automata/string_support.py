@@ -1,0 +1,148 @@
+"""All strings of an automaton's law with their probabilities, where there are few."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+
+from workbench.tasks.automata.dfa import Bools, Ints
+from workbench.tasks.automata.string_sampling import TRIES, AutomatonLaw, exchange_odds
+from workbench.tasks.automata.word_counts import Words
+
+__all__ = ["Listing"]
+
+Word = tuple[int, ...]
+
+
+class TooManyError(Exception):
+    """There are more strings than are listed."""
+
+
+class Listing:
+    """The strings that :meth:`AutomatonLaw.draw` draws.
+
+    Args:
+        law: whose strings.
+        most: how many of them there may be.
+    """
+
+    def __init__(self, law: AutomatonLaw, most: int) -> None:
+        self.law, self.most = law, most
+
+    def strings(self, length: int, margin: int) -> dict[Word, float] | None:
+        """The probability of each string of symbol numbers; ``margin`` as :meth:`AutomatonLaw.margin` gives it.
+
+        None where there are more than :attr:`most`, of strings or of ways to them.
+        """
+        found: dict[Word, float] = defaultdict(float)
+        try:
+            for entry, head, tail, share in self._ends(length, margin):
+                image = np.arange(len(self.law.automaton))
+                for symbol in tail:
+                    image = self.law.automaton.table[image, symbol]
+                for middle, odds in self._middles(entry, image, length - 2 * margin):
+                    found[(*head, *middle, *tail)] += share * odds
+                    if len(found) > self.most:
+                        return None
+        except TooManyError:
+            return None
+        return dict(found)
+
+    def _ends(self, length: int, margin: int) -> Iterator[tuple[int, Word, Word, float]]:
+        law = self.law
+        if not margin:
+            yield law.automaton.start, (), (), 1.0
+            return
+        entries = np.flatnonzero(law.entries(length, margin)).tolist()
+        tails = law.tails_after(length - 2 * margin)
+        assert tails is not None
+        for entry in entries:
+            heads = self._words(law.words, law.automaton.table, law.automaton.start, [entry], margin)
+            ends = self._words(tails.words, tails.table, int(tails.number[entry]), [0], margin)
+            share = 1 / (len(entries) * len(heads) * len(ends))
+            if len(entries) * len(heads) * len(ends) > self.most:
+                raise TooManyError
+            yield from ((entry, tuple(head), tuple(end), share) for head in heads.tolist() for end in ends.tolist())
+
+    def _words(self, words: Words, table: Ints, start: int, goals: list[int], length: int) -> Ints:
+        """``[word, length]`` all words from a state to one of some goals."""
+        counts = words.log_counts(length)[start, goals]
+        if np.logaddexp.reduce(counts) > np.log(self.most + 0.5):
+            raise TooManyError
+        found, states = np.empty((1, 0), dtype=np.int64), np.array([start])
+        for left in range(length - 1, -1, -1):
+            following = table[states]  # [word, symbol]
+            going = np.asarray(np.isfinite(words.log_counts(left)[:, goals]).any(1))[following]
+            word, symbol = np.nonzero(going)
+            found, states = np.concatenate([found[word], symbol[:, None]], 1), following[word, symbol]
+        return found
+
+    def _between(self, entry: int, goals: Bools, length: int) -> Ints:
+        table, states = self.law.automaton.table, np.flatnonzero(goals).tolist()
+        return self._words(self.law.words, table, entry, states, length)
+
+    def _middles(self, entry: int, image: Ints, length: int) -> Iterator[tuple[Word, float]]:
+        law = self.law
+        reached = np.isfinite(law.words.log_counts(length)[entry])
+        answers = law.answers[image]
+        open_answers = np.unique(answers[reached & (answers >= 0)]).tolist()
+        for answer in open_answers:
+            possible = reached & (answers == answer)
+            groups = np.unique(law.sink[possible]).tolist()
+            for group in groups:
+                share = 1 / (len(open_answers) * len(groups))
+                outside = reached & (law.sink == 0)
+                other = outside & (answers >= 0) & (answers != answer)
+                around = other if other.any() else outside
+                if group == 0 or not around.any():
+                    words = self._between(entry, possible & (law.sink == group), length)
+                    yield from ((tuple(word), share / len(words)) for word in words.tolist())
+                    continue
+                words = self._between(entry, around, length)
+                odds = float(exchange_odds(np.array([len(groups)]))[0]) if law.exchanging else 0.0
+                for word in words:
+                    for miss, chance in self._misses(word, entry, group - 1, odds):
+                        yield miss, chance * share / len(words)
+
+    def _misses(self, word: Ints, entry: int, sink: int, odds: float) -> Iterator[tuple[Word, float]]:
+        """What a word becomes; ``odds`` of an exchange."""
+        table = self.law.automaton.table
+        before = np.concatenate([[entry], self.law.automaton.run(word[None], entry)[0, :-1]])
+        pairs, chance = self._exchanges(word, before, sink) if odds else ([], 0.0)
+        for first, second in pairs:
+            swapped = word.copy()
+            swapped[[first, second]] = word[[second, first]]
+            yield tuple(swapped.tolist()), odds * chance / len(pairs)
+        rest = 1 - odds * chance
+        if rest <= 0:
+            return
+        leads = table[before] == sink  # [place, symbol]
+        places = np.flatnonzero(leads.any(1)).tolist()
+        for place in places:
+            leading = np.flatnonzero(leads[place]).tolist()
+            for symbol in leading:
+                changed = (*word[:place].tolist(), symbol, *word[place + 1 :].tolist())
+                yield changed, rest / len(places) / len(leading)
+        if not places:
+            words = self._between(entry, np.arange(len(table)) == sink, len(word))
+            yield from ((tuple(other), rest / len(words)) for other in words.tolist())
+
+    def _exchanges(self, word: Ints, before: Ints, sink: int) -> tuple[list[tuple[int, int]], float]:
+        """The pairs of places that are exchanged, all with equal odds, and the probability that one is found."""
+        near = np.flatnonzero(self.law.neighbours(word[None], before[None], np.array([sink]))[0]).tolist()
+        if near:
+            return [(place, place + 1) for place in near], 1.0
+        different = [(i, j) for i, j in combinations(range(len(word)), 2) if word[i] != word[j]]
+        if len(different) > self.most:
+            raise TooManyError
+        swapped = np.repeat(word[None], len(different), 0)
+        for row, (i, j) in enumerate(different):
+            swapped[row, [i, j]] = word[[j, i]]
+        if not different:
+            return [], 0.0
+        entered = self.law.automaton.run(swapped, int(before[0]))[:, -1] == sink
+        good = [pair for pair, enters in zip(different, entered.tolist(), strict=True) if enters]
+        return good, 1 - (1 - len(good) / len(different)) ** TRIES

@@ -1,0 +1,1 @@
+"""Tasks whose summary is one counter, or a few."""

@@ -1,0 +1,177 @@
+"""Boolean expressions in prefix notation: a counter of the operands that are still missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int
+from pydantic import Field
+from torch import Tensor
+
+from workbench.tasks.automata.word_counts import Floats
+from workbench.tasks.base import BOS
+from workbench.tasks.counting.counter_language import LESS, ORDER, WORD, CounterLanguage, Trace, event_places
+from workbench.tasks.sampling import integers, uniforms
+
+__all__ = ["BooleanExpression"]
+
+VALUES = ("0", "1")
+OPERATORS = ("~", "+", ">", "*", "^")
+"""Operators by their number of operands, from 1 on."""
+VALUE, BINARY = 1, 4
+"""Token ids of the first value and of the operator with two operands."""
+
+
+class BooleanExpression(CounterLanguage):
+    """Is this a complete Boolean expression, in prefix notation, with operators of up to n operands?
+
+    ``n-ary`` expressions as in Bhattamishra et al. 2020 (Boolean-3 and Boolean-5): a value, 0 or 1, or an
+    operator with its operands after it; there is one operator for each number of operands, ``~ + > * ^``
+    with 1, 2, 3, 4, 5. A counter recognises them: one operand is missing at first, a value supplies one, an
+    operator with k operands asks for k - 1 more; the string is complete when none is missing, and broken
+    when it goes on.
+
+    Laws: a fair coin says whether the string is complete (:class:`CounterLanguage`). Strings are x p e: e
+    is an expression, x misses exactly one operand, p is a pair of symbols: ``+ v`` (v is 0 or 1, evenly)
+    in complete strings; else ``v +``, which supplies as much but completes too early, ``+ +`` (one operand
+    more is missing) or ``v v``. Expressions are drawn symbol by symbol, an operator with probability
+    ``operators``, each evenly, else a value, as in that paper, under the condition that they have the
+    length they must have; x is one without its last value. The place of p is uniform, under *challenge*
+    outside the first and the last N tokens.
+
+    The update summary is (operands missing, whether the string goes on after it was complete).
+
+    Example: ``+ 0 ~ 1`` is complete; after ``0`` nothing may follow.
+
+        >>> BooleanExpression(n=3).reference([4, 1, 3, 2])
+        [0, 0, 0, 1]
+        >>> BooleanExpression(n=3).reference([1, 2])
+        [1, 0]
+    """
+
+    name: ClassVar[str] = "boolean"
+    summary: ClassVar[str] = "whether the expression is complete"
+
+    n: int = Field(3, ge=2, le=5)
+    """The most operands an operator has."""
+    operators: float = Field(0.5, gt=0, lt=1)
+    """Probability of an operator; the paper has 0.5 for n = 3 and 0.3 for n = 5."""
+
+    @property
+    def tokens_names(self) -> tuple[str, ...]:
+        """BOS, the values, the operators."""
+        return (BOS, *VALUES, *OPERATORS[: self.n])
+
+    @property
+    def language(self) -> str:
+        return f"Boolean-{self.n}"
+
+    @property
+    def following_names(self) -> tuple[str, ...]:
+        """Nothing, or anything."""
+        return ("<eos>", " ".join(self.tokens_names[1:]))
+
+    def admissible(self, length: int) -> bool:
+        return length >= 3
+
+    def _draw(
+        self, kind: Int[Tensor, " batch"], length: int, clear: int | None, generator: torch.Generator
+    ) -> tuple[Int[Tensor, "batch length"], Int[Tensor, " batch"]]:
+        place = event_places(range(length - 2), length, clear, len(kind), generator)
+        weights = ((1 - self.operators), *[self.operators / self.n] * self.n)
+        around = draw_expressions(weights, place + 1, length - 1, generator)
+        values = VALUE + integers(2, (len(kind), length + 1), generator)
+        around = torch.where(around == 0, values[:, 2:], BINARY - 2 + around)
+        # The value that x lacks makes room for the pair.
+        strings = torch.cat([around, around[:, -1:]], 1)
+        index = torch.arange(length, device=place.device) - place[:, None]
+        strings[:, 1:] = torch.where(index[:, 1:] > 1, around, strings[:, 1:])
+        opening = torch.stack([(kind != ORDER) & (kind != LESS), (kind != WORD) & (kind != LESS)], 1)
+        pair = torch.where(opening, BINARY, values[:, :2])
+        return strings.scatter(1, place[:, None] + torch.arange(2, device=place.device), pair), place
+
+    def _trace(self, strings: Int[Tensor, "batch length"]) -> Trace:
+        operands = (strings - BINARY + 2).clamp(min=0)
+        missing = 1 + (operands - 1).cumsum(1)
+        complete = (missing <= 0).long().cummax(1).values
+        violated = torch.cat([torch.zeros_like(complete[:, :1]), complete[:, :-1]], 1).bool()
+        return Trace(missing[..., None], violated, (missing > 0).long())
+
+    def _ends_a_word(self, tokens: Int[Tensor, "batch window"]) -> Bool[Tensor, " batch"]:
+        """Whether, read backwards, every operator finds its operands."""
+        operands = (tokens - BINARY + 2).clamp(min=0).flip(1)
+        expressions = (1 - operands).cumsum(1)
+        return (expressions >= 1).all(1)
+
+    def may_follow(self, symbols: Sequence[str]) -> set[str] | None:
+        rest = list(symbols)
+        complete = _without_one_expression(rest)
+        if rest:
+            return None
+        return {"<eos>"} if complete else set(self.tokens_names[1:])
+
+
+def _without_one_expression(symbols: list[str]) -> bool:
+    """Take one expression off the front of the list; whether all of it was there."""
+    waiting = [1]
+    while waiting and symbols:
+        symbol = symbols.pop(0)
+        waiting[-1] -= 1
+        if symbol not in VALUES:
+            waiting.append(OPERATORS.index(symbol) + 1)
+        while waiting and waiting[-1] == 0:
+            waiting.pop()
+    return not waiting
+
+
+@lru_cache(maxsize=4)
+def _shares(weights: tuple[float, ...], length: int) -> Floats:
+    """``[left, missing, operands]`` cumulative shares of the next symbol, by its number of operands.
+
+    Among the strings of exactly ``left`` symbols that supply ``missing`` operands and not before their end,
+    weighted by the product of the weights of their symbols. The last share, 1, is left out. More than 16
+    sqrt(length) operands are never missing: with steps of variance up to 6 that would happen once in 1e30.
+    """
+    most = len(weights) - 1
+    missing = np.arange(min(length, math.ceil(16 * math.sqrt(length))) + 1)
+    chance = np.zeros(len(missing) + most)  # of supplying so many operands in exactly so many symbols
+    chance[0] = 1.0
+    shares = np.zeros((length + 1, len(missing), most))
+    for left in range(1, length + 1):
+        parts = np.stack([w * chance[missing[1:] - 1 + operands] for operands, w in enumerate(weights)], 1)
+        total = parts.sum(1)
+        possible = total > 0
+        shares[left, 1:][possible] = (parts[possible].cumsum(1) / total[possible, None])[:, :-1]
+        # Shares alone are read off, so the scale is free, and long strings do not underflow.
+        chance[1 : len(missing)] = total / total.max()
+        chance[0] = 0.0
+    return shares
+
+
+def draw_expressions(
+    weights: tuple[float, ...], first: Int[Tensor, " batch"], length: int, generator: torch.Generator
+) -> Int[Tensor, "batch length"]:
+    """Two expressions side by side in each row, as the number of operands of each symbol.
+
+    Args:
+        weights: of the symbols with 0, 1, 2, ... operands.
+        first: length of the first expression; the second has the rest.
+        length: of both together.
+        generator: the source of randomness.
+    """
+    shares = _shares(weights, 1 << (length - 1).bit_length())
+    table, levels = shares.reshape(-1, shares.shape[2]), shares.shape[1]
+    place, ends = np.arange(length)[:, None], first.cpu().numpy()
+    left = np.where(place < ends, ends - place, length - place) * levels
+    drawn = uniforms((length, len(first), 1), generator).cpu().numpy()
+    found = np.empty((length, len(first)), dtype=np.int64)
+    missing = np.ones_like(ends)
+    for t in range(length):
+        found[t] = (drawn[t] >= table.take(left[t] + missing, axis=0)).sum(1)
+        missing = np.maximum(missing - 1 + found[t], 1)  # where one expression ends the next begins
+    return torch.from_numpy(found.T).to(first.device)

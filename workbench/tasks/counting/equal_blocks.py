@@ -1,0 +1,181 @@
+"""Blocks of equal length, one for each letter: a^n b^n, a^n b^n c^n, a^n b^n c^n d^n."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Bool, Int
+from pydantic import Field
+from torch import Tensor
+
+from workbench.tasks.base import BOS, SMALL_SSM, Batch, Law, Support
+from workbench.tasks.batch import MOST_LISTED
+from workbench.tasks.counting.counter_language import (
+    LESS,
+    MORE,
+    ORDER,
+    WORD,
+    CounterLanguage,
+    Trace,
+    clear_places,
+    event_places,
+)
+from workbench.tasks.sampling import integers
+
+__all__ = ["EqualBlocks"]
+
+OFF_BY_ONE = {"off by 1, wrong order": ORDER, "off by 1, too long": MORE, "off by 1, too short": LESS}
+"""Misses by one token: two change places at a boundary, or the block before it is longer or shorter by one."""
+
+
+class EqualBlocks(CounterLanguage):
+    """Is this one block of each letter, in order and all of one length? a^n b^n, a^n b^n c^n, a^n b^n c^n d^n.
+
+    Laws: a fair coin says whether the string is the word of its length (:class:`CounterLanguage`). Asked for
+    *member*, the event of a miss is at the boundary of two blocks, uniform over the boundaries: the last s
+    tokens of the one block and the first s of the next change places, or the boundary lies s tokens further
+    right or left. Asked for *next*, the block of a is s longer than a word of this length has, and the
+    rest goes on as it must. Under *training* and *matched*, s is uniform over what is possible (for *next*:
+    such that the last letter still occurs); under *challenge* it is 1, and the boundary lies outside the
+    first and the last N tokens where there is one that does: up to four letters, from length 4 N on.
+
+    The update summary is (count of each letter, whether no word begins so).
+
+    Example: ``a a b b`` is a word; asked for *next*, its prefixes still need b, b, and nothing more.
+
+        >>> EqualBlocks().reference([1, 1, 2, 2])
+        [0, 0, 0, 1]
+        >>> task = EqualBlocks(ask="next")
+        >>> [task.output_names[i] for i in task.reference([1, 1, 2, 2])]
+        ['a b', 'a b', 'b', '<eos>']
+    """
+
+    name: ClassVar[str] = "a_n_b_n"
+    summary: ClassVar[str] = "membership in a^n b^n, a^n b^n c^n, ..., or what may follow"
+    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = SMALL_SSM
+
+    letters: int = Field(2, ge=2, le=8)
+    """Number of letters, each with a block of its own."""
+
+    @property
+    def tokens_names(self) -> tuple[str, ...]:
+        """BOS and the letters."""
+        return (BOS, *string.ascii_lowercase[: self.letters])
+
+    @property
+    def language(self) -> str:
+        return " ".join(f"{letter}^n" for letter in self.tokens_names[1:])
+
+    @property
+    def following_names(self) -> tuple[str, ...]:
+        """Nothing; a or b, after a; any other letter alone."""
+        return ("<eos>", "a b", *self.tokens_names[2:])
+
+    def admissible(self, length: int) -> bool:
+        return length >= self.letters and length % self.letters == 0
+
+    @property
+    def strata_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The misses by one token."""
+        return tuple(OFF_BY_ONE) if self.ask == "member" else ()
+
+    def _stratum(
+        self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> Batch | None:
+        kind = torch.full((batch,), OFF_BY_ONE[name], device=generator.device)
+        place = event_places(self._boundaries(length), length, self._clear(length, law, window), batch, generator)
+        strings = self._at_boundary(length, kind, place, torch.ones_like(place))
+        return self._batch(strings, law, {"deciding_position": place + 1})
+
+    def _draw(
+        self, kind: Int[Tensor, " batch"], length: int, clear: int | None, generator: torch.Generator
+    ) -> tuple[Int[Tensor, "batch length"], Int[Tensor, " batch"]]:
+        size = length // self.letters
+        if self.ask == "next":
+            longer = 1 + integers(self._longest(length, clear), (len(kind),), generator)
+            return self._with_first(size + longer * (kind == MORE), length), torch.full_like(kind, size - 1)
+        place = event_places(self._boundaries(length), length, clear, len(kind), generator)
+        moved = 1 + integers(size if clear is None else 1, (len(kind), 1), generator)
+        return self._at_boundary(length, kind, place, moved[:, 0]), place
+
+    def support(self, law: Law, length: int, window: int | None = None) -> Support | None:
+        """Every event that there is, and the word."""
+        self._refuse(length, law)
+        clear, size = self._clear(length, law, window), length // self.letters
+        if self.ask == "next":
+            longer = torch.arange(self._longest(length, clear) + 1)
+            if len(longer) > MOST_LISTED:
+                return None
+            misses = self._with_first(size + longer, length)
+            shares = torch.full((len(longer),), 0.5 / max(1, len(longer) - 1), dtype=torch.float64)
+            shares[0] = 0.5
+            return Support.of(self._batch(misses, law, {}), shares)
+        places = clear_places(self._boundaries(length), length, clear)
+        moved = range(1, 1 + (size if clear is None else 1))
+        misses_by = [(kind, place, by) for kind in (ORDER, MORE, LESS) for place in places for by in moved]
+        if len(misses_by) >= MOST_LISTED:
+            return None
+        events = torch.tensor([(WORD, places[0], 1), *misses_by])
+        odds = {WORD: 0.5, ORDER: 0.25, MORE: 0.125, LESS: 0.125}
+        each = [odds[kind] / (1 if kind == WORD else len(places) * len(moved)) for kind in events[:, 0].tolist()]
+        strings = self._at_boundary(length, *events.unbind(1))
+        return Support.of(self._batch(strings, law, {}), torch.tensor(each, dtype=torch.float64))
+
+    def _boundaries(self, length: int) -> range:
+        """The last place (from 0) of every block of a word but the last."""
+        size = length // self.letters
+        return range(size - 1, length - 1, size)
+
+    def _longest(self, length: int, clear: int | None) -> int:
+        """By how much the first block may be too long, where what may follow is asked."""
+        return max(1, (length - 1) // (self.letters - 1) - length // self.letters) if clear is None else 1
+
+    def _with_first(self, first: Int[Tensor, " batch"], length: int) -> Int[Tensor, "batch length"]:
+        """Strings that go on as they must after so many a."""
+        return 1 + torch.arange(length, device=first.device) // first[:, None]
+
+    def _at_boundary(
+        self, length: int, kind: Int[Tensor, " batch"], place: Int[Tensor, " batch"], moved: Int[Tensor, " batch"]
+    ) -> Int[Tensor, "batch length"]:
+        """The word with an event of a kind at a boundary, by so many tokens."""
+        size, index = length // self.letters, torch.arange(length, device=kind.device)
+        kind, moved = kind[:, None], moved[:, None]
+        block, past = (place // size)[:, None], index - place[:, None]
+        grows = (kind == MORE) | (kind == ORDER)
+        shrinks = (kind == LESS) | (kind == ORDER)
+        grows, shrinks = grows & (past > 0) & (past <= moved), shrinks & (past <= 0) & (past > -moved)
+        return 1 + torch.where(grows, block, torch.where(shrinks, block + 1, index // size))
+
+    def _trace(self, strings: Int[Tensor, "batch length"]) -> Trace:
+        letters = torch.arange(1, self.letters + 1, device=strings.device)[:, None]
+        counts = (strings[:, None] == letters).cumsum(2)  # [batch, letter, length]
+        latest = strings.cummax(1).values
+        first, rest = counts[:, :1], counts[:, 1:]
+        unordered = (strings < latest).long().cummax(1).values.bool()
+        uneven = (rest > first) | (rest < first) & (letters[1:] < latest[:, None])
+        needs_more = counts.gather(1, latest[:, None] - 1)[:, 0] < first[:, 0]
+        following = torch.where(needs_more, latest, latest + 1) % (self.letters + 1)
+        following = following.where(latest > 1, 1)
+        return Trace(counts.transpose(1, 2), unordered | uneven.any(1), following)
+
+    def _ends_a_word(self, tokens: Int[Tensor, "batch window"]) -> Bool[Tensor, " batch"]:
+        """Read backwards, with the letters in the opposite order, the end of a word begins one."""
+        return ~self._trace(self.letters + 1 - tokens.flip(1)).violated[:, -1]
+
+    def may_follow(self, symbols: Sequence[str]) -> set[str] | None:
+        alphabet = self.tokens_names[1:]
+        blocks = [(letter, len(list(run))) for letter, run in groupby(symbols)]
+        if [letter for letter, _ in blocks] != list(alphabet[: len(blocks)]):
+            return None
+        sizes = [size for _, size in blocks]
+        if any(size != sizes[0] for size in sizes[:-1]) or sizes[-1] > sizes[0]:
+            return None
+        if len(blocks) == 1:
+            return {"a", "b"}
+        if sizes[-1] < sizes[0]:
+            return {blocks[-1][0]}
+        return {"<eos>"} if len(blocks) == len(alphabet) else {alphabet[len(blocks)]}

@@ -1,0 +1,92 @@
+"""Tasks whose summary is a counter: majority."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from workbench.tasks.base import BOS, Batch, Law, Task
+from workbench.tasks.sampling import bits_with, near_leads, positions, sorted_bits, uniform_count_bits
+
+__all__ = ["Majority"]
+
+
+class Majority(Task):
+    """Which of two symbols occurs more often?
+
+    Asked at odd prefix lengths only, where there are no ties; so the admissible lengths are odd.
+
+    Laws: *training* and *matched* draw the number of ones uniformly on 0..L and shuffle, so that the
+    share of ones has the same law at every length (under independent fair bits it would close in on
+    1/2 and the task would get harder with length). *challenge* sorts the tokens, a fair coin saying
+    which symbol comes first, so that neither end of the string gives the answer away.
+
+    The output summary is the sign of the lead: 0 or 1, and 2 for a tie, where nothing is asked. What
+    can be carried on token by token is the lead itself, the number of ones minus that of zeros.
+
+    Example: in ``0 1 1`` zero leads after one token and one leads after three.
+
+        >>> Majority().reference([1, 2, 2])
+        [0, None, 1]
+    """
+
+    name: ClassVar[str] = "majority"
+    family: ClassVar[str] = "counting"
+    question: ClassVar[str] = "Which symbol occurs more often?"
+    kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "counter"
+    summary: ClassVar[str] = "which symbol leads"
+    vocabulary: ClassVar[tuple[str, ...]] = (BOS, "0", "1")
+    outputs: ClassVar[tuple[str, ...] | None] = ("0", "1")
+    LEADS: ClassVar[Mapping[str, tuple[int, int]]] = {"lead 1": (1, 1), "lead 3 to 5": (3, 5)}
+    strata_names: ClassVar[tuple[str, ...]] = tuple(LEADS)
+
+    def admissible(self, length: int) -> bool:
+        return length >= 1 and length % 2 == 1
+
+    def prefix_closed(self, law: Law) -> bool:
+        return law != "challenge"
+
+    def _strings(
+        self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
+        draw = sorted_bits if law == "challenge" else uniform_count_bits
+        return 1 + draw(batch, length, generator).long(), {}
+
+    def _label(
+        self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
+    ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
+        lead = (2 * strings - 3).cumsum(1)
+        ones_lead = (lead > 0).long()
+        odd = (positions(strings) % 2 == 1).expand_as(strings)
+        return ones_lead, odd, torch.where(lead == 0, 2, ones_lead), lead
+
+    def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
+        lead = (2 * tokens - 3).sum(1).sign().double()
+        return torch.stack([1 - lead, 1 + lead], 1) / 2
+
+    def strata(self, batch: Batch) -> dict[str, Bool[Tensor, " batch"]]:
+        """Near ties: a blurred threshold errs on them only, and they are rare where the count is uniform."""
+        assert batch.update_summary is not None
+        lead = batch.update_summary[:, -1].abs()
+        return {name: (lead >= low) & (lead <= high) for name, (low, high) in self.LEADS.items()}
+
+    def _stratum(
+        self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> Batch | None:
+        """As the lead is uniform under every law, its value is uniform among those of the stratum, its sign fair."""
+        leads = near_leads(self.LEADS[name], length, (batch, 1), generator)
+        if leads is None:
+            return None
+        return self._batch(1 + bits_with(leads, length, law, generator).long(), law, {})
+
+    def reference(self, tokens: Sequence[int]) -> list[Any]:
+        tally = {"0": 0, "1": 0}
+        answers: list[int | None] = []
+        for length, token in enumerate(tokens, start=1):
+            tally[self.vocabulary[token]] += 1
+            answers.append(int(tally["1"] > tally["0"]) if length % 2 else None)
+        return answers

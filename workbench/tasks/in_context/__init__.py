@@ -1,0 +1,1 @@
+"""Tasks whose summary is an average over the prefix."""

@@ -1,0 +1,195 @@
+"""Tasks whose summary is an average over the prefix: a function of the bias, the mean over a class of positions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from pydantic import Field, model_validator
+from torch import Tensor
+
+from workbench.tasks.base import BOS, ROUNDING, Batch, Law, Task, TaskError
+from workbench.tasks.best_constant import in_best_reach
+from workbench.tasks.sampling import integers, positions, sorted_bits, uniform_count_bits
+
+__all__ = ["ModPMean", "SimpleTask"]
+
+
+class ModPMean(Task):
+    """What share of the tokens at positions k, k + p, k + 2p, ... is 1?
+
+    Positions count from 1; with k = 0 the class is p, 2p, 3p, ... The answer is a real number, and it
+    is right when it lies within ``tolerance`` of the share. Nothing is asked before the first position
+    of the class.
+
+    Laws: *training* and *matched* draw one bias for each residue class, uniform on [0, 1], and the
+    tokens as coins with the bias of their class: the number of ones in class k is uniform, and the
+    other classes say nothing about it. *challenge* sorts the tokens inside class k, a fair coin saying
+    which symbol comes first.
+
+    What can be carried on token by token is (ones in the class, tokens in the class, length mod p).
+
+    Example: p = 2, k = 1 on ``1 0 0 0`` averages positions 1 and 3.
+
+        >>> ModPMean(p=2, k=1).reference([2, 1, 1, 1])
+        [1.0, 1.0, 0.5, 0.5]
+    """
+
+    name: ClassVar[str] = "mod_p_mean"
+    family: ClassVar[str] = "averages"
+    question: ClassVar[str] = "What share of every p-th token is 1?"
+    kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "average"
+    summary: ClassVar[str] = "share of ones among every p-th token"
+    vocabulary: ClassVar[tuple[str, ...]] = (BOS, "0", "1")
+
+    p: int = Field(3, ge=1, le=64)
+    """Period of the residue classes."""
+    k: int = Field(1, ge=0)
+    """The class that is averaged: positions t with t = k mod p."""
+    tolerance: float = Field(0.05, gt=0, lt=0.5)
+    """Largest distance from the share that still counts as right."""
+
+    @model_validator(mode="after")
+    def _class_exists(self) -> ModPMean:
+        if self.k >= self.p:
+            raise TaskError(f"k must be an integer from 0 to p - 1 = {self.p - 1}, not {self.k}")
+        return self
+
+    def admissible(self, length: int) -> bool:
+        return self._class_size(length) >= 1
+
+    def prefix_closed(self, law: Law) -> bool:
+        return law != "challenge"
+
+    def _class_size(self, length: int) -> int:
+        return len(range(self.k or self.p, length + 1, self.p))
+
+    def _in_class(self, strings: Int[Tensor, "batch length"], before: int = 0) -> Bool[Tensor, " length"]:
+        return (positions(strings) + before) % self.p == self.k
+
+    def _strings(
+        self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
+        bias = torch.rand((batch, self.p), generator=generator, device=generator.device)
+        coin = torch.rand((batch, length), generator=generator, device=generator.device)
+        residue = torch.arange(1, length + 1, device=generator.device) % self.p
+        ones = coin < bias[:, residue]
+        if law == "challenge":
+            number_of_first = integers(self._class_size(length) + 1, (batch, 1), generator)
+            first = integers(2, (batch, 1), generator).bool()
+            rank = (residue == self.k).cumsum(0)  # 1-based within the class
+            ones = torch.where(residue == self.k, (rank <= number_of_first) == first, ones)
+        return 1 + ones.long(), {}
+
+    def _label(
+        self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
+    ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
+        counted = self._in_class(strings)
+        ones = ((strings == 2) & counted).cumsum(1)
+        total = counted.cumsum(0).expand_as(ones)
+        share = ones / total.clamp(min=1)
+        phase = (positions(strings) % self.p).expand_as(ones)
+        return share[..., None], total > 0, share, torch.stack([ones, total, phase], -1)
+
+    def chance(self, law: Law, length: int) -> float:
+        """Largest share of the values 0/m, 1/m, .., m/m (all equally likely) in reach of one constant.
+
+        m is the number of positions of the class up to ``length``. The same under every law.
+        """
+        size = self._class_size(length)
+        if size == 0:
+            raise TaskError(f"{self.name} asks nothing up to length {length}; it starts at {self.k or self.p}")
+        in_reach = math.floor(2 * size * (self.tolerance + ROUNDING)) + 1
+        return min(1.0, in_reach / (size + 1))
+
+    def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
+        return self._visible_share(tokens, before=0)
+
+    def _visible_share(self, tokens: Int[Tensor, "batch window"], before: int) -> Float[Tensor, "batch out"]:
+        """Share over the visible tokens of the class, ``before`` tokens being hidden in front; else 1/2."""
+        counted = self._in_class(tokens, before)
+        if not bool(counted.any()):
+            return torch.full((len(tokens), 1), 0.5, dtype=torch.float64, device=tokens.device)
+        return (tokens[:, counted] == 2).double().mean(1, keepdim=True)
+
+    def shortcuts(self, batch: Batch, window: int) -> dict[str, Float[Tensor, " batch"]]:
+        """As for every task, but the last window knows where it starts: which tokens count hangs on it."""
+        found = super().shortcuts(batch, window)
+        if "last_window" in found:
+            guess = self._visible_share(batch.tokens[:, -window:], before=batch.length - window)
+            found["last_window"] = self._expected_correct(guess, batch.targets[:, -1])
+        return found
+
+    def reference(self, tokens: Sequence[int]) -> list[Any]:
+        seen: list[int] = []
+        answers: list[float | None] = []
+        for position, token in enumerate(tokens, start=1):
+            if position % self.p == self.k:
+                seen.append(int(self.vocabulary[token]))
+            answers.append(float(Fraction(sum(seen), len(seen))) if seen else None)
+        return answers
+
+
+class SimpleTask(Task):
+    """What is sin(omega m), where m is the share of zeros minus that of ones?
+
+    SimpleTask of Izzo, Nichani and Lee 2025 (arXiv 2510.27015): an average and a function of it, which is
+    the steeper the larger omega. The answer is a real number, and it is right when it lies within
+    ``tolerance``.
+
+    Laws: as for majority. *training* and *matched* draw the number of ones uniformly on 0..L and shuffle, so
+    that m has the same law at every length (under independent fair bits it would close in on 0);
+    *challenge* sorts the tokens, a fair coin saying which symbol comes first.
+
+    The output summary is m; the update summary is (zeros, ones).
+
+    Example: after ``0 0 1`` m is 1/3.
+
+        >>> [round(answer, 4) for answer in SimpleTask(omega=3.0).reference([1, 1, 2])]
+        [0.1411, 0.1411, 0.8415]
+    """
+
+    name: ClassVar[str] = "simple"
+    family: ClassVar[str] = "averages"
+    question: ClassVar[str] = "What is the sine of omega times the share of zeros minus that of ones?"
+    kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "average"
+    summary: ClassVar[str] = "share of zeros minus that of ones"
+    vocabulary: ClassVar[tuple[str, ...]] = (BOS, "0", "1")
+
+    omega: float = Field(2.0, gt=0, le=64)
+    """Frequency of the sine."""
+    tolerance: float = Field(0.1, gt=0, lt=1)
+    """Largest distance from the answer that still counts as right."""
+
+    def prefix_closed(self, law: Law) -> bool:
+        return law != "challenge"
+
+    def _strings(
+        self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
+        draw = sorted_bits if law == "challenge" else uniform_count_bits
+        return 1 + draw(batch, length, generator).long(), {}
+
+    def _label(
+        self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
+    ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
+        counts = torch.stack([strings == 1, strings == 2], 2).cumsum(1)
+        mean = (counts[..., 0] - counts[..., 1]) / positions(strings)
+        return (self.omega * mean).sin()[..., None], torch.ones_like(strings, dtype=torch.bool), mean, counts
+
+    def chance(self, law: Law, length: int) -> float:
+        """Largest share of the answers to 0, 1, .., L ones (equally likely under every law) near one constant."""
+        ones = torch.arange(length + 1, dtype=torch.float64)
+        answers = (self.omega * (length - 2 * ones) / length).sin()[:, None]
+        return float(in_best_reach(answers, self.tolerance_, self._within).double().mean())
+
+    def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
+        return (self.omega * (3 - 2 * tokens).double().mean(1, keepdim=True)).sin()
+
+    def reference(self, tokens: Sequence[int]) -> list[Any]:
+        seen = [int(self.vocabulary[token]) for token in tokens]
+        return [math.sin(self.omega * (1 - 2 * sum(seen[:n]) / n)) for n in range(1, len(seen) + 1)]

@@ -1,0 +1,1 @@
+"""Tasks whose summary is the state of a finite automaton."""

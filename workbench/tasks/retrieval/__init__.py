@@ -1,0 +1,1 @@
+"""Tasks whose summary is what stands at a retrieved position."""

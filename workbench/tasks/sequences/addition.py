@@ -1,0 +1,251 @@
+"""Binary addition, written from the most significant digit on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from workbench.tasks.base import Batch, Law, TaskError
+from workbench.tasks.sampling import accepted, coins, integers
+from workbench.tasks.sequences.sequence_task import SequenceTask
+
+__all__ = ["Addition"]
+
+DIFFER = 0.95
+"""Challenge law: probability that two digits of equal significance differ, and so pass a carry on."""
+
+Bits = Int[Tensor, "batch _digits"]
+"""Digits of one number per row, the most significant one first."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Digits of the two operands and of their sum, the same in a whole batch so that nothing is padded."""
+
+    first: int
+    second: int
+    total: int
+
+    @property
+    def overflows(self) -> bool:
+        """Whether the sum has one digit more than the longer operand."""
+        return self.total > max(self.first, self.second)
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of operands, without leading zeros, have this layout; as Python's exact integer."""
+        long, short = max(self.first, self.second), min(self.first, self.second)
+        every = _numbers(long) * _numbers(short)
+        if long == short:
+            return every if self.overflows else 0  # two digits or more: 1.. + 1.. always overflows
+        # b carries out of an operand of ``long`` digits exactly with its b largest values.
+        low = 2 ** (short - 1) if short > 1 else 0
+        over = sum(range(low, 2**short)) if short <= 2 else 2 ** (short - 2) * (3 * low - 1)
+        return over if self.overflows else every - over
+
+    @property
+    def likeliest(self) -> int:
+        """How many of the pairs have the sum that most pairs have."""
+        short = min(self.first, self.second)
+        return 1 if short == 1 and self.overflows else _numbers(short)
+
+
+def _numbers(digits: int) -> int:
+    """How many numbers have exactly so many binary digits; 0 and 1 have one."""
+    return 2 if digits == 1 else 2 ** (digits - 1)
+
+
+class Addition(SequenceTask):
+    """Add two binary numbers, the most significant digit of the sum first.
+
+    The format of Huang et al. 2024 (2410.02140): ``<bos> a + b =`` is answered by the digits of the sum;
+    numbers have no leading zeros, and ``=`` is the separator. Since the first digits come first, each
+    answer hangs on a carry that may come from the other end of both operands.
+
+    Laws: *training* is theirs given the length of the whole sequence: both operands' digits independent
+    and uniform, every length of the first operand equally likely, except that one layout (digits of
+    both operands and of the sum) holds for a whole batch. *matched* and *challenge* give both operands the
+    same number n of digits, so that the strings of one length are of one kind; their sum has n + 1. In
+    *challenge* the digits of equal significance below the first differ with probability 0.95, so that
+    carries run far. The length is 3n + 3.
+
+    Shortcut oracles beside the usual ones: ``local_carry`` knows all digits, but takes carries only from
+    as many lower digits as operands have in the longest training sequences. A window hides digits (taken
+    to be 0), not the layout.
+
+    Example: ``<bos> 1 1 + 1 0 =`` is answered ``1 0 1 <eos>``.
+
+        >>> Addition().reference([2, 2, 3, 2, 1, 4, 2, 1, 2])
+        [None, None, None, None, None, 1, 0, 1, 2]
+    """
+
+    name: ClassVar[str] = "addition"
+    family: ClassVar[str] = "copying"
+    question: ClassVar[str] = "Which binary digit of the sum comes next, the most significant first?"
+    kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
+    summary: ClassVar[str] = "the next digit of the sum"
+    separator: ClassVar[str] = "="
+    suggested: ClassVar[Mapping[str, Any]] = {"lengths": "9-51", "positions": "rotary", "steps": 10_000}
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        return ("0", "1", "+")
+
+    @property
+    def answer_alphabet(self) -> tuple[str, ...]:
+        return ("0", "1")
+
+    def input_length(self, length: int) -> int | None:
+        """2n + 1, of sequences of length 3n + 3 under the evaluation laws."""
+        digits, rest = divmod(length - 3, 3)
+        return 2 * digits + 1 if rest == 0 and digits >= 2 else None
+
+    # ---- drawing -----------------------------------------------------------------------------
+    def _inputs(
+        self, batch: int, inputs: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> tuple[Int[Tensor, "batch inputs"], dict[str, Tensor]]:
+        """Under the training law the two operands may have other lengths; their sum makes up for it."""
+        digits = inputs // 2
+        if law == "training":
+            possible = layouts(3 * digits + 3)
+            shares = torch.tensor(list(possible.values()), dtype=torch.float64, device=generator.device)
+            a, b = _operands(list(possible)[int(shares.multinomial(1, generator=generator))], batch, generator)
+        else:
+            a = _number(digits, batch, generator)
+            b = _number(digits, batch, generator)
+            if law == "challenge":
+                b = a ^ coins((batch, digits), DIFFER, generator).long()
+                b[:, 0] = 1
+        return torch.cat([1 + a, a.new_full((batch, 1), 3), 1 + b], 1), {}
+
+    # ---- the sum -----------------------------------------------------------------------------
+    def _outputs(self, x: Int[Tensor, "batch inputs"]) -> Int[Tensor, "batch outputs"]:
+        a, b = self._split(x)
+        for operand in (a, b):
+            if operand.shape[1] > 1 and bool((operand[:, 0] == 0).any()):
+                raise TaskError("addition takes numbers without leading zeros")
+        digits = _sum(a, b)
+        over = digits[:, 0] == 1
+        if bool(over.any()) and not bool(over.all()):
+            raise TaskError("addition needs sums with equally many digits in one batch")
+        return 1 + (digits if bool(over.any()) else digits[:, 1:])
+
+    def _split(self, x: Int[Tensor, "batch inputs"]) -> tuple[Bits, Bits]:
+        """The digits of both operands, the most significant one first."""
+        plus = x == 3
+        place = int(plus[0].long().argmax())
+        if not bool(plus[:, place].all()) or int(plus.sum()) != len(x) or not 0 < place < x.shape[1] - 1:
+            raise TaskError("addition needs a number, one '+' at the same place in every row, and a number")
+        return x[:, :place] - 1, x[:, place + 1 :] - 1
+
+    def solve(self, x: Sequence[str]) -> list[str]:
+        first, second = "".join(x).split("+")
+        return list(format(int(first, 2) + int(second, 2), "b"))
+
+    # ---- floors ------------------------------------------------------------------------------
+    def chance(self, law: Law, length: int) -> float:
+        """Probability of the likeliest sum.
+
+        2^-(n-1) where digits are uniform; in *challenge* that of no two equal digits below the first. In
+        training, layouts with equally many digits of the sum share their likeliest sum.
+        """
+        digits = length // 3 - 1
+        if law == "challenge":
+            return DIFFER ** (digits - 1)
+        if law == "matched":
+            return 0.5 ** (digits - 1)
+        shares: dict[int, float] = {}
+        for layout, weight in layouts(length).items():
+            shares[layout.total] = shares.get(layout.total, 0.0) + weight * (layout.likeliest / layout.pairs)
+        return max(shares.values())
+
+    def shortcuts(self, batch: Batch, window: int) -> dict[str, Float[Tensor, " batch"]]:
+        found = super().shortcuts(batch, window)
+        seen = self._longest_input(window)
+        if batch.length > window and seen:
+            assert batch.prompt is not None
+            x = batch.tokens[:, 1 : batch.prompt - 1]
+            right = self._outputs(x)
+            guess = 1 + _sum(*self._split(x), reach=(seen - 1) // 2)[:, -right.shape[1] :]
+            found["local_carry"] = (guess == right).all(1).double()
+        return found
+
+    def _guess(self, x: Int[Tensor, "batch inputs"], seen: int, first: bool) -> Int[Tensor, "batch outputs"]:
+        place = torch.arange(x.shape[1], device=x.device)
+        visible = place < seen if first else place >= x.shape[1] - seen
+        a, b = self._split(torch.where(visible | (x == 3), x, 1))
+        return 1 + _sum(a, b)[:, -self._outputs(x).shape[1] :]
+
+
+@lru_cache(maxsize=1024)
+def layouts(length: int) -> Mapping[Layout, float]:
+    """The layouts of sequences of this length and their probabilities under the training law."""
+    found: dict[Layout, float] = {}
+    for total in range(2, length - 3):
+        operands = length - 2 - total
+        for long in {total - 1, total}:
+            short = operands - long
+            if 1 <= short <= long:
+                for pair in {(long, short), (short, long)}:
+                    layout = Layout(*pair, total)
+                    share = layout.pairs / (_numbers(long) * _numbers(short))
+                    # The length of the first operand is one of 1 .. operands - 1, equally likely.
+                    found[layout] = share / (operands - 1)
+    weight = sum(found.values())
+    ordered = sorted(found.items(), key=lambda item: (item[0].total, item[0].first))
+    return {layout: share / weight for layout, share in ordered if share}
+
+
+def _number(digits: int, batch: int, generator: torch.Generator) -> Bits:
+    """Numbers of so many digits, uniform: the first digit is 1 unless it is the only one."""
+    bits = integers(2, (batch, digits), generator)
+    if digits > 1:
+        bits[:, 0] = 1
+    return bits
+
+
+def _operands(layout: Layout, batch: int, generator: torch.Generator) -> tuple[Bits, Bits]:
+    """Pairs of operands, uniform among those of the layout."""
+    longer, shorter = max(layout.first, layout.second), min(layout.first, layout.second)
+
+    def draw(rows: int) -> Bits:
+        long, short = _number(longer, rows, generator), _number(shorter, rows, generator)
+        if layout.overflows:  # all pairs that do begin so; a draw in four at least fits
+            long[:, : longer - shorter] = 1
+        return torch.cat([long, short], 1)
+
+    def fits(both: Bits) -> Bool[Tensor, " row"]:
+        return (_sum(both[:, :longer], both[:, longer:])[:, 0] == 1) == layout.overflows
+
+    both = accepted(batch, draw, fits)
+    long, short = both[:, :longer], both[:, longer:]
+    return (long, short) if layout.first >= layout.second else (short, long)
+
+
+def _sum(a: Bits, b: Bits, reach: int | None = None) -> Bits:
+    """All digits of a + b, one more than the longer operand has.
+
+    The carry into a digit is the value of the nearest lower pair of equal digits, 0 if there is none: a
+    pair of different digits passes on what it gets. ``reach`` bounds how many digits down it is looked for.
+    """
+    width = max(a.shape[1], b.shape[1])
+    # Least significant digit first; a 0 in front of both makes room for the last carry.
+    low_a, low_b = (_padded(x, width + 1).flip(1) for x in (a, b))
+    place = torch.arange(width + 1, device=a.device).expand_as(low_a)
+    source = torch.where(low_a == low_b, place, -1).cummax(1).values[:, :-1]
+    known = source >= 0 if reach is None else (source >= 0) & (place[:, 1:] - source <= reach)
+    carry = torch.where(known, low_a.gather(1, source.clamp(min=0)), 0)
+    digits = low_a ^ low_b
+    digits[:, 1:] ^= carry
+    return digits.flip(1)
+
+
+def _padded(bits: Bits, width: int) -> Bits:
+    """The same numbers with zeros in front."""
+    return torch.cat([bits.new_zeros(len(bits), width - bits.shape[1]), bits], 1)

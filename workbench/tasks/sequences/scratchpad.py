@@ -1,0 +1,289 @@
+"""Tasks that write down intermediate results, with position ids that couple each with what it needs.
+
+Both are from Golowich et al. 2025, "The Role of Sparsity for Length Generalization in Transformers" (2502.16792).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import torch
+from jaxtyping import Int
+from pydantic import Field, model_validator
+from torch import Tensor
+
+from workbench.tasks.base import Law, TaskError
+from workbench.tasks.sampling import distinct, integers, outer_margin
+from workbench.tasks.sequences.sequence_task import SequenceTask, numbered
+
+__all__ = ["ParityScratchpad", "VariableAssignment"]
+
+PAIRED: Mapping[tuple[str, str], Mapping[str, Any]] = {("positions", "rotary"): {"ids": "pose"}}
+"""What goes with rotary positions, which read differences of ids and so have no use for coupled ones."""
+START = "<start>"
+ARROW = "<-"
+
+
+class ParityScratchpad(SequenceTask):
+    """What is the parity of the first ``jump``, ``2 jump``, ``3 jump``, ... bits?
+
+    The parity scratchpad of Golowich et al. 2025 ("The Role of Sparsity for Length Generalization in
+    Transformers", 2502.16792, equation 21): ``<bos> b_1 .. b_l <sep> p_1 .. p_m`` with p_i the parity of
+    the first i * jump bits. So each step needs jump + 1 tokens: the parity before and the next jump bits.
+    The laws have whole numbers of jumps, so that the last p is the parity of all.
+
+    Coupled position ids: bit i has the id ceil(i / jump), and p_i the id i; BOS and ``<sep>`` have 0.
+
+    Laws: all three draw independent fair bits, under which every step is a fair coin that neither a
+    window on the input nor the parity before betrays.
+
+    Example: with jump 2, ``1 0 1 1 <sep>`` is answered ``1 1 <eos>``; the ids are 0 1 1 2 2 0 1 2.
+
+        >>> task = ParityScratchpad(jump=2)
+        >>> batch = task.label(torch.tensor([[2, 1, 2, 2, 3, 2, 2]]))
+        >>> batch.targets[batch.mask].tolist()
+        [1, 1, 2]
+        >>> batch.position_ids.tolist()
+        [[0, 1, 1, 2, 2, 0, 1, 2]]
+    """
+
+    name: ClassVar[str] = "parity_scratchpad"
+    family: ClassVar[str] = "scratchpad"
+    question: ClassVar[str] = "What is the parity of the bits up to the next jump?"
+    kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
+    summary: ClassVar[str] = "the next parity on the scratchpad"
+    suggested: ClassVar[Mapping[str, Any]] = {
+        "lengths": "5-41",
+        "positions": "learned",
+        "ids": "predicted",
+        "n_ctx": 176,
+        "steps": 2500,
+        "learning_rate": 2e-3,
+    }
+    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = PAIRED
+
+    jump: int = Field(1, ge=1, le=4)
+    """Bits that each step adds."""
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        return ("0", "1")
+
+    def answer_length(self, inputs: int) -> int:
+        return inputs // self.jump
+
+    def drawable(self, inputs: int) -> bool:
+        return inputs >= 1 and inputs % self.jump == 0
+
+    @property
+    def challenge_is_matched(self) -> str:
+        """That bits are fair and independent already."""
+        return "every step is a fair coin, whatever else is seen"
+
+    def _inputs(
+        self, batch: int, inputs: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> tuple[Int[Tensor, "batch inputs"], dict[str, Tensor]]:
+        return 1 + integers(2, (batch, inputs), generator), {}
+
+    def _outputs(self, x: Int[Tensor, "batch inputs"]) -> Int[Tensor, "batch outputs"]:
+        parities = (x - 1).cumsum(1) % 2
+        return 1 + parities[:, self.jump - 1 :: self.jump]
+
+    def solve(self, x: Sequence[str]) -> list[str]:
+        return [str("".join(x[:end]).count("1") % 2) for end in range(self.jump, len(x) + 1, self.jump)]
+
+    def coupled_ids(
+        self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
+    ) -> Int[Tensor, "batch pos"] | None:
+        place = self._separator_place(strings)
+        bits = torch.arange(place, device=strings.device) // self.jump + 1
+        steps = torch.arange(strings.shape[1] - place, device=strings.device)
+        return torch.cat([bits.new_zeros(1), bits, steps]).expand(len(strings), -1)
+
+    def chance(self, law: Law, length: int) -> float:
+        """2^-m: every scratchpad is equally likely."""
+        return 0.5 ** self.answer_length(self.input_length(length) or 0)
+
+
+class VariableAssignment(SequenceTask):
+    """Which value does a variable have at the end of a chain of assignments?
+
+    From Golowich et al. 2025 (2502.16792, equation 22): w chains of assignments ``v_1 <- v_2``, ...,
+    ``v_d <- v_(d+1)``, all variables different, are interleaved uniformly at random, the order inside each
+    chain kept. The input is ``v_1 <start>`` with v_1 of the chain asked about and then all assignments,
+    three tokens each; the scratchpad writes the assignments of that chain out.
+
+    Coupled position ids: tokens of the input have their positions, from 1 on; BOS and ``<sep>`` have 0;
+    each assignment on the scratchpad has the three ids of its copy in the input.
+
+    Laws: *training* and *matched* as above. *challenge* puts the whole chain asked about outside the first
+    and the last N tokens (N = the longest training length; up to length 2N, and where fewer than 2d
+    assignments fit there, anywhere), uniformly over the choices of places.
+
+    A window hides assignments, not ``v_1 <start>``.
+
+    Example: with depth 2, ``v0 <start> v3 <- v4 v0 <- v1 v1 <- v2 v4 <- v5 <sep>`` is answered
+    ``v0 <- v1 v1 <- v2 <eos>``.
+
+        >>> task = VariableAssignment(depth=2, variables=6)
+        >>> names = "v0 <start> v3 <- v4 v0 <- v1 v1 <- v2 v4 <- v5 <sep> v0 <- v1 v1 <- v2".split()
+        >>> batch = task.label(torch.tensor([[task.tokens_names.index(name) for name in names]]))
+        >>> [task.output_names[answer] for answer in batch.targets[batch.mask]]
+        ['v0', '<-', 'v1', 'v1', '<-', 'v2', '<eos>']
+        >>> batch.position_ids[0].tolist()
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0, 6, 7, 8, 9, 10, 11]
+    """
+
+    name: ClassVar[str] = "variable_assignment"
+    family: ClassVar[str] = "scratchpad"
+    question: ClassVar[str] = "Which token comes next when the assignments that lead from a variable are written out?"
+    kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
+    summary: ClassVar[str] = "the next token of the chain of assignments"
+    suggested: ClassVar[Mapping[str, Any]] = {
+        "lengths": "15-33",
+        "positions": "learned",
+        "ids": "predicted",
+        "n_ctx": 160,
+        # To find the first assignment takes attention three steps: <start> reads the variable before it, <sep> reads
+        # <start>, and then looks the variable up.
+        "layers": 3,
+        "heads": 2,
+        "steps": 4000,
+        "learning_rate": 2e-3,
+    }
+    suggested_with: ClassVar[Mapping[tuple[str, str], Mapping[str, Any]]] = PAIRED
+
+    depth: int = Field(2, ge=1, le=8)
+    """Assignments in a chain."""
+    variables: int = Field(256, ge=2, le=4096)
+    """Number of variables to draw from; w chains need w (depth + 1) of them."""
+
+    @model_validator(mode="after")
+    def _chain_fits(self) -> VariableAssignment:
+        if self.variables <= self.depth:
+            raise TaskError(
+                f"variables must be at least depth + 1 = {self.depth + 1}, for those of a chain differ, "
+                f"not {self.variables}"
+            )
+        return self
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        return (*numbered("v", self.variables), ARROW, START)
+
+    @property
+    def answer_alphabet(self) -> tuple[str, ...]:
+        return (*numbered("v", self.variables), ARROW)
+
+    @property
+    def _arrow(self) -> int:
+        return self.variables + 1
+
+    def answer_length(self, inputs: int) -> int:
+        return 3 * self.depth
+
+    def _chains(self, inputs: int) -> int:
+        """Number of chains in an input of so many tokens."""
+        return (inputs - 2) // (3 * self.depth)
+
+    def drawable(self, inputs: int) -> bool:
+        chains = self._chains(inputs)
+        whole = inputs - 2 == 3 * self.depth * chains
+        return whole and chains >= 1 and chains * (self.depth + 1) <= self.variables
+
+    def next_length(self, length: int | float) -> int:
+        chains = self.variables // (self.depth + 1)
+        longest = 3 + 3 * self.depth * (chains + 1)
+        if length > longest:
+            raise TaskError(
+                f"{self.name} has sequences of up to {longest} tokens with {self.variables} variables, "
+                f"not of {math.ceil(length)}; give it more variables"
+            )
+        return super().next_length(length)
+
+    # ---- drawing -----------------------------------------------------------------------------
+    def _inputs(
+        self, batch: int, inputs: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> tuple[Int[Tensor, "batch inputs"], dict[str, Tensor]]:
+        chains = self._chains(inputs)
+        variables = 1 + distinct(self.variables, batch, chains * (self.depth + 1), generator)
+        chain = variables.view(batch, chains, self.depth + 1)
+        left, right = chain[:, :, :-1].flatten(1), chain[:, :, 1:].flatten(1)
+        places = self._places(batch, chains, generator, law, window).flatten(1)
+        body = torch.full((batch, places.shape[1], 3), self._arrow, device=generator.device)
+        body[:, :, 0].scatter_(1, places, left)
+        body[:, :, 2].scatter_(1, places, right)
+        start = torch.full_like(variables[:, :1], self._arrow + 1)
+        return torch.cat([variables[:, :1], start, body.flatten(1)], 1), {}
+
+    def _places(
+        self, batch: int, chains: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> Int[Tensor, "batch chains depth"]:
+        """Which assignment of the input, from 0 on, each one of each chain is; chain 0 is asked about."""
+        total = chains * self.depth
+        noise = torch.rand((batch, total), generator=generator, device=generator.device)
+        if law == "challenge":
+            first = 2 + 3 * torch.arange(total, device=generator.device)
+            length = 2 + 3 * total + 1 + 3 * self.depth
+            margin = outer_margin(length, window)
+            inside = (first >= margin) & (first + 2 < length - margin)
+            if int(inside.sum()) >= 2 * self.depth:  # fewer would all but say where the chain is
+                mine = noise.masked_fill(~inside, 2.0).topk(self.depth, dim=1, largest=False).indices
+                noise = torch.rand((batch, total), generator=generator, device=generator.device)
+                noise.scatter_(1, mine, -1.0)
+        # In the order of the noise the first places go to chain 0, the next ones to chain 1, and so on.
+        return noise.argsort(1).view(batch, chains, self.depth).sort(2).values
+
+    # ---- answering ---------------------------------------------------------------------------
+    def _walk(self, x: Int[Tensor, "batch inputs"]) -> tuple[Int[Tensor, "batch steps"], Int[Tensor, "batch chain"]]:
+        """Place (from 0) in the input of each assignment of the chain asked about, and its depth + 1 variables.
+
+        Place and variable are 0 from where the chain breaks off.
+        """
+        if x.shape[1] < 5 or x.shape[1] % 3 != 2:
+            raise TaskError(f"{self.name} takes a variable, {START} and assignments of three tokens each")
+        left, right = x[:, 2::3], x[:, 4::3]
+        variables, places = [x[:, :1]], []
+        for _ in range(self.depth):
+            found, at = (left == variables[-1]).byte().max(1, keepdim=True)
+            places.append((2 + 3 * at) * found)
+            variables.append(right.gather(1, at) * found)
+        return torch.cat(places, 1), torch.cat(variables, 1)
+
+    def _outputs(self, x: Int[Tensor, "batch inputs"]) -> Int[Tensor, "batch outputs"]:
+        _, variables = self._walk(x)
+        arrows = torch.full_like(variables[:, 1:], self._arrow)
+        return torch.stack([variables[:, :-1], arrows, variables[:, 1:]], 2).flatten(1)
+
+    def solve(self, x: Sequence[str]) -> list[str]:
+        value = {x[i]: x[i + 2] for i in range(2, len(x), 3)}
+        written: list[str] = []
+        variable = x[0]
+        for _ in range(self.depth):
+            written += [variable, ARROW, value[variable]]
+            variable = value[variable]
+        return written
+
+    def coupled_ids(
+        self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
+    ) -> Int[Tensor, "batch pos"] | None:
+        place = self._separator_place(strings)
+        places, _ = self._walk(strings[:, :place])
+        body = torch.arange(place + 1, device=strings.device).expand(len(strings), -1)
+        copies = (places[:, :, None] + 1 + torch.arange(3, device=strings.device)).flatten(1)
+        ids = torch.cat([body, torch.zeros_like(body[:, :1]), copies], 1)
+        return ids[:, : strings.shape[1] + 1]
+
+    # ---- floors ------------------------------------------------------------------------------
+    def chance(self, law: Law, length: int) -> float:
+        """1 / (V (V-1) .. (V-d)): every choice of the d + 1 variables written is equally likely."""
+        return 1 / math.perm(self.variables, self.depth + 1)
+
+    def _guess(self, x: Int[Tensor, "batch inputs"], seen: int, first: bool) -> Int[Tensor, "batch outputs"]:
+        place = torch.arange(x.shape[1], device=x.device)
+        visible = place < seen if first else place >= x.shape[1] - seen
+        visible[:2] = True
+        visible[2:] = visible[2:].view(-1, 3).all(1).repeat_interleave(3)
+        return self._outputs(torch.where(visible, x, 0))

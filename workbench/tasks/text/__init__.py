@@ -1,0 +1,1 @@
+"""Next-byte prediction on the files of a folder."""

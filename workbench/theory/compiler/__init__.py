@@ -1,0 +1,1 @@
+"""From a C-RASP program to the weights of a transformer that computes it."""

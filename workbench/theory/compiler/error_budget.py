@@ -1,0 +1,81 @@
+"""What rounding does to a compiled program, and which precision it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from workbench.theory.crasp import syntax as ast
+from workbench.theory.crasp.normal_form import linear, magnitude, normal_program
+from workbench.theory.crasp.program import Program
+from workbench.theory.crasp.syntax import CraspError
+
+__all__ = ["ErrorBudget", "error_budget"]
+
+SPACING = {"float32": 2.0**-23, "float64": 2.0**-52}
+"""Distance from 1 to the next number."""
+TOLERANCE = 0.25
+"""By how much a Boolean may be off for the next step to make it 0 or 1 again."""
+
+
+@dataclass(frozen=True)
+class ErrorBudget:
+    """Rounding against margins, for prefixes of up to ``n_max`` symbols.
+
+    A comparison of counts reads y = gain * (d + 1/2) / K from means, with K = n + 1 keys. d is an integer,
+    so y is at least 2 or at most -2, and 1 of error to either side does no harm. The size of y is what
+    costs: |y| is at most gain * magnitude, and a coarse Boolean, the difference of relu(y) and relu(y - 1),
+    is off by as much as numbers of that size are apart. The next step forgives 1/4.
+
+    Attributes:
+        n_max: longest prefix.
+        magnitude: the greatest sum of absolute coefficients among comparisons of counts over the prefix.
+        depth: nesting of such counts. A count over n positions multiplies the error of what it counts by
+            up to n in units of one occurrence, so it reads cleaned Booleans, whose error is 0.
+        gain: factor from means to y, 4 (n_max + 1).
+        margin: half an occurrence in a mean, 1 / (2 (n_max + 1)).
+    """
+
+    n_max: int
+    magnitude: float
+    depth: int
+
+    @property
+    def gain(self) -> float:
+        return 4.0 * (self.n_max + 1)
+
+    @property
+    def margin(self) -> float:
+        return 0.5 / (self.n_max + 1)
+
+    def coarse_error(self, dtype: Literal["float32", "float64"] = "float32") -> float:
+        """Bound on the error of a coarse Boolean: gain * magnitude * spacing."""
+        return self.gain * self.magnitude * SPACING[dtype]
+
+    @property
+    def dtype(self) -> Literal["float32", "float64"]:
+        """The cheapest precision whose coarse error is within the tolerance.
+
+        bfloat16 and float16 never are: 1 / K is below their resolution from lengths of 2^8 and 2^11 on.
+        """
+        return "float32" if self.coarse_error("float32") <= TOLERANCE else "float64"
+
+    @property
+    def longest(self) -> int:
+        """Longest prefix for which float32 is within the tolerance."""
+        return int(TOLERANCE / (4.0 * max(self.magnitude, 1.0) * SPACING["float32"])) - 1
+
+
+def error_budget(program: Program, n_max: int) -> ErrorBudget:
+    """The budget of a program compiled for prefixes of up to ``n_max`` symbols.
+
+    Raises:
+        CraspError: for an ``n_max`` below 1.
+    """
+    if n_max < 1:
+        raise CraspError(f"n_max is the longest prefix and at least 1, not {n_max}")
+    normal = normal_program(program)
+    used = ast.subterms(normal[name] for name in normal.outputs)
+    compared = [linear(node.left) for node in used if isinstance(node, ast.Compare)]
+    largest = max((magnitude(d) for d in compared if not d.local), default=0.0)
+    return ErrorBudget(n_max, largest, normal.depth)

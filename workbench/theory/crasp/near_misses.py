@@ -1,0 +1,136 @@
+"""Long strings that are just in a language or just outside it.
+
+Random long strings prove nothing about a recogniser: nearly all are outside Dyck-1, (aa)* or a^n b^n c^n, so
+one that always rejects is right about them. Each function here gives strings of one exact length, which
+must be a multiple of 12, as tuples of symbols; :func:`variants` then changes one symbol at a time.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from workbench.theory.crasp.syntax import CraspError
+
+__all__ = ["Strings", "variants"]
+
+String = tuple[str, ...]
+Strings = Callable[[int], list[String]]
+"""Strings of the length that is given."""
+
+
+def variants(strings: Sequence[String], alphabet: Sequence[str]) -> list[String]:
+    """The strings, and each with one symbol replaced: the first, the last, at one third and at two thirds.
+
+    The replacement is the next symbol of the alphabet, in a circle.
+    """
+    following = dict(zip(alphabet, [*alphabet[1:], alphabet[0]], strict=True))
+    found: dict[String, None] = dict.fromkeys(strings)
+    for string in strings:
+        for place in (0, len(string) // 3, 2 * len(string) // 3, len(string) - 1):
+            found[(*string[:place], following[string[place]], *string[place + 1 :])] = None
+    return list(found)
+
+
+def repeated(*patterns: str) -> Strings:
+    """Each pattern again and again; its length divides 12."""
+    return _checked(lambda n: [pattern * (n // len(pattern)) for pattern in patterns])
+
+
+def parts(*patterns: str) -> Strings:
+    """Each pattern's symbols as equal blocks: ``ab`` is a^(n/2) b^(n/2); a remainder goes to the last block."""
+    return _checked(lambda n: [_blocks(pattern, n) for pattern in patterns])
+
+
+def several(*groups: Strings) -> Strings:
+    """All strings of several functions."""
+    return lambda n: [string for group in groups for string in group(n)]
+
+
+def renamed(made: Strings, names: Mapping[str, str]) -> Strings:
+    """The strings of another function, with other symbols."""
+    return lambda n: [tuple(names[symbol] for symbol in string) for string in made(n)]
+
+
+def balanced(opening: str, closing: str) -> Strings:
+    """Balanced words; one that dips below zero in the middle; one whose only violation is its first symbol."""
+
+    def made(n: int) -> Iterable[str]:
+        half, quarter = n // 2, n // 4
+        word = _random_balanced(half - 1, opening, closing)
+        left = _random_balanced(quarter, opening, closing)
+        right = _random_balanced(half - quarter - 1, opening, closing)
+        yield _random_balanced(half, opening, closing)
+        yield opening * half + closing * half
+        yield opening + word + closing
+        yield left + closing + opening + right
+        yield closing + word + opening
+
+    return _checked(made)
+
+
+def bounded(depth: int, opening: str, closing: str) -> Strings:
+    """Balanced words that stay at or under ``depth``, and one that exceeds it once, in the middle."""
+
+    def made(n: int) -> Iterable[str]:
+        tooth = opening * depth + closing * depth
+        within = (tooth * n)[: n // len(tooth) * len(tooth)]
+        within += (opening + closing) * ((n - len(within)) // 2)
+        peak = opening * (depth + 1) + closing * (depth + 1)
+        half = (opening + closing) * ((n - len(peak)) // 4)
+        yield within
+        yield half + peak + (opening + closing) * ((n - len(peak) - len(half)) // 2)
+
+    return _checked(made)
+
+
+def marked(separator: str, *patterns: tuple[str, str]) -> Strings:
+    """Strings ``first ^ k  separator  second ^ m`` with the separator past the middle, patterns cut to fit."""
+
+    def made(n: int) -> Iterable[String]:
+        for first, second in patterns:
+            yield (*(first * n)[: n // 2], separator, *(second * n)[: n - n // 2 - 1])
+
+    return _checked(made)
+
+
+def planted(*cases: tuple[Sequence[str], str, Sequence[str]]) -> Strings:
+    """Strings ``start  filler ^ k  end``: something that occurs once, far away from the end."""
+
+    def made(n: int) -> Iterable[String]:
+        for start, filler, end in cases:
+            yield (*start, *(filler * n)[: n - len(start) - len(end)], *end)
+
+    return _checked(made)
+
+
+def _checked(made: Callable[[int], Iterable[str | String]]) -> Strings:
+    def strings(n: int) -> list[String]:
+        if n < 12 or n % 12:
+            raise CraspError(f"near misses are made for lengths that are multiples of 12, not {n}")
+        found = [tuple(string) for string in made(n)]
+        assert all(len(string) == n for string in found)
+        return found
+
+    return strings
+
+
+def _blocks(symbols: str, n: int) -> str:
+    size = n // len(symbols)
+    return "".join(symbol * size for symbol in symbols) + symbols[-1] * (n - size * len(symbols))
+
+
+def _random_balanced(pairs: int, opening: str, closing: str) -> str:
+    """A uniformly random balanced word, the same at every call (cycle lemma, Dvoretzky and Motzkin 1947).
+
+    Of the rotations of a shuffled word with one more opening bracket exactly one keeps every prefix
+    positive: the one that starts after the last minimum. Without its first bracket it is balanced.
+    """
+    steps = [1] * (pairs + 1) + [-1] * pairs
+    random.Random(pairs).shuffle(steps)
+    heights = [0]
+    for step in steps:
+        heights.append(heights[-1] + step)
+    lowest = max(i for i, height in enumerate(heights[:-1]) if height == min(heights[:-1]))
+    turned = steps[lowest:] + steps[:lowest]
+    return "".join(opening if step > 0 else closing for step in turned[1:])

@@ -1,0 +1,206 @@
+"""Training lengths that suffice by theorem, from stated parameters; each result lists what entered it.
+
+"Quantitative Bounds for Length Generalization in Transformers" (Izzo, Nichani, Lee, arXiv 2510.27015),
+theorems 4.1, 4.2 and 5.2, and theorem 4.3 of "The Role of Sparsity for Length Generalization in Transformers"
+(Golowich et al., arXiv 2502.16792). The theorems are asymptotic: constants and some composite quantities
+are not stated, are taken as 1 or as described, and are listed in :attr:`Bound.unknown`. So a bound is good
+for comparing, and for saying how a length must grow, not for choosing a length. Values can exceed any float:
+they are kept as log10.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from workbench.theory.errors import TheoryError
+from workbench.theory.limit_transformers.precision import log10_p_bit_length
+
+QUANTITATIVE = "Izzo, Nichani, Lee, arXiv 2510.27015"
+SPARSITY = "Golowich et al., arXiv 2502.16792"
+NO_CONSTANT = "the constant of the O(.), taken as 1"
+Reading = Literal["inside", "outside"]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One theorem with numbers in it.
+
+    Attributes:
+        theorem: e.g. ``theorem 4.1``.
+        source: the paper.
+        quantity: what the value is.
+        log10: log10 of the value; infinite where the theorem gives no finite one.
+        parts: every quantity that entered, by name.
+        unknown: what the source does not state, and what was taken instead.
+    """
+
+    theorem: str
+    source: str
+    quantity: str
+    log10: float
+    parts: Mapping[str, float]
+    unknown: tuple[str, ...]
+
+    @property
+    def value(self) -> float:
+        """The value; infinite where it exceeds all floats."""
+        return 10.0**self.log10 if self.log10 < 308 else math.inf
+
+
+def one_layer_worst_case(
+    *, lipschitz: float, period: int, alphabet: int, locality: int, epsilon: float, gamma: float, bits: float
+) -> Bound:
+    """Theorem 4.1: one layer, finite precision, every string.
+
+    Two limit transformers that agree to epsilon up to this length agree to O(epsilon) at all lengths:
+    max(2^(p/gamma), L^2 Delta^7 |Sigma|^6 tau^2 / epsilon^2).
+
+    Args:
+        lipschitz: L, a composite of the parameter norms of both; 0 = attention does not reach the output.
+        period: Delta.
+        alphabet: number of symbols.
+        locality: tau; 0 is counted as 1, without which the bound would be 0.
+        epsilon: accuracy.
+        gamma: the smaller of the two margins, per log K; infinite if all scores always tie.
+        bits: p, precision.
+    """
+    _positive(period=period, alphabet=alphabet, epsilon=epsilon)
+    hardmax = 0.0 if math.isinf(gamma) else log10_p_bit_length(bits, gamma)
+    tau = max(locality, 1)
+    counting = (
+        (2 * math.log10(lipschitz) if lipschitz > 0 else -math.inf)
+        + 7 * math.log10(period)
+        + 6 * math.log10(alphabet)
+        + 2 * math.log10(tau)
+        - 2 * math.log10(epsilon)
+    )
+    return Bound(
+        "theorem 4.1",
+        QUANTITATIVE,
+        "training length",
+        max(hardmax, counting),
+        {
+            "lipschitz": lipschitz,
+            "period": period,
+            "alphabet": alphabet,
+            "locality": locality,
+            "epsilon": epsilon,
+            "gamma": gamma,
+            "bits": bits,
+            "log10_hardmax_term": hardmax,
+            "log10_counting_term": counting,
+        },
+        (
+            NO_CONSTANT,
+            "which composite of norms L is",
+            "the number of heads assumed: with H heads each, strings may need epsilon^-(2H-1), not epsilon^-2",
+            "the other function's parameters, taken to be no worse",
+        ),
+    )
+
+
+def one_layer_average_case(*, epsilon: float, prior: float) -> Bound:
+    """Theorem 4.2: one layer, strings whose token frequencies are drawn from a Dirichlet distribution.
+
+    epsilon^(-2 - 2/alpha_0), up to logarithms; the conclusion is O(sqrt(epsilon)), not O(epsilon). The long
+    strings' law must be covered by the short strings': on disjoint supports no bound exists.
+
+    Args:
+        epsilon: accuracy.
+        prior: alpha_0, the smallest parameter of the Dirichlet distribution.
+    """
+    _positive(epsilon=epsilon, prior=prior)
+    return Bound(
+        "theorem 4.2",
+        QUANTITATIVE,
+        "training length",
+        -(2 + 2 / prior) * math.log10(epsilon),
+        {"epsilon": epsilon, "prior": prior},
+        (NO_CONSTANT, "the logarithms that O~(.) hides, taken as 1"),
+    )
+
+
+def two_layers(*, log10_complexity: float, epsilon: float, gamma: float, reading: Reading = "inside") -> Bound:
+    """Theorem 5.2: two layers, infinite precision, local term scaled by log i.
+
+    (max(C(f), C(g)) / epsilon)^max(1/gamma, 3) (reading ``inside``). One summary of the paper has C outside
+    the power, max(C) epsilon^-max(1/gamma, 3) (reading ``outside``); the rate n^(-1/3) of lemma 5.3, solved
+    for n, gives the first.
+
+    Args:
+        log10_complexity: log10 of max(C(f), C(g)), which is exponential in the first layer's weights.
+        epsilon: accuracy.
+        gamma: the smaller position margin; infinite where the local terms set none.
+        reading: see above.
+    """
+    if reading not in ("inside", "outside"):
+        raise TheoryError(f"theorem 5.2 is read inside or outside (where C stands), not {reading!r}")
+    _positive(epsilon=epsilon)
+    power = max(1 / gamma if gamma > 0 else math.inf, 3.0)
+    accuracy = -math.log10(epsilon)
+    inside = power * (log10_complexity + accuracy)
+    return Bound(
+        "theorem 5.2",
+        QUANTITATIVE,
+        "training length",
+        inside if reading == "inside" else log10_complexity + power * accuracy,
+        {"log10_complexity": log10_complexity, "epsilon": epsilon, "gamma": gamma, "exponent": power},
+        (
+            NO_CONSTANT,
+            f"whether C stands inside the power; read {reading} it",
+            "the other function's parameters, taken to be no worse",
+        ),
+    )
+
+
+def sparse_attention_error(
+    *, length: int, longest: int, local: int, coverage: float, coverage_longest: float, realizability: float
+) -> Bound:
+    """Theorem 4.3 of the sparsity paper: the error at length ``longest`` after fitting lengths up to ``length``.
+
+    eta_L eta_Lbar L Lbar^2 delta, for sparse functional attention that is local and relative.
+
+    Args:
+        length: L; fitted on lengths L/2..L.
+        longest: Lbar.
+        local: L_local, the span of what an answer depends on.
+        coverage: eta_L: how much likelier a set of places can be at one length than, shifted, at another.
+        coverage_longest: eta_Lbar. A fixed law shifted uniformly has eta_l = l.
+        realizability: delta, the loss of the best hypothesis at every length.
+
+    Raises:
+        TheoryError: unless L >= 4 L_local and L_local divides Lbar - L.
+    """
+    if local < 1 or length < 4 * local:
+        raise TheoryError(f"theorem 4.3 needs L >= 4 L_local >= 4; got L = {length}, L_local = {local}")
+    if longest < length or (longest - length) % local:
+        raise TheoryError(
+            f"theorem 4.3 needs Lbar - L to be a multiple of L_local; got {longest} - {length} and {local}"
+        )
+    if realizability < 0 or min(coverage, coverage_longest) < 1:
+        raise TheoryError("theorem 4.3 takes eta of at least 1 and a loss of at least 0")
+    value = coverage * coverage_longest * length * longest**2 * realizability
+    return Bound(
+        "theorem 4.3",
+        SPARSITY,
+        "error",
+        math.log10(value) if value > 0 else -math.inf,
+        {
+            "L": length,
+            "Lbar": longest,
+            "L_local": local,
+            "eta_L": coverage,
+            "eta_Lbar": coverage_longest,
+            "delta": realizability,
+        },
+        (NO_CONSTANT,),
+    )
+
+
+def _positive(**given: float) -> None:
+    for name, value in given.items():
+        if not value > 0:
+            raise TheoryError(f"{name} must be positive, not {value}")

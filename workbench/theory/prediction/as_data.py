@@ -1,0 +1,107 @@
+"""What theory says of one task, as plain data for a page: prediction, program, and the program traced on a string."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from workbench.core.apart import apart
+from workbench.models.positions.registry import NONE
+from workbench.tasks.errors import UntrustedCode
+from workbench.tasks.registry import task_of
+from workbench.tasks.source_code import NOT_RUN
+from workbench.theory.crasp.evaluator import trace
+from workbench.theory.crasp.printer import expression_text
+from workbench.theory.crasp.program import Program
+from workbench.theory.errors import TheoryError
+from workbench.theory.prediction.predict import Positions, predict
+from workbench.theory.prediction.task_names import key_of, program_of
+
+TRACED = 16
+"""Symbols of the string that a program is traced on."""
+
+
+def describe(
+    task: str,
+    parameters: Mapping[str, Any],
+    positions: Mapping[str, Any] | str,
+    ids: str = "arange",
+    seed: int = 0,
+    source: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """What theory predicts for a run's task and positions, and a program for the task where one is known.
+
+    Args:
+        task: its name, as the run has it; naming a file runs nothing.
+        parameters: of the task.
+        positions: the encoding, by its name or with its settings, as a run's configuration has it.
+        ids: the id law of training.
+        seed: draws the string that the program is traced on.
+        source: the file behind the task, where the run's configuration has one.
+
+    Returns:
+        JSON: the fields of :class:`workbench.theory.prediction.predict.Prediction` that are plain, ``programs`` (see
+        :func:`program_data`), and ``unknown``, a sentence in their place where nothing is known of the task.
+
+    Raises:
+        UntrustedCode: for a task of a file that nobody has trusted here.
+        TaskError: for a task that does not exist.
+    """
+    made = task_of({"name": task, "parameters": parameters, "source": source})
+    settings = {"name": positions} if isinstance(positions, str) else dict(positions)
+    encoding = str(settings.pop("name", NONE))
+    try:
+        said = predict(made, Positions(encoding, ids, settings))
+    except TheoryError as error:
+        return {"unknown": str(error), "programs": []}
+    plain = asdict(replace(said, languages=(), witness=None))
+    del plain["languages"], plain["witness"]
+    case = program_of(key_of(made), made)
+    programs = said.programs() or ([case.program] if case is not None else [])
+    return plain | {"unknown": "", "programs": [program_data(program, seed) for program in programs]}
+
+
+def describe_all(subjects: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """What theory predicts for several tasks and positions, in brief.
+
+    Args:
+        subjects: the arguments of :func:`describe`, one mapping each.
+
+    Returns:
+        for each: ``verdict``, ``theorem`` and ``reason``; empty where nothing is known of the task, or where it is
+        none of this version's. Without a verdict, but with a reason, where its code was not run.
+    """
+    brief = []
+    for one in subjects:
+        said: dict[str, Any] = {}
+        # A task, its parameters or its positions may be none of this version's: then nothing is known of them.
+        with apart(lambda _: None, "a run's task"):
+            try:
+                said = describe(**one)
+            except UntrustedCode:
+                said = {"reason": NOT_RUN}
+        brief.append({name: str(said.get(name, "")) for name in ("verdict", "theorem", "reason")})
+    return brief
+
+
+def program_data(program: Program, seed: int = 0) -> dict[str, Any]:
+    """A program's lines as text, and each line's value at every prefix of one random string.
+
+    Returns:
+        JSON: ``alphabet``, ``outputs``, ``string`` (symbols) and ``lines``, each with ``name``, ``text`` and
+        ``values`` (integers; 1 and 0 for true and false), ``boolean`` telling the two apart.
+    """
+    ids = np.random.default_rng(seed).integers(1, len(program.alphabet) + 1, TRACED)
+    values = trace(program, [ids])
+    names: dict[Any, str] = {}
+    lines = []
+    for name, node in program.lines:
+        text = expression_text(node, names)
+        names.setdefault(node, name)
+        line = values[name][0]
+        lines.append({"name": name, "text": text, "values": line.astype(int).tolist(), "boolean": line.dtype == bool})
+    string = [program.alphabet[i - 1] for i in ids]
+    return {"alphabet": list(program.alphabet), "outputs": list(program.outputs), "string": string, "lines": lines}

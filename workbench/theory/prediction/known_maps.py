@@ -1,0 +1,212 @@
+"""What theory says about maps that are no regular languages, one entry each: without positions and with them.
+
+*Without* is C-RASP[empty], held against positions ``none``; *with* is C-RASP[periodic, local], held against
+learned positions trained at random offsets, limit and relative positions. Regular languages need no entry: they are
+decided. An entry goes before deciding, where deciding is slow or ends without an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from workbench.theory.crasp.zoo import ZOO
+
+Verdict = Literal["guaranteed", "not expressible", "open", "not decided"]
+
+GUARANTEE = "theorems 1, 7 and 9 of Huang et al., arXiv 2410.02140"
+COMMUNICATION = "theorem 12 of Huang et al., arXiv 2410.02140"
+LABEL = "expressivity label of Huang et al., arXiv 2410.02140"
+LEMMAS = "lemmas 35 and 36 of Huang et al., as used by Jobanputra et al., arXiv 2505.21785"
+DECIDED = "potentials of the minimal automaton, arXiv 2608.13433"
+ONE_LAYER = "theorem 4.1 of Izzo, Nichani, Lee, arXiv 2510.27015"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is known for one class.
+
+    Attributes:
+        verdict: ``guaranteed``, ``not expressible`` or ``open``.
+        theorem: by which theorem.
+        reason: one sentence.
+        program: name in the zoo, or the program in a line; "" where there is none.
+        derived: whether the step from the theorem to this map was made here, not in the paper.
+        note: a caveat, or "".
+        period: the modulus of the residues that the program reads; 1 = none.
+        locality: the largest offset that it reads.
+    """
+
+    verdict: Verdict
+    theorem: str
+    reason: str
+    program: str = ""
+    derived: bool = False
+    note: str = ""
+    period: int = 1
+    locality: int = 0
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One map: its claims without and with positions."""
+
+    without: Claim
+    with_positions: Claim
+
+
+def _guaranteed(program: str, reason: str, derived: bool = False) -> Claim:
+    case = ZOO.get(program)
+    reads = (case.program.modulus, case.program.locality or 0) if case else (1, 0)
+    return Claim("guaranteed", GUARANTEE, reason, program, derived, "", *reads)
+
+
+def _both(claim: Claim) -> Entry:
+    return Entry(claim, claim)
+
+
+def _counting(program: str) -> Entry:
+    return _both(_guaranteed(program, "a program compares counts and reads no positions"))
+
+
+def _told(what: str) -> Entry:
+    reason = f"{what}, so the second half needs more than O(log N) bits about the first"
+    return _both(Claim("not expressible", COMMUNICATION, reason))
+
+
+_GROWING = (
+    "with a fixed alphabet, which bounds the length here, a program without positions exists (its counts were "
+    "checked on all strings over 4 letters); the label is about alphabets that grow"
+)
+_NEIGHBOUR = "the place next to one that is recognised is read with the offset 1"
+_AFTER = "NEXT_a: the query is s, and an a stands where count(count(Q(s)) >= 1) = 2"
+_BEFORE = Claim(
+    "not expressible",
+    DECIDED,
+    "for one fixed query the map is a regular language, (a|b)*as(a|b)*, that no count recognises",
+    derived=True,
+)
+_LAST = Claim(
+    "not expressible",
+    LEMMAS,
+    "finding the last occurrence recognises (a|b|e)*ae*, which is in no C-RASP[periodic, local]",
+)
+
+
+def _right(program: str) -> Entry:
+    reason = "the place after the first occurrence is the one at which two places have seen the query"
+    return Entry(_guaranteed(_AFTER, reason, derived=True), _guaranteed(program, _NEIGHBOUR))
+
+
+def average(period: int) -> Entry:
+    """The share of a token among every ``period``-th one."""
+    reason = f"one layer with period {period} attends to the class alone, uniformly"
+    found = Claim("guaranteed", ONE_LAYER, reason, period=period)
+    if period == 1:
+        return _both(found)
+    blind = "it would tell even from odd runs of 0 before (10)*, a regular language that no count recognises"
+    return Entry(Claim("not expressible", DECIDED, blind, derived=True), found)
+
+
+def kgram(k: int) -> Entry:
+    """What followed the only earlier occurrence of the last k tokens."""
+    if k == 1:
+        return _right("ur")
+    reason = "the alphabet is finite, and a k-gram is read with the offsets 1..k"
+    program = f"NEXT_a: exists j with Q_a(j) and the {k} tokens before j equal to the last {k}"
+    blind = "already what follows the only 00 is a regular language that no count recognises"
+    return Entry(
+        Claim("not expressible", DECIDED, blind, derived=True),
+        Claim("guaranteed", GUARANTEE, reason, program, True, locality=k),
+    )
+
+
+ENTRIES: Mapping[str, Entry] = {
+    # counting
+    "majority": _counting("majority_bits"),
+    "most_frequent": _counting("most_frequent"),
+    "dyck_1": _counting("dyck_1"),
+    "shuffle_dyck_2": _counting("shuffle_dyck_2"),
+    "boolean_3": _counting("boolean_3"),
+    "boolean_5": _counting("boolean_5"),
+    "anbn": _counting("anbn"),
+    "anbncn": _counting("anbncn"),
+    "anbncndn": _counting("anbncndn"),
+    "sort": _both(_guaranteed("sort", "a program compares which letters have occurred")),
+    "interleaved_majority": Entry(
+        Claim("not expressible", LABEL, "whose turn a token is cannot be told without residues"),
+        _guaranteed("interleaved_majority", "counts restricted to a residue of the position"),
+    ),
+    # retrieval
+    "ur": _right("ur"),
+    "nr_first": _right("nr_first"),
+    "needle": Entry(
+        _guaranteed(_AFTER, "the key occurs once before it is asked for, and its value comes next", derived=True),
+        _guaranteed("ur", "as UR: the value stands right after the only occurrence of the key", derived=True),
+    ),
+    "ul": Entry(_BEFORE, _guaranteed("ul", _NEIGHBOUR)),
+    "nl_first": Entry(_BEFORE, _guaranteed("nl_first", _NEIGHBOUR)),
+    "nl_last": _both(_LAST),
+    "nr_last": _both(_LAST),
+    "k_hop": _both(
+        Claim(
+            "not expressible",
+            LEMMAS,
+            "each hop goes to the last earlier occurrence, and one that does recognises (a|b|e)*ae*",
+            derived=True,
+        )
+    ),
+    # planted and free
+    "sparse_parity": _both(
+        Claim(
+            "guaranteed",
+            GUARANTEE,
+            "at most k bits count, so how many of them are 1 is compared with the odd constants up to k",
+            "count(bits 1 behind small numbers) = 1 or = 3 or ..",
+            derived=True,
+            note="the program grows with k; unbounded parity is not expressible",
+        )
+    ),
+    "planted": _both(
+        Claim(
+            "guaranteed",
+            GUARANTEE,
+            "there are exactly k planted tokens, so each count is compared with the constants up to k",
+            "a disjunction over how often each planted number occurs",
+            derived=True,
+            note="the program grows with k",
+        )
+    ),
+    "modular_arithmetic": _both(
+        Claim(
+            "not expressible",
+            DECIDED,
+            "with + alone it counts modulo the modulus, which is excluded at every period and locality",
+            derived=True,
+        )
+    ),
+    "text": _both(Claim("open", "none", "text states no map that a theorem could be about")),
+    # writing an answer
+    "uf": Entry(
+        Claim("not expressible", LABEL, "the neighbour of a letter cannot be found without offsets", note=_GROWING),
+        _guaranteed("uf", "each step is UR on the letter written last"),
+    ),
+    "ub": Entry(
+        Claim("open", "none", "no theorem or label covers it without positions", note=_GROWING),
+        _guaranteed("ub", "each step is UL on the letter written last"),
+    ),
+    "nf": _told("the answer is the first half itself"),
+    "nb": _told("the answer is the first half, backwards"),
+    "reverse": _told("the answer is the first half, backwards"),
+    "duplicate_string": _told("the answer repeats the first half"),
+    "odds_first": _told("the answer is the first half in another order"),
+    "addition": _told("every first number gives other sums"),
+    "parity_scratchpad": _told("the bits come back out of the differences of the answers"),
+    "variable_assignment": _both(
+        Claim(
+            "open", "none", "variables are all different, so the alphabet grows with the length; no theorem covers it"
+        )
+    ),
+}
+"""Claims by key."""

@@ -1,0 +1,188 @@
+"""Claims about a map for one position encoding: regular languages by deciding, programs by what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from workbench.models.errors import PositionError
+from workbench.models.positions.encoding import Reach
+from workbench.models.positions.registry import ENCODINGS, make_encoding
+from workbench.tasks.automata.dfa import Automaton
+from workbench.theory.errors import TheoryError
+from workbench.theory.prediction.known_maps import DECIDED, GUARANTEE, Claim, Entry, Verdict
+from workbench.theory.prediction.task_names import Witness
+from workbench.theory.regular.deciders import Certificate, Convention, find_certificate, in_crasp
+from workbench.theory.regular.exclusion import exclude
+
+EMPTY = "C-RASP[empty]"
+POSITIONAL = "C-RASP[periodic, local]"
+CERTIFIED = f"{GUARANTEE}, on a program that the potentials of arXiv 2608.13433 give"
+
+
+@dataclass(frozen=True)
+class Positions:
+    """How the model in question reads positions.
+
+    Attributes:
+        name: an encoding.
+        ids: the id law of training.
+        settings: of the encoding, as far as they are stated; of others the best is assumed.
+
+    Raises:
+        TheoryError: for an encoding, or a setting of it, that does not exist or fit.
+    """
+
+    name: str = "none"
+    ids: str = "arange"
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        try:
+            make_encoding({"name": self.name, **self.settings})
+        except PositionError as error:
+            raise TheoryError(str(error)) from None
+
+    @classmethod
+    def named(cls, name: str) -> Positions:
+        """Positions by name, with the ids that the theorem about them trains on, if there is one that asks for some."""
+        found = cls(name)
+        return found if found.reach is None or not found.reach.ids else replace(found, ids=found.reach.ids[0])
+
+    @cached_property
+    def reach(self) -> Reach | None:
+        """What programs may read so that a theorem covers the model; None = no theorem is about such positions."""
+        return ENCODINGS[self.name].reach(self.settings)
+
+    @property
+    def blind(self) -> bool:
+        """Whether no position is read at all."""
+        return not ENCODINGS[self.name].reads_ids
+
+    def __str__(self) -> str:
+        if self.reach is None:
+            return self.name
+        parts = ", ".join(f"{name} {value}" for name, value in self.settings.items())
+        name = f"{self.name} ({parts})" if parts else self.name
+        usual = not self.reach.ids or self.ids == "arange" == self.reach.ids[0]
+        return name if usual else f"{name}, ids {self.ids}"
+
+    def offers(self, period: int, locality: int) -> bool:
+        """Whether a program that reads these can be run: unstated sizes are as large as needed."""
+        if self.reach is None:
+            return False
+        enough = self.reach.locality is None or locality <= self.reach.locality
+        return enough and (self.reach.period is None or self.reach.period % period == 0)
+
+
+def stated(entry: Entry, at: Positions) -> Claim:
+    """The claim for these positions; opened where no theorem is about them."""
+    if at.blind:
+        return entry.without
+    claim = entry.with_positions
+    if at.reach is None:
+        reason = f"no theorem is about {at.name} positions; for absolute ones the verdict is: {claim.verdict}"
+        return Claim("open", "none", reason, note=claim.reason)
+    if claim.verdict != "guaranteed":
+        return claim
+    if at.reach.ids and at.ids not in at.reach.ids:
+        ids = at.reach.ids[0]
+        reason = f"the theorem's training has ids {' or '.join(at.reach.ids)}, this one {at.ids}"
+        return Claim("open", "none", reason, note=f"with ids {ids} the verdict is: guaranteed")
+    if not at.offers(claim.period, claim.locality):
+        reason = f"the program known needs a period that {claim.period} divides and a locality of {claim.locality}"
+        return Claim("not decided", "none", reason)
+    if at.reach.step:
+        return replace(claim, derived=True, note="; ".join(text for text in (claim.note, at.reach.step) if text))
+    return claim
+
+
+def of_program(witness: Witness, without: Claim | None = None) -> Entry:
+    """The entry of a map for which there is a program.
+
+    Args:
+        witness: the program.
+        without: what is known without positions; needed where the program reads some.
+    """
+    reads = witness.program.modulus, witness.program.locality or 0
+    found = Claim("guaranteed", GUARANTEE, f"a program of {witness.fragment}", witness.name, False, "", *reads)
+    if witness.fragment == "C-RASP[]":
+        return Entry(found, found)
+    unknown = Claim(
+        "not decided", "none", f"the program known is of {witness.fragment}; none without positions is known"
+    )
+    return Entry(without or unknown, found)
+
+
+def of_languages(
+    languages: Callable[[], Iterable[Automaton]], at: Positions, convention: Convention = "last_position"
+) -> Entry:
+    """The entry of a map all of whose answers are regular languages: each has to be in the class.
+
+    Args:
+        languages: gives them, and is asked for no more of them than settle the verdict.
+        at: the positions; what is claimed with positions is for them.
+        convention: how acceptance may read the last symbol.
+    """
+    without = _weakest(_without_positions(language, convention) for language in languages())
+    if at.blind:
+        return Entry(without, without)
+    # A program that reads no positions remains one.
+    if without.verdict == "guaranteed":
+        return Entry(without, replace(without, reason=f"{without.reason}; no position is read"))
+    return Entry(without, _weakest(_with_positions(language, at, convention) for language in languages()))
+
+
+def _without_positions(language: Automaton, convention: Convention) -> Claim:
+    membership = in_crasp(language, convention)
+    if membership.decision == "yes":
+        return Claim("guaranteed", f"{GUARANTEE}; {DECIDED}", membership.reason)
+    if membership.decision == "not decided":
+        return Claim("not decided", "none", membership.reason)
+    return Claim("not expressible", DECIDED, membership.reason)
+
+
+def _with_positions(language: Automaton, at: Positions, convention: Convention) -> Claim:
+    if in_crasp(language, convention).decision == "yes":
+        return Claim("guaranteed", f"{GUARANTEE}; {DECIDED}", "counts suffice, no position is read")
+    excluded = exclude(language)
+    if excluded is not None:
+        first, second = (word or "(empty)" for word in excluded.confused)
+        reason = f"behind many {excluded.padding} no program tells {first} from {second}, at any period and locality"
+        return Claim("not expressible", excluded.source, reason, derived=True)
+    found = find_certificate(language)
+    if found is None:
+        reason = f"no program was found and none is excluded; no exact decider for {POSITIONAL} is known"
+        return Claim("not decided", "none", reason)
+    if not at.offers(found.period, found.locality):
+        found = _certificate_within(language, at.reach) or found
+    return Claim("guaranteed", CERTIFIED, _reading(found), "", True, "", found.period, found.locality)
+
+
+def _certificate_within(language: Automaton, reach: Reach | None) -> Certificate | None:
+    """Another program, which reads what positions do offer; None where none is found, or no theorem is about them."""
+    if reach is None:
+        return None
+    periods = range(1, 7) if reach.period is None else [p for p in range(1, reach.period + 1) if reach.period % p == 0]
+    localities = range(6) if reach.locality is None else range(reach.locality + 1)
+    return find_certificate(language, periods, localities)
+
+
+def _reading(found: Certificate) -> str:
+    reads = [f"residues mod {found.period}"] if found.period > 1 else []
+    reads += [f"the last {found.locality + 1} symbols"] if found.locality else []
+    return f"counts that read {' and '.join(reads)} tell all states apart"
+
+
+def _weakest(claims: Iterable[Claim]) -> Claim:
+    """The worst of several claims; one that is not expressible settles it, and the rest is not looked at."""
+    order: tuple[Verdict, ...] = ("not expressible", "open", "not decided", "guaranteed")
+    worst: Claim | None = None
+    for claim in claims:
+        if worst is None or order.index(claim.verdict) < order.index(worst.verdict):
+            worst = claim
+        if worst.verdict == "not expressible":
+            break
+    assert worst is not None, "a map has at least one answer"
+    return worst

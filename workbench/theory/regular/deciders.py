@@ -1,0 +1,265 @@
+"""Is a regular language in C-RASP? Deciders in exact arithmetic.
+
+*Exact, without positions.* C-RASP[empty] is what transformers without positions are held against. Inside
+a strongly connected component of the minimal automaton, give every state u a potential pi(u) and every
+pair of a symbol a and a class c of states a weight lambda(a, c), such that pi(v) - pi(u) =
+lambda(a, class(u)) along every edge u -a-> v. The potential of the state that was reached is then a
+weighted count of what was read. States that some such potential tells apart go into different classes;
+with more classes there are more potentials. The language is in C-RASP[empty] exactly if in the end every
+state is alone in its class, in every component (state tracking in C-RASP, arXiv 2608.13433; the
+characterisation is theirs, this procedure is written from it).
+
+*Sufficient, with positions.* Let every weight depend also on the residue of the position mod Delta and on
+the tau symbols before the one that is read. If the same loop tells apart all states that share residue
+and window, for each right quotient, then a program of C-RASP[periodic, local] recognises the language: its
+counts are those that the potentials weigh, each restricted to a residue and a window. Nothing follows
+where the loop fails: no decider for that class is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from workbench.tasks.automata.dfa import LARGEST_AUTOMATON, Automaton
+from workbench.theory.errors import TheoryError
+from workbench.theory.regular.automaton_queries import Table, components, right_quotient, shortest_words
+from workbench.theory.regular.rational_spans import Span, Vector
+
+Decision = Literal["yes", "no", "not decided"]
+Convention = Literal["last_position", "neutral_symbol"]
+CONVENTIONS: tuple[Convention, ...] = ("last_position", "neutral_symbol")
+
+DECIDER_SOURCE = "arXiv 2608.13433 (potentials of the minimal automaton)"
+CERTIFICATE_SOURCE = (
+    "the potentials of arXiv 2608.13433 with residues and last symbols readable; derived, sufficient only"
+)
+LARGEST_PRODUCT = 400
+"""Automaton states times windows times residues beyond which no certificate is looked for."""
+
+
+@dataclass(frozen=True)
+class Membership:
+    """Whether a regular language is in C-RASP[empty].
+
+    Attributes:
+        decision: yes or no, for the criterion is exact; not decided beyond
+            :data:`workbench.tasks.automata.dfa.LARGEST_AUTOMATON` states.
+        convention: ``last_position`` (acceptance may use the symbol at the position where it is read) or
+            ``neutral_symbol`` (it may not: appending a symbol that does nothing must not change it).
+        states: number of states of the minimal automaton.
+        confused: where not *yes*, two shortest words whose states no potential tells apart.
+        after: the last symbol for which they are confused; "" under ``neutral_symbol``.
+        reason: one sentence.
+        source: where the criterion comes from.
+    """
+
+    decision: Decision
+    convention: Convention
+    states: int
+    confused: tuple[str, str] | None
+    after: str
+    reason: str
+    source: str = DECIDER_SOURCE
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Proof that a language is in C-RASP[periodic, local]: what a program needs to read there.
+
+    Attributes:
+        period: Delta, the modulus of the residues it reads; 1 = none.
+        locality: tau: its counts read the symbols at offsets 0..tau; 0 = the symbol at the position itself.
+        source: where the criterion comes from.
+    """
+
+    period: int
+    locality: int
+    source: str = CERTIFICATE_SOURCE
+
+
+def in_crasp(language: Automaton, convention: Convention) -> Membership:
+    """Decide membership in C-RASP[empty].
+
+    Under ``last_position`` the language is in if and only if each of its right quotients by a symbol is in
+    under ``neutral_symbol``: for a fixed last symbol what is left to read are counts over the word before.
+
+    Raises:
+        TheoryError: for an unknown convention.
+    """
+    if convention not in CONVENTIONS:
+        raise TheoryError(f"unknown convention {convention!r}; there are {' and '.join(CONVENTIONS)}")
+    language = language.minimal()
+    if len(language) > LARGEST_AUTOMATON:
+        reason = f"its minimal automaton has {len(language):,} states; up to {LARGEST_AUTOMATON:,} are decided"
+        return Membership("not decided", convention, len(language), None, "", reason)
+    for after, quotient in [("", language)] if convention == "neutral_symbol" else _quotients(language):
+        pair = confused_states(quotient.table)
+        if pair is not None:
+            words = shortest_words(quotient)
+            first, second = words[pair[0]] or "(empty)", words[pair[1]] or "(empty)"
+            reading = f"before a last {after}, " if after else ""
+            reason = f"{reading}no count tells the states after {first} and after {second} apart"
+            return Membership("no", convention, len(language), (words[pair[0]], words[pair[1]]), after, reason)
+    reason = "in every strongly connected component counts tell all states apart"
+    return Membership("yes", convention, len(language), None, "", reason)
+
+
+def certify(language: Automaton, period: int, locality: int) -> Certificate | None:
+    """A proof that the language is in C-RASP[periodic, local] with this period and locality, or None.
+
+    None is no statement about the language: the condition is sufficient, and automata whose product with
+    windows and residues exceeds :data:`LARGEST_PRODUCT` states are not tried. With period 1 and locality 0
+    it is the exact criterion of :func:`in_crasp` under ``last_position``.
+    """
+    for _, quotient in _quotients(language):
+        tracked = product(quotient, period, locality)
+        if tracked is None or confused_states(tracked.table, tracked.labels) is not None:
+            return None
+    return Certificate(period, locality)
+
+
+def find_certificate(
+    language: Automaton, periods: Sequence[int] = (1, 2, 3, 4, 6), localities: Sequence[int] = range(6)
+) -> Certificate | None:
+    """The certificate with the fewest residues times windows, or None where none of these is one."""
+    letters = len(language.alphabet)
+    tried = sorted(((p, t) for p in periods for t in localities), key=lambda pair: (pair[0] * letters ** pair[1], pair))
+    return next(filter(None, (certify(language, *pair) for pair in tried)), None)
+
+
+def _quotients(language: Automaton) -> Iterator[tuple[str, Automaton]]:
+    """The right quotients one by one: with many symbols the first often settles it."""
+    return ((name, right_quotient(language, name)) for name in language.alphabet)
+
+
+def confused_states(table: Table, labels: Sequence[Hashable] | None = None) -> tuple[int, int] | None:
+    """Two states of one component that no potential and no label tells apart; None if there are none.
+
+    Args:
+        table: ``[state, symbol]``.
+        labels: what is known of each state without counting; None = nothing.
+    """
+    known = labels if labels is not None else [0] * len(table)
+    for members in components(table):
+        if len(members) == 1:
+            continue
+        met: dict[Hashable, int] = {}
+        for state, c in rounds(table, members, {u: known[u] for u in members})[-1].told_apart.items():
+            if c in met:
+                return met[c], state
+            met[c] = state
+    return None
+
+
+Classes = Mapping[int, Hashable]
+Weight = tuple[int, Hashable]
+"""What a weight belongs to: a symbol, and the class of the state in which it is read."""
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One round of the loop on one component.
+
+    Attributes:
+        classes: what the weights of this round may depend on.
+        paths: ``{state: {weight: how often}}`` along a tree of edges from one state; the potential of a state
+            is the sum of the weights on its path.
+        demands: what every edge off the tree demands of the weights: combinations of them that vanish.
+    """
+
+    classes: Classes
+    paths: dict[int, Vector[Weight]]
+    demands: Span[Weight]
+
+    @property
+    def told_apart(self) -> dict[int, int]:
+        """Classes by what the potentials of this round tell apart beyond its own classes.
+
+        All potentials agree on two states exactly if the difference of their paths lies in the span of the
+        demands.
+        """
+        found = {u: (c, frozenset(self.demands.residue(self.paths[u]).items())) for u, c in self.classes.items()}
+        number = {c: i for i, c in enumerate(dict.fromkeys(found.values()))}
+        return {u: number[c] for u, c in found.items()}
+
+
+def rounds(table: Table, members: Sequence[int], classes: Classes) -> list[Round]:
+    """The rounds of the loop on one component, until no further state is told apart."""
+    found = [_round(table, members, classes)]
+    while True:
+        finer = found[-1].told_apart
+        # Potentials grow with the classes, so finer classes never lose a distinction.
+        if len(set(finer.values())) == len(set(found[-1].classes.values())):
+            return found
+        found.append(_round(table, members, finer))
+
+
+def _round(table: Table, members: Sequence[int], classes: Classes) -> Round:
+    inside = set(members)
+    paths: dict[int, Vector[Weight]] = {members[0]: {}}
+    demands: Span[Weight] = Span()
+    for u in _walk(table, members[0], inside):
+        for symbol, v in enumerate(table[u].tolist()):
+            if v not in inside:
+                continue
+            weight = (symbol, classes[u])
+            path = dict(paths[u])
+            path[weight] = path.get(weight, 0) + 1
+            if v not in paths:
+                paths[v] = path
+            else:
+                demands.add({name: path.get(name, 0) - paths[v].get(name, 0) for name in path.keys() | paths[v].keys()})
+    return Round(classes, paths, demands)
+
+
+def _walk(table: Table, start: int, inside: set[int]) -> list[int]:
+    order, met = [start], {start}
+    for u in order:
+        for v in table[u].tolist():
+            if v in inside and v not in met:
+                met.add(v)
+                order.append(v)
+    return order
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """An automaton run together with what is readable around the position.
+
+    Attributes:
+        table: ``[node, symbol]``; node 0 is the start.
+        states: ``[node]`` state of the automaton.
+        labels: ``[node]`` the last symbols, oldest first (fewer at the start of a word), and the residue of
+            the number of symbols read.
+    """
+
+    table: Table
+    states: tuple[int, ...]
+    labels: tuple[tuple[tuple[int, ...], int], ...]
+
+
+def product(language: Automaton, period: int, locality: int) -> Product | None:
+    """The product with residues mod ``period`` and the last ``locality`` symbols; None if it is too large."""
+    if period < 1 or locality < 0:
+        raise TheoryError(f"a period is at least 1 and a locality at least 0, not {period} and {locality}")
+    order: list[tuple[int, tuple[int, ...], int]] = [(language.start, (), 0)]
+    place = {order[0]: 0}
+    rows = []
+    for state, window, residue in order:
+        row = []
+        for symbol, following in enumerate(language.table[state].tolist()):
+            recent = (*window, symbol)[-locality:] if locality else ()
+            node = (following, recent, (residue + 1) % period)
+            if node not in place:
+                place[node] = len(order)
+                order.append(node)
+            row.append(place[node])
+        rows.append(row)
+        if len(order) > LARGEST_PRODUCT:
+            return None
+    states = tuple(state for state, _, _ in order)
+    return Product(np.array(rows, dtype=np.int64), states, tuple((window, residue) for _, window, residue in order))

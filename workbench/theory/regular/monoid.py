@@ -1,0 +1,162 @@
+"""The syntactic monoid of a regular language and the algebraic properties that bracket C-RASP.
+
+R-trivial implies C-RASP[empty] (neutral-symbol convention) implies the identity (x y^w)^w x = (x y^w)^w
+implies aperiodic, that is star-free (Schuetzenberger 1965; the place of C-RASP: arXiv 2608.13433). Here
+x^w is the idempotent power of x. The monoid can be exponentially larger than the automaton: beyond a stated
+number of elements nothing is decided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.tasks.automata.dfa import Automaton
+from workbench.theory.regular.automaton_queries import components
+from workbench.theory.regular.deciders import Decision, in_crasp
+
+LARGEST_MONOID = 20_000
+LARGEST_IDENTITY = 2_000
+"""Elements beyond which the R-omega identity, which asks about all pairs, is not checked."""
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Monoid:
+    """The transformations of an automaton's states by all words; of a minimal one, the syntactic monoid.
+
+    Attributes:
+        elements: ``[element, state]`` where each element sends each state; element 0 is the identity.
+        cayley: ``[element, symbol]`` the element followed by a symbol.
+        words: a shortest word of each element, as symbol indices.
+    """
+
+    elements: Ints
+    cayley: Ints
+    words: tuple[tuple[int, ...], ...]
+    _place: dict[bytes, int] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.elements)
+
+    def times(self, left: Ints, right: int) -> Ints:
+        """The products of several elements with one: first they, then it."""
+        for symbol in self.words[right]:
+            left = self.cayley[left, symbol]
+        return left
+
+    def idempotent_powers(self) -> Ints:
+        """``[element]`` the idempotent among the powers of each element."""
+        found = np.empty(len(self), dtype=np.int64)
+        for x, start in enumerate(self.elements):
+            power = start
+            while not np.array_equal(power[power], power):
+                power = start[power]
+            found[x] = self.find(power)
+        return found
+
+    def find(self, transformation: Ints) -> int:
+        """The element that acts so.
+
+        Raises:
+            KeyError: if none does.
+        """
+        return self._place[np.ascontiguousarray(transformation, dtype=np.int64).tobytes()]
+
+
+def syntactic_monoid(language: Automaton, limit: int = LARGEST_MONOID) -> Monoid | None:
+    """The syntactic monoid, or None if it has more than ``limit`` elements."""
+    table = language.minimal().table
+    generators = [np.ascontiguousarray(column) for column in table.T]
+    elements = [np.arange(len(table), dtype=np.int64)]
+    place = {elements[0].tobytes(): 0}
+    words: list[tuple[int, ...]] = [()]
+    cayley: list[list[int]] = []
+    for x, element in enumerate(elements):
+        row = []
+        for symbol, generator in enumerate(generators):
+            product = generator[element]
+            key = product.tobytes()
+            if key not in place:
+                if len(elements) == limit:
+                    return None
+                place[key] = len(elements)
+                elements.append(product)
+                words.append((*words[x], symbol))
+            row.append(place[key])
+        cayley.append(row)
+    return Monoid(np.array(elements), np.array(cayley, dtype=np.int64), tuple(words), place)
+
+
+def is_aperiodic(monoid: Monoid) -> bool:
+    """Whether no element has a power cycle longer than 1; the language is star-free exactly then."""
+    for element in monoid.elements:
+        power = element
+        # After as many steps as there are states every power sequence is on its cycle.
+        for _ in range(len(element)):
+            power = element[power]
+        if not np.array_equal(element[power], power):
+            return False
+    return True
+
+
+def is_r_trivial(monoid: Monoid) -> bool:
+    """Whether no two elements reach each other by multiplying from the right."""
+    return all(len(members) == 1 for members in components(monoid.cayley))
+
+
+def satisfies_r_omega(monoid: Monoid) -> bool:
+    """Whether (x y^w)^w x = (x y^w)^w for all x and y."""
+    omega = monoid.idempotent_powers()
+    every = np.arange(len(monoid))
+    for idempotent in np.unique(omega):
+        power = omega[monoid.times(every, int(idempotent))]
+        followed = monoid.elements[every[:, None], monoid.elements[power]]
+        if not np.array_equal(followed, monoid.elements[power]):
+            return False
+    return True
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A regular language in the algebraic landscape; every property yes, no or not decided.
+
+    Attributes:
+        states: of the minimal automaton.
+        monoid: elements of the syntactic monoid, or None beyond the limit.
+        star_free: the monoid is aperiodic.
+        r_trivial: Green's relation R is equality.
+        r_omega: the identity (x y^w)^w x = (x y^w)^w holds.
+        crasp_neutral: in C-RASP[empty], last symbol not readable.
+        crasp_last: in C-RASP[empty], last symbol readable.
+    """
+
+    states: int
+    monoid: int | None
+    star_free: Decision
+    r_trivial: Decision
+    r_omega: Decision
+    crasp_neutral: Decision
+    crasp_last: Decision
+
+
+def profile(language: Automaton, limit: int = LARGEST_MONOID) -> Profile:
+    """Everything decided about a language at once."""
+    monoid = syntactic_monoid(language, limit)
+    small = monoid is not None and len(monoid) <= LARGEST_IDENTITY
+    return Profile(
+        states=len(language.minimal()),
+        monoid=None if monoid is None else len(monoid),
+        star_free="not decided" if monoid is None else _said(is_aperiodic(monoid)),
+        r_trivial="not decided" if monoid is None else _said(is_r_trivial(monoid)),
+        r_omega=_said(satisfies_r_omega(monoid)) if monoid is not None and small else "not decided",
+        crasp_neutral=in_crasp(language, "neutral_symbol").decision,
+        crasp_last=in_crasp(language, "last_position").decision,
+    )
+
+
+def _said(found: bool) -> Decision:
+    return "yes" if found else "no"

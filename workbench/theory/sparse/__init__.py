@@ -1,0 +1,1 @@
+"""Sparse functional attention, and position coupling as a change of the problem."""

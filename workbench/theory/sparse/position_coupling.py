@@ -1,0 +1,159 @@
+"""Position coupling as a change of the problem: PC[.] of Golowich et al. (arXiv 2502.16792, section 4 and appendix D).
+
+A coupling psi maps places to places; places that share an image get the same position id. PC turns a
+string into one of length l whose symbol at place i holds all tokens with image i, each with its rank among
+the places that the answer depends on. If psi brings those places close together, a problem that was not
+local becomes local, and theorem 4.3 applies to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from workbench.theory.errors import TheoryError
+from workbench.theory.sparse.functional_attention import Content, Places, Planted, SparseAttention, span
+
+Coupled = tuple[tuple[int, int], ...]
+"""A symbol of the coupled vocabulary: (rank, token) pairs by rank, at most k of them."""
+CoupledString = tuple[Coupled, ...]
+Known = Coupled | int | None
+"""A symbol, a token that still lacks a rank, or nothing."""
+Coupling = Callable[[int], int]
+
+
+def is_local_coupling(psi: Coupling, places: Places, length: int, local: int) -> bool:
+    """Whether psi is a local coupling for one string (definition 4.1, its first two demands).
+
+    The images of the places span at most ``local``, and every other place is alone in its image. (The third
+    demand, that how the images lie to each other does not depend on the length, is about all strings.)
+    """
+    images = [psi(i) for i in places]
+    others = [psi(i) for i in range(1, length + 1) if i not in places]
+    alone = len(set(others)) == len(others) and not set(others) & set(images)
+    return alone and max(images) - min(images) <= local
+
+
+def expand(symbols: tuple[Coupled, ...]) -> Coupled:
+    """All (rank, token) pairs of some symbols, by rank, duplicates dropped."""
+    return tuple(sorted({pair for symbol in symbols for pair in symbol}))
+
+
+@dataclass(frozen=True)
+class CoupledAttention:
+    """PC[h]: sparse functional attention on coupled strings.
+
+    A set of places is admitted where its symbols together hold one token of each rank 1..k, within
+    ``local`` places, and h admits those tokens; its value is h's.
+
+    Attributes:
+        inner: h, whose scores must not depend on the places.
+        size: k', how many images the places of the answer have.
+        local: L_local.
+        otherwise: y0, the value of sets that hold no full content.
+    """
+
+    inner: SparseAttention[int]
+    size: int
+    local: int
+    otherwise: Fraction = Fraction(0)
+
+    def content(self, symbols: tuple[Coupled, ...]) -> Content | None:
+        """The tokens at ranks 1..k, or None unless there is exactly one of each."""
+        pairs = expand(symbols)
+        ranks = tuple(rank for rank, _ in pairs)
+        return tuple(token for _, token in pairs) if ranks == tuple(range(1, self.inner.k + 1)) else None
+
+    def __call__(self, x: CoupledString) -> Fraction:
+        """The exact value on a coupled string."""
+
+        def admits(places: Places, symbols: tuple[Coupled, ...]) -> bool:
+            content = self.content(symbols)
+            ranks = tuple(range(1, self.inner.k + 1))
+            return content is not None and span(places) <= self.local and self.inner.admits(ranks, content)
+
+        def value(symbols: tuple[Coupled, ...]) -> Fraction:
+            content = self.content(symbols)
+            return self.otherwise if content is None else self.inner.value(content)
+
+        # The same evaluator, whose tokens are symbols here.
+        return SparseAttention(self.size, admits, value)(x)
+
+
+@dataclass(frozen=True)
+class CoupledLaw:
+    """PC[P]: the law of coupled strings (equation 19).
+
+    The symbol at the image of places of S* holds their ranks and tokens. At the image of any other place
+    it is that place's token with a rank drawn uniformly from 1..k (the text has the length there, which lies
+    outside the coupled vocabulary); where nothing is mapped, rank and token are drawn.
+
+    Attributes:
+        law: P.
+        k: size of S*.
+        coupling: ``coupling(S*, length)``, the psi of a string.
+    """
+
+    law: Planted
+    k: int
+    coupling: Callable[[Places, int], Coupling]
+
+    def skeleton(self, places: Places, x: Content) -> Mapping[int, Known]:
+        """Per place of the coupled string, what of its symbol the string determines.
+
+        Raises:
+            TheoryError: if psi leads outside the string, or joins places that it must not.
+        """
+        length = len(x)
+        psi = self.coupling(places, length)
+        fibres: dict[int, list[int]] = {i: [] for i in range(1, length + 1)}
+        for j in range(1, length + 1):
+            if psi(j) not in fibres:
+                raise TheoryError(f"the coupling sends place {j} to {psi(j)}, outside a string of {length}")
+            fibres[psi(j)].append(j)
+        found: dict[int, Known] = {}
+        for i, fibre in fibres.items():
+            ranked = tuple((places.index(j) + 1, x[j - 1]) for j in fibre if j in places)
+            if len(fibre) > max(1, len(ranked)):
+                raise TheoryError(f"the coupling joins place {fibre[-1]}, on which nothing depends, with another one")
+            found[i] = ranked or (x[fibre[0] - 1] if fibre else None)
+        return found
+
+    def sample(self, length: int, rng: np.random.Generator) -> tuple[Places, CoupledString, Fraction]:
+        """One draw of (S*, coupled string, answer)."""
+        places, x, answer = self.law.sample(length, rng)
+        tokens = list(self.law.background)
+        chances = [float(self.law.background[t]) for t in tokens]
+
+        def symbol(known: Known) -> Coupled:
+            if isinstance(known, tuple):
+                return known
+            token = tokens[int(rng.choice(len(tokens), p=chances))][0] if known is None else known
+            return ((int(rng.integers(1, self.k + 1)), token),)
+
+        skeleton = self.skeleton(places, x)
+        return places, tuple(symbol(skeleton[i]) for i in range(1, length + 1)), answer
+
+    def loss(self, hypothesis: Callable[[CoupledString], Fraction], length: int) -> Fraction:
+        """Expected distance of a hypothesis on coupled strings from the answer, exactly."""
+        total = Fraction(0)
+        for chance, places, x, answer in self.law.outcomes(length):
+            skeleton = self.skeleton(places, x)
+            choices = [self._symbols(skeleton[i]) for i in range(1, length + 1)]
+            for drawn in product(*choices):
+                weight = chance
+                for _, p in drawn:
+                    weight *= p
+                total += weight * abs(hypothesis(tuple(s for s, _ in drawn)) - answer)
+        return total
+
+    def _symbols(self, known: Known) -> list[tuple[Coupled, Fraction]]:
+        if isinstance(known, tuple):
+            return [(known, Fraction(1))]
+        tokens = self.law.background if known is None else {(known,): Fraction(1)}
+        ranks = range(1, self.k + 1)
+        return [(((rank, token),), p / self.k) for (token,), p in tokens.items() for rank in ranks]

@@ -1,0 +1,107 @@
+"""Whether a folder holds this very run, or another one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from workbench.core.apart import clause
+from workbench.core.canonical import canonical
+from workbench.models.architectures import make_config
+from workbench.models.errors import PositionError
+from workbench.runs.errors import RunError
+from workbench.runs.run import Run
+from workbench.table.layout import shards_of, table_path
+from workbench.table.stored_json import first_problem
+from workbench.tasks.registry import same_task
+from workbench.tasks.source_code import code_of
+from workbench.training.config import RunConfig, Seeds, TrainingConfig
+from workbench.training.errors import TrainingError
+
+PARTS: dict[str, Callable[[dict[str, Any]], BaseModel]] = {
+    "model": make_config,
+    "training": lambda fields: TrainingConfig(**fields),
+    "seeds": lambda fields: Seeds(**fields),
+}
+
+
+def settings_problems(run: Run) -> list[str]:
+    """What a run's ``run.json`` states that this version's models and training do not take, a sentence each.
+
+    Its task is left alone, whose code may be anybody's, and so is the training of weights that come from elsewhere.
+    """
+    training = run.config["training"]
+    elsewhere = "adopted" in training or "compiled" in training
+    problems: list[str] = []
+    for part in ("model",) if elsewhere else PARTS:
+        place = f"{run.path / 'run.json'}: {part}"
+        try:
+            PARTS[part](run.config[part])
+        except ValidationError as error:
+            problems.append(f"{place}: {first_problem(error)}")
+        except Exception as error:  # noqa: BLE001 - anything that they do not take is said
+            problems.append(f"{place}: {clause(error)}")
+    return problems
+
+
+def refuse_another(run: Run, config: RunConfig) -> None:
+    """Refuse a run that is not the one ``config`` describes.
+
+    Raises:
+        RunError: naming what differs.
+    """
+    wanted = as_begun(run, config).as_json()
+    if not (differing := _differing(run, wanted)):
+        return
+    held, given = code_of(run.config["task"]), code_of(wanted["task"])
+    if differing == ["task"] and held and given and held.sha256 and held.cls == given.cls:
+        raise RunError(
+            f"{run.path} holds a run of another state of {given.file}: its sha256 was {held.sha256}, now it is "
+            f"{given.sha256}; continue with the file as it was, or choose another --out"
+        )
+    raise RunError(f"{run.path} holds another run (its {' and '.join(differing)} differ); choose another --out")
+
+
+def as_begun(run: Run, config: RunConfig) -> RunConfig:
+    """The config of a run that is to go on: what its task leaves open is as it was when the run was begun.
+
+    That matters for parameters that there were none of then, and whose default is another by now
+    (:attr:`workbench.tasks.base.Task.formerly`).
+    """
+    task = config.task
+    stated = task.model_fields_set | set(run.config["task"]["parameters"])
+    then = {name: value for name, value in type(task).formerly.items() if name not in stated}
+    return config.model_copy(update={"task": task.model_copy(update=then)}) if then else config
+
+
+def gives_way(run: Run, config: RunConfig) -> bool:
+    """Whether a run is another one, which ended before its first checkpoint: then nothing is lost with it.
+
+    Such a run does not block its name: the same configuration continues it, another one takes its place.
+    """
+    kept = run.steps or shards_of(run.path) or table_path(run.path).exists()
+    return not kept and bool(_differing(run, as_begun(run, config).as_json()))
+
+
+def _differing(run: Run, wanted: dict[str, Any]) -> list[str]:
+    return [] if run.id == wanted["id"] else differences(run.config, wanted)
+
+
+def differences(held: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
+    """Which of task, model, training and seeds differ between two run.json.
+
+    A setting that the older file does not name, because it was written before there was one, is what it was then.
+    """
+    task = [] if same_task(held["task"], wanted["task"]) else ["task"]
+    return [*task, *(part for part in PARTS if _whole(part, held) != _whole(part, wanted))]
+
+
+def _whole(part: str, config: dict[str, Any]) -> str:
+    """One part of a run.json with every setting stated; as it is where it can no longer be read."""
+    fields = config[part]
+    with suppress(ValueError, TypeError, KeyError, TrainingError, PositionError):
+        fields = PARTS[part](fields).model_dump(mode="json")
+    return canonical(fields)

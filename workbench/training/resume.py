@@ -1,0 +1,110 @@
+"""What continuation needs, in one file: weights, optimizer, step, seen ids and the log's tail."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import nn
+
+from workbench.runs.errors import RunError
+from workbench.runs.run import write_atomic
+from workbench.runs.tensors import read_header
+from workbench.runs.weights import fill
+from workbench.storage import bounded
+from workbench.storage.bounded import read_bytes
+from workbench.storage.seal import BLANK, KEY, check_seal, seal
+
+NAME = "resume.safetensors"
+
+
+@dataclass
+class State:
+    """Progress of a training run beside its tensors.
+
+    Attributes:
+        step: updates done.
+        seen: position ids used in training, as sorted disjoint intervals [first, last].
+        log: log lines since the last checkpoint.
+        streak: steps of the early-stop checks passed in a row.
+        scores: the latest scores, as the log takes them.
+    """
+
+    step: int = 0
+    seen: list[list[int]] = field(default_factory=list)
+    log: list[dict[str, Any]] = field(default_factory=list)
+    streak: list[int] = field(default_factory=list)
+    scores: dict[str, float | None] = field(default_factory=dict)
+
+    def see(self, ids: torch.Tensor) -> None:
+        """Record the position ids of one batch."""
+        low, high = (int(end) for end in ids.aminmax())
+        # Soon every id has been seen, and this is all that a step costs.
+        if not any(first <= low and high <= last for first, last in self.seen):
+            self.seen = merged([*self.seen, *intervals(ids)])
+
+
+def intervals(ids: torch.Tensor) -> list[list[int]]:
+    """The ids as sorted disjoint intervals [first, last]."""
+    values = ids.unique()
+    breaks = (values.diff() > 1).nonzero()[:, 0]
+    ends = torch.cat([breaks, torch.tensor([len(values) - 1])])
+    starts = torch.cat([torch.tensor([0]), breaks + 1])
+    return torch.stack([values[starts], values[ends]], 1).tolist()
+
+
+def merged(parts: list[list[int]]) -> list[list[int]]:
+    """Intervals of integers as sorted disjoint ones; neighbours become one."""
+    found: list[list[int]] = []
+    for first, last in sorted(parts):
+        if found and first <= found[-1][1] + 1:
+            found[-1][1] = max(found[-1][1], last)
+        else:
+            found.append([first, last])
+    return found
+
+
+def save_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.Optimizer, state: State) -> None:
+    """Write the one resume file, sealed and atomically."""
+    names = {id(p): name for name, p in model.named_parameters()}
+    tensors = {f"model.{k}": v.detach().contiguous() for k, v in model.state_dict().items()}
+    for parameter, slots in optimizer.state.items():
+        for slot, value in slots.items():
+            tensors[f"optimizer.{slot}.{names[id(parameter)]}"] = value.contiguous()
+    metadata = {"run": run, "state": json.dumps(vars(state)), KEY: BLANK}
+    write_atomic(folder / NAME, seal(save(tensors, metadata=metadata)))
+
+
+def load_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.Optimizer) -> State | None:
+    """Restore model and optimizer in place; None where there is nothing to resume from.
+
+    Raises:
+        RunError: if the file is damaged or belongs to another run.
+    """
+    file = folder / NAME
+    try:
+        data = read_bytes(file, bounded.WEIGHTS)
+        check_seal(data)
+        metadata, tensors = read_header(BytesIO(data))[1], load(data)
+        state, owner = State(**json.loads(metadata["state"])), metadata["run"]
+    except FileNotFoundError:
+        return None
+    except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
+        raise RunError(f"{file} is damaged ({error}); delete it to train again from step 0") from None
+    if owner != run:
+        raise RunError(f"{file} belongs to another run; delete it to train again from step 0")
+    weights = {k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")}
+    fill(model, weights, str(file))
+    parameters = dict(model.named_parameters())
+    for key, value in tensors.items():
+        kind, _, rest = key.partition(".")
+        slot, _, name = rest.partition(".")
+        if kind == "optimizer":
+            optimizer.state[parameters[name]][slot] = value
+    return state
