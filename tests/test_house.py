@@ -152,7 +152,7 @@ def test_every_measurement_of_the_packages_is_registered() -> None:
 def test_no_pickle_is_ever_loaded() -> None:
     """But for foreign checkpoints, in one place, and there tensors alone."""
     forbidden = ("pickle.load", "torch.load(", "joblib.load", "allow_pickle=True", "weights_only=False")
-    foreign = ROOT / "workbench" / "runs" / "foreign.py"
+    foreign = ROOT / "workbench" / "runs" / "adoption" / "checkpoint_files.py"
     only = 'torch.load(path, map_location="cpu", weights_only=True)'
     assert foreign.read_text().count(only) == 1
     for package in ("workbench", "probes", "circuits"):

@@ -11,10 +11,10 @@ import pytest
 import torch
 from torch import Tensor
 
-import circuits.interventions.attention_swaps
 from circuits.head_rows import head_rows, ratio_row
 from circuits.interchange.interchange import _Rows, interchange_statistics
 from circuits.interchange.residual_patching import Patched
+from circuits.interventions import attention_swaps
 from circuits.interventions.ablate_components import Answers
 from circuits.interventions.ablation import Ablation, ablation_statistics
 from circuits.interventions.attention_swaps import swap_statistics
@@ -188,8 +188,8 @@ def test_a_dissolved_matching_head_gains_from_its_top_key_and_from_log_n() -> No
 
 def test_the_trained_number_of_keys_counts_bos(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[float] = []
-    own = circuits.swaps.log_scaled
-    monkeypatch.setattr(circuits.swaps, "log_scaled", lambda keys: asked.append(keys) or own(keys))
+    own = attention_swaps.log_scaled
+    monkeypatch.setattr(attention_swaps, "log_scaled", lambda keys: asked.append(keys) or own(keys))
     swap_statistics(majority(), MAJORITY, trained=15, lengths=[15, 61], sequences=4)
     assert set(asked) == {16.0}
 

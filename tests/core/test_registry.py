@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -117,11 +116,6 @@ def test_near_names_are_told_and_long_ones_not_compared() -> None:
     assert suggest.near_names("a" * 101, ["a" * 101]) == ()
     assert suggest.near_names(3, ["3"]) == ()
     assert suggest.nearest("parity", []) == "known: none"
-
-
-@pytest.mark.parametrize("module", [registry, suggest])
-def test_examples(module) -> None:
-    assert doctest.testmod(module).failed == 0
 
 
 def test_a_thing_registers_itself_by_its_own_name() -> None:

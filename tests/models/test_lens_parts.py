@@ -144,4 +144,6 @@ def test_one_file_imports_transformer_lens() -> None:
         if (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "transformer_lens")
         or (isinstance(node, ast.Import) and any(a.name.split(".")[0] == "transformer_lens" for a in node.names))
     }
-    assert own == {f"workbench/models/{name}.py" for name in ("lens_parts", "upstream", "conformance")}
+    assert own == {
+        f"workbench/models/{name}.py" for name in ("base/lens_parts", "interop/upstream_lens", "interop/conformance")
+    }

@@ -187,7 +187,7 @@ def test_accuracies_are_taken_on_sequences_that_no_eraser_saw(
     fitted: set[int] = set()
     tested: set[tuple[int, ...]] = set()
     strings: list[Tensor] = []
-    own_fit, own_right = probes.erasure._fitted, Erasure._right
+    own_fit, own_right = probes.erasure.erasure._fitted, Erasure._right
 
     def fit(*args: Any) -> Any:
         rows = own_fit(*args)
@@ -199,7 +199,7 @@ def test_accuracies_are_taken_on_sequences_that_no_eraser_saw(
         strings.append(study.batch("matched", length).tokens)
         return own_right(self, study, batch, length, edits)
 
-    monkeypatch.setattr(probes.erasure, "_fitted", fit)
+    monkeypatch.setattr(probes.erasure.erasure, "_fitted", fit)
     monkeypatch.setattr(Erasure, "_right", right)
     measured(make_run(majority(gain_length=400), Majority(), 13), 100, "probes.erasure", lengths=[53], factors=[4])
     assert len(fitted) == len(strings[0]) / 2

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 import re
 from fractions import Fraction
 from itertools import product
@@ -143,10 +141,3 @@ def test_no_shortcut_gives_even_pairs(law, seeded):
     task = make_task("even_pairs")
     for hits in task.shortcuts(task.sample(8_000, 160, seeded(7), law, 20), 20).values():
         assert hits.mean().item() < 0.52
-
-
-@pytest.mark.parametrize("module", ["arithmetic", "automata"])
-def test_worked_examples(module):
-    result = doctest.testmod(importlib.import_module(f"workbench.tasks.{module}"))
-    assert result.attempted > 0
-    assert result.failed == 0

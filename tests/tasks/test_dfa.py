@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import re
 from itertools import product
 
@@ -190,9 +189,3 @@ def test_an_expression_with_too_many_subsets_is_refused_before_they_are_made(mon
 def test_unknown_symbols_are_refused():
     with pytest.raises(TaskError, match="the symbol 'c' is not in the alphabet a b"):
         Automaton.from_regex("ab").accepts("abc")
-
-
-def test_worked_examples():
-    result = doctest.testmod(dfa)
-    assert result.attempted > 0
-    assert result.failed == 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 from fractions import Fraction
 from itertools import product
 from math import comb
@@ -204,10 +202,3 @@ def test_token_ids_are_fixed():
         "(234)",
     )
     assert make_task("alternating_group", degree=3, tokens="generators").tokens_names == ("<bos>", "e", "(123)")
-
-
-@pytest.mark.parametrize("module", ["modular", "groups"])
-def test_worked_examples(module):
-    result = doctest.testmod(importlib.import_module(f"workbench.tasks.{module}"))
-    assert result.attempted > 0
-    assert result.failed == 0

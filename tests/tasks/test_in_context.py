@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 import itertools
 import math
 from collections import Counter
@@ -252,10 +250,3 @@ def test_impossible_parameters_are_refused_in_one_sentence():
         make_task("in_context_kgram", k=8, symbols=4)
     assert str(caught.value) == "in_context_kgram: k must be an integer from 1 to 4 where symbols is 4, not 8"
     assert make_task("in_context_kgram", k=4, symbols=4).lengths(1, 6) == [5, 6]
-
-
-@pytest.mark.parametrize("module", ["averages", "averages_kgram", "averages_markov", "averages_regression", "averages_chains"])  # fmt: skip
-def test_worked_examples(module):
-    result = doctest.testmod(importlib.import_module(f"workbench.tasks.{module}"))
-    assert result.attempted > 0
-    assert result.failed == 0

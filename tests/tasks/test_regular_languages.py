@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 import pickle
 from itertools import groupby, product
 
@@ -295,10 +293,3 @@ def test_floors_of_membership(name, parameters, alphabet, member, length, period
     if law == "challenge":
         for key, share in found.items():
             assert share < 0.54 or key in task.outside_floor, key
-
-
-@pytest.mark.parametrize("module", ["regular", "languages"])
-def test_worked_examples(module):
-    result = doctest.testmod(importlib.import_module(f"workbench.tasks.{module}"))
-    assert result.attempted > 0
-    assert result.failed == 0

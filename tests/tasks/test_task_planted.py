@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
 from collections import Counter
 from itertools import combinations, pairwise, product
 
 import pytest
 import torch
 
-import workbench.tasks.sequences.planted
 from workbench.tasks import TaskError, make_task
 
 
@@ -210,9 +208,3 @@ def test_impossible_plantings_are_refused(name, parameters, sentence):
 def test_a_string_too_short_for_k_is_refused(seeded):
     with pytest.raises(TaskError, match="sparse_parity has no strings of length 9; the next admissible length is 11"):
         make_task("sparse_parity").sample(2, 9, seeded(0))
-
-
-def test_worked_examples_of_planted_tasks():
-    result = doctest.testmod(workbench.tasks.sequences.planted)
-    assert result.attempted >= 2
-    assert result.failed == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import importlib
 import subprocess
 import sys
@@ -182,13 +181,6 @@ def test_the_package_is_lazy():
     assert set(dir(workbench.tasks)) >= {"make_task", "Batch", "Task", "TaskError"}
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         workbench.tasks.nothing  # noqa: B018
-
-
-@pytest.mark.parametrize("module", ["automata", "counting", "averages", "retrieval", "registry"])
-def test_worked_examples(module):
-    result = doctest.testmod(importlib.import_module(f"workbench.tasks.{module}"))
-    assert result.attempted > 0
-    assert result.failed == 0
 
 
 def test_families_are_declared_by_the_class_wherever_it_lives():

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 from collections import Counter
-from functools import partial
 from itertools import pairwise, permutations, product
 
 import pytest
@@ -369,11 +366,3 @@ def test_impossible_retrieval_is_refused(name, parameters, sentence):
     with pytest.raises(TaskError) as caught:
         make_task(name, **parameters)
     assert str(caught.value) == sentence
-
-
-@pytest.mark.parametrize("module", ["retrieval_query", "retrieval_neighbours", "retrieval_hops", "retrieval_needle"])
-def test_worked_examples_of_retrieval(module):
-    found = importlib.import_module(f"workbench.tasks.{module}")
-    assert doctest.testmod(found).failed == 0
-    public = [c for c in map(partial(getattr, found), found.__all__) if hasattr(c, "name")]
-    assert all(">>> " in c.__doc__ for c in public)

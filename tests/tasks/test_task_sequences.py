@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 from functools import reduce
 from itertools import permutations, product
 
@@ -325,14 +323,3 @@ def test_a_window_on_assignments_hides_whole_ones():
     for seen, first, known in [(8, True, True), (7, True, False), (6, False, True), (5, False, False)]:
         guess = task._guess(x, seen, first)
         assert bool((guess == batch.tokens[:, 13:]).all()) is known, (seen, first)
-
-
-@pytest.mark.parametrize("module", ["sequences", "copying", "copying_addition", "scratchpad"])
-def test_worked_examples_of_sequences(module):
-    found = importlib.import_module(f"workbench.tasks.{module}")
-    result = doctest.testmod(found)
-    classes = [c for c in vars(found).values() if isinstance(c, type) and c.__module__ == found.__name__]
-    public = [c for c in classes if hasattr(c, "name")]
-    assert all(">>> " in c.__doc__ for c in public)
-    assert result.attempted >= len(public)
-    assert result.failed == 0

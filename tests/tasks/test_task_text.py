@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
 import os
 import random
 
 import pytest
 import torch
 
-import workbench.tasks.text.byte_text
 from workbench.tasks import TaskError, make_task
 from workbench.tasks.text import corpus as text_corpus
 from workbench.tasks.text.corpus import Corpus, _fraction, corpus, split_files
@@ -235,9 +233,3 @@ def test_a_folder_is_looked_at_within_bounds(tmp_path, monkeypatch):
     monkeypatch.setattr(text_corpus, "ENTRIES", 41)
     with pytest.raises(TaskError, match="holds more than 41 files and folders; give a smaller folder of text"):
         make_task("text", folder=str(tmp_path), share=0.6)
-
-
-def test_worked_examples_of_text():
-    result = doctest.testmod(workbench.tasks.text.byte_text)
-    assert result.attempted >= 1
-    assert result.failed == 0

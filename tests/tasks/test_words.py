@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import math
 from itertools import product
 
@@ -11,7 +10,6 @@ import pytest
 import torch
 
 from workbench.tasks import make_task
-from workbench.tasks.automata import word_counts
 from workbench.tasks.automata.dfa import Automaton
 from workbench.tasks.automata.word_counts import Words, pick, state_shares
 
@@ -119,9 +117,3 @@ def test_state_shares_are_those_of_enumeration():
         exact[state] += math.prod(turns[place, symbol] for place, symbol in enumerate(word))
     assert state_shares(automaton.table, 0, turns) == pytest.approx(exact)
     assert state_shares(automaton.table, 1, turns[:0]).tolist() == [0, 1, 0]
-
-
-def test_worked_examples():
-    result = doctest.testmod(word_counts)
-    assert result.attempted > 0
-    assert result.failed == 0

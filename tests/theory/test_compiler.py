@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import itertools
 
 import numpy as np
@@ -14,7 +13,7 @@ from theory.random_programs import programs
 
 from workbench.tasks import make_task
 from workbench.theory.compiler.error_budget import error_budget
-from workbench.theory.compiler.pipeline import Compiled, compile, pipeline
+from workbench.theory.compiler.pipeline import Compiled, compile
 from workbench.theory.crasp import programs as p
 from workbench.theory.crasp import syntax as ast
 from workbench.theory.crasp.builder import MOD, Q, count, program, where
@@ -285,7 +284,3 @@ def test_the_cheapest_precision_that_suffices_is_chosen():
 def test_options_that_make_no_sense_are_refused(options, message):
     with pytest.raises(CraspError, match=message):
         compile(p.majority(), **options)
-
-
-def test_the_example_in_the_docs_runs():
-    assert doctest.testmod(pipeline).failed == 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +10,7 @@ from theory.oracles import ORACLES
 from theory.random_programs import ALPHABET, programs
 
 from benchmarks.peers.crasp_interpreter import interpret
-from workbench.theory.crasp import evaluator, zoo
+from workbench.theory.crasp import evaluator
 from workbench.theory.crasp.builder import MOD, TRUE, Q, count, program, where
 from workbench.theory.crasp.evaluator import accepts, evaluate, every_string, trace, trace_table
 from workbench.theory.crasp.normal_form import bounds, linear, normal_program
@@ -237,7 +235,3 @@ def test_acceptance_needs_one_output_and_a_last_position():
         accepts(ZOO["dyck_1"].program, np.zeros((1, 0), dtype=int))
     assert evaluate(ZOO["dyck_1"].program, np.zeros((0, 3), dtype=int))["accept"].shape == (0, 3)
     assert accepts(ZOO["dyck_1"].program, [[1, 2], [2, 1]]).tolist() == [True, False]
-
-
-def test_the_example_in_the_docs_runs():
-    assert doctest.testmod(zoo).failed == 0

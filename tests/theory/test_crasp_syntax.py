@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import doctest
 import gc
 import pickle
 
@@ -11,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from theory.random_programs import programs
 
-from workbench.theory.crasp import builder as crasp_builder
 from workbench.theory.crasp import syntax as ast
 from workbench.theory.crasp.builder import MOD, TRUE, Q, all_of, any_of, count, program, where
 from workbench.theory.crasp.evaluator import evaluate, every_string
@@ -253,7 +251,3 @@ def test_what_binds_how():
     assert program_of is ast.Or((ast.And((ast.Not(a), b)), ast.And((a, ast.Not(b)))))
     values = evaluate(parse("alphabet a b\nx := 3 - 2 - 1 = 0 and 2 * 2 + 1 = 5"), every_string(2, 2))
     assert values["x"].all()
-
-
-def test_the_example_in_the_docs_runs():
-    assert doctest.testmod(crasp_builder).failed == 0

@@ -24,7 +24,7 @@ def shown(value: object) -> str:
     Example:
 
         >>> shown("positions"), shown([[[[[1]]]]])
-        ("'positions'", '[[[[...]]]]')
+        ("'positions'", '[[[[[...]]]]]')
     """
     try:
         return _SHORT.repr(value)
