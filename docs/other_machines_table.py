@@ -25,7 +25,7 @@ Columns = tuple[tuple[str, tuple[float, ...]], ...]
 """Laws, and the multiples of N at which accuracy under each is told."""
 
 POSITIONS = {"predicted": "predicted ids", "random_offset": "no coupling", "pose": "rotary with PoSE"}
-"""What the columns call an id law."""
+"""What the columns call an id sampler."""
 
 RARE = 0.1
 """Below this share of writes, a flip-flop's default, its writes are called rare."""

@@ -29,8 +29,8 @@ from torch import Tensor
 from probes.fitting import controls
 from probes.fitting.decode import Rng
 from probes.fitting.linear import ridge
-from probes.fitting.metrics import Estimate, Resamples, estimates, fields_of, says_nothing
-from probes.fitting.probe_rows import Rows, folds, gather, halves, layer_of
+from probes.fitting.metrics import ProbeScore, Resamples, estimates, fields_of, says_nothing
+from probes.fitting.probe_rows import ProbeRows, folds, gather, halves, layer_of
 from probes.residual_stream import POSITION, TARGET, Queries, ResampledMeasurement, summary_labels
 from workbench.measure.measurement import Quantity, Study
 from workbench.measure.settings import Count
@@ -77,7 +77,7 @@ def crossed(
     x: Float[Tensor, "site row d"],
     targets: Sequence[Float[Tensor, "row _"]],
     given: Float[Tensor, "row known"],
-    rows: Rows,
+    rows: ProbeRows,
     fit: Bool[Tensor, "sequence"],
 ) -> list[Errors]:
     """Errors of every row, predicted from the half of the sequences that it is not in.
@@ -123,7 +123,7 @@ def _several(positions: int) -> int:
     return positions
 
 
-class Conditional(ResampledMeasurement):
+class ConditionalProbes(ResampledMeasurement):
     """Position given the summary, and the summary given position, at every layer and in the band of each length.
 
     Args:
@@ -166,7 +166,7 @@ class Conditional(ResampledMeasurement):
     positions: Annotated[Count, AfterValidator(_several)] = 8
     queries: Queries = "supervised"
 
-    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
+    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> ProbeRows:
         """The same few positions of the band, evenly spread, of every sequence."""
         first, last = batch.index(length // 2 + 1), batch.index(length)
         asked = batch.mask.cpu() if self.queries == "supervised" else torch.ones_like(batch.mask.cpu())
@@ -197,7 +197,7 @@ class Conditional(ResampledMeasurement):
                         made.append(self._row(quantity, length, site, control, at, self._count(rows)))
         return made
 
-    def _problems(self, rows: Rows, fit: Bool[Tensor, "sequence"]) -> dict[str, str]:
+    def _problems(self, rows: ProbeRows, fit: Bool[Tensor, "sequence"]) -> dict[str, str]:
         """Per quantity, why it cannot be had, or ""."""
         first = fit[rows.sequence]
         least = min(len(rows.sequence[side].unique()) for side in (first, ~first))
@@ -220,11 +220,11 @@ class Conditional(ResampledMeasurement):
         self,
         quantity: str,
         x: Float[Tensor, "site row d"],
-        rows: Rows,
+        rows: ProbeRows,
         fit: Bool[Tensor, "sequence"],
         rng: Rng,
         kinds: Sequence[str],
-    ) -> dict[str, list[Estimate | str]]:
+    ) -> dict[str, list[ProbeScore | str]]:
         """Estimates per site of the quantity ("") and of the label controls among ``kinds``."""
         place, summary = rows.labels[POSITION], rows.labels[TARGET]
         if quantity == "position_given_summary":
@@ -242,7 +242,7 @@ class Conditional(ResampledMeasurement):
         return {kind: self._judged(errors, resamples) for kind, errors in zip(kinds, found, strict=True)}
 
     @staticmethod
-    def _judged(errors: Errors, resamples: Resamples) -> list[Estimate | str]:
+    def _judged(errors: Errors, resamples: Resamples) -> list[ProbeScore | str]:
         """Per site the share, or why it is none."""
         if errors.nothing_left:
             return [STILL] * len(errors.full)
@@ -251,10 +251,10 @@ class Conditional(ResampledMeasurement):
 
     def _fixed(
         self, study: Study, fit: Bool[Tensor, "sequence"], rng: Rng
-    ) -> dict[tuple[int, str], dict[str, list[Estimate | str]]]:
+    ) -> dict[tuple[int, str], dict[str, list[ProbeScore | str]]]:
         """What does not depend on the checkpoint: the query's token alone, and the untrained model."""
         untrained = self.untrained_rows(study)
-        made: dict[tuple[int, str], dict[str, list[Estimate | str]]] = {}
+        made: dict[tuple[int, str], dict[str, list[ProbeScore | str]]] = {}
         for length, rows in self.rows.items():
             features = {controls.TOKEN: controls.inputs(rows.tokens, controls.TOKEN)}
             if untrained is not None:
@@ -269,10 +269,10 @@ class Conditional(ResampledMeasurement):
         return made
 
     @staticmethod
-    def _count(rows: Rows) -> int:
+    def _count(rows: ProbeRows) -> int:
         return len(rows.sequence.unique())
 
-    def _row(self, quantity: str, length: int, site: str, control: str, at: Estimate | str, n: int = 0) -> Row:
+    def _row(self, quantity: str, length: int, site: str, control: str, at: ProbeScore | str, n: int = 0) -> Row:
         target = POSITION if quantity == "position_given_summary" else TARGET
         fields = {"law": self.law, "length": length, "site": site, "layer": layer_of(site), "quantity": quantity}
         fields |= {"target": target, "mode": "refit", "control": control}

@@ -9,9 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from probes.fitting import controls
-from probes.fitting.decode import REFIT, Arm, Target, Undefined
+from probes.fitting.decode import REFIT, ProbeArm, Target, UndefinedTarget
 from probes.fitting.metrics import (
-    Estimate,
+    ProbeScore,
     Resamples,
     balanced_accuracy,
     estimates,
@@ -30,7 +30,7 @@ REVERSED = "the frozen direction reads the opposite here (its refitted gain is n
 
 
 @dataclass(frozen=True)
-class Names:
+class QuantityNames:
     """Names of the quantities a measurement reports; "" = does not report it."""
 
     decodability: str
@@ -39,7 +39,7 @@ class Names:
 
 
 @dataclass(frozen=True)
-class Cell:
+class ProbeCell:
     """One target at one law and prefix length: everything its rows have in common.
 
     Attributes:
@@ -51,14 +51,14 @@ class Cell:
         sites: hook names, the embedding first.
     """
 
-    names: Names
+    names: QuantityNames
     law: str
     length: int
     target: Target
     sequences: int
     sites: Sequence[str]
 
-    def rows(self, arms: Sequence[Arm | Undefined], resamples: Resamples) -> list[Row]:
+    def rows(self, arms: Sequence[ProbeArm | UndefinedTarget], resamples: Resamples) -> list[Row]:
         """All rows of the cell.
 
         Arms that read no layer are repeated at each, so that one filter by layer gives a value together
@@ -66,10 +66,10 @@ class Cell:
         """
         made: list[Row] = []
         draws: dict[str, Tensor] = {}
-        found: dict[str, list[Estimate]] = {}
+        found: dict[str, list[ProbeScore]] = {}
         for arm in arms:
             with_rmse = bool(self.names.rmse) and not self.target.classes and not arm.control
-            if isinstance(arm, Undefined):
+            if isinstance(arm, UndefinedTarget):
                 made += self._undefined(self.names.decodability, arm)
                 made += self._undefined(self.names.rmse, arm) if with_rmse else []
                 continue
@@ -84,14 +84,14 @@ class Cell:
             made += self._selectivity(arms, draws, found, resamples)
         return made
 
-    def _score(self, arm: Arm, resamples: Resamples) -> tuple[Float[Tensor, "draw site"], list[Estimate]]:
+    def _score(self, arm: ProbeArm, resamples: Resamples) -> tuple[Float[Tensor, "draw site"], list[ProbeScore]]:
         if not self.target.classes:
             draws = r2(arm.predicted, arm.truth, resamples)
             return draws, estimates(draws)
         draws = balanced_accuracy(arm.predicted, arm.truth, self.target.classes, resamples)
         return draws, exact_where_uniform(estimates(draws), arm.predicted, arm.truth, self.target.classes)
 
-    def _problems(self, arm: Arm, found: Sequence[Estimate], resamples: Resamples) -> list[str]:
+    def _problems(self, arm: ProbeArm, found: Sequence[ProbeScore], resamples: Resamples) -> list[str]:
         """Per site of an arm, why its score is no result, or ""."""
         if self.target.classes:
             return [""] * len(found)
@@ -100,19 +100,19 @@ class Cell:
 
     def _selectivity(
         self,
-        arms: Sequence[Arm | Undefined],
+        arms: Sequence[ProbeArm | UndefinedTarget],
         draws: dict[str, Tensor],
-        found: dict[str, list[Estimate]],
+        found: dict[str, list[ProbeScore]],
         resamples: Resamples,
     ) -> list[Row]:
         """Refit minus the best of the controls that keep the label, on the same rows."""
         name = self.names.selectivity
-        undefined = [a for a in arms if isinstance(a, Undefined) and (a.mode, a.control) == (REFIT, "")]
+        undefined = [a for a in arms if isinstance(a, UndefinedTarget) and (a.mode, a.control) == (REFIT, "")]
         if "" in draws and controls.UNTRAINED not in draws:
-            undefined = [Undefined(REFIT, "", "no untrained model (step 0) to compare with")]
+            undefined = [UndefinedTarget(REFIT, "", "no untrained model (step 0) to compare with")]
         if undefined:
             return self._undefined(name, undefined[0])
-        refits = {a.control: a for a in arms if isinstance(a, Arm) and a.mode == REFIT}
+        refits = {a.control: a for a in arms if isinstance(a, ProbeArm) and a.mode == REFIT}
         rivals = [c for c in draws if c not in ("", controls.SHUFFLED, controls.HASHED)]
         made = []
         for site in range(len(self.sites)):
@@ -131,8 +131,8 @@ class Cell:
     def _rows(
         self,
         quantity: str,
-        arm: Arm,
-        found: Sequence[Estimate],
+        arm: ProbeArm,
+        found: Sequence[ProbeScore],
         problems: Sequence[str] = ("",),
     ) -> list[Row]:
         reverses = arm.reversed or (False,) * len(self.sites)
@@ -150,14 +150,14 @@ class Cell:
         ]
 
     def _row(
-        self, quantity: str, site: int, mode: str, at: Estimate, control: str = "", note: str = "", problem: str = ""
+        self, quantity: str, site: int, mode: str, at: ProbeScore, control: str = "", note: str = "", problem: str = ""
     ) -> Row:
         kind = {**self._place(site), "quantity": quantity, "mode": mode, "control": control}
         if problem:
             return row(**kind, n=self.sequences, status="undefined", note=problem)
         return row(**kind, **fields_of(at, self.sequences, note))
 
-    def _undefined(self, quantity: str, arm: Undefined) -> list[Row]:
+    def _undefined(self, quantity: str, arm: UndefinedTarget) -> list[Row]:
         kind = {"quantity": quantity, "mode": arm.mode, "control": arm.control}
         return [
             row(**self._place(site), **kind, status="undefined", note=arm.problem) for site in range(len(self.sites))

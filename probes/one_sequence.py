@@ -21,7 +21,7 @@ from torch import Tensor
 
 from probes.fitting.decode import Target
 from probes.fitting.linear import Probe, code, fit_probes
-from probes.fitting.probe_rows import Rows, folds, gather, halves, pooled
+from probes.fitting.probe_rows import ProbeRows, folds, gather, halves, pooled
 from probes.summary import Summary
 from workbench.figures.sequence.sequence_reading import ConceptReading, ProbeReading
 from workbench.measure.grid import make_grid
@@ -104,7 +104,7 @@ def fit_summary(one: OneSequence) -> Fitted:
     sequences, names = measurement.spec.sequences, _sites(one)
     evaluation = Evaluation(one.task, grid, seed, sequences, consistent=one.model.cfg.ids.consistent)
     study = CheckpointStudy(one.run, one.step, one.model, evaluation, sequences)
-    rows: dict[int, Rows] = {}
+    rows: dict[int, ProbeRows] = {}
     for length in grid.inside:
         batch = study.batch("matched", length)
         rows[length] = measurement.reduce(batch, length, forward(one.model, batch, names), names)
@@ -131,7 +131,7 @@ def fit_position(one: OneSequence, length: int) -> Fitted:
     return _fitted(Target("i", None), rows.take(fit), rows.take(~fit), f"at length {length}")
 
 
-def _fitted(target: Target, inside: Rows, outside: Rows, where: str) -> Fitted:
+def _fitted(target: Target, inside: ProbeRows, outside: ProbeRows, where: str) -> Fitted:
     strings = len(inside.sequence.unique())
     problem = target.problem(inside, where)
     if problem:

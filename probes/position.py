@@ -15,9 +15,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from probes.decodability_rows import Names
+from probes.decodability_rows import QuantityNames
 from probes.fitting import controls
-from probes.fitting.probe_rows import Rows, gather
+from probes.fitting.probe_rows import ProbeRows, gather
 from probes.probe_measurement import ProbeMeasurement
 from probes.residual_stream import Queries
 from workbench.measure.measurement import Quantity
@@ -40,7 +40,7 @@ class Position(ProbeMeasurement):
     version = 4
     about = ("position",)
     title = "Position probes"
-    names = Names("position_decodability")
+    names = QuantityNames("position_decodability")
     label_controls = (controls.SHUFFLED,)
     token_controls = (controls.TOKEN, controls.TOKENS)
     quantities = (
@@ -61,7 +61,7 @@ class Position(ProbeMeasurement):
     seed: Seed = 0
     queries: Queries = "supervised"
 
-    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
+    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> ProbeRows:
         """Some positions of the band (length/2, length] of every sequence."""
         at = self._draw(batch, length)
         place = (at[:, 1] + (0 if batch.bos else 1)).double()

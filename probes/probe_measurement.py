@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import PrivateAttr
 
-from probes.decodability_rows import Cell, Names
-from probes.fitting.decode import Arm, Decoder, Rng
+from probes.decodability_rows import ProbeCell, QuantityNames
+from probes.fitting.decode import Decoder, ProbeArm, Rng
 from probes.fitting.linear import Probe
 from probes.fitting.metrics import Resamples
-from probes.fitting.probe_rows import Rows, halves
+from probes.fitting.probe_rows import ProbeRows, halves
 from probes.residual_stream import ResampledMeasurement
 from workbench.measure.measurement import Study
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from workbench.table.schema import Row
 
 #: Per length and target, the answers of the controls that do not depend on the checkpoint.
-InputControls = dict[int, dict[str, list[Arm]]]
+InputControls = dict[int, dict[str, list[ProbeArm]]]
 
 
 def _call(make: Callable[[], InputControls]) -> InputControls:
@@ -34,7 +34,7 @@ class ProbeMeasurement(ResampledMeasurement):
     :class:`ResampledMeasurement`.
     """
 
-    names: ClassVar[Names]
+    names: ClassVar[QuantityNames]
     label_controls: ClassVar[tuple[str, ...]]
     token_controls: ClassVar[tuple[str, ...]]
 
@@ -58,7 +58,7 @@ class ProbeMeasurement(ResampledMeasurement):
         self,
         inside: tuple[int, ...],
         rng: Rng,
-        untrained: Callable[[], Mapping[int, Rows] | None],
+        untrained: Callable[[], Mapping[int, ProbeRows] | None],
         memo: Callable[[Callable[[], InputControls]], InputControls] = _call,
     ) -> list[Row]:
         """Fit all probes on what was observed and score them.
@@ -84,6 +84,6 @@ class ProbeMeasurement(ResampledMeasurement):
             arms = decoder.arms(length, self.label_controls)
             resamples = Resamples.of(decoder.test[length].sequence, rng("bootstrap", length), self.resamples)
             for target in decoder.targets:
-                cell = Cell(self.names, self.law, length, target, len(resamples), self.read)
+                cell = ProbeCell(self.names, self.law, length, target, len(resamples), self.read)
                 made += cell.rows([*arms[target.name], *shared[length][target.name]], resamples)
         return made

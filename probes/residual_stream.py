@@ -11,7 +11,7 @@ import torch
 from pydantic import AfterValidator, PrivateAttr
 from torch import Tensor
 
-from probes.fitting.probe_rows import MID, ProbeError, Rows, gather, sites_in, sites_of
+from probes.fitting.probe_rows import MID, ProbeError, ProbeRows, gather, sites_in, sites_of
 from workbench.measure.measurement import Measurement, Spec, Study
 from workbench.measure.settings import Count, Layers, Positive
 from workbench.tasks.base import Batch
@@ -62,7 +62,7 @@ class StreamMeasurement(Measurement):
     law: str = "matched"
     layers: Layers | None = None
 
-    _rows: dict[int, Rows] = PrivateAttr(default_factory=dict)
+    _rows: dict[int, ProbeRows] = PrivateAttr(default_factory=dict)
     _read: list[str] = PrivateAttr(default_factory=list)
     _drawn: int = PrivateAttr(default=0)
 
@@ -71,7 +71,7 @@ class StreamMeasurement(Measurement):
         return replace(super().spec, laws=(self.law,))
 
     @property
-    def rows(self) -> dict[int, Rows]:
+    def rows(self) -> dict[int, ProbeRows]:
         """By prefix length, what was kept of it."""
         return self._rows
 
@@ -93,7 +93,7 @@ class StreamMeasurement(Measurement):
         """
         return sites_of(cfg.n_layers, cfg.resid_mid and self.mids, self.layers)
 
-    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
+    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> ProbeRows:
         """The rows of one forward pass: unless overridden, the supervised queries of exactly that prefix length.
 
         Which rows those are depends on the batch alone.
@@ -127,7 +127,7 @@ class StreamMeasurement(Measurement):
                 return
             yield length, cache
 
-    def untrained_rows(self, study: Study) -> dict[int, Rows] | None:
+    def untrained_rows(self, study: Study) -> dict[int, ProbeRows] | None:
         """The rows that ``observe`` kept, taken from the run's step 0; None where there is none."""
         names = self.hooks(study.cfg)
         passes = self.untrained_passes(study, names)
@@ -145,7 +145,7 @@ class ResampledMeasurement(StreamMeasurement):
     resamples: Resampled = 400
 
 
-def summary_rows(batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> Rows:
+def summary_rows(batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> ProbeRows:
     """The supervised queries whose prefix length is exactly ``length``, one per sequence, with their summary."""
     index = batch.index(length)
     sequence = batch.mask[:, index].nonzero()[:, 0]

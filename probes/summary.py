@@ -8,7 +8,7 @@ directions. Refit minus recalibrated: the direction moved. Recalibrated minus tr
 
 from __future__ import annotations
 
-from probes.decodability_rows import Names
+from probes.decodability_rows import QuantityNames
 from probes.fitting import controls
 from probes.probe_measurement import ProbeMeasurement
 from workbench.measure.measurement import Quantity
@@ -30,7 +30,7 @@ class Summary(ProbeMeasurement):
     name = "probes.summary"
     version = 3
     title = "Summary probes"
-    names = Names("summary_decodability", rmse="summary_rmse", selectivity="selectivity")
+    names = QuantityNames("summary_decodability", rmse="summary_rmse", selectivity="selectivity")
     label_controls = (controls.SHUFFLED, controls.HASHED)
     token_controls = (controls.TOKEN, controls.TOKENS, controls.CONSTANT)
     quantities = (

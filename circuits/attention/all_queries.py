@@ -33,7 +33,7 @@ HIDDEN = -1e4
 
 
 @dataclass(frozen=True)
-class Block:
+class ScoreBlock:
     """Some consecutive queries and the keys up to the last of them.
 
     Attributes:
@@ -60,37 +60,37 @@ class Block:
         return torch.where(keys >= 0, found, torch.zeros_like(found))
 
 
-Reducer = Callable[[Block], Float[Tensor, "batch head query"]]
+Reducer = Callable[[ScoreBlock], Float[Tensor, "batch head query"]]
 """One number per query from a block of rows."""
 
 
-def top_weight(block: Block) -> Float[Tensor, "batch head query"]:
+def top_weight(block: ScoreBlock) -> Float[Tensor, "batch head query"]:
     """p_(1), the largest weight: one over support_inf."""
     return 1.0 / block.total
 
 
-def entropy(block: Block) -> Float[Tensor, "batch head query"]:
+def entropy(block: ScoreBlock) -> Float[Tensor, "batch head query"]:
     """Entropy in nats: log Z - mean log weight."""
     cost = torch.einsum("bhqk,bhqk->bhq", block.weight, block.log_weight)
     return block.total.log() - cost / block.total
 
 
-def previous_token(block: Block) -> Float[Tensor, "batch head query"]:
+def previous_token(block: ScoreBlock) -> Float[Tensor, "batch head query"]:
     """Attention on the key before the query."""
     return block.at(block.index - 1)
 
 
-def first_token(block: Block) -> Float[Tensor, "batch head query"]:
+def first_token(block: ScoreBlock) -> Float[Tensor, "batch head query"]:
     """Attention on the first key."""
     return block.weight[..., 0] / block.total
 
 
-def own_token(block: Block) -> Float[Tensor, "batch head query"]:
+def own_token(block: ScoreBlock) -> Float[Tensor, "batch head query"]:
     """Attention of the query on itself."""
     return block.at(block.index)
 
 
-def mean_lag(block: Block) -> Float[Tensor, "batch head query"]:
+def mean_lag(block: ScoreBlock) -> Float[Tensor, "batch head query"]:
     """Mean distance to what is attended."""
     keys = torch.arange(block.weight.shape[-1], dtype=block.weight.dtype)
     return block.index.to(keys.dtype) - (block.weight @ keys) / block.total
@@ -112,7 +112,7 @@ def block_size(inputs: ScoreInputs, budget: int = BUDGET) -> int:
     return max(1, budget // (COPIES * inputs.q.element_size() * batch * heads * size))
 
 
-def stream_blocks(inputs: ScoreInputs, budget: int = BUDGET) -> Iterator[Block]:
+def stream_blocks(inputs: ScoreInputs, budget: int = BUDGET) -> Iterator[ScoreBlock]:
     """All queries of a layer, block by block, the first ones first.
 
     Raises:
@@ -131,7 +131,7 @@ def stream_blocks(inputs: ScoreInputs, budget: int = BUDGET) -> Iterator[Block]:
         scores -= scores.amax(-1, keepdim=True)
         scores.clamp_(min=HIDDEN)
         weight = scores.exp()
-        yield Block(queries, scores, weight, weight.sum(-1))
+        yield ScoreBlock(queries, scores, weight, weight.sum(-1))
         start += step
 
 

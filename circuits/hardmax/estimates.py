@@ -15,7 +15,7 @@ At = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Estimate:
+class MeanEstimate:
     """Mean of one value of one head.
 
     Attributes:
@@ -40,7 +40,7 @@ LOGS_OF_KEYS = frozenset({"log_size", "entropy", "log_support"})
 """Values that lie between 0 and log K."""
 
 
-class Estimates:
+class MeanEstimates:
     """Estimates of one length; values are named as in the record, carried ones ``name@length``.
 
     Args:
@@ -70,7 +70,7 @@ class Estimates:
         found: Floats = self._means[:, self._place[name], at[0], at[1]]
         return found
 
-    def __call__(self, name: str, at: At) -> Estimate | None:
+    def __call__(self, name: str, at: At) -> MeanEstimate | None:
         """The estimate, or None where no sequence defines the value."""
         values = self.values(name, at)
         if not len(values):
@@ -79,10 +79,10 @@ class Estimates:
             # The exact value: a mean of equal numbers would only add rounding.
             same = float(values[0])
             ends = equal_ends(same, len(values), self._bounds(name))
-            return Estimate(same, ends.low, ends.high, len(values), True)
+            return MeanEstimate(same, ends.low, ends.high, len(values), True)
         place = (self._place[name], *at)
         low, high = float(self._low[place]), float(self._high[place])
-        return Estimate(float(values.mean()), low, high, len(values), False)
+        return MeanEstimate(float(values.mean()), low, high, len(values), False)
 
     def _bounds(self, name: str) -> Bounds | None:
         if name in LOGS_OF_KEYS:

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import PrivateAttr
 
 from circuits.attention.attention_scores import cached_inputs, score_hooks
-from circuits.hardmax.hardmax_rows import LOG_SCALED, NOT_LOG_SCALED, Report, not_applicable, nothing_supervised
+from circuits.hardmax.hardmax_rows import LOG_SCALED, NOT_LOG_SCALED, HardmaxRows, not_applicable, nothing_supervised
 from circuits.hardmax.reduction import LengthRecord, join, reduce_part, window_queries
 from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.model_study import run
@@ -241,7 +241,7 @@ class Hardmax(Measurement):
         made: list[Row] = []
         scaled = isinstance(self._config, ModelConfig) and self._config.log_scaling in ("all", "learned")
         for law in self._seen:
-            report = Report(
+            report = HardmaxRows(
                 self._records.get(law, []), trained=trained, law=law, rng=rng, resamples=self.resamples,
                 epsilon=self.epsilon, share=self.share, bits=self.bits if scaled else None,
             )  # fmt: skip

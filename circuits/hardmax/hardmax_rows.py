@@ -15,7 +15,7 @@ from circuits.hardmax.critical_lengths import (
     p_bit_length,
     scaling_exponent,
 )
-from circuits.hardmax.estimates import At, Estimate, Estimates
+from circuits.hardmax.estimates import At, MeanEstimate, MeanEstimates
 from circuits.hardmax.hardmax_verdict import hardmax_kind, hardmax_verdict, needed
 from circuits.hardmax.reduction import LengthRecord
 from workbench.measure.intervals import interval
@@ -46,7 +46,7 @@ LOG_SCALED = ("p_bit_length", "hardmax_length")
 NOT_LOG_SCALED = "defined only for scores multiplied by log K, which this model's are not"
 
 
-class Report:
+class HardmaxRows:
     """Makes the rows of one checkpoint under one law.
 
     Args:
@@ -75,7 +75,7 @@ class Report:
     ) -> None:
         self.records = sorted(records, key=lambda record: record.length)
         self.trained, self.law, self.epsilon, self.share, self.bits = trained, law, epsilon, share, bits
-        self._estimates = {r.length: Estimates(r, rng, resamples) for r in self.records}
+        self._estimates = {r.length: MeanEstimates(r, rng, resamples) for r in self.records}
 
     def rows(self) -> list[Row]:
         """All rows, by length, layer and head."""
@@ -153,11 +153,11 @@ class Report:
             return _undefined(quantity, f"undefined at prefix length {before.length} or {record.length}")
         run = record.log_keys - before.log_keys
         value = (second.mean - first.mean) / run
-        estimate = Estimate(value, None, None, second.n, first.equal and second.equal)
+        estimate = MeanEstimate(value, None, None, second.n, first.equal and second.equal)
         if not estimate.equal:
             rise = ends[1].resampled(names[1], at) - ends[0].resampled(names[0], at)
             low, high = (float(end) for end in interval(rise / run))
-            estimate = Estimate(value, low, high, second.n, False)
+            estimate = MeanEstimate(value, low, high, second.n, False)
         return _measured(quantity, estimate, False, _joined(f"from prefix length {before.length}", note))
 
     # ---- critical length -----------------------------------------------------------------------
@@ -228,7 +228,7 @@ class Report:
             return self._infinite(quantity, f"beyond {LARGEST:g} keys; {note}")
         ends = sorted(reached(gap) for gap in (estimate.low, estimate.high) if gap is not None)
         low, high = ends or (None, None)
-        return _measured(quantity, Estimate(value, low, high, estimate.n, estimate.equal), False, note)
+        return _measured(quantity, MeanEstimate(value, low, high, estimate.n, estimate.equal), False, note)
 
     # ---- verdict and kind ----------------------------------------------------------------------
     def _verdict(self, record: LengthRecord, at: At) -> list[Row]:
@@ -307,7 +307,7 @@ def not_applicable(law: str, layers: int, heads: int, names: Sequence[str], why:
     ]
 
 
-def _measured(quantity: str, estimate: Estimate, logs: bool, note: str) -> Row:
+def _measured(quantity: str, estimate: MeanEstimate, logs: bool, note: str) -> Row:
     value, low, high = (
         math.exp(x) if logs and x is not None else x for x in (estimate.mean, estimate.low, estimate.high)
     )  # exp is monotone, so it may act on the ends

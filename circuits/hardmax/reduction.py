@@ -67,7 +67,7 @@ class LengthRecord:
 
 
 @dataclass(frozen=True)
-class Part:
+class RowPart:
     """Some sequences of one length, before the sizes of their tie sets are summarised."""
 
     queries: Ints
@@ -87,7 +87,7 @@ def window_queries(batch: Batch, window: int) -> Ints:
 
 def reduce_part(
     batch: Batch, inputs: Sequence[ScoreInputs], queries: Ints, delta: float, tie_sets: Mapping[int, TieSet]
-) -> Part:
+) -> RowPart:
     """Reduce some sequences of one length.
 
     Args:
@@ -113,10 +113,10 @@ def reduce_part(
     for name in [n for n in stacked if "@" in n]:
         kind, _, length = name.partition("@")
         carried[int(length)][kind] = stacked.pop(name)
-    return Part(used.sum(1), stacked, carried, stacked.pop("sizes").astype(np.int64))
+    return RowPart(used.sum(1), stacked, carried, stacked.pop("sizes").astype(np.int64))
 
 
-def join(parts: Sequence[Part], batch: Batch, queries: Ints) -> LengthRecord:
+def join(parts: Sequence[RowPart], batch: Batch, queries: Ints) -> LengthRecord:
     """The record of one length from all its parts; ``batch`` gives the length, ``queries`` are those used."""
     sizes = np.concatenate([p.sizes for p in parts])
     queries_used = np.concatenate([p.queries for p in parts])

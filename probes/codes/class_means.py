@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from probes.fitting.probe_rows import Rows
+from probes.fitting.probe_rows import ProbeRows
 from probes.residual_stream import TARGET
 from workbench.core.errors import LensError
 
@@ -47,7 +47,7 @@ class Labelling:
     note: str = ""
 
     @staticmethod
-    def of(rows: Mapping[int, Rows], inside: Sequence[int], fit: Bool[Tensor, "sequence"]) -> Labelling:
+    def of(rows: Mapping[int, ProbeRows], inside: Sequence[int], fit: Bool[Tensor, "sequence"]) -> Labelling:
         """The classes with rows enough in both halves at every length inside training.
 
         Args:
@@ -86,7 +86,7 @@ class Labelling:
         found = torch.nn.functional.one_hot(bins, len(self.edges) + 1).bool()
         return found.permute(1, 2, 0).flatten(0, 1)[list(self.classes)]
 
-    def sizes(self, rows: Rows, fit: Bool[Tensor, "sequence"]) -> Int[Tensor, "half class"]:
+    def sizes(self, rows: ProbeRows, fit: Bool[Tensor, "sequence"]) -> Int[Tensor, "half class"]:
         """Rows per half and class."""
         member, first = self.member(rows.labels[TARGET]), fit[rows.sequence]
         return torch.stack([(member & first).sum(1), (member & ~first).sum(1)])
@@ -113,7 +113,7 @@ class Draws:
 
     @staticmethod
     def of(
-        rows: Rows, labelling: Labelling, fit: Bool[Tensor, "sequence"], rng: np.random.Generator, resamples: int
+        rows: ProbeRows, labelling: Labelling, fit: Bool[Tensor, "sequence"], rng: np.random.Generator, resamples: int
     ) -> Draws:
         """Resamples of one length.
 

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from probes.codes.class_means import Draws, Labelling, NoCode, codes, inner
 from probes.fitting.controls import relabelled
-from probes.fitting.probe_rows import Rows, halves
+from probes.fitting.probe_rows import ProbeRows, halves
 from probes.residual_stream import TARGET, ResampledMeasurement
 from workbench.measure.intervals import interval
 
@@ -97,7 +97,7 @@ class Codes:
 
     def __init__(
         self,
-        rows: Mapping[int, Rows],
+        rows: Mapping[int, ProbeRows],
         inside: Sequence[int],
         fit: Bool[Tensor, "sequence"],
         rng: Rng,

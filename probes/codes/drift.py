@@ -30,7 +30,7 @@ from torch import Tensor
 from probes.codes.class_means import Draws, Labelling, NoCode, centred, codes, inner
 from probes.codes.code_change import NOISE, STILL, Codes, codes_of
 from probes.fitting import controls
-from probes.fitting.metrics import Estimate, fields_of
+from probes.fitting.metrics import ProbeScore, fields_of
 from probes.fitting.probe_rows import layer_of
 from probes.residual_stream import TARGET, ResampledMeasurement
 from workbench.measure.intervals import interval
@@ -271,7 +271,7 @@ class Drift(ResampledMeasurement):
         fields = self._place(site, length) | {"quantity": "drift", "mode": mode, "target": target, "control": control}
         if found.problem:
             return row(**fields, status="undefined", note=found.problem)
-        return row(**fields, **fields_of(Estimate(found.value, found.low, found.high), n, note))
+        return row(**fields, **fields_of(ProbeScore(found.value, found.low, found.high), n, note))
 
     def _lost(self, mode: str, length: int, target: str, problem: str, control: str = "") -> Row:
         fields = {"law": self.law, "length": length, "quantity": "drift", "mode": mode, "target": target}

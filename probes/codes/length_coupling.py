@@ -31,7 +31,7 @@ from probes.codes.class_means import NoCode
 from probes.codes.code_change import STILL, Change, Codes, codes_of, mean_change
 from probes.codes.mean_jacobian import mean_jacobian
 from probes.fitting import controls
-from probes.fitting.metrics import Estimate, fields_of
+from probes.fitting.metrics import ProbeScore, fields_of
 from probes.fitting.probe_rows import MID, ProbeError, layer_of
 from probes.residual_stream import TARGET, ResampledMeasurement
 from workbench.measure.intervals import interval
@@ -119,17 +119,17 @@ class LengthCoupling(ResampledMeasurement):
     def finish(self, study: Study) -> list[Row]:
         """Rows of one checkpoint: the one figure first."""
         wanted = [study.task.next_length(study.grid.trained * factor) for factor in FACTORS]
-        report = Report({n: len(rows) for n, rows in self.rows.items()}, study, wanted)
+        report = CouplingRows({n: len(rows) for n, rows in self.rows.items()}, study, wanted)
         used = {n: centred(study, x) for n, x in self._logits.items()}
         own = self._codes(study, "")
-        made = report.rows(Place(self._fields(USED, "logits"), used), own)
+        made = report.rows(ComparedCode(self._fields(USED, "logits"), used), own)
         for control in (controls.SHUFFLED, controls.HASHED):
-            place = Place(self._fields(USED, "logits", control), used, brief=True)
+            place = ComparedCode(self._fields(USED, "logits", control), used, brief=True)
             made += report.rows(place, self._codes(study, control))
         made += self.memo(study, lambda: [r for place in self._fixed(study) for r in report.rows(place, own)])
         for i, site in enumerate(self.read):
             held = {n: rows.x[i] for n, rows in self.rows.items()}
-            made += report.rows(Place(self._fields(STORED, site), held), own)
+            made += report.rows(ComparedCode(self._fields(STORED, site), held), own)
         return made + [r for place in self._inner(study) for r in report.rows(place, own)]
 
     def _codes(self, study: Study, control: str) -> Codes | str:
@@ -139,20 +139,20 @@ class LengthCoupling(ResampledMeasurement):
         except NoCode as error:
             return str(error)
 
-    def _fixed(self, study: Study) -> Iterator[Place]:
+    def _fixed(self, study: Study) -> Iterator[ComparedCode]:
         """What does not depend on the checkpoint: the untrained model's logits, and the last tokens alone."""
         passes = self.untrained_passes(study, [])
         untrained = {n: self._at_query(study.batch(self.law, n), n, cache) for n, cache in passes}
         if untrained:
             xs = {n: centred(study, x) for n, x in untrained.items()}
             # To a model that has seen no id all are alike; which ones this checkpoint has seen is not asked.
-            yield Place(self._fields(USED, "logits", controls.UNTRAINED), xs, brief=True, positions=False)
+            yield ComparedCode(self._fields(USED, "logits", controls.UNTRAINED), xs, brief=True, positions=False)
         tokens = {n: rows.tokens for n, rows in self.rows.items()}
         for control in (controls.TOKEN, controls.TOKENS):
             xs = controls.inputs_by_length(tokens, control)
-            yield Place(self._fields(USED, "logits", control), xs, brief=True, positions=False)
+            yield ComparedCode(self._fields(USED, "logits", control), xs, brief=True, positions=False)
 
-    def _inner(self, study: Study) -> Iterator[Place]:
+    def _inner(self, study: Study) -> Iterator[ComparedCode]:
         """The embedding and the stream after each block, as the rest of the model reads them inside training."""
         sites = [site for site in self.read if not site.endswith(MID)]
         found: list[Tensor] = []
@@ -170,7 +170,7 @@ class LengthCoupling(ResampledMeasurement):
         for i, site in enumerate(sites):
             at = self.read.index(site)
             xs = {} if mean is None else {n: rows.x[at].double() @ mean[i] for n, rows in self.rows.items()}
-            yield Place(self._fields(INNER, site), xs, brief=True, problem="" if found else problem)
+            yield ComparedCode(self._fields(INNER, site), xs, brief=True, problem="" if found else problem)
 
     def _fields(self, mode: str, site: str, control: str = "") -> Row:
         layer = {} if site == "logits" else {"layer": layer_of(site)}
@@ -183,7 +183,7 @@ def centred(study: Study, outputs: Float[Tensor, "*of out"]) -> Float[Tensor, "*
 
 
 @dataclass(frozen=True)
-class Place:
+class ComparedCode:
     """One thing whose code is compared.
 
     Attributes:
@@ -202,7 +202,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Report:
+class CouplingRows:
     """Makes the rows of one checkpoint.
 
     Attributes:
@@ -215,7 +215,7 @@ class Report:
     study: Study
     wanted: Sequence[int]
 
-    def rows(self, place: Place, found: Codes | str) -> list[Row]:
+    def rows(self, place: ComparedCode, found: Codes | str) -> list[Row]:
         """All rows of one place; ``found`` are its codes, or why there are none."""
         if place.problem or isinstance(found, str):
             return self._nothing(place, place.problem or str(found))
@@ -239,7 +239,7 @@ class Report:
         every = [] if place.brief else sorted(self.sizes)
         return made + [self._row("length_coupling_at", place, at(n), [n], note, n) for n in every]
 
-    def _nothing(self, place: Place, problem: str) -> list[Row]:
+    def _nothing(self, place: ComparedCode, problem: str) -> list[Row]:
         """The rows of a place where no code can be had."""
         lost = Change(np.full(2, np.nan), problem)
         made = [self._row(q, place, lost, self.wanted, "") for q in ("length_coupling", "length_coupling_in")]
@@ -247,13 +247,19 @@ class Report:
         return made + [self._row("length_coupling_at", place, lost, [n], "", n) for n in every]
 
     def _row(
-        self, quantity: str, place: Place, change: Change, over: Sequence[int], note: str, length: int | None = None
+        self,
+        quantity: str,
+        place: ComparedCode,
+        change: Change,
+        over: Sequence[int],
+        note: str,
+        length: int | None = None,
     ) -> Row:
         fields = {**place.fields, "quantity": quantity, "length": length}
         if change.problem:
             return row(**fields, status="undefined", note=change.problem)
         low, high = interval(change.draws[1:])
-        at = Estimate(float(change.draws[0]), float(low), float(high))
+        at = ProbeScore(float(change.draws[0]), float(low), float(high))
         unseen = place.positions and any(self.study.reads_unseen(n) for n in over)
         return row(
             **fields,

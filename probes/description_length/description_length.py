@@ -16,8 +16,8 @@ from torch import Tensor
 from probes.description_length.online_code import Code, class_code, number_codes
 from probes.fitting import controls
 from probes.fitting.decode import Target
-from probes.fitting.metrics import Estimate, Resamples, balanced_accuracy, estimates, exact_where_uniform, fields_of
-from probes.fitting.probe_rows import ProbeError, Rows, layer_of
+from probes.fitting.metrics import ProbeScore, Resamples, balanced_accuracy, estimates, exact_where_uniform, fields_of
+from probes.fitting.probe_rows import ProbeError, ProbeRows, layer_of
 from probes.residual_stream import TARGET, RealFactors, ResampledMeasurement
 from workbench.measure.intervals import interval
 from workbench.measure.measurement import Quantity, Study
@@ -111,7 +111,7 @@ class DescriptionLength(ResampledMeasurement):
 
     def _fixed(self, study: Study, target: Target) -> Iterator[Row]:
         """What does not depend on the checkpoint: codes given the untrained model, or the last tokens alone."""
-        untrained: Mapping[int, Rows] = self.untrained_rows(study) or {}
+        untrained: Mapping[int, ProbeRows] = self.untrained_rows(study) or {}
         for n, rows in self.rows.items():
             y, order = self._labels(study, n, target)
             if n in untrained:
@@ -148,8 +148,8 @@ class DescriptionLength(ResampledMeasurement):
         n, rng = len(y), study.rng(self.name, "bootstrap", length)
         ends = [[float(end) for end in interval(drawn)] for drawn in code.resampled(rng, self.resamples)]
         low, high = (end / n for end in ends[0])
-        yield self._row("description_length", length, site, control, Estimate(code.length() / n, low, high), n)
-        yield self._row("compression", length, site, control, Estimate(code.compression(), *ends[1]), n)
+        yield self._row("description_length", length, site, control, ProbeScore(code.length() / n, low, high), n)
+        yield self._row("compression", length, site, control, ProbeScore(code.compression(), *ends[1]), n)
         if classes:
             held = y[n - len(code.predicted) :]
             resamples = Resamples.of(torch.arange(len(held)), rng, self.resamples)
@@ -162,7 +162,7 @@ class DescriptionLength(ResampledMeasurement):
         place = {"law": self.law, "length": length, "site": site, "layer": layer_of(site)}
         return {**place, "target": TARGET, "mode": "refit", "control": control}
 
-    def _row(self, quantity: str, length: int, site: str, control: str, at: Estimate, n: int) -> Row:
+    def _row(self, quantity: str, length: int, site: str, control: str, at: ProbeScore, n: int) -> Row:
         fields = self._fields(length, site, control)
         return row(**fields, quantity=quantity, **fields_of(at, n))
 

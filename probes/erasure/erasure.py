@@ -29,7 +29,7 @@ from torch import Tensor
 from probes.erasure.leace import Eraser, Whitened, residual
 from probes.fitting import controls
 from probes.fitting.decode import REFIT, TRANSFER
-from probes.fitting.probe_rows import Rows, gather, halves, join, layer_of
+from probes.fitting.probe_rows import ProbeRows, gather, halves, join, layer_of
 from probes.residual_stream import POSITION, TARGET, RealFactors, StreamMeasurement, summary_labels
 from workbench.measure.intervals import clopper_pearson
 from workbench.measure.measurement import Quantity, Study
@@ -48,7 +48,7 @@ FEWEST = 16
 
 
 @dataclass(frozen=True)
-class Arm:
+class ErasureArm:
     """One edit: what is done to which concept, and how the eraser was come by."""
 
     target: str
@@ -128,14 +128,14 @@ class Erasure(StreamMeasurement):
     factors: RealFactors = (1.0, 2.0, 4.0)
     positions: Count = 16
 
-    _tokens: dict[int, Rows] = PrivateAttr(default_factory=dict)
+    _tokens: dict[int, ProbeRows] = PrivateAttr(default_factory=dict)
     """By prefix length, tokens drawn from the whole prefix."""
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         super().observe(law, length, batch, cache)
         self._tokens[length] = self._draw(batch, length, cache)
 
-    def _draw(self, batch: Batch, length: int, cache: Mapping[str, Tensor]) -> Rows:
+    def _draw(self, batch: Batch, length: int, cache: Mapping[str, Tensor]) -> ProbeRows:
         """Some tokens of every sequence, anywhere in the prefix, with their position and summary."""
         order = np.random.default_rng([1, length]).random((len(batch), length)).argsort(1)
         place = torch.from_numpy(1 + order[:, : self.positions])
@@ -169,16 +169,16 @@ class Erasure(StreamMeasurement):
 
     def _every_arm(
         self, study: Study, site: int, target: str, length: int, fit: Bool[Tensor, "sequence"]
-    ) -> tuple[list[Arm], list[tuple[Row, str]]]:
+    ) -> tuple[list[ErasureArm], list[tuple[Row, str]]]:
         """All edits of one concept at one place; and those that cannot be had, with the reason."""
-        made: dict[tuple[str, str], Callable[[], list[Arm]]] = {
+        made: dict[tuple[str, str], Callable[[], list[ErasureArm]]] = {
             (mode, ""): partial(self._arms, study, site, target, mode, length, fit) for mode in (REFIT, TRANSFER)
         }
         if target == TARGET:
             made |= {
                 (REFIT, control): partial(self._control, study, site, control, length, fit) for control in CONCEPTS
             }
-        arms: list[Arm] = []
+        arms: list[ErasureArm] = []
         lost: list[tuple[Row, str]] = []
         for (mode, control), make in made.items():
             try:
@@ -189,7 +189,7 @@ class Erasure(StreamMeasurement):
 
     def _arms(
         self, study: Study, site: int, target: str, mode: str, length: int, fit: Bool[Tensor, "sequence"]
-    ) -> list[Arm]:
+    ) -> list[ErasureArm]:
         """The edits of one concept at one place.
 
         Raises:
@@ -204,16 +204,18 @@ class Erasure(StreamMeasurement):
         rng = study.rng(self.name, target, site, length, mode)
         white = Whitened.of(rows.x[site])
         eraser = white.leace(concept(rows, target), rng)
-        made = [Arm(target, mode, "", False, eraser)]
+        made = [ErasureArm(target, mode, "", False, eraser)]
         if mode == TRANSFER:
             return made
         control = white.random(eraser.rank, rng)
-        made.append(Arm(target, mode, CONTROL, False, control))
+        made.append(ErasureArm(target, mode, CONTROL, False, control))
         if target == TARGET:
-            made += [Arm(target, mode, "", True, eraser), Arm(target, mode, CONTROL, True, control)]
+            made += [ErasureArm(target, mode, "", True, eraser), ErasureArm(target, mode, CONTROL, True, control)]
         return made
 
-    def _control(self, study: Study, site: int, control: str, length: int, fit: Bool[Tensor, "sequence"]) -> list[Arm]:
+    def _control(
+        self, study: Study, site: int, control: str, length: int, fit: Bool[Tensor, "sequence"]
+    ) -> list[ErasureArm]:
         """The erasure, in the summary's place, of something that it is not.
 
         Raises:
@@ -223,7 +225,7 @@ class Erasure(StreamMeasurement):
         labels = rows.tokens[:, -1] if control == controls.TOKEN else controls.hashed(rows.labels[TARGET], rows.tokens)
         rng = study.rng(self.name, control, site, length)
         eraser = Whitened.of(rows.x[site]).leace(_indicators(labels), rng)
-        return [Arm(TARGET, REFIT, control, False, eraser)]
+        return [ErasureArm(TARGET, REFIT, control, False, eraser)]
 
     def _right(
         self, study: Study, batch: Batch, length: int, edits: list[tuple[str, Callable[..., Any]]]
@@ -236,7 +238,7 @@ class Erasure(StreamMeasurement):
         self,
         length: int,
         place: Row,
-        arms: Sequence[Arm],
+        arms: Sequence[ErasureArm],
         right: Sequence[Bool[Tensor, " sequence"]],
         intact: Bool[Tensor, " sequence"],
     ) -> Iterator[Row]:
@@ -269,7 +271,7 @@ class Erasure(StreamMeasurement):
         )
 
 
-def _fitted(parts: Sequence[Rows], fit: Bool[Tensor, "sequence"]) -> Rows:
+def _fitted(parts: Sequence[ProbeRows], fit: Bool[Tensor, "sequence"]) -> ProbeRows:
     """The rows that an eraser is fitted on.
 
     Raises:
@@ -281,7 +283,7 @@ def _fitted(parts: Sequence[Rows], fit: Bool[Tensor, "sequence"]) -> Rows:
     return rows
 
 
-def concept(rows: Rows, target: str) -> Float[Tensor, "row concept"]:
+def concept(rows: ProbeRows, target: str) -> Float[Tensor, "row concept"]:
     """What an eraser erases: the summary's indicators or values, or 8 bins of log i less what the summary says."""
     summary = _indicators(rows.labels[TARGET])
     if target == TARGET:
@@ -298,7 +300,7 @@ def _indicators(labels: Shaped[Tensor, "row *s"]) -> Float[Tensor, "row value"]:
     return torch.nn.functional.one_hot(place, len(values)).double()
 
 
-def _edit(arm: Arm, batch: Batch, length: int) -> Callable[..., Any]:
+def _edit(arm: ErasureArm, batch: Batch, length: int) -> Callable[..., Any]:
     """The edit as a hook: at the query for the summary, at every token but BOS for position."""
     where = slice(batch.index(length), None) if arm.target == TARGET else slice(1 if batch.bos else 0, None)
     return partial(_apply, change=arm.eraser.keep if arm.kept else arm.eraser.erase, where=where)

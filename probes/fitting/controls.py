@@ -17,7 +17,7 @@ from jaxtyping import Float, Int, Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 
-from probes.fitting.probe_rows import WINDOW, Rows
+from probes.fitting.probe_rows import WINDOW, ProbeRows
 
 SHUFFLED = "shuffled_labels"
 HASHED = "hashed_labels"
@@ -32,7 +32,7 @@ def shuffled(y: Shaped[Tensor, "row *s"], rng: np.random.Generator) -> Shaped[Te
     return y[torch.from_numpy(rng.permutation(len(y)))]
 
 
-def relabelled(rows: Rows, target: str, control: str, rng: np.random.Generator) -> Rows:
+def relabelled(rows: ProbeRows, target: str, control: str, rng: np.random.Generator) -> ProbeRows:
     """The same rows with the labels of a label control in place of the target's; "" = the target's own."""
     y = rows.labels[target]
     if control == SHUFFLED:

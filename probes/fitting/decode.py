@@ -12,7 +12,7 @@ from torch import Tensor
 
 from probes.fitting import controls
 from probes.fitting.linear import Probe, fit_probes
-from probes.fitting.probe_rows import Rows, folds, pooled
+from probes.fitting.probe_rows import ProbeRows, folds, pooled
 
 TRANSFER, RECALIBRATED, REFIT = "transfer", "recalibrated", "refit"
 MODES = (TRANSFER, RECALIBRATED, REFIT)
@@ -26,7 +26,7 @@ Rng = Callable[..., np.random.Generator]
 
 
 @dataclass(frozen=True)
-class Arm:
+class ProbeArm:
     """What one probe answers on the held-out rows of one length.
 
     Attributes:
@@ -45,7 +45,7 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Undefined:
+class UndefinedTarget:
     """A probe that cannot be fitted or tested at one length, and why."""
 
     mode: str
@@ -66,7 +66,7 @@ class Target:
     values: Shaped[Tensor, "class"] | None
 
     @staticmethod
-    def among(name: str, rows: Mapping[int, Rows]) -> Target:
+    def among(name: str, rows: Mapping[int, ProbeRows]) -> Target:
         """The target whose classes are all those that occur at any of the lengths, unless it is a number."""
         labels = torch.cat([r.labels[name] for r in rows.values()])
         values = None if labels.is_floating_point() else labels.unique()
@@ -77,12 +77,12 @@ class Target:
         """Number of classes; 0 for a real target."""
         return 0 if self.values is None else len(self.values)
 
-    def of(self, rows: Rows) -> Shaped[Tensor, "row *s"]:
+    def of(self, rows: ProbeRows) -> Shaped[Tensor, "row *s"]:
         """Class indices, or float64 values or vectors."""
         label = rows.labels[self.name]
         return label.double() if self.values is None else torch.searchsorted(self.values, label)
 
-    def problem(self, rows: Rows, where: str) -> str:
+    def problem(self, rows: ProbeRows, where: str) -> str:
         """Why no probe can be fitted or tested on these rows, or ""."""
         sequences = len(rows.sequence.unique())
         if sequences < FEWEST:
@@ -114,7 +114,7 @@ class Decoder:
     """
 
     def __init__(
-        self, rows: Mapping[int, Rows], inside: Sequence[int], fit: Bool[Tensor, "sequence"], rng: Rng
+        self, rows: Mapping[int, ProbeRows], inside: Sequence[int], fit: Bool[Tensor, "sequence"], rng: Rng
     ) -> None:
         self.rng = rng
         self.is_fit = fit
@@ -144,11 +144,11 @@ class Decoder:
         """The targets that can be decoded at this length."""
         return [t for t in self.targets if not self.problem(length, t)]
 
-    def arms(self, length: int, label_controls: Sequence[str]) -> dict[str, list[Arm | Undefined]]:
+    def arms(self, length: int, label_controls: Sequence[str]) -> dict[str, list[ProbeArm | UndefinedTarget]]:
         """Per target: the three modes, and refits to the labels of each label control."""
         able = self.able(length)
-        made: dict[str, list[Arm | Undefined]] = {
-            t.name: [Undefined(mode, "", self.problem(length, t)) for mode in MODES] for t in self.targets
+        made: dict[str, list[ProbeArm | UndefinedTarget]] = {
+            t.name: [UndefinedTarget(mode, "", self.problem(length, t)) for mode in MODES] for t in self.targets
         }
         fit, test = self.fit[length], self.test[length]
         labels = {t.name: self._labels(length, t, label_controls) for t in able}
@@ -161,9 +161,9 @@ class Decoder:
                 probe = next(found)
                 poor = t.poor(fitted, "in the half fitted on") or t.poor(truth, "in the half tested on")
                 made[t.name].append(
-                    Undefined(REFIT, control, f"{control}: {poor}")
+                    UndefinedTarget(REFIT, control, f"{control}: {poor}")
                     if poor
-                    else Arm(REFIT, control, probe(test.x), truth)
+                    else ProbeArm(REFIT, control, probe(test.x), truth)
                 )
         return made
 
@@ -181,21 +181,21 @@ class Decoder:
             pairs[control] = first, second
         return pairs
 
-    def _frozen_arms(self, target: Target, fit: Rows, test: Rows) -> list[Arm | Undefined]:
+    def _frozen_arms(self, target: Target, fit: ProbeRows, test: ProbeRows) -> list[ProbeArm | UndefinedTarget]:
         if target.name not in self.frozen:
             problem = self._unfrozen[target.name]
-            return [Undefined(mode, "", problem) for mode in (TRANSFER, RECALIBRATED)]
+            return [UndefinedTarget(mode, "", problem) for mode in (TRANSFER, RECALIBRATED)]
         probe, truth = self.frozen[target.name], target.of(test)
         again = probe.recalibrated(fit.x, target.of(fit), target.classes)
         flips = tuple(probe.reversed(again))
         return [
-            Arm(TRANSFER, "", probe(test.x), truth),
-            Arm(RECALIBRATED, "", again(test.x), truth, flips),
+            ProbeArm(TRANSFER, "", probe(test.x), truth),
+            ProbeArm(RECALIBRATED, "", again(test.x), truth, flips),
         ]
 
     def input_controls(
-        self, length: int, names: Sequence[str], untrained: Mapping[int, Rows] | None
-    ) -> dict[str, list[Arm]]:
+        self, length: int, names: Sequence[str], untrained: Mapping[int, ProbeRows] | None
+    ) -> dict[str, list[ProbeArm]]:
         """Per target, refits that read something else than this checkpoint.
 
         They do not depend on the checkpoint, so one call serves a whole run.
@@ -211,10 +211,10 @@ class Decoder:
         if untrained is not None:
             x, mask = untrained[length].x, self.is_fit[untrained[length].sequence]
             features[controls.UNTRAINED] = x[:, mask], x[:, ~mask]
-        made: dict[str, list[Arm]] = {t.name: [] for t in self.targets}
+        made: dict[str, list[ProbeArm]] = {t.name: [] for t in self.targets}
         for control, (x_fit, x_test) in features.items():
             y = [t.of(fit) for t in able]
             found = fit_probes(x_fit, y, [t.classes for t in able], folds(fit.sequence))
             for t, probe in zip(able, found, strict=True):
-                made[t.name].append(Arm(REFIT, control, probe(x_test), t.of(test)))
+                made[t.name].append(ProbeArm(REFIT, control, probe(x_test), t.of(test)))
         return made

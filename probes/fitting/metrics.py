@@ -109,7 +109,7 @@ def squared_error(predicted: Float[Tensor, "site row *s"], truth: Float[Tensor, 
 
 
 @dataclass(frozen=True)
-class Estimate:
+class ProbeScore:
     """A value with its 95 % interval."""
 
     value: float
@@ -117,15 +117,15 @@ class Estimate:
     high: float
 
 
-def estimates(draws: Float[Tensor, "draw site"]) -> list[Estimate]:
+def estimates(draws: Float[Tensor, "draw site"]) -> list[ProbeScore]:
     """Value (first draw) and percentile interval (the others) of every site."""
     low, high = interval(draws[1:].numpy())
-    return [Estimate(*(float(v) for v in at)) for at in zip(draws[0], low, high, strict=True)]
+    return [ProbeScore(*(float(v) for v in at)) for at in zip(draws[0], low, high, strict=True)]
 
 
 def paired_balanced(
     hit: Bool[Tensor, "row"], other: Bool[Tensor, "row"], truth: Int[Tensor, "row"], classes: int
-) -> Estimate:
+) -> ProbeScore:
     """Difference of two balanced accuracies on the same rows, one row per sequence.
 
     It is the mean over classes of paired differences of 0/1 values. Each class has Tango's interval, and distances from
@@ -140,17 +140,17 @@ def paired_balanced(
     middle, low, high = np.array(parts).T
     value = float(middle.mean())
     below, above = (float(np.sqrt(((middle - end) ** 2).sum())) / classes for end in (low, high))
-    return Estimate(value, value - below, value + above)
+    return ProbeScore(value, value - below, value + above)
 
 
-def fields_of(at: Estimate, n: int, note: str = "") -> dict[str, Any]:
+def fields_of(at: ProbeScore, n: int, note: str = "") -> dict[str, Any]:
     """Value, interval and number of sequences of a row; without ends where resamples differ by rounding alone."""
     if at.high - at.low <= ROUNDING * max(1.0, abs(at.value)):
         return {"value": at.value, "n": n, "note": "; ".join(filter(None, (note, NO_SPREAD)))}
     return {"value": at.value, "low": at.low, "high": at.high, "n": n, "note": note}
 
 
-def says_nothing(at: Estimate, errors: Float[Tensor, "row"], resamples: Resamples) -> str:
+def says_nothing(at: ProbeScore, errors: Float[Tensor, "row"], resamples: Resamples) -> str:
     """Why a share of squared error (1 - errors / something) is no result, or "".
 
     It has no lower bound, and a probe that is nearly exact where it was fitted may be far off on a sequence that lies
@@ -166,8 +166,8 @@ def says_nothing(at: Estimate, errors: Float[Tensor, "row"], resamples: Resample
 
 
 def exact_where_uniform(
-    found: list[Estimate], predicted: Shaped[Tensor, "site row"], truth: Int[Tensor, "row"], classes: int
-) -> list[Estimate]:
+    found: list[ProbeScore], predicted: Shaped[Tensor, "site row"], truth: Int[Tensor, "row"], classes: int
+) -> list[ProbeScore]:
     """Replace the interval of sites that answer each class all right or all wrong: resampling would give width 0.
 
     So do perfect probes, and those that always answer the same. There the interval is the mean over classes of the
@@ -180,5 +180,5 @@ def exact_where_uniform(
         if all(k in (0, size) for k, size in zip(right, sizes, strict=True)):
             limits = [clopper_pearson(k, size) for k, size in zip(right, sizes, strict=True)]
             low, high = (float(np.mean(side)) for side in zip(*limits, strict=True))
-            replaced[site] = Estimate(found[site].value, low, high)
+            replaced[site] = ProbeScore(found[site].value, low, high)
     return replaced

@@ -25,7 +25,7 @@ class ProbeError(LensError, ValueError):
 
 
 @dataclass(frozen=True)
-class Rows:
+class ProbeRows:
     """Probe rows taken at one prefix length (or, for position, in the band that ends there).
 
     Attributes:
@@ -48,15 +48,15 @@ class Rows:
         """Whether all activations are finite."""
         return bool(self.x.isfinite().all())
 
-    def take(self, which: Shaped[Tensor, "chosen"]) -> Rows:
+    def take(self, which: Shaped[Tensor, "chosen"]) -> ProbeRows:
         """The rows chosen by a mask or by indices."""
         labels = {name: label[which] for name, label in self.labels.items()}
-        return Rows(self.x[:, which], labels, self.sequence[which], self.tokens[which])
+        return ProbeRows(self.x[:, which], labels, self.sequence[which], self.tokens[which])
 
 
-def join(parts: list[Rows]) -> Rows:
+def join(parts: list[ProbeRows]) -> ProbeRows:
     """All rows of several lengths, one after the other."""
-    return Rows(
+    return ProbeRows(
         torch.cat([p.x for p in parts], 1),
         {name: torch.cat([p.labels[name] for p in parts]) for name in parts[0].labels},
         torch.cat([p.sequence for p in parts]),
@@ -70,14 +70,14 @@ def gather(
     sites: list[str],
     at: Int[Tensor, "row 2"],
     labels: dict[str, Shaped[Tensor, "row *s"]],
-) -> Rows:
+) -> ProbeRows:
     """Rows at given (sequence, index on the position axis) pairs, copied out of the forward pass."""
     sequence, index = at.cpu().unbind(1)
     first = 1 if batch.bos else 0
     window = index[:, None] + torch.arange(1 - WINDOW, 1)
     tokens = batch.tokens.cpu()[sequence[:, None], window.clamp(min=0)].masked_fill(window < first, -1)
     x = torch.stack([cache[s][sequence.to(cache[s].device), index.to(cache[s].device)] for s in sites])
-    return Rows(x.detach().float().cpu(), labels, sequence, tokens)
+    return ProbeRows(x.detach().float().cpu(), labels, sequence, tokens)
 
 
 def sites_of(n_layers: int, mids: bool, layers: Sequence[int] | None = None) -> list[str]:
@@ -129,7 +129,7 @@ def folds(sequence: Int[Tensor, "row"]) -> Int[Tensor, "row"]:
     return torch.searchsorted(members, sequence) % FOLDS
 
 
-def pooled(rows: Mapping[int, Rows], rng: np.random.Generator) -> Rows:
+def pooled(rows: Mapping[int, ProbeRows], rng: np.random.Generator) -> ProbeRows:
     """Rows of several lengths together, each sequence at one of them only.
 
     The lengths are dealt out evenly, at random, so that the pool has as many rows (and as many different

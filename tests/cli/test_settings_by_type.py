@@ -42,7 +42,7 @@ def refused(task: str = "majority", options: dict[str, Any] | None = None, **set
     ({"model.positions": 3}, "position scheme must be a name, or a mapping"),
     ({"model.positions": ["rotary"]}, "position scheme must be a name, or a mapping"),
     ({"model.positions": {"name": ["rotary"]}}, "unknown position scheme ['rotary']"),
-    ({"model.ids": {"name": None}}, "unknown id law None"),
+    ({"model.ids": {"name": None}}, "unknown id sampler None"),
     ({"model.positions": {"name": "rotary", "base": math.inf}}, "base=inf: input should be a finite number"),
     ({"model.architecture": []}, "unknown architecture []; known: transformer, ssm"),
     ({"training.curriculum": 3}, "a curriculum is a mapping with a law and its settings, not 3"),

@@ -12,7 +12,7 @@ from workbench.cli.commands.train import build
 from workbench.cli.errors import UsageError
 from workbench.cli.main import app
 from workbench.cli.options import DEFAULTS, assignments, resolved
-from workbench.models.positions import ENCODINGS, ID_LAWS
+from workbench.models.positions import ENCODINGS, ID_SAMPLERS
 from workbench.tasks import registry
 from workbench.tasks.counting.majority import Majority
 from workbench.training.curriculum import CURRICULA
@@ -102,7 +102,7 @@ def test_what_does_not_fit_is_one_sentence(options: dict, setting: str, sentence
 
 def test_help_names_every_scheme_law_and_default() -> None:
     shown = CliRunner().invoke(app, ["train", "--help"], env={"COLUMNS": "400", "TERM": "dumb"}).output
-    for name in (*ENCODINGS, *ID_LAWS, *CURRICULA):
+    for name in (*ENCODINGS, *ID_SAMPLERS, *CURRICULA):
         assert name in shown
     for value in DEFAULTS.values():
         assert f"({value})" in shown

@@ -19,7 +19,7 @@ from workbench.dashboard.pages.cursor_page import run_version
 from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.pages.runs import lines, summary
 from workbench.dashboard.panels.callbacks import cursor_of
-from workbench.dashboard.panels.panel_spec import At
+from workbench.dashboard.panels.panel_spec import PanelCursor
 from workbench.dashboard.panels.panel_updates import drawing
 from workbench.dashboard.panels.render import READY, STATE, TABLE, heads, plot, rendered
 from workbench.dashboard.panels.run_panels import BY_ID, PANELS
@@ -161,7 +161,9 @@ def test_counts_ignore_the_verdict_filter_only() -> None:
 @pytest.mark.parametrize("panel", [one for one in PANELS if one.form == "graph"], ids=lambda p: p.id)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_panel_draws(answers: Context, robust: RunView, cursor: Cursor, panel: Any, theme: str) -> None:
-    figure, table, state, said, alt, body = plot(panel, At(robust, cursor), {"theme": theme, "size": 12}, "figure")
+    figure, table, state, said, alt, body = plot(
+        panel, PanelCursor(robust, cursor), {"theme": theme, "size": 12}, "figure"
+    )
     assert isinstance(go.Figure(figure), go.Figure)
     assert (table, state, body) == ([], [], READY)
     assert said
@@ -170,17 +172,17 @@ def test_every_panel_draws(answers: Context, robust: RunView, cursor: Cursor, pa
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda p: p.id)
 def test_every_panel_has_a_table(answers: Context, robust: RunView, cursor: Cursor, panel: Any) -> None:
-    made = rendered(panel, At(robust, cursor), LIGHT, "table")
+    made = rendered(panel, PanelCursor(robust, cursor), LIGHT, "table")
     assert TABLE in made
-    assert f"{len(panel.data(At(robust, cursor))):,} rows" in texts(made[2 if panel.id == "head-grid" else 1])
+    assert f"{len(panel.data(PanelCursor(robust, cursor))):,} rows" in texts(made[2 if panel.id == "head-grid" else 1])
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda p: p.id)
 def test_a_snippet_draws_the_same_figure(robust: RunView, cursor: Cursor, panel: Any) -> None:
     scope: dict[str, Any] = {}
-    *lines, last = panel.snippet(At(robust, cursor)).strip().splitlines()
+    *lines, last = panel.snippet(PanelCursor(robust, cursor)).strip().splitlines()
     exec("\n".join([*lines, f"made = {last}"]), scope)
-    drawn = panel.draw(At(robust, cursor), "light", 11, line=True)
+    drawn = panel.draw(PanelCursor(robust, cursor), "light", 11, line=True)
     # a run opened on its own is called by its folder, inside a root by its path below it: here the same
     assert json.loads(scope["made"].to_json())["data"] == json.loads(drawn.to_json())["data"]
 
@@ -188,7 +190,7 @@ def test_a_snippet_draws_the_same_figure(robust: RunView, cursor: Cursor, panel:
 def test_a_panel_without_rows_names_the_folder_and_the_command(answers: Context, cursor: Cursor) -> None:
     bare = answers.store.run("majority-learned-s0")
     assert bare is not None
-    _, _, state, _, _, body = plot(BY_ID["accuracy-training"], At(bare, cursor), LIGHT, "figure")
+    _, _, state, _, _, body = plot(BY_ID["accuracy-training"], PanelCursor(bare, cursor), LIGHT, "figure")
     assert body == STATE
     assert "measurements/" in texts(state)
     assert "--only behaviour" in texts(state)
@@ -196,10 +198,10 @@ def test_a_panel_without_rows_names_the_folder_and_the_command(answers: Context,
 
 def test_a_panel_is_drawn_once_per_place(answers: Context, robust: RunView, cursor: Cursor) -> None:
     panel = BY_ID["accuracy-length"]
-    first = drawing(panel, At(robust, cursor), LIGHT)
+    first = drawing(panel, PanelCursor(robust, cursor), LIGHT)
     moved = Cursor(cursor.run, cursor.step, 5, 1, 2)
-    assert drawing(panel, At(robust, moved), LIGHT) is first
-    other = drawing(panel, At(robust, Cursor(cursor.run, 3000, 5)), LIGHT)
+    assert drawing(panel, PanelCursor(robust, moved), LIGHT) is first
+    other = drawing(panel, PanelCursor(robust, Cursor(cursor.run, 3000, 5)), LIGHT)
     assert other.values[0].json != first.values[0].json
 
 
@@ -210,7 +212,7 @@ def test_a_step_move_leaves_the_first_column_alone() -> None:
 
 
 def test_the_head_grid_marks_the_chosen_head(answers: Context, robust: RunView, cursor: Cursor) -> None:
-    cells, style, _, _, said, body = heads(BY_ID["head-grid"], At(robust, cursor), LIGHT, "figure")
+    cells, style, _, _, said, body = heads(BY_ID["head-grid"], PanelCursor(robust, cursor), LIGHT, "figure")
     buttons = [c.to_plotly_json()["props"] for c in cells if type(c).__name__ == "Button"]
     assert [b["data-pick-head"] for b in buttons if b["aria-pressed"] == "true"] == ["0.1"]
     assert len(buttons) == 8

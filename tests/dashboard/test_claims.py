@@ -23,7 +23,7 @@ from workbench.dashboard.components import prose
 from workbench.dashboard.pages import compare, sweep, theory
 from workbench.dashboard.pages.runs import summary
 from workbench.dashboard.panels import head_grid, head_tables
-from workbench.dashboard.panels.panel_spec import At, Panel
+from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.render import READY, plot
 from workbench.dashboard.panels.run_panels import BY_ID, DEEPER, PANELS
 from workbench.dashboard.server.context import Context
@@ -131,14 +131,14 @@ FULL = {
 """Panels that have something to draw of every run."""
 
 
-def place_of(gallery: Context, name: str, **moved: Any) -> At:
+def place_of(gallery: Context, name: str, **moved: Any) -> PanelCursor:
     run = view_of(gallery, name)
     cursor = default_cursor(run)
     other = BESIDE.get(name, "flip_flop_rotary_s0")
-    return At.asked(gallery.store, run, replace(cursor, **moved), {"run2": other})
+    return PanelCursor.asked(gallery.store, run, replace(cursor, **moved), {"run2": other})
 
 
-def drawn(gallery: Context, panel: Panel, at: At) -> list[str]:
+def drawn(gallery: Context, panel: Panel, at: PanelCursor) -> list[str]:
     """The hover texts of a panel; none where it says why it is empty."""
     figure, *_, state = plot(panel, at, LIGHT, "figure")
     return list(texts_of(figure)) if state == READY else []
@@ -244,7 +244,7 @@ def test_every_cell_of_the_runs_grid_is_a_row(gallery: Context, of_run: dict[str
     assert [line["ties"]] * len(ties) == [row["label"] for row in ties] if ties else "ties" not in line
 
 
-def by_head(rows: Rows, at: At) -> dict[str, list[dict[str, Any]]]:
+def by_head(rows: Rows, at: PanelCursor) -> dict[str, list[dict[str, Any]]]:
     """Rows of a step about heads, at the cursor's length or at none, by head."""
     found: dict[str, list[dict[str, Any]]] = {}
     for row in rows.listed():
@@ -334,7 +334,7 @@ def test_the_line_on_a_run_names_its_configuration(gallery: Context, name: str) 
 def test_differences_are_of_two_rows(gallery: Context, of_run: dict[str, Rows]) -> None:
     for a, b in (("majority_nope_s0", "majority_learned"), ("majority_nope_s0", "flip_flop_rotary_s0")):
         run = view_of(gallery, a)
-        at = At.asked(gallery.store, run, default_cursor(run), {"run2": b})
+        at = PanelCursor.asked(gallery.store, run, default_cursor(run), {"run2": b})
         seen = 0
         for panel in compare.PANELS:
             if panel.side == "b" or panel.form == "heads":
@@ -370,7 +370,7 @@ def test_what_tells_two_runs_apart_cites_both_rows(gallery: Context, of_run: dic
     told: list[str] = []
     for a, b in (("majority_nope_s0", "majority_learned"), ("majority_nope_s0", "compiled/majority_first_32")):
         run = view_of(gallery, a)
-        at = At.asked(gallery.store, run, default_cursor(run), {"run2": b})
+        at = PanelCursor.asked(gallery.store, run, default_cursor(run), {"run2": b})
         other = at.beside
         data = over_length_difference(
             run.frame, other.run.frame, step=at.cursor.step, step_b=other.cursor.step,
@@ -386,7 +386,7 @@ def test_what_tells_two_runs_apart_cites_both_rows(gallery: Context, of_run: dic
 def test_medians_over_seeds_are_of_the_rows_of_all_seeds(gallery: Context, of_run: dict[str, Rows]) -> None:
     run = view_of(gallery, "majority_nope_s0")
     seeds = ["majority_nope_s0", "majority_nope_s1"]
-    at = At.asked(gallery.store, run, default_cursor(run), {"run2": "flip_flop_rotary_s0"})
+    at = PanelCursor.asked(gallery.store, run, default_cursor(run), {"run2": "flip_flop_rotary_s0"})
     seen = 0
     for panel in compare.SEED_PANELS:
         if not panel.id.endswith("-a"):

@@ -25,7 +25,7 @@ from workbench.dashboard.downloads import panels
 from workbench.dashboard.pages import compare, sweep, theory
 from workbench.dashboard.pages.run import MORE
 from workbench.dashboard.panels import panel_frame, run_panels
-from workbench.dashboard.panels.panel_spec import At, Panel
+from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.prefetch import Prefetch
 from workbench.dashboard.panels.render import READY, STATE, plot, rendered
 from workbench.dashboard.panels.run_panels import PANELS
@@ -46,10 +46,12 @@ def client(small_root: Path) -> Iterator[FlaskClient]:
 
 
 @pytest.fixture(scope="module")
-def at(answers: Context) -> At:
+def at(answers: Context) -> PanelCursor:
     run = answers.store.run(A)
     assert run is not None
-    return At.asked(answers.store, run, Cursor(A, 1000, 100, 0, 1), {"run2": B, "quantity": "circuits.hardmax|margin"})
+    return PanelCursor.asked(
+        answers.store, run, Cursor(A, 1000, 100, 0, 1), {"run2": B, "quantity": "circuits.hardmax|margin"}
+    )
 
 
 OWN: list[Panel] = [*compare.PANELS, *compare.SEED_PANELS, *MORE]
@@ -57,7 +59,7 @@ OWN: list[Panel] = [*compare.PANELS, *compare.SEED_PANELS, *MORE]
 
 @pytest.mark.science  # some twenty figures, twice each
 @pytest.mark.parametrize("panel", OWN, ids=lambda p: p.id)
-def test_every_panel_draws_and_its_snippet_draws_the_same(answers: Context, at: At, panel: Panel) -> None:
+def test_every_panel_draws_and_its_snippet_draws_the_same(answers: Context, at: PanelCursor, panel: Panel) -> None:
     made = rendered(panel, at, LIGHT, "figure")
     assert made[-1] == READY
     scope: dict[str, Any] = {}
@@ -87,7 +89,7 @@ def test_csv_and_parquet_hold_the_same_rows(client: FlaskClient, name: str) -> N
     assert first["value"].tolist() == pytest.approx(second["value"].tolist(), nan_ok=True)
 
 
-def test_each_side_of_compare_shows_its_own_run(at: At) -> None:
+def test_each_side_of_compare_shows_its_own_run(at: PanelCursor) -> None:
     named = {panel.id: set(panel.data(at)["run"]) for panel in compare.PANELS if panel.form == "graph"}
     assert named["cmp-accuracy-a"] == {A}
     assert named["cmp-accuracy-b"] == {B}
@@ -102,7 +104,7 @@ def test_b_stands_where_a_does_by_one_rule(answers: Context) -> None:
     short = dataclasses.replace(b, steps=(0, 100, 800), brief=dataclasses.replace(b.brief, steps=(0, 100, 800)))
 
     def beside(step: int, length: int) -> tuple[int, int]:
-        cursor = At(a, Cursor(A, step, length), short).beside.cursor
+        cursor = PanelCursor(a, Cursor(A, step, length), short).beside.cursor
         return cursor.step, cursor.length
 
     last = default_step(a)
@@ -110,12 +112,12 @@ def test_b_stands_where_a_does_by_one_rule(answers: Context) -> None:
     assert beside(1000, 100) == (800, 100)
     assert beside(100, 100) == (100, 100)
     sparse = dataclasses.replace(short, brief=dataclasses.replace(short.brief, lengths=(25, 50, 64, 200)))
-    at = At(a, Cursor(A, last, 100), sparse)
+    at = PanelCursor(a, Cursor(A, last, 100), sparse)
     assert at.beside.cursor.length == 100  # B has nothing there, and says so; 64 does not stand in for it
     assert at.values["length_b"] == 100
 
 
-def test_both_accuracies_have_one_colour_range(at: At) -> None:
+def test_both_accuracies_have_one_colour_range(at: PanelCursor) -> None:
     panels_ = {panel.id: panel for panel in compare.PANELS}
     ranges = set()
     for side in "ab":
@@ -275,7 +277,7 @@ def test_the_strip_says_how_measuring_stands(job: Job, said: str) -> None:
     assert said in texts(measure_now.shown(job, {"run": A, "what": "probes."}))
 
 
-def test_a_missing_quantity_offers_to_measure_it(answers: Context, at: At) -> None:
+def test_a_missing_quantity_offers_to_measure_it(answers: Context, at: PanelCursor) -> None:
     made = plot(theory.PARTS, at, LIGHT, "figure")
     assert made[-1] == STATE
     assert "Measure now" in texts(made[2])
@@ -295,7 +297,9 @@ def test_a_host_that_others_reach_is_warned_of(
 
 
 @pytest.mark.science  # many drawings, at rest between them
-def test_nothing_is_drawn_ahead_while_somebody_asks(answers: Context, at: At, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_drawn_ahead_while_somebody_asks(
+    answers: Context, at: PanelCursor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = [100.0]
     monkeypatch.setattr("workbench.dashboard.panels.prefetch.time.monotonic", lambda: now[0])
     drawn: list[str] = []
@@ -312,7 +316,7 @@ def test_nothing_is_drawn_ahead_while_somebody_asks(answers: Context, at: At, mo
     assert drawn
 
 
-def test_what_sliders_ask_for_next_is_drawn_ahead(answers: Context, at: At) -> None:
+def test_what_sliders_ask_for_next_is_drawn_ahead(answers: Context, at: PanelCursor) -> None:
     drawn: list[tuple[str, int, int]] = []
     ahead = Prefetch(lambda panel, place, look: drawn.append((panel.id, place.cursor.step, place.cursor.length)))
     ahead.ask(at, PANELS, LIGHT)

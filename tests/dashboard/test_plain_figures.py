@@ -12,7 +12,7 @@ import pytest
 from plotly.utils import PlotlyJSONEncoder
 
 from workbench.dashboard.pages.listed import PAGES
-from workbench.dashboard.panels.panel_spec import At, Panel, Source
+from workbench.dashboard.panels.panel_spec import Panel, PanelCursor, PanelSource
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import default_cursor
 from workbench.figures.errors import NotMeasured
@@ -38,7 +38,7 @@ def sent(figure: Any) -> Any:
     return plain(json.loads(json.dumps(figure.to_plotly_json(), cls=PlotlyJSONEncoder)))
 
 
-def as_notebooks_read(source: Source) -> Source:
+def as_notebooks_read(source: PanelSource) -> PanelSource:
     """The rows as a DataFrame, texts as texts."""
     return source._replace(frame=source.frame.to_pandas())  # type: ignore[arg-type]
 
@@ -50,7 +50,7 @@ def test_a_panel_is_drawn_the_same_with_and_without_checks(
     runs = answers.store.runs()
     run = runs["majority-nope-s0"]
     extras = {"quantity": "circuits.hardmax|argmax_mass", "run2": "flip_flop-rotary-s0"}
-    at = At(run, replace(default_cursor(run), step=1500), runs["flip_flop-rotary-s0"], answers.store, extras)
+    at = PanelCursor(run, replace(default_cursor(run), step=1500), runs["flip_flop-rotary-s0"], answers.store, extras)
     try:
         plain = sent(panel.plain(at, "dark", 12))
     except NotMeasured as missing:

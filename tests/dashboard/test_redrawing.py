@@ -16,7 +16,7 @@ from dash._utils import to_json
 from workbench.dashboard import router
 from workbench.dashboard.app import create_app
 from workbench.dashboard.pages.run import MATRIX
-from workbench.dashboard.panels.panel_spec import At
+from workbench.dashboard.panels.panel_spec import PanelCursor
 from workbench.dashboard.panels.panel_updates import Encoded, redrawn, values
 from workbench.dashboard.panels.render import plot
 from workbench.dashboard.server.context import Context
@@ -34,7 +34,9 @@ class Screen:
         self.values: dict[tuple[str, str], Any] = {}
         self.shown: Mapping[str, Sequence[int]] = {}
 
-    def ask(self, at: At, modes: Sequence[str] = FIGURES, look: dict[str, Any] = LIGHT) -> set[tuple[str, str]]:
+    def ask(
+        self, at: PanelCursor, modes: Sequence[str] = FIGURES, look: dict[str, Any] = LIGHT
+    ) -> set[tuple[str, str]]:
         """Ask, take over the answer, and say which values it changed."""
         made, self.shown = redrawn(MATRIX, at, look, modes, self.shown)
         names = [name for one in MATRIX for name in values(one)]
@@ -51,10 +53,10 @@ def test_the_first_answer_says_everything_and_the_second_nothing(
     answers: Context, robust: RunView, cursor: Any
 ) -> None:
     screen = Screen(answers)
-    told = screen.ask(At(robust, cursor))
+    told = screen.ask(PanelCursor(robust, cursor))
     assert panels_of(told) == {one.id for one in MATRIX}
     before = screen.shown
-    assert screen.ask(At(robust, cursor)) == set()
+    assert screen.ask(PanelCursor(robust, cursor)) == set()
     assert screen.shown == before
 
 
@@ -63,8 +65,8 @@ def test_a_move_tells_what_a_fresh_page_would_show(
     answers: Context, robust: RunView, cursor: Any, part: str, value: int
 ) -> None:
     screen, fresh = Screen(answers), Screen(answers)
-    screen.ask(At(robust, cursor))
-    moved = At(robust, replace(cursor, **{part: value}))
+    screen.ask(PanelCursor(robust, cursor))
+    moved = PanelCursor(robust, replace(cursor, **{part: value}))
     told = screen.ask(moved)
     fresh.ask(moved)
     assert screen.values == fresh.values
@@ -74,10 +76,10 @@ def test_a_move_tells_what_a_fresh_page_would_show(
 def test_an_overtaken_answer_is_made_up_for(answers: Context, robust: RunView, cursor: Any) -> None:
     """Moved along the step, then, before the answer came, along the length: the first answer is never seen."""
     screen, fresh = Screen(answers), Screen(answers)
-    screen.ask(At(robust, cursor))
+    screen.ask(PanelCursor(robust, cursor))
     moved = replace(cursor, step=3000)
-    redrawn(MATRIX, At(robust, moved), LIGHT, FIGURES, screen.shown)
-    last = At(robust, replace(moved, length=5))
+    redrawn(MATRIX, PanelCursor(robust, moved), LIGHT, FIGURES, screen.shown)
+    last = PanelCursor(robust, replace(moved, length=5))
     told = screen.ask(last)
     fresh.ask(last)
     assert screen.values == fresh.values
@@ -86,11 +88,11 @@ def test_an_overtaken_answer_is_made_up_for(answers: Context, robust: RunView, c
 
 def test_a_table_and_back(answers: Context, robust: RunView, cursor: Any) -> None:
     screen, fresh = Screen(answers), Screen(answers)
-    screen.ask(At(robust, cursor))
+    screen.ask(PanelCursor(robust, cursor))
     for k, one in enumerate(MATRIX):
-        told = screen.ask(At(robust, cursor), [*FIGURES[:k], "table", *FIGURES[k + 1 :]])
+        told = screen.ask(PanelCursor(robust, cursor), [*FIGURES[:k], "table", *FIGURES[k + 1 :]])
         assert panels_of(told) == {one.id} | ({MATRIX[k - 1].id} if k else set())
-    moved = At(robust, replace(cursor, step=3000))
+    moved = PanelCursor(robust, replace(cursor, step=3000))
     screen.ask(moved, ["table"] * len(MATRIX))
     screen.ask(moved)
     fresh.ask(moved)
@@ -99,19 +101,21 @@ def test_a_table_and_back(answers: Context, robust: RunView, cursor: Any) -> Non
 
 def test_a_theme_redraws_every_panel(answers: Context, robust: RunView, cursor: Any) -> None:
     screen = Screen(answers)
-    screen.ask(At(robust, cursor))
-    assert panels_of(screen.ask(At(robust, cursor), look={"theme": "dark", "size": 11})) == {one.id for one in MATRIX}
+    screen.ask(PanelCursor(robust, cursor))
+    assert panels_of(screen.ask(PanelCursor(robust, cursor), look={"theme": "dark", "size": 11})) == {
+        one.id for one in MATRIX
+    }
 
 
 def test_another_run_is_never_taken_for_this_one(answers: Context, robust: RunView, cursor: Any) -> None:
     """Not even if its rows are the same, as those of a copied folder are."""
     screen = Screen(answers)
-    screen.ask(At(robust, cursor))
+    screen.ask(PanelCursor(robust, cursor))
     copy = replace(robust, run=replace(robust.run, name="copy"))
     assert (copy.name, copy.signature) == ("copy", robust.signature)
     assert set(screen.shown) == {one.id for one in MATRIX}
     old = {name: marks[0] for name, marks in screen.shown.items()}
-    screen.ask(At(copy, replace(cursor, run="copy")))
+    screen.ask(PanelCursor(copy, replace(cursor, run="copy")))
     assert all(marks[0] != old[name] for name, marks in screen.shown.items())
 
 
@@ -119,17 +123,17 @@ def test_a_run_without_rows_says_so_in_every_panel_and_recovers(answers: Context
     bare = answers.store.run("majority-learned-s0")
     assert bare is not None
     screen, fresh = Screen(answers), Screen(answers)
-    screen.ask(At(bare, replace(cursor, run=bare.name)))
+    screen.ask(PanelCursor(bare, replace(cursor, run=bare.name)))
     assert screen.values[f"{MATRIX[0].id}-body", "className"] == "body stated"
-    screen.ask(At(robust, cursor))
-    fresh.ask(At(robust, cursor))
+    screen.ask(PanelCursor(robust, cursor))
+    fresh.ask(PanelCursor(robust, cursor))
     assert screen.values == fresh.values
 
 
 def test_what_is_encoded_once_is_read_as_what_it_was(answers: Context, robust: RunView, cursor: Any) -> None:
     """As Dash writes an answer: figures, numbers that are not finite, text that needs escaping, components."""
     strange = {"y": [1.5, math.nan, None], "text": 'a "b"\n\u00d7', "child": html.P("1 < 2")}
-    for value in (strange, plot(MATRIX[0], At(robust, cursor), LIGHT, "figure")[0]):
+    for value in (strange, plot(MATRIX[0], PanelCursor(robust, cursor), LIGHT, "figure")[0]):
         plain, once = ({"response": {"graph": {"figure": one}}} for one in (value, Encoded(value)))
         assert json.loads(to_json(once)) == json.loads(to_json(plain))
 

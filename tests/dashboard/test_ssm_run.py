@@ -9,7 +9,7 @@ import pytest
 
 from workbench.dashboard import router
 from workbench.dashboard.pages.runs import summary
-from workbench.dashboard.panels.panel_spec import At
+from workbench.dashboard.panels.panel_spec import PanelCursor
 from workbench.dashboard.panels.render import rendered
 from workbench.dashboard.panels.run_panels import PANELS
 from workbench.dashboard.server.context import Context
@@ -45,7 +45,7 @@ def test_every_panel_draws_or_says_why_not(ssm: Context) -> None:
     assert "state-space model 1 layer, signed gates" in text
     assert "no heads" in text
     run = ssm.store.run("signed")
-    at = At(run, default_cursor(run))
+    at = PanelCursor(run, default_cursor(run))
     for one in (p for p in PANELS if p.source == "frame"):
         if one.measurement == "circuits.hardmax":
             with pytest.raises(NotApplicable, match="this state-space model has none"):

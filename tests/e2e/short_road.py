@@ -6,7 +6,7 @@ from pathlib import Path
 
 from workbench.measure.running.plan import execute, plan
 from workbench.models import ModelConfig
-from workbench.models.positions import ENCODINGS, ID_LAWS
+from workbench.models.positions import ENCODINGS, ID_SAMPLERS
 from workbench.table import Table
 from workbench.tasks import Task, find_task
 from workbench.tasks.random_generator import generator
@@ -37,13 +37,13 @@ def coupled(task: Task) -> bool:
 
 
 def schemes(task: Task) -> list[tuple[str, str]]:
-    """Every encoding with every id law that the task allows."""
-    laws = [name for name, law in ID_LAWS.items() if coupled(task) or not law.coupled]
+    """Every encoding with every id sampler that the task allows."""
+    laws = [name for name, law in ID_SAMPLERS.items() if coupled(task) or not law.coupled]
     return [(encoding, law) for encoding in ENCODINGS for law in laws]
 
 
 def few(task: Task) -> list[tuple[str, str]]:
-    """Every encoding and every id law at least once."""
+    """Every encoding and every id sampler at least once."""
     return [(e, i) for e, i in schemes(task) if i == "arange" or e == "learned"]
 
 

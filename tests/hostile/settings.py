@@ -22,7 +22,7 @@ from workbench.cli.options import DEFAULTS, assignments
 from workbench.cli.sweep_file import read_sweep
 from workbench.measure.registry import make_measurement, measurements
 from workbench.models.positions import ENCODINGS
-from workbench.models.positions.id_samplers import ID_LAWS
+from workbench.models.positions.id_samplers import ID_SAMPLERS
 from workbench.models.ssm.config import SSMConfig
 from workbench.models.transformer.config import ModelConfig
 from workbench.tasks.registry import find_task, task_names
@@ -101,7 +101,7 @@ def of_runs() -> Iterator[Setting]:
         for field in [*cls.model_fields, "nonsense", "architecture"]:
             for value in (*JSON, *PYTHON):
                 yield told("model", f"model.{field}", value, architecture)
-    for part, registry in (("positions", ENCODINGS), ("ids", ID_LAWS)):
+    for part, registry in (("positions", ENCODINGS), ("ids", ID_SAMPLERS)):
         for name, scheme in registry.items():
             for field in [*scheme.model_fields, "nonsense"]:
                 for value in (*JSON, *PYTHON):

@@ -33,7 +33,7 @@ from workbench.dashboard import router
 from workbench.dashboard.downloads import connect, panels
 from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.pages.runs import lines
-from workbench.dashboard.panels.panel_spec import At, Panel
+from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.render import rendered
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker, job_key
@@ -155,7 +155,7 @@ def dashboard(root: Path, drawn: bool) -> Iterator[str]:
                 status = client.get(f"/data/{one.id}.csv", query_string={"run": run.name, "run2": "sound"}).status_code
                 if status not in (200, 404, 422):
                     yield f"traceback of {one.id}.csv: status {status}"
-                at = At.asked(answers.store, run, cursor, {"run2": "sound"})
+                at = PanelCursor.asked(answers.store, run, cursor, {"run2": "sound"})
                 for mode in ("figure", "table"):
                     to_json_plotly(rendered(one, at, LOOK, mode))
         to_json_plotly(describe_all([subject(run) for run in odd]))

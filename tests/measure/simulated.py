@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.measure.behaviour.cells import Cell, Key, Rules
-from workbench.measure.behaviour.looks import Board, Looks, Tally, look
+from workbench.measure.behaviour.looks import LookBoard, Looks, Tally, look
 from workbench.measure.behaviour.verdict import Verdict, decide
 from workbench.measure.measurement import Grid
 
@@ -38,7 +38,7 @@ class Simulated:
     """One checkpoint: its verdict, and the strings and tokens that it took."""
 
     verdict: Verdict
-    board: Board
+    board: LookBoard
     strings: int
     tokens: int
 
@@ -54,7 +54,7 @@ def simulate(truth: Truth, floor: Mapping[Key, float], seed: int, deep: bool = T
 
     first = rules.looks[0]
     cells = {key: Cell(*key, right=answers(*key, first), n=first, floor=floor[key]) for key in floor}
-    board = Board(GRID, rules, cells)
+    board = LookBoard(GRID, rules, cells)
     looks = Looks.of(rules, first, deep)
     made = look(
         board,

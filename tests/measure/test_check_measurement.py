@@ -13,20 +13,20 @@ from workbench.measure import Measurement, Quantity
 from workbench.measure.registry import measurements
 from workbench.measure.rows import missing_row, share_row
 from workbench.measure.settings import Count
-from workbench.measure.testing import CheckError, Subject, check_measurement, subjects
+from workbench.measure.testing import CheckError, TrialSubject, check_measurement, subjects
 from workbench.table.schema import Row, row
 from workbench.tasks import make_task
 
-FURTHER: dict[str, Callable[[], list[Subject]]] = {
+FURTHER: dict[str, Callable[[], list[TrialSubject]]] = {
     "behaviour": lambda: [
-        Subject.of(make_task("majority")),
-        Subject.of(make_task("parity_scratchpad", jump=2), n_ctx=256, ids="predicted"),
-        Subject.of(make_task("aa_star")),
+        TrialSubject.of(make_task("majority")),
+        TrialSubject.of(make_task("parity_scratchpad", jump=2), n_ctx=256, ids="predicted"),
+        TrialSubject.of(make_task("aa_star")),
     ],
     "bound": lambda: [
-        Subject.of(make_task("majority"), n_layers=1, positions="none", normalization_type=None, log_scaling="all")
+        TrialSubject.of(make_task("majority"), n_layers=1, positions="none", normalization_type=None, log_scaling="all")
     ],
-    "probes.summary": lambda: [Subject.of(make_task("majority")), Subject.of(make_task("mod_p_mean"))],
+    "probes.summary": lambda: [TrialSubject.of(make_task("majority")), TrialSubject.of(make_task("mod_p_mean"))],
 }
 """Where quantities have rows only for some tasks: those."""
 

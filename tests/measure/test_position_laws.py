@@ -1,4 +1,4 @@
-"""Measuring under id laws that read other ids than 0, 1, 2, ...: what is shared, and what is unseen."""
+"""Measuring under id samplers that read other ids than 0, 1, 2, ...: what is shared, and what is unseen."""
 
 from __future__ import annotations
 

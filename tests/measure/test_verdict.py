@@ -8,8 +8,8 @@ import pytest
 
 from tests.measure.simulated import GRID, RULES
 from workbench.measure.behaviour.cells import Cell, Key, Rules
-from workbench.measure.behaviour.looks import Board, Looks, Tally, look
-from workbench.measure.behaviour.verdict import Failure, Verdict, decide, failure_length
+from workbench.measure.behaviour.looks import LookBoard, Looks, Tally, look
+from workbench.measure.behaviour.verdict import FailureLength, Verdict, decide, failure_length
 from workbench.measure.grid import make_grid
 from workbench.measure.measurement import Grid
 from workbench.tasks import make_task
@@ -33,14 +33,14 @@ class Model:
     def misses(self, law: str, n: int) -> int:
         return self.wrong.get((law, n), self.wrong.get(n, 0))
 
-    def board(self, rules: Rules = RULES, unseen: frozenset[int] = frozenset(), **fields) -> Board:
+    def board(self, rules: Rules = RULES, unseen: frozenset[int] = frozenset(), **fields) -> LookBoard:
         first = rules.looks[0]
         cells = {
             (law, n): Cell(law, n, first - self.misses(law, n) * first // 512, first, self.floor, **fields)
             for law in ("matched", "challenge")
             for n in self.grid.lengths
         }
-        return Board(self.grid, rules, cells, unseen)
+        return LookBoard(self.grid, rules, cells, unseen)
 
     def more(self, cell: Cell, start: int, stop: int) -> Tally:
         self.asked.append((*cell.key, stop))
@@ -51,7 +51,7 @@ class Model:
         self.again.append((*cell.key, strings))
         return Tally(strings - self.second * strings // 512, strings)
 
-    def judge(self, deep: bool = True, board: Board | None = None) -> tuple[Verdict, Board]:
+    def judge(self, deep: bool = True, board: LookBoard | None = None) -> tuple[Verdict, LookBoard]:
         board = board or self.board()
         looks = Looks.of(board.rules, board.rules.looks[0], deep)
         made = look(board, looks, self.more, self.second_batch)
@@ -121,16 +121,16 @@ def test_a_collapse_at_the_last_length_alone_is_confirmed_by_a_second_batch() ->
     verdict, board = model.judge()
     assert model.again == [("matched", LAST, 512)]
     assert verdict.label == "length-coupled"
-    assert verdict.failures["matched"] == Failure(LAST, 192, LAST, "confirmed by a second batch")
+    assert verdict.failures["matched"] == FailureLength(LAST, 192, LAST, "confirmed by a second batch")
     assert verdict.note.endswith("at length 256 under the matched law, confirmed by a second batch")
-    assert verdict.failures["challenge"] == Failure(None, LAST, LAST)
+    assert verdict.failures["challenge"] == FailureLength(None, LAST, LAST)
     assert board.cells["matched", LAST].n == 512, "the second batch is no part of the cell"
 
 
 def test_a_second_batch_that_does_not_fail_takes_the_failure_back() -> None:
     verdict, _ = Model({("matched", LAST): 256}, second=20).judge()
     assert (verdict.label, verdict.reason) == ("undecided", "between the bars")
-    assert verdict.failures["matched"] == Failure(None, 192, LAST, "one batch of two fails at 256")
+    assert verdict.failures["matched"] == FailureLength(None, 192, LAST, "one batch of two fails at 256")
     assert verdict.note == "one batch of two fails at 256 under the matched law"
 
 
@@ -147,22 +147,22 @@ def test_a_pair_needs_no_second_batch() -> None:
     model = Model({("matched", 192): 256, ("matched", LAST): 256})
     verdict, _ = model.judge()
     assert model.again == []
-    assert verdict.failures["matched"] == Failure(192, 128, LAST)
+    assert verdict.failures["matched"] == FailureLength(192, 128, LAST)
 
 
 def test_low_is_the_last_length_up_to_which_all_pass() -> None:
     """Not simply the grid length before: 64 is open here, and the pair is shown from 128 on."""
     verdict, _ = Model({("matched", 64): 30, ("matched", 128): 100, ("matched", 192): 100}).judge()
-    assert verdict.failures["matched"] == Failure(128, 48, LAST)
+    assert verdict.failures["matched"] == FailureLength(128, 48, LAST)
     at_once, _ = Model({48: 100, 64: 100}).judge()
-    assert at_once.failures["matched"] == Failure(48, 32, LAST)
+    assert at_once.failures["matched"] == FailureLength(48, 32, LAST)
     censored, _ = Model({("matched", 96): 25}).judge()
-    assert censored.failures["matched"] == Failure(None, 64, LAST)
+    assert censored.failures["matched"] == FailureLength(None, 64, LAST)
 
 
 def test_an_isolated_failing_length_is_named_and_is_no_failure_length() -> None:
     verdict, _ = Model({("matched", 128): 200}).judge()
-    assert verdict.failures["matched"] == Failure(None, 96, LAST, "fails at 128 alone")
+    assert verdict.failures["matched"] == FailureLength(None, 96, LAST, "fails at 128 alone")
     assert (verdict.label, verdict.note) == ("undecided", "fails at 128 alone under the matched law")
 
 
@@ -221,7 +221,9 @@ def test_positions_never_seen_are_left_out_and_are_a_label_of_their_own() -> Non
     assert judged({16: 100}, every) == "not fitted"
     model = Model({96: 200}, second=200)
     verdict, _ = model.judge(board=model.board(unseen=frozenset({128, 192, 256})))
-    assert verdict.failures["matched"] == Failure(96, 64, 96, "confirmed by a second batch"), "the last judged length"
+    assert verdict.failures["matched"] == FailureLength(96, 64, 96, "confirmed by a second batch"), (
+        "the last judged length"
+    )
 
 
 def test_robust_needs_eight_times_the_training_length() -> None:
@@ -231,7 +233,7 @@ def test_robust_needs_eight_times_the_training_length() -> None:
     assert verdict.note == "measured to length 128 only; scale-robust needs 256"
     inside, _ = Model({}, grid=Grid(32, (8, 16, 32), (8, 16, 32), ())).judge()
     assert (inside.label, inside.reason) == ("undecided", "horizon")
-    assert inside.failures["matched"] == Failure(None, 32, None, "no length beyond training is judged")
+    assert inside.failures["matched"] == FailureLength(None, 32, None, "no length beyond training is judged")
     coupled, _ = Model({64: 200, 128: 200}, grid=short).judge()
     assert coupled.label == "length-coupled", "a failure needs no horizon"
 
@@ -259,12 +261,12 @@ def test_what_is_counted_needs_no_confirmation() -> None:
         def band(n: int) -> Cell:
             return Cell("matched", n, 16 - wrong.get(n, 0), 16, 0.0, counted=True)
 
-        board = Board(grid, RULES, {("matched", n): band(n) for n in grid.lengths})
+        board = LookBoard(grid, RULES, {("matched", n): band(n) for n in grid.lengths})
         looks = Looks.of(RULES, 512, True)
         return decide(board, looks, look(board, looks, _never, _never))
 
     assert judged({}).label == "scale-robust"
-    assert judged({64: 2}).failures["matched"] == Failure(64, 48, 256)
+    assert judged({64: 2}).failures["matched"] == FailureLength(64, 48, 256)
     assert judged({64: 2}).label == "length-coupled"
     assert judged({64: 1}).label == "scale-robust"
     assert judged({16: 1}).label == "not fitted"

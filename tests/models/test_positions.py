@@ -1,4 +1,4 @@
-"""Id laws against their definitions, encodings against closed forms, and what bad input gets."""
+"""Id samplers against their definitions, encodings against closed forms, and what bad input gets."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import torch
 from workbench.models import ModelConfig
 from workbench.models.positions import (
     ENCODINGS,
-    ID_LAWS,
+    ID_SAMPLERS,
     Alibi,
     Coupled,
     Pose,
     PositionError,
     RandomSubset,
     Rotary,
-    id_law,
+    id_sampler,
     make_encoding,
 )
 
@@ -29,7 +29,7 @@ def seeded(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-# ---- id laws ----------------------------------------------------------------------------------------
+# ---- id samplers ----------------------------------------------------------------------------------------
 @pytest.mark.parametrize("chunks", [2, 3, 5])
 @pytest.mark.parametrize("pos", [1, 2, 7, 19])
 def test_pose_ids_rise_strictly_and_jump_at_most_once_per_cut(chunks: int, pos: int) -> None:
@@ -106,9 +106,9 @@ def test_coupled_ids_have_an_offset_of_their_own_in_every_row() -> None:
     assert set(ids[::2, 1].tolist()) == set(range(1, 9))
 
 
-@pytest.mark.parametrize("name", ID_LAWS)
+@pytest.mark.parametrize("name", ID_SAMPLERS)
 def test_training_ids_fit_the_context_and_come_from_the_generator_alone(name: str) -> None:
-    law, coupled = id_law(name), torch.tensor([PARITY])
+    law, coupled = id_sampler(name), torch.tensor([PARITY])
     ids, again, other = (law.training(64, 10, 32, seeded(s), coupled) for s in (1, 1, 2))
     assert torch.equal(ids, again)
     assert name == "arange" or not torch.equal(ids, other)
@@ -116,9 +116,9 @@ def test_training_ids_fit_the_context_and_come_from_the_generator_alone(name: st
     assert ids.shape in ((64, 10), (1, 10))
 
 
-@pytest.mark.parametrize("name", [n for n, law in ID_LAWS.items() if law.consistent and not law.coupled])
+@pytest.mark.parametrize("name", [n for n, law in ID_SAMPLERS.items() if law.consistent and not law.coupled])
 def test_consistent_laws_give_a_prefix_the_same_ids(name: str) -> None:
-    law = id_law(name)
+    law = id_sampler(name)
     assert torch.equal(law.evaluation(30, 64)[:, :11], law.evaluation(11, 64))
 
 
@@ -199,7 +199,7 @@ def test_what_does_not_go_together_is_refused(changes: dict[str, Any], sentence:
 
 @pytest.mark.parametrize(("name", "least"), [("random_offset", 20), ("pose", 21), ("random_subset", 20)])
 def test_lengths_without_ids_are_refused(name: str, least: int) -> None:
-    law = id_law(name)
+    law = id_sampler(name)
     law.check(20, least)
     for refused in (lambda: law.check(20, least - 1), lambda: law.training(1, 20, least - 1, seeded())):
         with pytest.raises(PositionError, match=f"{name} needs n_ctx of at least {least}, but it is {least - 1}"):
@@ -212,14 +212,14 @@ BELOW = torch.tensor([[2, 0, -1]])
 def test_ids_are_shifted_as_training_shifts_them() -> None:
     """Special tokens keep the id 0 that the task gives them; where ids just count, the first has it by its place."""
     ids = torch.tensor([[0, 3, 1, 2]])
-    assert id_law("arange").shifted(ids, 5).tolist() == [[5, 8, 6, 7]]
+    assert id_sampler("arange").shifted(ids, 5).tolist() == [[5, 8, 6, 7]]
     assert Coupled().shifted(ids, 5).tolist() == [[0, 8, 6, 7]]
 
 
 def test_coupled_ids_that_do_not_exist_or_fit_are_refused() -> None:
     with pytest.raises(PositionError, match="come from the task, and this batch has none"):
         Coupled().evaluation(4, 16)
-    for law in (Coupled(), id_law("predicted")):
+    for law in (Coupled(), id_sampler("predicted")):
         for use in (
             lambda law=law: law.evaluation(3, 16, BELOW),
             lambda law=law: law.training(1, 3, 16, seeded(), BELOW),
@@ -232,5 +232,5 @@ def test_coupled_ids_that_do_not_exist_or_fit_are_refused() -> None:
 
 def test_registries_know_every_scheme_by_its_own_name() -> None:
     assert all(make_encoding(name).name == name for name in ENCODINGS)
-    assert all(id_law(name).name == name for name in ID_LAWS)
+    assert all(id_sampler(name).name == name for name in ID_SAMPLERS)
     assert make_encoding(Rotary(base=5.0)).base == 5.0  # type: ignore[attr-defined]

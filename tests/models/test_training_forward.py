@@ -13,7 +13,7 @@ from workbench.models.base.layers import Unembed
 from workbench.models.transformer import distinct_inputs as module
 from workbench.models.transformer.attention import Attention
 from workbench.models.transformer.distinct_inputs import FEWEST, pairs
-from workbench.models.transformer.supervised_positions import asked_places
+from workbench.models.transformer.supervised_positions import supervised_positions
 
 BATCH, POS, VOCAB, CONTEXT = 20, 12, 5, 24
 EVERY = pytest.mark.parametrize("name", OPTIONS)
@@ -176,9 +176,9 @@ def test_a_token_outside_the_vocabulary_is_refused_as_ever() -> None:
 def test_all_places_are_computed_where_most_are_asked_for() -> None:
     mask = torch.ones(4, 8, dtype=torch.bool)
     mask[0] = False
-    assert asked_places(mask) is not None, "three in four"
+    assert supervised_positions(mask) is not None, "three in four"
     mask[0, 0] = True
-    assert asked_places(mask) is None
+    assert supervised_positions(mask) is None
 
 
 def test_outputs_that_nobody_asked_for_are_0() -> None:

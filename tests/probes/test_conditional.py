@@ -11,8 +11,8 @@ import torch
 from sklearn.linear_model import LinearRegression
 from torch import Tensor
 
-from probes.conditional import POSITION, Conditional, crossed, indicators
-from probes.fitting.probe_rows import Rows, halves
+from probes.conditional import POSITION, ConditionalProbes, crossed, indicators
+from probes.fitting.probe_rows import ProbeRows, halves
 from probes.residual_stream import TARGET
 from workbench.measure.settings import MeasurementError
 from workbench.models.handmade.transformers import majority
@@ -22,7 +22,7 @@ from workbench.tasks.regular.state_machines import Parity
 SEQUENCES, PLACES = 300, (30, 36, 42, 48)
 
 
-def rows_of(code: Callable[[Tensor, Tensor, Tensor], Tensor], seed: int = 0) -> Rows:
+def rows_of(code: Callable[[Tensor, Tensor, Tensor], Tensor], seed: int = 0) -> ProbeRows:
     """Rows of a fair bit s at four positions, with a residual stream ``code(s, place, noise [row, 3])``."""
     generator = torch.Generator().manual_seed(seed)
     sequence = torch.arange(SEQUENCES).repeat_interleave(len(PLACES))
@@ -30,10 +30,10 @@ def rows_of(code: Callable[[Tensor, Tensor, Tensor], Tensor], seed: int = 0) -> 
     s = torch.randint(2, (len(place),), generator=generator)
     noise = torch.randn(len(place), 3, generator=generator, dtype=torch.float64)
     x = code(2.0 * s.double() - 1, place.double(), noise)
-    return Rows(x[None].float(), {TARGET: s, POSITION: place}, sequence, torch.full((len(place), 8), -1))
+    return ProbeRows(x[None].float(), {TARGET: s, POSITION: place}, sequence, torch.full((len(place), 8), -1))
 
 
-def shares(rows: Rows) -> tuple[float, float]:
+def shares(rows: ProbeRows) -> tuple[float, float]:
     """Position given the summary, and the summary given position."""
     fit = halves(SEQUENCES, np.random.default_rng(0))
     s, i = indicators(rows.labels[TARGET]), indicators(rows.labels[POSITION])
@@ -73,7 +73,7 @@ def test_a_sequence_is_never_predicted_from_itself() -> None:
     """A stream that identifies the sequence would tell its summary, were rows split instead of sequences."""
     rows = rows_of(lambda s, i, e: e)
     s = rows.labels[TARGET].reshape(SEQUENCES, -1)[:, :1].expand(-1, len(PLACES)).flatten()
-    known = Rows(torch.eye(SEQUENCES)[rows.sequence][None], {TARGET: s, POSITION: rows.labels[POSITION]},
+    known = ProbeRows(torch.eye(SEQUENCES)[rows.sequence][None], {TARGET: s, POSITION: rows.labels[POSITION]},
                  rows.sequence, rows.tokens)  # fmt: skip
     assert shares(known)[1] < 0.05
 
@@ -106,11 +106,11 @@ def test_rows_of_a_run(make_run: Callable[..., Any], measured: Callable[..., lis
 def test_the_same_supervised_positions_in_every_sequence() -> None:
     batch = Majority().sample(64, 40 + 1, torch.Generator().manual_seed(0), "matched")
     site = "blocks.0.hook_resid_pre"
-    rows = Conditional(positions=4).reduce(batch, 41, {site: torch.zeros(64, 42, 1)}, [site])
+    rows = ConditionalProbes(positions=4).reduce(batch, 41, {site: torch.zeros(64, 42, 1)}, [site])
     places, counts = rows.labels[POSITION].unique(return_counts=True)
     assert counts.tolist() == [64] * 4
     assert all(20 < int(p) <= 41 and int(p) % 2 for p in places)
-    every = Conditional(positions=99, queries="all").reduce(batch, 41, {site: torch.zeros(64, 42, 1)}, [site])
+    every = ConditionalProbes(positions=99, queries="all").reduce(batch, 41, {site: torch.zeros(64, 42, 1)}, [site])
     assert every.labels[POSITION].unique().tolist() == list(range(21, 42))
 
 
@@ -129,18 +129,18 @@ def test_what_cannot_be_had_is_named(
     with pytest.raises(
         MeasurementError, match=r"conditional\.positions must be at least 2, over which position varies, not 1"
     ):
-        Conditional(positions=1)
+        ConditionalProbes(positions=1)
     with pytest.raises(MeasurementError, match="'supervised' or 'all', not 'some'"):
-        Conditional(queries="some")
+        ConditionalProbes(queries="some")
 
 
 def test_a_summary_that_is_a_function_of_position_is_not_there_beyond_it() -> None:
     """Whether i > 40: known once i is, whatever the stream says, so nothing is left to be told."""
     plain = rows_of(lambda s, i, e: torch.stack([i, e[:, 0]], 1))
-    rows = Rows(plain.x, {TARGET: (plain.labels[POSITION] > 40).long(), POSITION: plain.labels[POSITION]},
+    rows = ProbeRows(plain.x, {TARGET: (plain.labels[POSITION] > 40).long(), POSITION: plain.labels[POSITION]},
                 plain.sequence, plain.tokens)  # fmt: skip
     fit = halves(SEQUENCES, np.random.default_rng(0))
-    read = Conditional(resamples=20)._estimates(
+    read = ConditionalProbes(resamples=20)._estimates(
         "summary_given_position", rows.x, rows, fit, lambda *parts: np.random.default_rng(0), ("",)
     )
     assert read == {"": ["the labels do not vary beyond what they are conditioned on"]}

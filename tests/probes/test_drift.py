@@ -13,7 +13,7 @@ import torch
 
 from probes.codes.class_means import Draws, Labelling
 from probes.codes.drift import Cosine, cosines, settled
-from probes.fitting.probe_rows import Rows, halves
+from probes.fitting.probe_rows import ProbeRows, halves
 from probes.residual_stream import TARGET
 from workbench.models import HookedTransformer
 from workbench.models.handmade.transformers import majority
@@ -22,7 +22,7 @@ from workbench.tasks.counting.majority import Majority
 D, BATCH = 24, 400
 
 
-def turned(angle: float, noise: float, seed: int, scale: float = 1.0, offset: float = 0.0) -> Rows:
+def turned(angle: float, noise: float, seed: int, scale: float = 1.0, offset: float = 0.0) -> ProbeRows:
     """A fair bit along a direction at an angle in the plane of the first two dimensions, in noise."""
     generator = torch.Generator().manual_seed(seed)
     labels = torch.randint(2, (BATCH,), generator=generator)
@@ -30,10 +30,10 @@ def turned(angle: float, noise: float, seed: int, scale: float = 1.0, offset: fl
     s = scale * (2.0 * labels - 1)
     x[:, 0] += math.cos(angle) * s
     x[:, 1] += math.sin(angle) * s
-    return Rows(x[None], {TARGET: labels}, torch.arange(BATCH), torch.full((BATCH, 8), -1))
+    return ProbeRows(x[None], {TARGET: labels}, torch.arange(BATCH), torch.full((BATCH, 8), -1))
 
 
-def between(a: Rows, b: Rows, resamples: int = 100) -> Cosine:
+def between(a: ProbeRows, b: ProbeRows, resamples: int = 100) -> Cosine:
     fit = halves(BATCH, np.random.default_rng(0))
     rows = {0: a, 1: b}
     labelling = Labelling.of(rows, (0, 1), fit)

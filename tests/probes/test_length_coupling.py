@@ -14,9 +14,9 @@ from torch import Tensor
 
 from probes.codes.class_means import FEWEST, Labelling, NoCode
 from probes.codes.code_change import Change, Codes
-from probes.codes.length_coupling import Place, Report
+from probes.codes.length_coupling import ComparedCode, CouplingRows
 from probes.fitting import controls
-from probes.fitting.probe_rows import Rows, halves
+from probes.fitting.probe_rows import ProbeRows, halves
 from probes.residual_stream import TARGET
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade.transformers import majority
@@ -31,12 +31,12 @@ WRITTEN = "blocks.0.hook_attn_out"
 Code = Callable[[Tensor, int], Tensor]
 
 
-def rows_of(x: Tensor, labels: Tensor) -> Rows:
+def rows_of(x: Tensor, labels: Tensor) -> ProbeRows:
     tokens = torch.full((len(x), 8), -1)
-    return Rows(x[None].float(), {TARGET: labels}, torch.arange(len(x)), tokens)
+    return ProbeRows(x[None].float(), {TARGET: labels}, torch.arange(len(x)), tokens)
 
 
-def draw(code: Code, lengths: Sequence[int], batch: int, noise: float, seed: int) -> dict[int, Rows]:
+def draw(code: Code, lengths: Sequence[int], batch: int, noise: float, seed: int) -> dict[int, ProbeRows]:
     """Rows ``x = code(s, n)`` plus noise of a fair bit s, drawn independently at each length."""
     generator, found = torch.Generator().manual_seed(seed), {}
     for n in lengths:
@@ -47,7 +47,7 @@ def draw(code: Code, lengths: Sequence[int], batch: int, noise: float, seed: int
 
 
 def changes(
-    rows: Mapping[int, Rows], inside: Sequence[int] = INSIDE, resamples: int = 40, seed: int = 0
+    rows: Mapping[int, ProbeRows], inside: Sequence[int] = INSIDE, resamples: int = 40, seed: int = 0
 ) -> dict[tuple[int, bool], Change]:
     batch = max(len(r) for r in rows.values())
     fit = halves(batch, np.random.default_rng(seed))
@@ -166,7 +166,7 @@ def test_a_binary_output_of_known_accuracy(p: float) -> None:
 
 
 def test_real_summaries_are_compared_in_common_bins() -> None:
-    def rows(n: int, scale: float, width: int) -> Rows:
+    def rows(n: int, scale: float, width: int) -> ProbeRows:
         s = torch.rand(800, width, generator=torch.Generator().manual_seed(n), dtype=torch.float64)
         noise = 0.1 * torch.randn(800, D, generator=torch.Generator().manual_seed(n + 1))
         noise[:, :width] += scale * (s - 0.5)
@@ -349,8 +349,8 @@ def test_inside_training_a_length_is_compared_with_the_others_alone() -> None:
     asked = ("run", "step", "task", "cfg", "model", "grid", "seed", "deep", "trained_ids", "earlier", "passes")
     asked += ("rng", "batch", "cache", "further", "answers", "memo")
     study: Any = SimpleNamespace(**dict.fromkeys(asked, print), reads_unseen=lambda n: n > 50)
-    report = Report(dict.fromkeys(drawn, 1000), study, [100])
-    place = Place({"mode": "stored", "site": "x"}, {n: r.x[0] for n, r in drawn.items()})
+    report = CouplingRows(dict.fromkeys(drawn, 1000), study, [100])
+    place = ComparedCode({"mode": "stored", "site": "x"}, {n: r.x[0] for n, r in drawn.items()})
     rows = {(r["quantity"], r["length"]): r for r in report.rows(place, codes)}
     assert rows["length_coupling_in", None]["value"] == pytest.approx(1.0, abs=0.02)
     assert rows["length_coupling_in", None]["status"] == "ok"

@@ -11,7 +11,7 @@ import torch
 
 from probes.codes.code_change import Codes
 from probes.codes.mean_jacobian import mean_jacobian
-from probes.fitting.probe_rows import ProbeError, Rows, halves
+from probes.fitting.probe_rows import ProbeError, ProbeRows, halves
 from probes.residual_stream import TARGET
 from workbench.measure.study import forward
 from workbench.models import HookedSSM, HookedTransformer, ModelConfig, SSMConfig
@@ -78,7 +78,7 @@ def test_a_direction_that_nothing_reads_does_not_count() -> None:
         x = 0.1 * torch.randn(600, 3, generator=torch.Generator().manual_seed(n))
         x[:, 0] += s
         x[:, 1] += offset
-        rows[n] = Rows(x[None], {TARGET: labels}, torch.arange(600), torch.full((600, 8), -1))
+        rows[n] = ProbeRows(x[None], {TARGET: labels}, torch.arange(600), torch.full((600, 8), -1))
     fit = halves(600, np.random.default_rng(0))
     codes = Codes(rows, (25, 50), fit, lambda *parts: np.random.default_rng(parts[-1]), 20)
 

@@ -15,7 +15,7 @@ from probes.fitting import controls
 from probes.fitting.decode import Decoder
 from probes.fitting.metrics import (
     NO_SPREAD,
-    Estimate,
+    ProbeScore,
     Resamples,
     balanced_accuracy,
     estimates,
@@ -26,16 +26,16 @@ from probes.fitting.metrics import (
     rmse,
     says_nothing,
 )
-from probes.fitting.probe_rows import FOLDS, Rows, folds, halves, pooled
+from probes.fitting.probe_rows import FOLDS, ProbeRows, folds, halves, pooled
 from probes.position import Position
 from workbench.measure.intervals import tango
 from workbench.tasks.regular.state_machines import Parity
 
 
-def rows_at(length: int, sequences: int = 40, per_sequence: int = 3) -> Rows:
+def rows_at(length: int, sequences: int = 40, per_sequence: int = 3) -> ProbeRows:
     """Rows whose only feature is their length, with the sequence as label."""
     sequence = torch.arange(sequences).repeat_interleave(per_sequence)
-    return Rows(
+    return ProbeRows(
         x=torch.full((1, len(sequence), 1), float(length)),
         labels={"which": sequence.double()},
         sequence=sequence,
@@ -210,12 +210,12 @@ def test_a_fit_that_one_sequence_decides_says_nothing() -> None:
 @pytest.mark.parametrize(("wide", "expected"), [(1.0, ""), (1.001, "-0.25 [-0.7, 0.301]: an interval wider than 1")])
 def test_an_interval_of_width_1_still_says_something(wide: float, expected: str) -> None:
     errors, resamples = torch.tensor([3.0, 1.0]), Resamples.of(torch.arange(2), np.random.default_rng(0), 5)
-    found = says_nothing(Estimate(-0.25, -0.7, -0.7 + wide), errors, resamples)
+    found = says_nothing(ProbeScore(-0.25, -0.7, -0.7 + wide), errors, resamples)
     assert found.startswith(expected)
     assert bool(found) == bool(expected)
     assert not found or found.endswith("one of 2 held-out sequences makes up 75% of the squared error")
 
 
 def test_an_interval_of_no_width_is_left_out() -> None:
-    assert fields_of(Estimate(0.5, 0.5, 0.5), 9, "note") == {"value": 0.5, "n": 9, "note": f"note; {NO_SPREAD}"}
-    assert fields_of(Estimate(0.5, 0.4, 0.5), 9) == {"value": 0.5, "low": 0.4, "high": 0.5, "n": 9, "note": ""}
+    assert fields_of(ProbeScore(0.5, 0.5, 0.5), 9, "note") == {"value": 0.5, "n": 9, "note": f"note; {NO_SPREAD}"}
+    assert fields_of(ProbeScore(0.5, 0.4, 0.5), 9) == {"value": 0.5, "low": 0.4, "high": 0.5, "n": 9, "note": ""}

@@ -184,7 +184,7 @@ def test_what_a_run_json_does_not_name_is_no_part_of_its_id(run) -> None:
     ("training", "optimizer", "adam", "training: optimizer: input should be 'adamw' or 'sgd', not 'adam'"),
     ("training", "curriculum", {"law": "no_such", "low": 1, "high": 9}, "training: unknown curriculum 'no_such'"),
     ("model", "positions", {"name": "no_such"}, "model: unknown position scheme 'no_such'"),
-    ("model", "ids", {"name": "no_such"}, "model: unknown id law 'no_such'"),
+    ("model", "ids", {"name": "no_such"}, "model: unknown id sampler 'no_such'"),
     ("seeds", "no_such", 1, "seeds: no_such: extra inputs are not permitted"),
 ])  # fmt: skip
 def test_settings_that_cannot_be_are_named_whatever_their_seal_and_id(run, capsys, part, name, value, said) -> None:

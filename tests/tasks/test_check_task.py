@@ -12,7 +12,7 @@ from workbench.tasks import make_task, task_names
 from workbench.tasks.base import Batch, Support
 from workbench.tasks.registry import find_task
 from workbench.tasks.regular.state_machines import EvenPairs, Parity
-from workbench.tasks.testing import CHECKS, Subject, TaskCheckError, check_task, findings
+from workbench.tasks.testing import CHECKS, TaskCheckError, TaskSubject, check_task, findings
 
 
 @pytest.mark.parametrize("name", task_names())
@@ -28,7 +28,7 @@ def test_a_challenge_law_that_is_the_matched_law_is_refused(name: str) -> None:
         return cls._strings(self, batch, length, generator, "matched" if law == "challenge" else law, window)
 
     task = type("Alike", (cls,), {"_strings": strings, "__module__": __name__})()
-    found = list(CHECKS["laws"](Subject(task)))
+    found = list(CHECKS["laws"](TaskSubject(task)))
     if make_task(name).challenge_is_matched:
         assert found == []
     else:

@@ -1,4 +1,4 @@
-"""Which ids training sees is recorded for every id law, and laws that do not fit a run are refused when it is made."""
+"""Which ids training sees is recorded for every id sampler, and laws that do not fit a run are refused when it is made."""
 
 from __future__ import annotations
 

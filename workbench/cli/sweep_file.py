@@ -30,7 +30,7 @@ MEASURE = ("only", "steps", "lengths", "sequences", "set")
 
 
 @dataclass(frozen=True)
-class Cell:
+class SweepCell:
     """One run of a sweep.
 
     Attributes:
@@ -69,7 +69,7 @@ class Sweep:
     """
 
     out: Path | None
-    cells: tuple[Cell, ...]
+    cells: tuple[SweepCell, ...]
     measure: Mapping[str, Any] | None
 
 
@@ -133,7 +133,7 @@ def _sweep(content: Any) -> Sweep:
             raise UsageError(f"task is a name, not {shown(whole['task'])}")
         name = "-".join(label for axis, label in labels.items() if axis in varying) or "run"
         told = {key: value for key, value in settings.items() if key in differing}
-        cells.append(Cell(name, whole, told))
+        cells.append(SweepCell(name, whole, told))
     _distinct(cells)
     out = content.get("out")
     return Sweep(None if out is None else Path(str(out)), tuple(cells), _measure(content.get("measure")))
@@ -212,8 +212,8 @@ def _varying(labels: list[dict[str, str]]) -> set[str]:
     return {axis for axis in axes if len({one.get(axis) for one in labels}) > 1}
 
 
-def _distinct(cells: list[Cell]) -> None:
-    seen: dict[str, Cell] = {}
+def _distinct(cells: list[SweepCell]) -> None:
+    seen: dict[str, SweepCell] = {}
     for cell in cells:
         if cell.name in seen:
             raise UsageError(

@@ -19,7 +19,7 @@ from flask import Flask, Response, request
 
 from workbench.core.apart import clause
 from workbench.dashboard.pages.listed import PAGES
-from workbench.dashboard.panels.panel_spec import SIZE, At, Panel
+from workbench.dashboard.panels.panel_spec import SIZE, Panel, PanelCursor
 from workbench.dashboard.panels.sequence.sequence_query import Busy
 from workbench.dashboard.request_shapes import said
 from workbench.dashboard.server.context import Context
@@ -141,7 +141,7 @@ class Export:
             if self.run is None:
                 raise Unknown(f"there is no run {asked.get('run', '')!r} here")
             self.cursor, _ = resolve(search, self.run)
-            self.at = At.asked(context.store, self.run, self.cursor, asked)
+            self.at = PanelCursor.asked(context.store, self.run, self.cursor, asked)
         self.file = re.sub(r"[^\w.-]+", "-", f"{self.run.name}-{panel.id}" if self.run else panel.id)
 
     def rows(self) -> pd.DataFrame:

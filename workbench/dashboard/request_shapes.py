@@ -59,14 +59,14 @@ class Extras(TypedDict, total=False):
 
 
 @configured(ConfigDict(extra="forbid"))
-class Look(TypedDict):
+class StyleShape(TypedDict):
     """Theme and type size."""
 
     theme: Literal["light", "dark"]
     size: Annotated[int, Field(ge=6, le=40)]
 
 
-class Place(TypedDict):
+class PanelPlace(TypedDict):
     """Where a browser is, and the run it saw last."""
 
     path: Text
@@ -132,7 +132,7 @@ class Tokens(TypedDict):
     text: Text
 
 
-class Part(TypedDict):
+class PatternPart(TypedDict):
     """A part of a pattern."""
 
     part: Name
@@ -150,7 +150,7 @@ class Choice(TypedDict):
     value: Name
 
 
-class Scale(TypedDict):
+class ScaleChoice(TypedDict):
     """What of a run's scales the server reads again."""
 
     run: NotRequired[Name]
@@ -180,9 +180,9 @@ Count = Whole | None
 Version = Name | None
 
 SHAPES: dict[str, Any] = {
-    "place.data": Place | None,
+    "place.data": PanelPlace | None,
     "here.data": Here | None,
-    "look.data": Look | None,
+    "look.data": StyleShape | None,
     "version.data": Version,
     "run-version.data": Version,
     "log-version.data": Version,
@@ -196,7 +196,7 @@ SHAPES: dict[str, Any] = {
     "run.data": Name,
     "extras.data": Extras,
     "link.data": Link,
-    "scale.data": Scale,
+    "scale.data": ScaleChoice,
     "run-select.leftSection": Any,
     "step-scent.style": Any,
     "length-scent.style": Any,
@@ -244,7 +244,7 @@ FAMILIES: dict[str, Any] = {
     "-board-drawn.data": Seen,
     "-board-tokens.data": Tokens | None,
     "-board-query.data": Query | None,
-    "-board-zoom.data": Part | None,
+    "-board-zoom.data": PatternPart | None,
     "-board-cancel.data": Any,
     "-board-session.data": Annotated[str, Field(max_length=64)],
     "-board-site.value": Annotated[str, Field(pattern=r"^(-1|[0-9]{1,6})\z")],

@@ -21,7 +21,7 @@ BUILT_IN: Mapping[str, str] = {
     "bound": "workbench.measure.training_length_bound:TrainingLengthBound",
     "dynamics": "workbench.measure.gradient_alignment:Dynamics",
     "behaviour.invariance": "workbench.measure.behaviour.invariance:Invariance",
-    "probes.conditional": "probes.conditional:Conditional",
+    "probes.conditional": "probes.conditional:ConditionalProbes",
     "probes.description_length": "probes.description_length.description_length:DescriptionLength",
     "probes.drift": "probes.codes.drift:Drift",
     "probes.erasure": "probes.erasure.erasure:Erasure",
@@ -45,7 +45,7 @@ GROUP = "lengthlens.measurements"
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundMeasurements:
     """The measurements of this installation.
 
     Attributes:
@@ -68,7 +68,7 @@ def broken() -> tuple[str, ...]:
 
 
 @cache
-def _found() -> Found:
+def _found() -> FoundMeasurements:
     classes = {name: _built_in(name) for name in BUILT_IN}
     announced: dict[str, list[tuple[EntryPoint, type[Measurement]]]] = {}
     broken = []
@@ -87,7 +87,7 @@ def _found() -> Found:
             broken.append(f"the plug-ins {places} are passed over: both call a measurement {name}; uninstall one")
         else:
             classes[name] = offers[0][1]
-    return Found(classes, tuple(broken))
+    return FoundMeasurements(classes, tuple(broken))
 
 
 @cache

@@ -34,7 +34,7 @@ class CheckError(LensError, AssertionError):
 
 
 @dataclass(frozen=True)
-class Subject:
+class TrialSubject:
     """A model that a measurement is tried on.
 
     Attributes:
@@ -52,7 +52,7 @@ class Subject:
     untrained: HookedModel | None = None
 
     @classmethod
-    def of(cls, task: Task, architecture: str = "transformer", **options: Any) -> Subject:
+    def of(cls, task: Task, architecture: str = "transformer", **options: Any) -> TrialSubject:
         """A small model with random weights for a task, at the nearest lengths that the task admits."""
         made = [_small(task, architecture, seed, options) for seed in (1, 0)]
         trained = task.next_length(8)
@@ -70,10 +70,10 @@ def _small(task: Task, architecture: str, seed: int, options: Mapping[str, Any])
     return model
 
 
-def subjects() -> list[Subject]:
+def subjects() -> list[TrialSubject]:
     """What a measurement is tried on unless its author says otherwise: a retrieval, a count, and a scan."""
     retrieval, count = KGramRetrieval(k=1, symbols=3), Majority()
-    return [Subject.of(retrieval, log_scaling="all"), Subject.of(count), Subject.of(count, "ssm")]
+    return [TrialSubject.of(retrieval, log_scaling="all"), TrialSubject.of(count), TrialSubject.of(count, "ssm")]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Trial:
     """
 
     made: Measurement
-    subject: Subject
+    subject: TrialSubject
     rows: Sequence[Row]
     again: Sequence[Row]
     other: Sequence[Row]
@@ -98,7 +98,7 @@ class Trial:
 def check_measurement(
     measurement: type[Measurement],
     settings: Mapping[str, Any] | None = None,
-    on: Sequence[Subject] | None = None,
+    on: Sequence[TrialSubject] | None = None,
     sequences: int = 160,
 ) -> None:
     """Try a measurement and everything that it declares.
@@ -175,7 +175,7 @@ def round_trip(cls: type[Measurement], given: Mapping[str, Any]) -> Iterator[str
 
 
 def _trials(
-    cls: type[Measurement], settings: Mapping[str, Any], on: Sequence[Subject], sequences: int
+    cls: type[Measurement], settings: Mapping[str, Any], on: Sequence[TrialSubject], sequences: int
 ) -> tuple[list[Trial], list[str]]:
     able = [one for one in on if not lacking(cls(**settings), one.model)]
     if not able:
@@ -183,7 +183,7 @@ def _trials(
     trials = []
     for one in able:
 
-        def rows(seed: int, one: Subject = one) -> Sequence[Row]:
+        def rows(seed: int, one: TrialSubject = one) -> Sequence[Row]:
             options: dict[str, Any] = {"trained": one.trained, "lengths": one.lengths, "untrained": one.untrained}
             return run(cls(**settings), one.model, one.task, sequences=sequences, seed=seed, **options).rows
 
@@ -260,7 +260,7 @@ def sound(trials: Sequence[Trial]) -> Iterator[str]:
                 yield f"{r['quantity']} on {trial.subject.task.name} {problem}"
 
 
-def _problem(r: Row, quantity: Quantity, subject: Subject) -> str:
+def _problem(r: Row, quantity: Quantity, subject: TrialSubject) -> str:
     """What is wrong with a row, and the way out; or ""."""
     value, low, high = r["value"], r["low"], r["high"]
     numbers = [x for x in (value, low, high) if x is not None]

@@ -9,7 +9,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from workbench.models.errors import PositionError
-from workbench.models.positions.id_samplers import ID_LAWS
+from workbench.models.positions.id_samplers import ID_SAMPLERS
 
 if TYPE_CHECKING:
     from workbench.models.base.architecture import Architecture
@@ -22,7 +22,7 @@ def evaluation_ids(task: Task, cfg: Architecture, length: int) -> Int[Tensor, "1
     Where the task couples ids and they depend on the string, these are the ids of one drawn string.
 
     Raises:
-        PositionError: if the id law has none for that length, or the encoding cannot read them.
+        PositionError: if the id sampler has none for that length, or the encoding cannot read them.
     """
     ids = cfg.ids.evaluation(length + task.bos, cfg.n_ctx, _coupled(task, cfg, length))
     cfg.positions.check(ids, cfg.n_ctx)
@@ -46,7 +46,7 @@ def _coupled(task: Task, cfg: Architecture, length: int) -> Int[Tensor, "1 pos"]
         return None
     batch = task.sample(1, length, torch.Generator().manual_seed(0), "matched")
     if batch.position_ids is None:
-        laws = ", ".join(name for name, law in ID_LAWS.items() if not law.coupled)
+        laws = ", ".join(name for name, law in ID_SAMPLERS.items() if not law.coupled)
         what = "predict" if cfg.ids.predicted else "read"
         raise PositionError(
             f"{task.name} couples no position ids, so ids {cfg.ids.name} has nothing to {what}; choose {laws}, or a "

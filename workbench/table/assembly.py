@@ -38,7 +38,7 @@ from workbench.table.stored_json import StoredError, check_spec
 
 
 @dataclass(frozen=True)
-class Part:
+class TablePart:
     """A shard as one knows it without its rows.
 
     Attributes:
@@ -67,7 +67,7 @@ class Part:
         return self.metadata["written"], self.key
 
 
-class Entry(BaseModel):
+class ShardEntry(BaseModel):
     """A part as a compacted table's manifest has it; ``spec`` in the metadata is the place of its text in a list."""
 
     model_config = ConfigDict(strict=True)
@@ -80,7 +80,7 @@ class Entry(BaseModel):
     metadata: dict[str, str | int]
 
 
-_Entries: TypeAdapter[list[Entry]] = TypeAdapter(list[Entry])
+_Entries: TypeAdapter[list[ShardEntry]] = TypeAdapter(list[ShardEntry])
 _Texts: TypeAdapter[list[str]] = TypeAdapter(list[str])
 
 
@@ -97,8 +97,8 @@ class Assembly:
     """
 
     rows: pa.Table
-    chosen: list[Part]
-    others: list[Part]
+    chosen: list[TablePart]
+    others: list[TablePart]
     problems: list[str]
     run: str
 
@@ -107,7 +107,7 @@ def assemble(run_path: Path) -> Assembly:
     """Bring together what counts of a run's table and shards; what is damaged is named, never used."""
     problems: list[str] = []
     parts = sorted(_known(run_path, problems).values(), key=lambda part: (part.identity[:2], part.age))
-    chosen: list[Part] = []
+    chosen: list[TablePart] = []
     fresh = _Freshness(run_path, problems)
     for _, group in groupby(parts, key=lambda part: part.identity[:2]):
         part = _newest_sound(run_path, [part for part in group if fresh(part)], problems)
@@ -126,7 +126,7 @@ def assemble(run_path: Path) -> Assembly:
     )
 
 
-def _known(run_path: Path, problems: list[str]) -> dict[tuple[str, int, str], Part]:
+def _known(run_path: Path, problems: list[str]) -> dict[tuple[str, int, str], TablePart]:
     """Every part of a run, from the manifest where it is still right and else from the shard itself."""
     recorded = {part.identity: part for part in _compacted(run_path, problems)}
     parts = {identity: replace(part, modified=None) for identity, part in recorded.items() if part.rows is not None}
@@ -141,7 +141,7 @@ def _known(run_path: Path, problems: list[str]) -> dict[tuple[str, int, str], Pa
             metadata = shard_header(shard.path)
             # A copied or cloned folder has new times and the same shards: their rows need no second reading.
             rows = old.rows if old is not None and old.metadata == metadata else None
-            parts[identity] = Part(*identity, metadata, modified, rows)
+            parts[identity] = TablePart(*identity, metadata, modified, rows)
     return parts
 
 
@@ -186,7 +186,7 @@ def strange_rows(shard: Shard, rows: pa.Table) -> str:
     return ""
 
 
-def _newest_sound(run_path: Path, candidates: list[Part], problems: list[str]) -> Part | None:
+def _newest_sound(run_path: Path, candidates: list[TablePart], problems: list[str]) -> TablePart | None:
     """The newest candidate (they come oldest first) whose rows can be read, with its rows."""
     for part in reversed(candidates):
         if part.rows is not None:
@@ -197,7 +197,7 @@ def _newest_sound(run_path: Path, candidates: list[Part], problems: list[str]) -
     return None
 
 
-def newest_specs(parts: Iterable[Part]) -> dict[str, Any]:
+def newest_specs(parts: Iterable[TablePart]) -> dict[str, Any]:
     """measurement -> spec, as its newest part has it."""
     texts = {part.measurement: part.metadata["spec"] for part in sorted(parts, key=lambda part: part.age)}
     return {measurement: json.loads(text) for measurement, text in sorted(texts.items())}
@@ -218,7 +218,7 @@ class _Freshness:
         self.sha256: dict[int, str | None] = {}
         self.stale: set[tuple[str, int]] = set()
 
-    def __call__(self, part: Part) -> bool:
+    def __call__(self, part: TablePart) -> bool:
         if part.metadata.get("run", self.run) != self.run:
             self.problems.append(f"{shard_path(self.run_path, *part.identity)} is of another run: delete it")
             return False
@@ -235,7 +235,7 @@ class _Freshness:
             self.stale.add((part.measurement, part.step))
         return False
 
-    def served(self, part: Part) -> None:
+    def served(self, part: TablePart) -> None:
         """A sound part was found after all, so that nothing is missing."""
         self.stale.discard((part.measurement, part.step))
 
@@ -267,7 +267,7 @@ def version_of(spec: str) -> int:
     return version if isinstance(version, int) else 0
 
 
-def _of_newest_versions(run_path: Path, chosen: list[Part]) -> tuple[list[Part], list[str]]:
+def _of_newest_versions(run_path: Path, chosen: list[TablePart]) -> tuple[list[TablePart], list[str]]:
     """The parts made by the newest version of their measurement, and a sentence about each that others are left out of.
 
     A new version means other numbers: those of two are never shown beside each other.
@@ -286,7 +286,7 @@ def _of_newest_versions(run_path: Path, chosen: list[Part]) -> tuple[list[Part],
     return kept, problems
 
 
-def _compacted(run_path: Path, problems: list[str]) -> list[Part]:
+def _compacted(run_path: Path, problems: list[str]) -> list[TablePart]:
     """The parts that the compacted table knows of; those it holds come with their rows."""
     path = table_path(run_path)
     if not os.path.lexists(path):
@@ -307,7 +307,7 @@ def to_manifest(assembly: Assembly) -> dict[str, str]:
     """
     texts = sorted({part.metadata["spec"] for part in (*assembly.chosen, *assembly.others)})
 
-    def entry(part: Part, held: bool) -> dict[str, Any]:
+    def entry(part: TablePart, held: bool) -> dict[str, Any]:
         metadata = {**part.metadata, "spec": texts.index(part.metadata["spec"])}
         return {
             "measurement": part.measurement,
@@ -339,12 +339,12 @@ def unpack(packed: str) -> str:
     return unzip(b64decode(packed, validate=True)).decode()
 
 
-def manifest_entries(metadata: Mapping[str, str]) -> list[Entry]:
+def manifest_entries(metadata: Mapping[str, str]) -> list[ShardEntry]:
     """What a compacted table's metadata say of each shard. Raises ValueError or KeyError where they do not."""
     return _Entries.validate_json(unpack(metadata["shards"]))
 
 
-def from_manifest(metadata: Mapping[str, str], rows: pa.Table) -> list[Part]:
+def from_manifest(metadata: Mapping[str, str], rows: pa.Table) -> list[TablePart]:
     """The parts that :func:`to_manifest` wrote down, each held one with its slice of ``rows``."""
     texts = _Texts.validate_json(metadata["spec_texts"])
     for text in texts:
@@ -363,7 +363,7 @@ def from_manifest(metadata: Mapping[str, str], rows: pa.Table) -> list[Part]:
         if entry.held:
             held = rows.slice(start, int(own["rows"]))
             start += held.num_rows
-        parts.append(Part(entry.measurement, entry.step, entry.key, own, entry.modified, held))
+        parts.append(TablePart(entry.measurement, entry.step, entry.key, own, entry.modified, held))
     if start != rows.num_rows:
         raise ValueError("its manifest does not account for its rows")
     return parts

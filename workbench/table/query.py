@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from workbench.table.reading import Reading
+    from workbench.table.reading import TableReading
 
 #: columns of the runs that rows have too, with other meanings, and what they are called in ``joined``
 RENAMED = {"low": "trained_low", "high": "trained_high"}
@@ -99,7 +99,7 @@ class Table:
         problems: list[str] = []
         named = _named_runs(dirs, problems)
 
-        def read(name: str, path: Path) -> tuple[pa.Table, Path, Reading] | list[str]:
+        def read(name: str, path: Path) -> tuple[pa.Table, Path, TableReading] | list[str]:
             """What there is of one run, or what is wrong with it."""
             said: list[str] = []
             with apart(said.append, f"{path} cannot be read and is left out"):
@@ -107,7 +107,7 @@ class Table:
                 return view, path, replace(reading, rows=_renamed(reading, name))
             return said
 
-        readings: list[tuple[Path, Reading]] = []
+        readings: list[tuple[Path, TableReading]] = []
         with ThreadPoolExecutor(READERS) as pool:  # decoding Parquet leaves the interpreter free
             for one in pool.map(lambda pair: read(*pair), named):
                 if isinstance(one, list):
@@ -243,7 +243,7 @@ def _named_runs(dirs: Sequence[str | Path], problems: list[str] | None = None) -
     return list(found.items())
 
 
-def _renamed(reading: Reading, name: str) -> pa.Table:
+def _renamed(reading: TableReading, name: str) -> pa.Table:
     rows = reading.rows
     codes = pa.repeat(pa.scalar(0, pa.int32()), rows.num_rows)
     column = pa.DictionaryArray.from_arrays(codes, pa.array([name]))

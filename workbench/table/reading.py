@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 
 from workbench.storage.bounded import names_in
 from workbench.storage.seal import json_object
-from workbench.table.assembly import Assembly, Part, assemble, version_of
+from workbench.table.assembly import Assembly, TablePart, assemble, version_of
 from workbench.table.layout import table_path
 from workbench.table.parquet import read_file
 from workbench.table.stored_json import check_spec
@@ -33,7 +33,7 @@ _Newest: TypeAdapter[dict[str, tuple[str, str]]] = TypeAdapter(dict[str, tuple[s
 
 
 @dataclass(frozen=True)
-class Reading:
+class TableReading:
     """What counts of a run.
 
     Attributes:
@@ -47,7 +47,7 @@ class Reading:
     problems: list[str]
 
 
-def read_run(run_path: Path, columns: Sequence[str] | None = None) -> Reading:
+def read_run(run_path: Path, columns: Sequence[str] | None = None) -> TableReading:
     """The rows of a run that count; what is damaged is named, never used.
 
     Args:
@@ -58,7 +58,7 @@ def read_run(run_path: Path, columns: Sequence[str] | None = None) -> Reading:
     if settled is not None:
         return settled
     assembly = assemble(run_path)
-    return Reading(assembly.rows, newest(assembly.chosen), assembly.problems)
+    return TableReading(assembly.rows, newest(assembly.chosen), assembly.problems)
 
 
 def note(assembly: Assembly, state: str) -> dict[str, str]:
@@ -68,13 +68,13 @@ def note(assembly: Assembly, state: str) -> dict[str, str]:
     return {STATE: state, NEWEST: json.dumps(newest(assembly.chosen))}
 
 
-def newest(parts: Iterable[Part]) -> dict[str, tuple[str, str]]:
+def newest(parts: Iterable[TablePart]) -> dict[str, tuple[str, str]]:
     """measurement -> (age, spec) of its newest part."""
     ordered = sorted(parts, key=lambda part: part.age)
     return {part.measurement: (part.age[0], part.metadata["spec"]) for part in ordered}
 
 
-def merged_specs(readings: Iterable[Reading]) -> dict[str, Any]:
+def merged_specs(readings: Iterable[TableReading]) -> dict[str, Any]:
     """measurement -> spec, as the newest part of all runs has it."""
     found: dict[str, tuple[str, str]] = {}
     for reading in readings:
@@ -83,7 +83,7 @@ def merged_specs(readings: Iterable[Reading]) -> dict[str, Any]:
     return {measurement: json.loads(spec) for measurement, (_, spec) in sorted(found.items())}
 
 
-def newest_versions(readings: Iterable[Reading]) -> dict[str, int]:
+def newest_versions(readings: Iterable[TableReading]) -> dict[str, int]:
     """measurement -> the highest version that any run was measured with."""
     found: dict[str, int] = {}
     for reading in readings:
@@ -92,7 +92,7 @@ def newest_versions(readings: Iterable[Reading]) -> dict[str, int]:
     return found
 
 
-def without_former(reading: Reading, newest: Mapping[str, int], run_path: Path) -> Reading:
+def without_former(reading: TableReading, newest: Mapping[str, int], run_path: Path) -> TableReading:
     """A run's rows without those of measurements that other runs have of a newer version; each is named.
 
     A new version means other numbers: those of two are never shown beside each other.
@@ -120,7 +120,7 @@ def folder_state(run_path: Path) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def _settled(run_path: Path, columns: Sequence[str] | None) -> Reading | None:
+def _settled(run_path: Path, columns: Sequence[str] | None) -> TableReading | None:
     """The table alone, where it was made of exactly this folder."""
     try:
         rows, metadata = read_file(table_path(run_path), columns)
@@ -131,7 +131,7 @@ def _settled(run_path: Path, columns: Sequence[str] | None) -> Reading | None:
             check_spec(json_object(spec.encode()))
     except (OSError, ValueError, KeyError):
         return None  # what is wrong with it, assembling says
-    return Reading(rows, specs, [])
+    return TableReading(rows, specs, [])
 
 
 def _states(folder: Path, names: tuple[str, ...] | None) -> Iterator[str]:

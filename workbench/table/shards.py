@@ -21,7 +21,7 @@ from workbench.core.apart import apart
 from workbench.storage.atomic import remove_leftovers
 from workbench.storage.seal import SealError, json_object
 from workbench.table.assembly import (
-    Part,
+    TablePart,
     assemble,
     manifest_entries,
     shard_header,
@@ -224,7 +224,7 @@ def _is_current(path: Path, manifest: Mapping[str, str]) -> bool:
     return all(metadata.get(name) == text for name, text in manifest.items())
 
 
-def _kept(run_path: Path, part: Part) -> Part:
+def _kept(run_path: Path, part: TablePart) -> TablePart:
     """A part that does not count, with a shard of its own on disk."""
     if part.modified is not None or part.rows is None:
         return part

@@ -19,7 +19,7 @@ DATA = {"steps", "measurements"}
 
 
 @dataclass
-class Found:
+class FoundRuns:
     """What there is at or below a folder.
 
     Attributes:
@@ -39,12 +39,12 @@ def is_run(path: str | os.PathLike[str]) -> bool:
     return os.path.lexists(os.path.join(path, "run.json"))
 
 
-def walk(root: Path) -> Found:
+def walk(root: Path) -> FoundRuns:
     """Everything at or below a folder; nothing where there is none.
 
     Nothing is looked for inside a run, and hidden folders are passed over.
     """
-    found = Found()
+    found = FoundRuns()
     if is_run(root):
         found.runs.append((root.resolve().name, root))
         return found
@@ -69,7 +69,7 @@ def walk(root: Path) -> Found:
 
 
 def _look(
-    root: Path, here: str, seen: set[tuple[int, int]], found: Found, below: deque[str], linked: deque[str]
+    root: Path, here: str, seen: set[tuple[int, int]], found: FoundRuns, below: deque[str], linked: deque[str]
 ) -> None:
     """Look at one folder; the folders in it are put with those to be looked at, at once or when links are."""
     try:

@@ -79,7 +79,7 @@ def check_task(task: Task) -> None:
 
 def findings(task: Task) -> list[Finding]:
     """What a task does not keep; empty where it keeps everything."""
-    subject = Subject(task)
+    subject = TaskSubject(task)
     found = []
     for name, check in CHECKS.items():
         try:
@@ -89,7 +89,7 @@ def findings(task: Task) -> list[Finding]:
     return found
 
 
-Check = Callable[["Subject"], Iterator[str]]
+Check = Callable[["TaskSubject"], Iterator[str]]
 CHECKS: dict[str, Check] = {}
 """All checks by name, in the order in which they are made."""
 
@@ -102,7 +102,7 @@ def _checks(name: str) -> Callable[[Check], Check]:
     return registered
 
 
-class Subject:
+class TaskSubject:
     """A task under examination, and strings of it that several checks look at.
 
     Attributes:
@@ -147,7 +147,7 @@ class Subject:
 
 # ---- what it states ------------------------------------------------------------------------------
 @_checks("statement")
-def _statement(one: Subject) -> Iterator[str]:
+def _statement(one: TaskSubject) -> Iterator[str]:
     task = one.task
     for name in ("name", "question", "summary", "family"):
         if not isinstance(getattr(task, name, None), str) or not getattr(task, name):
@@ -166,7 +166,7 @@ def _statement(one: Subject) -> Iterator[str]:
 
 
 @_checks("settings")
-def _settings(one: Subject) -> Iterator[str]:
+def _settings(one: TaskSubject) -> Iterator[str]:
     task = one.task
     written = json.loads(json.dumps(task.parameters))
     again = type(task)(**written)
@@ -178,7 +178,7 @@ def _settings(one: Subject) -> Iterator[str]:
 
 # ---- lengths -------------------------------------------------------------------------------------
 @_checks("lengths")
-def _lengths(one: Subject) -> Iterator[str]:
+def _lengths(one: TaskSubject) -> Iterator[str]:
     task = one.task
     if task.admissible(0):
         yield "it admits length 0; a string has a token at least"
@@ -214,7 +214,7 @@ def _refuses(act: Callable[[], object]) -> bool:
 
 # ---- shapes --------------------------------------------------------------------------------------
 @_checks("shapes")
-def _shapes(one: Subject) -> Iterator[str]:
+def _shapes(one: TaskSubject) -> Iterator[str]:
     task = one.task
     for what, batch in one.some():
         wide = (len(batch), batch.length + int(task.bos))
@@ -252,7 +252,7 @@ def _targets(task: Task, what: str, batch: Batch, wide: tuple[int, int]) -> Iter
         yield f"{what}: a target is outside 0..{task.d_vocab_out - 1}; give classes, and 0 where nothing is asked"
 
 
-def _answers(one: Subject, what: str, batch: Batch) -> Iterator[str]:
+def _answers(one: TaskSubject, what: str, batch: Batch) -> Iterator[str]:
     task = one.task
     guess = task.answer(one.strings(batch))
     if tuple(guess.shape) != (len(batch), task.d_vocab_out) or not bool(guess.isfinite().all()):
@@ -269,7 +269,7 @@ def _answers(one: Subject, what: str, batch: Batch) -> Iterator[str]:
 
 # ---- labels --------------------------------------------------------------------------------------
 @_checks("oracle")
-def _oracle(one: Subject) -> Iterator[str]:
+def _oracle(one: TaskSubject) -> Iterator[str]:
     task = one.task
     for what, batch in one.some():
         said = task.label(one.strings(batch))
@@ -309,7 +309,7 @@ def _named(task: Task, string: Sequence[int]) -> str:
 
 
 @_checks("prefixes")
-def _prefixes(one: Subject) -> Iterator[str]:
+def _prefixes(one: TaskSubject) -> Iterator[str]:
     """Labels say what is right after a prefix, whatever follows it."""
     start = int(one.task.bos)
     for what, batch in one.some():
@@ -326,7 +326,7 @@ def _prefixes(one: Subject) -> Iterator[str]:
 
 
 @_checks("automaton")
-def _automaton(one: Subject) -> Iterator[str]:
+def _automaton(one: TaskSubject) -> Iterator[str]:
     automaton = one.task.automaton()
     if automaton is None:
         return
@@ -344,7 +344,7 @@ def _automaton(one: Subject) -> Iterator[str]:
 
 
 @_checks("neutral tokens")
-def _neutral(one: Subject) -> Iterator[str]:
+def _neutral(one: TaskSubject) -> Iterator[str]:
     """A neutral token before any place that allows one changes no answer of the rest."""
     task = one.task
     if not task.neutral_tokens:
@@ -364,7 +364,7 @@ def _neutral(one: Subject) -> Iterator[str]:
 
 # ---- randomness ----------------------------------------------------------------------------------
 @_checks("seeds")
-def _seeds(one: Subject) -> Iterator[str]:
+def _seeds(one: TaskSubject) -> Iterator[str]:
     for law in LAWS:
         torch_state, numpy_state = torch.get_rng_state(), np.random.get_state()
         first = one.draw(law, one.length, seed=1)
@@ -377,7 +377,7 @@ def _seeds(one: Subject) -> Iterator[str]:
 
 
 @_checks("batches")
-def _batches(one: Subject) -> Iterator[str]:
+def _batches(one: TaskSubject) -> Iterator[str]:
     """What is said of a string does not hang on the strings beside it."""
     for what, batch in one.some():
         strings = one.strings(batch)
@@ -395,7 +395,7 @@ def _batches(one: Subject) -> Iterator[str]:
 
 # ---- laws ----------------------------------------------------------------------------------------
 @_checks("laws")
-def _laws(one: Subject) -> Iterator[str]:
+def _laws(one: TaskSubject) -> Iterator[str]:
     reason = one.task.challenge_is_matched
     p, name = _apart(_statistics(one, one.many("matched")), _statistics(one, one.many("challenge")))
     if p >= P and not reason:
@@ -408,7 +408,7 @@ def _laws(one: Subject) -> Iterator[str]:
 
 
 @_checks("prefix-closed")
-def _prefix_closed(one: Subject) -> Iterator[str]:
+def _prefix_closed(one: TaskSubject) -> Iterator[str]:
     for law in EVALUATION_LAWS:
         if not one.task.prefix_closed(law):
             continue
@@ -425,7 +425,7 @@ def _prefix_closed(one: Subject) -> Iterator[str]:
 
 
 @_checks("support")
-def _support(one: Subject) -> Iterator[str]:
+def _support(one: TaskSubject) -> Iterator[str]:
     for law in EVALUATION_LAWS:
         for length in dict.fromkeys((one.task.next_length(1), one.window)):
             listed = one.task.support(law, length, one.window)
@@ -452,7 +452,7 @@ def _misfit(counts: Any, expected: Any) -> float:
     return float(chisquare(counts, expected * counts.sum() / expected.sum()).pvalue)
 
 
-def _statistics(one: Subject, batch: Batch) -> dict[str, Tensor]:
+def _statistics(one: TaskSubject, batch: Batch) -> dict[str, Tensor]:
     """Statistics of strings ``[batch]`` in which two laws may differ, by what a sentence calls them."""
     task, strings = one.task, one.strings(batch)
     length = strings.shape[1]
@@ -518,7 +518,7 @@ def _two_samples(one: Tensor, other: Tensor, bins: int = 12) -> float:
 
 # ---- floors --------------------------------------------------------------------------------------
 @_checks("chance")
-def _chance(one: Subject) -> Iterator[str]:
+def _chance(one: TaskSubject) -> Iterator[str]:
     """Chance is what the best constant answer scores."""
     task = one.task
     for law in EVALUATION_LAWS:
@@ -540,7 +540,7 @@ def _chance(one: Subject) -> Iterator[str]:
 
 
 @_checks("shortcuts")
-def _shortcuts(one: Subject) -> Iterator[str]:
+def _shortcuts(one: TaskSubject) -> Iterator[str]:
     task = one.task
     for law in EVALUATION_LAWS:
         found = task.shortcuts(one.many(law), one.window)
@@ -563,7 +563,7 @@ def _shortcuts(one: Subject) -> Iterator[str]:
 
 
 @_checks("strata")
-def _strata(one: Subject) -> Iterator[str]:
+def _strata(one: TaskSubject) -> Iterator[str]:
     task = one.task
     for name in task.strata_names:
         batch = task.sample_stratum(name, 8, one.length, torch.Generator().manual_seed(0), "matched", one.window)
@@ -593,7 +593,7 @@ class _Largest(TorchFunctionMode):
 
 
 @_checks("memory")
-def _memory(one: Subject) -> Iterator[str]:
+def _memory(one: TaskSubject) -> Iterator[str]:
     """Nothing grows like the square of the length: long strings are what all this is about."""
     long = _longest(one.task)
     short = one.task.next_length(long / 4)
@@ -617,7 +617,7 @@ def _longest(task: Task) -> int:
     return task.next_length(LONGEST_LISTED)
 
 
-def _peak(one: Subject, law: str, length: int) -> tuple[int, int]:
+def _peak(one: TaskSubject, law: str, length: int) -> tuple[int, int]:
     """Numbers in the largest tensor, and bytes of everything else, while two strings are drawn and labelled."""
     one.draw(law, length, count=2, window=length // 8)  # what is made once and kept is no matter
     tracemalloc.start()

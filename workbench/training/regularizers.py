@@ -44,7 +44,7 @@ class Regularizer(Protocol):
 
 
 @dataclass(frozen=True)
-class Positional:
+class PositionalPenalty:
     """Pushes what attention reads from position vectors alone to be local.
 
     The regularizer of Huang et al. (2410.02140) in the form their experiments use: with the position
@@ -78,7 +78,7 @@ def positional_penalty(
     w_q: Float[Tensor, "head d_model d_head"],
     w_k: Float[Tensor, "head d_model d_head"],
 ) -> Float[Tensor, ""]:
-    """The sum over heads of the penalty of :class:`Positional` for one layer."""
+    """The sum over heads of the penalty of :class:`PositionalPenalty` for one layer."""
     products = (table @ w_q) @ (table @ w_k).transpose(1, 2)
     return products.tril().pow(2).sum(1).mean(1).sum()
 
@@ -114,7 +114,7 @@ def mean_entropy(
     return entropy.mean(1)[mask].mean()
 
 
-REGULARIZERS: dict[str, Regularizer] = {"positional": Positional(), "attention_entropy": AttentionEntropy()}
+REGULARIZERS: dict[str, Regularizer] = {"positional": PositionalPenalty(), "attention_entropy": AttentionEntropy()}
 
 
 def check_regularizers(coefficients: Mapping[str, float], cfg: Architecture) -> None:

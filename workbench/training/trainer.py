@@ -75,8 +75,10 @@ class Trainer:
 
     def __init__(self, config: RunConfig, folder: Path, watcher: Watcher | None = None) -> None:
         self.config, self.folder, self.watcher = config, folder, watcher
-        self.task, self.law, self.seeds = config.task, config.training, config.seeds
-        self.schedule = checkpoint_steps(self.law.steps, self.law.checkpoints.log, self.law.checkpoints.linear)
+        self.task, self.training, self.seeds = config.task, config.training, config.seeds
+        self.schedule = checkpoint_steps(
+            self.training.steps, self.training.checkpoints.log, self.training.checkpoints.linear
+        )
         self.live = Live(folder)
         self.stopping = False
 
@@ -107,10 +109,10 @@ class Trainer:
 
     def _train(self, run: Run) -> None:
         """Train from where the run has got to."""
-        torch.set_num_threads(self.law.threads)
+        torch.set_num_threads(self.training.threads)
         require_memory(self.config)
         self.model = make_model(self.config.model, seed=self.seeds.init)
-        self.optimizer = make_optimizer(self.model, self.law)
+        self.optimizer = make_optimizer(self.model, self.training)
         require_room(self.folder, self._room(run))
         self.state = load_state(self.folder, run.id, self.model, self.optimizer) or State()
         self.live.restart(self.state.log)
@@ -142,7 +144,7 @@ class Trainer:
     def _loop(self, run: Run) -> None:
         last_resume = time.monotonic()
         due = set(self.schedule)
-        lengths = self.law.curriculum.possible(self.task, self.law.steps)[-STOP_LENGTHS:]
+        lengths = self.training.curriculum.possible(self.task, self.training.steps)[-STOP_LENGTHS:]
         while True:
             step = self.state.step
             ended = self._ended(step, lengths)
@@ -158,12 +160,12 @@ class Trainer:
                 self._log(step)
                 self._checkpoint(run, step, ended)
                 self.live.restart()
-            if step >= self.law.steps or ended:
+            if step >= self.training.steps or ended:
                 return
             if self.stopping:
-                raise Stopped(f"stopped at step {step:,} of {self.law.steps:,}; the same command continues")
+                raise Stopped(f"stopped at step {step:,} of {self.training.steps:,}; the same command continues")
             self._update(step)
-            if step % max(1, self.law.steps // 200) == 0:
+            if step % max(1, self.training.steps // 200) == 0:
                 self._log(step)
             if self.watcher:
                 self.watcher(self.state.step, self.state.scores)
@@ -172,31 +174,31 @@ class Trainer:
         """The batch of update ``step`` and its position ids: a pure function of (data seed, step)."""
         g = generator("data", self.seeds.data, step)
         task = self.task_at(step)
-        length = self.law.curriculum.length(task, step, g)
-        batch = task.sample(self.law.batch_size, length, g, "training")
+        length = self.training.curriculum.length(task, step, g)
+        batch = task.sample(self.training.batch_size, length, g, "training")
         model = self.config.model
         ids = model.ids.training(len(batch), batch.tokens.shape[1], model.n_ctx, g, batch.position_ids)
         return batch, ids
 
     def task_at(self, step: int) -> Task:
         """The task of update ``step``: the run's own, but for parameters that are still on their way to it."""
-        return scheduled(self.task, self.law.task_schedule, step)
+        return scheduled(self.task, self.training.task_schedule, step)
 
     def _update(self, step: int) -> None:
         batch, ids = self.batch(step)
         self.state.see(ids)
-        rate = learning_rate(self.law, step)
+        rate = learning_rate(self.training, step)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        outputs, penalty = outputs_and_penalty(self.model, batch, ids, self.law.regularizers)
+        outputs, penalty = outputs_and_penalty(self.model, batch, ids, self.training.regularizers)
         loss = self.task_at(step).loss(outputs, batch)
         whole = loss if penalty is None else loss + penalty
         if not bool(whole.isfinite()):
             raise RunError(f"{self.folder}: the loss is no longer finite at step {step}; lower the learning rate")
         self.optimizer.zero_grad(set_to_none=True)
         whole.backward()
-        if self.law.clip:
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.law.clip)
+        if self.training.clip:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.training.clip)
         self.optimizer.step()
         self.state.step = step + 1
         self.state.scores |= {"loss": float(loss.detach()), "lr": rate}
@@ -206,8 +208,8 @@ class Trainer:
     @torch.no_grad()
     def _ended(self, step: int, lengths: Sequence[int]) -> str:
         """Why training ends at ``step`` before its last one, or "" where it goes on."""
-        stop = self.law.early_stop
-        if stop is None or step >= self.law.steps or not stop.due(step, self.law.settled):
+        stop = self.training.early_stop
+        if stop is None or step >= self.training.steps or not stop.due(step, self.training.settled):
             return ""
         found = [self._accuracy(n, stop.sequences, "early stop", step) for n in lengths]
         self.state.streak = stop.streak(self.state.streak, step, min(found))
@@ -216,7 +218,7 @@ class Trainer:
     @torch.no_grad()
     def _score(self) -> dict[str, float | None]:
         """Accuracy at the longest training length and at twice it, for watching only: nothing is selected."""
-        longest = self.law.trained_length
+        longest = self.training.trained_length
         beyond = None
         with suppress(PositionError, TaskError):  # a length that the positions cannot read, or the task does not have
             beyond = self._accuracy(self.task.next_length(2 * longest), SCORED_SEQUENCES, "watch")

@@ -35,7 +35,7 @@ STEP = 1
 
 
 @dataclass(frozen=True)
-class Source:
+class ProgramSource:
     """A program, and the task that it answers.
 
     Attributes:
@@ -78,7 +78,7 @@ def compile_command(
 
 
 def compiled_run(
-    program: str | Source,
+    program: str | ProgramSource,
     lengths: tuple[int, int],
     up_to: int,
     first_keys: int | None = None,
@@ -121,7 +121,7 @@ def compiled_run(
     return store(out or Path("checkpoints/compiled") / _name(options), config, checkpoints, reads)
 
 
-def known_source(program: str, task: str | None = None) -> Source:
+def known_source(program: str, task: str | None = None) -> ProgramSource:
     """The program of that name, with its task.
 
     Raises:
@@ -137,10 +137,10 @@ def known_source(program: str, task: str | None = None) -> Source:
     case = ZOO[program]
     assert case.task is not None
     name, parameters = case.task
-    return Source(program, case.program, make_task(name, **parameters))
+    return ProgramSource(program, case.program, make_task(name, **parameters))
 
 
-def file_source(file: Path, task: str | None, settings: Sequence[str] = ()) -> Source:
+def file_source(file: Path, task: str | None, settings: Sequence[str] = ()) -> ProgramSource:
     """The program that a file spells (:mod:`workbench.theory.crasp.parser`), with the task that it is to answer.
 
     Args:
@@ -177,7 +177,7 @@ def file_source(file: Path, task: str | None, settings: Sequence[str] = ()) -> S
             f"{file} has {len(program.outputs)} output{'s' if len(program.outputs) > 1 else ''}, but the answers of "
             f"{made.name} {held}; give one output for no and yes, else one for each answer, in this order"
         )
-    return Source(file.stem, program, made, str(program))
+    return ProgramSource(file.stem, program, made, str(program))
 
 
 def _parameters(settings: Sequence[str]) -> dict[str, Any]:
@@ -200,7 +200,7 @@ def _alike(program: Program) -> str:
     return f"those over {' '.join(program.alphabet)} are {', '.join(alike) or 'none'}"
 
 
-def _agree(made: Compiled, source: Source, lengths: tuple[int, int]) -> None:
+def _agree(made: Compiled, source: ProgramSource, lengths: tuple[int, int]) -> None:
     """Refuse weights that do not answer the task on its own lengths: tokens or answers would be in another order."""
     task = source.task
     for length in task.lengths(*lengths):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.cli.errors import Stopping, UsageError, say
 from workbench.cli.progress import Bar, following
-from workbench.cli.sweep_file import Cell, Sweep, read_sweep
+from workbench.cli.sweep_file import Sweep, SweepCell, read_sweep
 from workbench.cli.table_text import aligned
 from workbench.jobs.choose import make_executor
 from workbench.jobs.executors import Failure
@@ -30,7 +30,7 @@ SHOWN_PROBLEMS = 10
 class Work:
     """A cell to be trained: all that a worker process needs."""
 
-    cell: Cell
+    cell: SweepCell
     folder: str
 
 
@@ -69,7 +69,7 @@ def checked(file: Path, sweep: Sweep, root: Path) -> dict[str, RunConfig]:
         UsageError: with a line for each cell that cannot be built, or whose folder holds another run.
     """
     configs: dict[str, RunConfig] = {}
-    problems: dict[str, list[Cell]] = {}
+    problems: dict[str, list[SweepCell]] = {}
     for cell in sweep.cells:
         try:
             configs[cell.name] = config_of(cell)
@@ -87,7 +87,7 @@ def checked(file: Path, sweep: Sweep, root: Path) -> dict[str, RunConfig]:
     return configs
 
 
-def _problem(sentence: str, cells: Sequence[Cell], total: int) -> str:
+def _problem(sentence: str, cells: Sequence[SweepCell], total: int) -> str:
     if len(cells) == total > 1:
         return f"every cell: {sentence}"
     first = cells[0]
@@ -96,7 +96,7 @@ def _problem(sentence: str, cells: Sequence[Cell], total: int) -> str:
     return f"cell {first.name}{f' ({settings})' if settings else ''}{others}: {sentence}"
 
 
-def config_of(cell: Cell) -> RunConfig:
+def config_of(cell: SweepCell) -> RunConfig:
     """The run of a cell."""
     from workbench.cli.commands.train import build
 

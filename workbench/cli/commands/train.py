@@ -13,7 +13,7 @@ from workbench.cli.options import assignments, length_range, put, resolved, sugg
 from workbench.cli.progress import TrainingProgress
 from workbench.core.construct import construct
 from workbench.models.architectures import config_class
-from workbench.models.positions import id_law, make_encoding
+from workbench.models.positions import id_sampler, make_encoding
 from workbench.runs.errors import RunError
 from workbench.runs.run import Run
 from workbench.tasks import make_task
@@ -65,7 +65,7 @@ def sections(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     low, high = length_range(str(options["lengths"]))
     # Refused here by their own names, before --set turns them into dicts.
     make_encoding(options["positions"])
-    id_law(options["ids"])
+    id_sampler(options["ids"])
     model = {"n_layers": options["layers"], "d_model": options["d_model"], "n_ctx": options["n_ctx"]}
     if options["architecture"] == "ssm":
         model |= {"architecture": "ssm", "gates": options["gates"]}

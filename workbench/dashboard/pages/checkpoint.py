@@ -15,7 +15,7 @@ from workbench.dashboard.panels.callbacks import PARTS, place
 from workbench.dashboard.panels.head_tables import HEAD_PANELS, LENGTH_PANEL
 from workbench.dashboard.panels.sequence import sequence_board, sequence_callbacks
 from workbench.dashboard.panels.sequence.sequence_panel import ComputedPanel, query_index
-from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, Asked, check_extras
+from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, SequenceQuestion, check_extras
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, Notice
 from workbench.dashboard.state.run_view import RunView
@@ -32,7 +32,7 @@ PANEL = ComputedPanel(
 )
 
 
-def note(run: RunView, asked: Asked, found: SequenceReading) -> list[Any]:
+def note(run: RunView, asked: SequenceQuestion, found: SequenceReading) -> list[Any]:
     """One sentence on the query that is looked at."""
     query = query_index(found, asked.prefix)
     prefix = query if found.bos else query + 1
@@ -42,7 +42,7 @@ def note(run: RunView, asked: Asked, found: SequenceReading) -> list[Any]:
     return [html.Strong(f"Query at prefix {whole(prefix)}. "), *said, *right]
 
 
-BOARD = sequence_board.Board("seq-board", (PANEL,), note)
+BOARD = sequence_board.SequenceBoard("seq-board", (PANEL,), note)
 
 
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:

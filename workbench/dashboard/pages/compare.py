@@ -13,7 +13,7 @@ from workbench.dashboard.components.icons import chip, icon
 from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels import callbacks, panel_frame
 from workbench.dashboard.panels.callbacks import browser, place
-from workbench.dashboard.panels.panel_spec import At, Panel, Source
+from workbench.dashboard.panels.panel_spec import Panel, PanelCursor, PanelSource
 from workbench.dashboard.panels.panel_updates import memory
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, Notice, default_step
@@ -40,13 +40,13 @@ _DIFFERENCE = (
 )
 
 
-def seeds_of(run: RunView, at: At) -> list[RunView]:
+def seeds_of(run: RunView, at: PanelCursor) -> list[RunView]:
     """All runs that differ from a run in nothing but their seeds, itself included."""
     runs = at.store.runs().values() if at.store is not None else [run]
     return [one for one in runs if one.family == run.family and one.measured]
 
 
-def _seeds(run: RunView, at: At, shown: str, name: str) -> Source:
+def _seeds(run: RunView, at: PanelCursor, shown: str, name: str) -> PanelSource:
     """One quantity's rows of all seeds of a run."""
     assert at.store is not None
     where = SHOWN[shown]
@@ -54,7 +54,7 @@ def _seeds(run: RunView, at: At, shown: str, name: str) -> Source:
     frame = at.store.across(**where).where(run=names)
     given = "".join(f", {key}={value!r}" for key, value in where.items())
     code = f"Table.load({run.root.as_posix()!r}).frame(run={names!r}{given})"
-    return Source(frame, " ".join(one.signature for one in seeds_of(run, at)), name, code)
+    return PanelSource(frame, " ".join(one.signature for one in seeds_of(run, at)), name, code)
 
 
 def _panels() -> tuple[Panel, ...]:
@@ -137,7 +137,7 @@ def _seed_panels() -> tuple[Panel, ...]:
         for side in ("a", "b", "d"):
             both = side == "d"
 
-            def read(at: At, shown: str = shown, both: bool = both) -> tuple[Source, ...]:
+            def read(at: PanelCursor, shown: str = shown, both: bool = both) -> tuple[PanelSource, ...]:
                 if not both:
                     return (_seeds(at.run, at, shown, "frame"),)
                 return _seeds(at.run, at, shown, "a"), _seeds(at.other or at.run, at, shown, "b")
@@ -193,7 +193,7 @@ def pick(extras: Mapping[str, str]) -> html.Div:
 
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
     """Three equal columns, each headed by its run; then a row per kind of evidence."""
-    at = At.asked(context.store, run, cursor, extras)
+    at = PanelCursor.asked(context.store, run, cursor, extras)
     other = at.other or run
     names = [name for name, one in context.store.runs().items() if one.measured] or [run.name]
     seeds = extras.get("seeds") == "1"
@@ -229,7 +229,7 @@ def _head(side: str, what: Any, seeds: bool = False) -> html.Div:
     )
 
 
-def heads_of(at: At, seeds: bool) -> tuple[Any, ...]:
+def heads_of(at: PanelCursor, seeds: bool) -> tuple[Any, ...]:
     """Chip and sentence of A, of B, and what tells them apart."""
     said: list[Any] = []
     for here in (at, at.beside):
@@ -245,7 +245,7 @@ def heads_of(at: At, seeds: bool) -> tuple[Any, ...]:
     return (*said, [] if seeds else _difference(at))
 
 
-def _other_step(at: At, step: int) -> str:
+def _other_step(at: PanelCursor, step: int) -> str:
     """Why B is looked at at another step than A."""
     mine = whole(at.cursor.step)
     if at.cursor.step == default_step(at.run):
@@ -253,7 +253,7 @@ def _other_step(at: At, step: int) -> str:
     return f" B has no step {mine}; shown: {whole(step)}."
 
 
-def _difference(at: At) -> list[Any]:
+def _difference(at: PanelCursor) -> list[Any]:
     other = at.beside
     try:
         found = over_length_difference(
@@ -289,7 +289,7 @@ def connect(app: Dash, context: Context) -> None:
     )
     def said(step: int, _: Any, length: int, head: str, run: str, extras: dict[str, str]) -> Any:
         view, cursor = place(context, run, step, length, head)
-        at = At.asked(context.store, view, cursor, extras)
+        at = PanelCursor.asked(context.store, view, cursor, extras)
         return heads_of(at, extras.get("seeds") == "1")
 
 

@@ -15,7 +15,7 @@ from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels import callbacks, panel_frame
 from workbench.dashboard.panels.callbacks import PARTS, browser, place
-from workbench.dashboard.panels.panel_spec import At
+from workbench.dashboard.panels.panel_spec import PanelCursor
 from workbench.dashboard.panels.panel_updates import memory
 from workbench.dashboard.panels.run_panels import BY_ID, COLUMNS, DEEPER, DEEPER_ROWS, MORE, PANELS, ROWS
 from workbench.dashboard.server import theory_lookup
@@ -224,7 +224,7 @@ def _ahead(app: Dash, context: Context) -> None:
     def ahead(_: Any, look: Any, known: Any, run: str, step: int, length: int, head: str) -> None:
         view, cursor = place(context, run, step, length, head)
         if look is not None and view.brief.rows and known["path"] == PAGE.path:
-            context.prefetch.ask(At.asked(context.store, view, cursor, {}), (*PANELS, *DEEPER), look)
+            context.prefetch.ask(PanelCursor.asked(context.store, view, cursor, {}), (*PANELS, *DEEPER), look)
 
 
 def _theory(app: Dash, context: Context) -> None:

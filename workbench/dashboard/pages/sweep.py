@@ -26,7 +26,7 @@ from workbench.dashboard.state.sweep_query import (
     SERIES,
     Choices,
     Stop,
-    Sweep,
+    SweepQuery,
     choices_of,
     kept_stop,
     parted,
@@ -102,12 +102,12 @@ class PhasePanel:
 PHASE = PhasePanel()
 
 
-def _asked(context: Context, asked: Mapping[str, str]) -> tuple[Choices, Sweep]:
+def _asked(context: Context, asked: Mapping[str, str]) -> tuple[Choices, SweepQuery]:
     choices = choices_of(context.store)
     return choices, read(asked, choices)[0]
 
 
-def _arguments(sweep: Sweep, choices: Choices) -> dict[str, Any]:
+def _arguments(sweep: SweepQuery, choices: Choices) -> dict[str, Any]:
     return {
         "x": sweep.x,
         "y": sweep.y,
@@ -181,7 +181,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
     return Drawn([*steered, content], "Sweep", waits=not choices.pairs)
 
 
-def _selects(sweep: Sweep, choices: Choices) -> html.Div:
+def _selects(sweep: SweepQuery, choices: Choices) -> html.Div:
     quantities = []
     for measurement, pairs in _grouped(choices.pairs).items():
         items = [{"value": "|".join(pair), "label": pair[1].replace("_", " ")} for pair in pairs]
@@ -200,7 +200,7 @@ def _selects(sweep: Sweep, choices: Choices) -> html.Div:
     return html.Div(lined, className="toolbar selects")
 
 
-def _fixed(sweep: Sweep, choices: Choices) -> html.Div:
+def _fixed(sweep: SweepQuery, choices: Choices) -> html.Div:
     """What is held fixed: any value of any axis, several at once."""
     groups = [
         {"group": axis_title(axis), "items": [_held(axis, value) for value in choices.values[axis]]}
@@ -312,7 +312,7 @@ def connect(app: Dash, context: Context) -> None:
     )
     def moved(kind: str, x: str, y: str, over: str, fix: list[str] | None, step: int | None, stop: Stop) -> Any:
         fixed = tuple((axis, value) for axis, _, value in (part.partition("=") for part in fix or ()))
-        parts = Sweep(tuple(kind.split("|")), x, y, step, *parted(stop), fixed, over).written()
+        parts = SweepQuery(tuple(kind.split("|")), x, y, step, *parted(stop), fixed, over).written()
         return parts, {"path": "/sweep", "run": "", "href": "/sweep" + query(parts)}, []
 
     @app.callback(

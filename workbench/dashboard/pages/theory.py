@@ -15,7 +15,7 @@ from workbench.dashboard.components.page_frame import banner
 from workbench.dashboard.pages.base import Astray, Drawn, FreePage, Visit
 from workbench.dashboard.panels import panel_frame
 from workbench.dashboard.panels.callbacks import LOOK, browser
-from workbench.dashboard.panels.panel_spec import At, Panel
+from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.render import plot
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
@@ -235,7 +235,7 @@ def connect(app: Dash, context: Context) -> None:
         run = context.store.run(name)
         if run is None or look is None:
             raise PreventUpdate
-        return plot(PARTS, At(run, default_cursor(run)), look, mode)
+        return plot(PARTS, PanelCursor(run, default_cursor(run)), look, mode)
 
 
 def said(run: RunView, job: Job) -> tuple[Any, Any]:

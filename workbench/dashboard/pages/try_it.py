@@ -14,7 +14,7 @@ from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels.callbacks import PARTS, place
 from workbench.dashboard.panels.sequence import sequence_board, sequence_callbacks
 from workbench.dashboard.panels.sequence.sequence_panel import ComputedPanel, query_index
-from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, IN_LINK, LAWS, Asked, check_extras
+from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, IN_LINK, LAWS, SequenceQuestion, check_extras
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
@@ -50,7 +50,7 @@ WHAT = {
 }
 
 
-def note(run: RunView, asked: Asked, found: SequenceReading) -> list[Any]:
+def note(run: RunView, asked: SequenceQuestion, found: SequenceReading) -> list[Any]:
     """What the oracle and the model say at the query that is looked at, and what the edits do overall."""
     query = query_index(found, asked.prefix)
     prefix = query if found.bos else query + 1
@@ -86,7 +86,7 @@ def refusal(reason: str) -> list[Any]:
     return [html.H1(f"{reason[:1].upper()}{reason[1:].rstrip('.')}.")]
 
 
-BOARD = sequence_board.Board("try-board", PANELS, note, refusal)
+BOARD = sequence_board.SequenceBoard("try-board", PANELS, note, refusal)
 
 
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, State
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard.panels.panel_spec import At, Panel
+from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.panel_updates import memory_id, redrawn, values
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import VIEWS, Cursor
@@ -78,7 +78,9 @@ def panels(app: Dash, context: Context, group: Sequence[Panel], late: bool = Fal
         if look is None:
             raise PreventUpdate
         context.prefetch.disturb()
-        made, now = redrawn(group, At.asked(context.store, view, where, extras or {}), look, modes, shown or {})
+        made, now = redrawn(
+            group, PanelCursor.asked(context.store, view, where, extras or {}), look, modes, shown or {}
+        )
         if now == shown:
             raise PreventUpdate
         return [*made, now]

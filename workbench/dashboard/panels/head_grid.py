@@ -9,7 +9,7 @@ from typing import Any
 from dash import html
 
 from workbench import figures
-from workbench.dashboard.panels.panel_spec import At, Panel
+from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.figures.heads.head_map import head_cells
 from workbench.figures.labels import head_name, interval, whole
 from workbench.figures.rows.frame import missing
@@ -18,7 +18,7 @@ from workbench.figures.style.sparklines import spark_svg
 from workbench.figures.style.template import u_length
 
 
-def cells(panel: Panel, at: At, theme: Theme) -> tuple[list[Any], dict[str, str], str]:
+def cells(panel: Panel, at: PanelCursor, theme: Theme) -> tuple[list[Any], dict[str, str], str]:
     """The buttons, the grid's style, and the slice text.
 
     Raises:

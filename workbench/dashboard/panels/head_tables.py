@@ -15,7 +15,7 @@ from workbench import figures
 from workbench.dashboard.components.icons import chevron
 from workbench.dashboard.panels import panel_frame
 from workbench.dashboard.panels.callbacks import PARTS, place
-from workbench.dashboard.panels.panel_spec import At, Panel
+from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.panel_updates import memory
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import VIEWS, Cursor
@@ -33,7 +33,7 @@ READY, STATE, TABLE = "body ready", "body stated", "body tabled"
 class QuantityPanel(Panel):
     """A panel that shows the quantity the page's address names (``q``), or else the leading one."""
 
-    def arguments(self, at: At) -> dict[str, Any]:
+    def arguments(self, at: PanelCursor) -> dict[str, Any]:
         """Keywords of the figure function there, the quantity among them."""
         return super().arguments(at) | {"quantity": at.extras.get("q") or None}
 

@@ -35,7 +35,7 @@ IMPORTS = {"Table": "from workbench.table import Table", "read_log": "from workb
 
 
 @dataclass(frozen=True)
-class At:
+class PanelCursor:
     """Where a panel is asked: a run at a cursor and, on Compare, the run beside it.
 
     Attributes:
@@ -53,12 +53,12 @@ class At:
     extras: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def asked(cls, store: Store, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> At:
+    def asked(cls, store: Store, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> PanelCursor:
         """Where a page asks; the key ``run2`` of its address names the run beside."""
         return cls(run, cursor, store.run(extras.get("run2", "")), store, extras)
 
     @cached_property
-    def beside(self) -> At:
+    def beside(self) -> PanelCursor:
         """The same place in B, by one rule for everything that is compared.
 
         Last against last: where A is looked at at its last measured step, so is B; else at the same step, or at its
@@ -72,7 +72,7 @@ class At:
         length = pairs.get(self.cursor.length, self.cursor.length)
         layer, head = min(self.cursor.layer, b.n_layers - 1), min(self.cursor.head, b.n_heads - 1)
         cursor = replace(self.cursor, run=b.name, step=step, length=length, layer=layer, head=head)
-        return At(b, cursor, self.run, self.store, self.extras)
+        return PanelCursor(b, cursor, self.run, self.store, self.extras)
 
     @property
     def values(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class At:
         }
 
 
-class Source(NamedTuple):
+class PanelSource(NamedTuple):
     """Rows that a figure is drawn from.
 
     Attributes:
@@ -111,17 +111,17 @@ class Source(NamedTuple):
     code: str
 
 
-def rows_of(run: RunView, name: str = "frame") -> Source:
+def rows_of(run: RunView, name: str = "frame") -> PanelSource:
     """All rows of a run."""
-    return Source(run.frame, run.signature, name, TABLE_CODE.format(path=repr(run.shown_path)))
+    return PanelSource(run.frame, run.signature, name, TABLE_CODE.format(path=repr(run.shown_path)))
 
 
-def log_of(run: RunView) -> Source:
+def log_of(run: RunView) -> PanelSource:
     """A run's training log."""
-    return Source(run.log, run.log_signature, "log", LOG_CODE.format(path=repr(run.shown_path)))
+    return PanelSource(run.log, run.log_signature, "log", LOG_CODE.format(path=repr(run.shown_path)))
 
 
-SOURCES: dict[str, Callable[[At], tuple[Source, ...]]] = {
+SOURCES: dict[str, Callable[[PanelCursor], tuple[PanelSource, ...]]] = {
     "frame": lambda at: (rows_of(at.run),),
     "log": lambda at: (log_of(at.run),),
     "both": lambda at: (rows_of(at.run, "a"), rows_of(at.other or at.run, "b")),
@@ -139,7 +139,7 @@ class Panel:
         column: over training, over prefix length, at the cursor, or which run; the named area of its row's grid.
         title: as on screen.
         figure: name of the function in :mod:`workbench.figures`.
-        takes: what of :attr:`At.values` that function is given.
+        takes: what of :attr:`PanelCursor.values` that function is given.
         needs: parts of the cursor whose change redraws it.
         measurement: whose rows it shows; names the command that would make them.
         quantities: entries of the measurements' specs that define it.
@@ -165,27 +165,27 @@ class Panel:
     form: Literal["graph", "heads"] = "graph"
     side: Literal["a", "b"] = "a"
     settings: Mapping[str, Any] = field(default_factory=dict)
-    read: Callable[[At], tuple[Source, ...]] | None = field(default=None, repr=False)
+    read: Callable[[PanelCursor], tuple[PanelSource, ...]] | None = field(default=None, repr=False)
 
-    def place(self, at: At) -> At:
+    def place(self, at: PanelCursor) -> PanelCursor:
         """Where it looks: at A or at B."""
         return at.beside if self.side == "b" else at
 
-    def sources(self, at: At) -> tuple[Source, ...]:
+    def sources(self, at: PanelCursor) -> tuple[PanelSource, ...]:
         """What the figure is drawn from."""
         return (self.read or SOURCES[self.source])(self.place(at))
 
-    def arguments(self, at: At) -> dict[str, Any]:
+    def arguments(self, at: PanelCursor) -> dict[str, Any]:
         """Keywords of the figure function there."""
         have = self.place(at).values
         return {name: have[name] for name in self.takes} | dict(self.settings)
 
-    def key(self, at: At) -> tuple[Any, ...]:
+    def key(self, at: PanelCursor) -> tuple[Any, ...]:
         """Equal where the figure would be the same."""
         versions = tuple(source.version for source in self.sources(at))
         return (self.id, versions, *sorted((name, str(value)) for name, value in self.arguments(at).items()))
 
-    def draw(self, at: At, theme: str, size: int, line: bool = False) -> go.Figure:
+    def draw(self, at: PanelCursor, theme: str, size: int, line: bool = False) -> go.Figure:
         """The figure; raises :class:`workbench.figures.NotMeasured` without rows.
 
         Args:
@@ -197,7 +197,7 @@ class Panel:
         drawn = {"cursor": self._cursor(at)} if line and _has(self._registered.draw, "cursor") else {}
         return self._drawn(self._registered.draw, at, theme, size, **drawn)
 
-    def plain(self, at: At, theme: str, size: int) -> Drawing:
+    def plain(self, at: PanelCursor, theme: str, size: int) -> Drawing:
         """The figure as the browser is sent it, without plotly's checks; raises as :meth:`draw`."""
         return self._drawn(self._registered.plain, at, theme, size)
 
@@ -205,14 +205,14 @@ class Panel:
     def _registered(self) -> Registered:
         return registered(self.figure)
 
-    def _drawn(self, draw: Callable[..., Any], at: At, theme: str, size: int, **drawn: Any) -> Any:
+    def _drawn(self, draw: Callable[..., Any], at: PanelCursor, theme: str, size: int, **drawn: Any) -> Any:
         frames = [source.frame for source in self.sources(at)]
         figure = draw(*frames, **self.arguments(at), theme=theme, size=size, **drawn)
         if size > BASE_SIZE and figure.layout.margin.r and self.column != "cursor":  # end labels grow with the type
             figure.update_layout(margin_r=round(figure.layout.margin.r * size / BASE_SIZE) + 2)
         return figure
 
-    def data(self, at: At) -> pd.DataFrame:
+    def data(self, at: PanelCursor) -> pd.DataFrame:
         """Exactly the rows that the figure draws."""
         function = self._registered.data
         if function is None:
@@ -221,7 +221,7 @@ class Panel:
         found: Frame = function(*(source.frame for source in self.sources(at)), **given)
         return found.to_pandas()
 
-    def snippet(self, at: At) -> str:
+    def snippet(self, at: PanelCursor) -> str:
         """Python that draws the same figure in a notebook."""
         given, sources = self.arguments(at), self.sources(at)
         if _has(self._registered.draw, "cursor"):
@@ -233,7 +233,7 @@ class Panel:
         read = [f"{source.name} = {source.code}" for source in sources]
         return "\n".join([*sorted(imports), "", *read, f"{self.figure}({frames}{arguments})", ""])
 
-    def _cursor(self, at: At) -> dict[str, int]:
+    def _cursor(self, at: PanelCursor) -> dict[str, int]:
         cursor = self.place(at).cursor
         return {"step": cursor.step, "length": cursor.length}
 

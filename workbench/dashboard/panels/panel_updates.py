@@ -16,7 +16,7 @@ import orjson
 from dash import dcc, no_update
 from plotly.io.json import to_json_plotly
 
-from workbench.dashboard.panels.panel_spec import At, Panel
+from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.render import rendered
 
 Shown = Mapping[str, Sequence[int]]
@@ -66,12 +66,12 @@ class Drawing(NamedTuple):
     marks: tuple[int, ...]
 
 
-def drawing(one: Panel, at: At, look: Mapping[str, Any], mode: str = "figure") -> Drawing:
+def drawing(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str = "figure") -> Drawing:
     """A panel's values as they are sent; figures are kept, and sent again when a reader comes back to a place."""
     return _drawing(one, at, look, mode, _mark(one, at, look, mode))
 
 
-def _drawing(one: Panel, at: At, look: Mapping[str, Any], mode: str, mark: int) -> Drawing:
+def _drawing(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str, mark: int) -> Drawing:
     def made() -> Drawing:
         drawn = rendered(one, at, look, mode)
         first = 0 if drawn[0] is no_update else mark  # to read it all through would take longer than to draw it
@@ -82,7 +82,7 @@ def _drawing(one: Panel, at: At, look: Mapping[str, Any], mode: str, mark: int) 
 
 
 def redrawn(
-    group: Sequence[Panel], at: At, look: Mapping[str, Any], modes: Sequence[str], shown: Shown
+    group: Sequence[Panel], at: PanelCursor, look: Mapping[str, Any], modes: Sequence[str], shown: Shown
 ) -> tuple[list[Any], dict[str, list[int]]]:
     """The values of all panels, ``no_update`` where they are on screen already, and what is on screen then.
 
@@ -114,7 +114,7 @@ def redrawn(
     return made, now
 
 
-def _mark(one: Panel, at: At, look: Mapping[str, Any], mode: str) -> int:
+def _mark(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str) -> int:
     """Equal where a panel would show the same; the run is named, since two may have the same rows."""
     place = one.place(at)
     other = place.other.name if place.other is not None else ""

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.dashboard.panels.panel_spec import At, Panel
+from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 
 REST = 0.004
 """Seconds between two drawings."""
@@ -25,10 +25,10 @@ WAITING = 32
 
 
 @dataclass(frozen=True)
-class Asked:
+class PrefetchRequest:
     """A place, the panels on screen there, and how they look."""
 
-    at: At
+    at: PanelCursor
     panels: tuple[Panel, ...]
     look: tuple[tuple[str, Any], ...]
 
@@ -37,7 +37,7 @@ class Asked:
         """Equal where the drawings would be."""
         return self.at.run.name, self.at.run.signature, self.look
 
-    def drawings(self) -> Iterator[tuple[Panel, At]]:
+    def drawings(self) -> Iterator[tuple[Panel, PanelCursor]]:
         """Every panel at every place that one slider leads to, the nearest first."""
         cursor = self.at.cursor
         for part, places in (("step", self.at.run.measured_steps), ("length", self.at.run.lengths)):
@@ -55,18 +55,18 @@ class Prefetch:
         draw: draws a panel at a place in a look, and keeps it.
     """
 
-    def __init__(self, draw: Callable[[Panel, At, dict[str, Any]], object]) -> None:
+    def __init__(self, draw: Callable[[Panel, PanelCursor, dict[str, Any]], object]) -> None:
         self._draw = draw
         self._disturbed = 0.0
-        self._waiting: OrderedDict[tuple[Any, ...], Asked] = OrderedDict()
+        self._waiting: OrderedDict[tuple[Any, ...], PrefetchRequest] = OrderedDict()
         self._done: OrderedDict[tuple[Any, ...], None] = OrderedDict()
         self._wake = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def ask(self, at: At, panels: Sequence[Panel], look: dict[str, Any]) -> None:
+    def ask(self, at: PanelCursor, panels: Sequence[Panel], look: dict[str, Any]) -> None:
         """Draw ahead for a run, unless that was done in this state of it."""
-        asked = Asked(at, tuple(panels), tuple(sorted(look.items())))
+        asked = PrefetchRequest(at, tuple(panels), tuple(sorted(look.items())))
         with self._wake:
             if self._closed or asked.key in self._done:
                 return

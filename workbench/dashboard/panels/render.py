@@ -10,19 +10,19 @@ from dash import no_update
 from workbench.core.apart import clause
 from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.panels import head_grid, panel_frame
-from workbench.dashboard.panels.panel_spec import At, Panel
+from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 
 READY, STATE, TABLE = "body ready", "body stated", "body tabled"
 
 
-def rendered(one: Panel, at: At, look: Mapping[str, Any], mode: str) -> tuple[Any, ...]:
+def rendered(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str) -> tuple[Any, ...]:
     """The values of a panel, in the order of :func:`workbench.dashboard.panels.panel_updates.values`."""
     return heads(one, at, look, mode) if one.form == "heads" else plot(one, at, look, mode)
 
 
-def plot(one: Panel, at: At, look: Mapping[str, Any], mode: str) -> tuple[Any, ...]:
+def plot(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str) -> tuple[Any, ...]:
     """Figure, table, state, slice, spoken description and class of a panel's body."""
     run = one.place(at).run
     try:
@@ -38,7 +38,7 @@ def plot(one: Panel, at: At, look: Mapping[str, Any], mode: str) -> tuple[Any, .
     return figure, [], [], said["slice"], said["alt"], READY
 
 
-def heads(one: Panel, at: At, look: Mapping[str, Any], mode: str) -> tuple[Any, ...]:
+def heads(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str) -> tuple[Any, ...]:
     """Cells, grid style, table, state, slice and class of a head grid."""
     run = one.place(at).run
     try:

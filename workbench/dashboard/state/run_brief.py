@@ -20,7 +20,7 @@ from workbench.figures.panels.decodability import CONCEPTS
 from workbench.figures.rows.frame import Frame, missing
 from workbench.figures.text.carried import at_longest
 from workbench.table.query import to_pandas
-from workbench.table.reading import Reading, merged_specs
+from workbench.table.reading import TableReading, merged_specs
 
 READ: tuple[str, ...] = ("step", "law", "length", "site", "layer", "measurement", "quantity", "target", "mode")
 READ += ("control", "value", "label", "low", "high", "status", "note")
@@ -72,12 +72,12 @@ class Brief:
         return max(self.verdicts, default=None)
 
 
-def make_brief(reading: Reading) -> Brief:
+def make_brief(reading: TableReading) -> Brief:
     """The brief of a run's rows."""
     specs, problems = merged_specs([reading]), tuple(reading.problems)
     if not reading.rows.num_rows:
         return Brief(specs=specs, problems=problems)
-    rows = Rows(reading.rows)
+    rows = BriefRows(reading.rows)
     verdicts = _verdicts(rows)
     accuracy = rows.where(quantity="accuracy")
     last = max(verdicts, default=-1)
@@ -102,7 +102,7 @@ def make_brief(reading: Reading) -> Brief:
     )
 
 
-class Rows:
+class BriefRows:
     """Rows as numpy columns, text as its codes: a run has thousands of rows that repeat few texts.
 
     Args:
@@ -161,17 +161,17 @@ def _is_point(row: Mapping[str, Any]) -> bool:
     return row["value"] is not None and math.isfinite(row["value"]) and (row["length"] or 0) >= 1
 
 
-def _verdicts(rows: Rows) -> dict[int, str]:
+def _verdicts(rows: BriefRows) -> dict[int, str]:
     found = rows.listed(rows.where(measurement="behaviour", quantity="verdict"), "step", "label")
     return {row["step"]: row["label"] for row in found if row["label"] in VERDICTS}
 
 
-def _ties(rows: Rows, step: int) -> dict[str, str]:
+def _ties(rows: BriefRows, step: int) -> dict[str, str]:
     found = rows.listed(rows.where(measurement="behaviour", quantity="near_ties", step=step), "label", "note")
     return next((row for row in found if row["label"]), {})
 
 
-def _carries(rows: Rows, step: int) -> dict[str, dict[str, float]]:
+def _carries(rows: BriefRows, step: int) -> dict[str, dict[str, float]]:
     """What the Run page reads of the residual stream at a step, chosen by the same function."""
     probed = [rows.where(measurement=m, quantity=q, target=t, law="matched") for m, q, t, _ in CONCEPTS.values()]
     chosen = rows.table.take(np.flatnonzero(np.logical_or.reduce(probed)))

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from workbench.core.apart import apart
 from workbench.dashboard.state.request_gate import aside
-from workbench.dashboard.state.run_brief import READ, Rows, make_brief
+from workbench.dashboard.state.run_brief import READ, BriefRows, make_brief
 from workbench.dashboard.state.run_view import Cache, Kept, RunView
 from workbench.dashboard.state.run_view import shown as shown
 from workbench.figures.rows.frame import Frame
@@ -180,7 +180,7 @@ def _read_across(runs: Sequence[RunView], measurement: str, quantity: str, equal
     def chosen(run: RunView) -> pa.Table:
         # Whoever reads the folder next says what is wrong with it.
         with apart(lambda _: None, run.name):
-            rows = Rows(read_run(run.path).rows).chosen(measurement=measurement, quantity=quantity, **equals)
+            rows = BriefRows(read_run(run.path).rows).chosen(measurement=measurement, quantity=quantity, **equals)
             names = pa.array([run.name] * rows.num_rows, pa.string())
             return rows.cast(SCHEMA).set_column(0, SCHEMA.field("run"), names)
         return SCHEMA.empty_table()

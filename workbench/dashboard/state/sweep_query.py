@@ -34,7 +34,7 @@ MOST_VALUES = 12
 
 
 @dataclass(frozen=True)
-class Sweep:
+class SweepQuery:
     """What the page shows.
 
     Attributes:
@@ -172,7 +172,7 @@ def _ends(values: Iterable[int]) -> tuple[int, int]:
     return listed[0], listed[-1]
 
 
-def read(asked: Mapping[str, str], choices: Choices) -> tuple[Sweep, list[Notice]]:
+def read(asked: Mapping[str, str], choices: Choices) -> tuple[SweepQuery, list[Notice]]:
     """What a link means here, with a notice for each part that the runs do not have."""
     notices: list[Notice] = []
 
@@ -205,7 +205,7 @@ def read(asked: Mapping[str, str], choices: Choices) -> tuple[Sweep, list[Notice
         refuse(f"\u201c{over}\u201d over layers and heads", "the mean")
         over = "mean"
     length, times = parted(stop)
-    return Sweep(series, axes[0], axes[1], step, length, times, tuple(fixed), over), notices
+    return SweepQuery(series, axes[0], axes[1], step, length, times, tuple(fixed), over), notices
 
 
 def parted(stop: Stop) -> tuple[int | None, float | None]:

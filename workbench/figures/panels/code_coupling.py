@@ -14,7 +14,7 @@ from workbench.figures.rows.picking import after_last_block, edges, nothing, sta
 from workbench.figures.style.design_tokens import TOKENS, Theme
 from workbench.figures.style.marks import Cursor, add_training
 from workbench.figures.style.plain_figure import Drawing
-from workbench.figures.style.series import Look, series_figure, spoken
+from workbench.figures.style.series import LineStyle, series_figure, spoken
 from workbench.figures.style.template import DOTS
 
 MEASUREMENT = "probes.length_coupling"
@@ -110,10 +110,10 @@ def _figure(
 ) -> Drawing:
     t = TOKENS[theme]
     looks = {
-        FITTED: Look(t["summary"], strong=True),
-        UNFITTED: Look(t["control"], 1.4, DOTS, band=False),
-        INSIDE: Look(t["train"], 1.4),
-        STORED: Look(t["position"], 1.4),
+        FITTED: LineStyle(t["summary"], strong=True),
+        UNFITTED: LineStyle(t["control"], 1.4, DOTS, band=False),
+        INSIDE: LineStyle(t["train"], 1.4),
+        STORED: LineStyle(t["position"], 1.4),
     }
     return series_figure(
         frame,

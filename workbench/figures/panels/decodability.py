@@ -33,7 +33,7 @@ from workbench.figures.rows.picking import (
 from workbench.figures.style.design_tokens import TOKENS, Theme
 from workbench.figures.style.marks import Cursor, add_training, drawn_points, hovers
 from workbench.figures.style.plain_figure import Drawing
-from workbench.figures.style.series import Look, series_figure, spoken
+from workbench.figures.style.series import LineStyle, series_figure, spoken
 from workbench.figures.style.template import DASH, DOTS, UNIT, blank, unit_axis
 
 #: concept -> (measurement, quantity, target, marker)
@@ -268,11 +268,11 @@ def _lines(
     """The mode of each concept solid, the summary refitted dotted, highest control dashed; labels at line ends."""
     t = TOKENS[theme]
     layer = int(data["layer"][0])
-    looks = {"controls": Look(t["control"], 1, DASH, band=False, written=t["ink3"], symbol="")}
+    looks = {"controls": LineStyle(t["control"], 1, DASH, band=False, written=t["ink3"], symbol="")}
     for concept in CONCEPTS:
-        looks[f"{concept}, refit"] = Look(t[concept], 1.2, DOTS, band=False, written=None, symbol="")
+        looks[f"{concept}, refit"] = LineStyle(t[concept], 1.2, DOTS, band=False, written=None, symbol="")
     for concept, (_, _, _, symbol) in CONCEPTS.items():
-        looks[concept] = Look(t[concept], strong=True, symbol=symbol)
+        looks[concept] = LineStyle(t[concept], strong=True, symbol=symbol)
     return series_figure(
         frame,
         data,

@@ -9,7 +9,7 @@ from workbench.figures.rows.picking import after_last_block, edges, nothing, sta
 from workbench.figures.style.design_tokens import TOKENS, Theme
 from workbench.figures.style.marks import Cursor, add_training
 from workbench.figures.style.plain_figure import Drawing
-from workbench.figures.style.series import Look, series_figure, spoken
+from workbench.figures.style.series import LineStyle, series_figure, spoken
 from workbench.figures.style.template import DASH, DOTS
 
 SUMMARY, ERASURE = "probes.summary", "probes.erasure"
@@ -37,9 +37,9 @@ def selectivity_over_training(
     data = selectivity_over_training_data(frame, length=length)
     t = TOKENS[theme]
     looks = {
-        SELECTIVITY: Look(t["summary"], strong=True),
-        REFIT: Look(t["summary"], 1.2, DOTS, band=False),
-        UNTRAINED: Look(t["control"], 1.0, DASH, band=False),
+        SELECTIVITY: LineStyle(t["summary"], strong=True),
+        REFIT: LineStyle(t["summary"], 1.2, DOTS, band=False),
+        UNTRAINED: LineStyle(t["control"], 1.0, DASH, band=False),
     }
     return series_figure(
         frame,
@@ -91,11 +91,11 @@ def erasure_over_length(
     data = erasure_over_length_data(frame, step=step, layer=layer)
     t = TOKENS[theme]
     looks = {
-        INTACT: Look(t["ink2"], strong=True),
-        NO_SUMMARY: Look(t["summary"]),
-        NO_POSITION: Look(t["position"]),
-        RANDOM_SUMMARY: Look(t["summary"], 1.0, DASH, band=False),
-        RANDOM_POSITION: Look(t["position"], 1.0, DASH, band=False),
+        INTACT: LineStyle(t["ink2"], strong=True),
+        NO_SUMMARY: LineStyle(t["summary"]),
+        NO_POSITION: LineStyle(t["position"]),
+        RANDOM_SUMMARY: LineStyle(t["summary"], 1.0, DASH, band=False),
+        RANDOM_POSITION: LineStyle(t["position"], 1.0, DASH, band=False),
     }
     figure = series_figure(
         frame,

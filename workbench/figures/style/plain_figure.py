@@ -35,7 +35,7 @@ def drawing_plainly() -> bool:
     return _PLAIN.get()
 
 
-class Node(dict[str, Any]):
+class FigureNode(dict[str, Any]):
     """A part of a figure whose entries are attributes too; what is not there is None, as plotly has it."""
 
     def __getattr__(self, name: str) -> Any:
@@ -50,7 +50,7 @@ class Node(dict[str, Any]):
         """Set properties, below those that are nodes already."""
         for name, value in _nested(given).items():
             held = self.get(name)
-            if isinstance(held, Node) and isinstance(value, dict) and name != "meta":
+            if isinstance(held, FigureNode) and isinstance(value, dict) and name != "meta":
                 held.merge(value)
             else:
                 self[name] = _node(value)
@@ -67,7 +67,7 @@ class PlainFigure:
         template = layout.pop("template")
         self.layout = _node(layout)
         self.layout |= {"template": template, "shapes": [], "annotations": []}
-        self.data: list[Node] = []
+        self.data: list[FigureNode] = []
 
     def add_scatter(self, **given: Any) -> None:
         """A trace of points or lines."""
@@ -132,7 +132,7 @@ def _nested(given: dict[str, Any]) -> dict[str, Any]:
 def _node(value: Any) -> Any:
     """Values as they are sent: dictionaries as nodes, arrays of numbers in base 64, other arrays as lists."""
     if isinstance(value, dict):
-        return Node({name: _node(one) for name, one in value.items() if one is not None})
+        return FigureNode({name: _node(one) for name, one in value.items() if one is not None})
     if isinstance(value, np.ndarray):
         return _typed(value) if value.dtype.kind == "f" else value.tolist()
     if isinstance(value, list | tuple):

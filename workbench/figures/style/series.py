@@ -45,7 +45,7 @@ def line_plot(
 
 
 @dataclass(frozen=True)
-class Look:
+class LineStyle:
     """How one series is drawn.
 
     Attributes:
@@ -73,7 +73,7 @@ def series_figure(
     along: str,
     *,
     trained: float,
-    looks: Mapping[str, Look],
+    looks: Mapping[str, LineStyle],
     title: str,
     alt: str,
     place: str = "",

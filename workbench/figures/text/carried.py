@@ -20,7 +20,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Reading:
+class CarriedReading:
     """One concept at one place: what a probe reads there, and what it has to be held against.
 
     Attributes:
@@ -56,7 +56,7 @@ def above(row: Row, control: Row | None) -> bool:
     return round(float(low), 2) > round(float(high), 2)
 
 
-def readings(frame: Frame, concept: str, *, step: int, layer: int | None = None) -> list[Reading]:
+def readings(frame: Frame, concept: str, *, step: int, layer: int | None = None) -> list[CarriedReading]:
     """What is read of a concept at one step and layer (None = the last), by prefix length, ascending.
 
     Args:
@@ -78,16 +78,16 @@ def readings(frame: Frame, concept: str, *, step: int, layer: int | None = None)
         elif length not in controls or row["value"] > controls[length]["value"]:
             controls[length] = row
     refit = own.get("refit", {})
-    return [Reading(row, refit.get(n), controls.get(n)) for n, row in own.get(MODE[concept], {}).items()]
+    return [CarriedReading(row, refit.get(n), controls.get(n)) for n, row in own.get(MODE[concept], {}).items()]
 
 
-def at_longest(frame: Frame, step: int) -> dict[str, Reading]:
+def at_longest(frame: Frame, step: int) -> dict[str, CarriedReading]:
     """Each concept that was read at a step, at the longest length at which it was."""
     found = {concept: readings(frame, concept, step=step) for concept in CONCEPTS}
     return {concept: rows[-1] for concept, rows in found.items() if rows}
 
 
-def by_layer(frame: Frame, concept: str, *, step: int, length: int) -> list[Reading]:
+def by_layer(frame: Frame, concept: str, *, step: int, length: int) -> list[CarriedReading]:
     """What is read of a concept at one step and length, from the embedding to the last block."""
     layers = np.unique(probe_layers(frame)).astype(int).tolist()
     found = (readings(frame, concept, step=step, layer=layer) for layer in layers)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from workbench.figures.labels import Piece
 from workbench.figures.rows.claims import count, estimate, layer, number, plain, trained
 from workbench.figures.rows.frame import Frame, missing
-from workbench.figures.text.carried import Reading, Row, at_longest, by_layer, readings
+from workbench.figures.text.carried import CarriedReading, Row, at_longest, by_layer, readings
 
 LITTLE, READABLE = 0.25, 0.5
 """Position decodability (R^2) below the first is "little", from the second on "readable"."""
@@ -57,7 +57,7 @@ def rail_carried(frame: Frame, step: int, length: int) -> Pieces:
     return made
 
 
-def _against(one: Reading) -> Pieces:
+def _against(one: CarriedReading) -> Pieces:
     """Whether a reading is above its controls, and what these read."""
     if one.control is None:
         return [plain(", no control measured")]
@@ -68,14 +68,14 @@ def _against(one: Reading) -> Pieces:
     ]
 
 
-def _code(one: Reading) -> Pieces:
+def _code(one: CarriedReading) -> Pieces:
     """Whether the summary stands in the code of trained lengths: said where it reads more than its controls."""
     if one.refit is not None and one.refit_above and _gain(one) >= MOVED:
         return [plain(", refitted "), number(one.refit)]
     return [plain(", in the code of trained lengths")] if one.above and one.refit is not None else []
 
 
-def _earlier(one: Reading, layers: Sequence[Reading]) -> Pieces:
+def _earlier(one: CarriedReading, layers: Sequence[CarriedReading]) -> Pieces:
     """Where else in the stream position reads better, by more than a little."""
     best = max(layers, key=lambda other: float(other.row["value"]))
     if float(best.row["value"]) - float(one.row["value"]) < MOVED:
@@ -83,7 +83,7 @@ def _earlier(one: Reading, layers: Sequence[Reading]) -> Pieces:
     return [plain(", "), number(best.row), layer(best.row, " ")]
 
 
-def _gain(one: Reading) -> float:
+def _gain(one: CarriedReading) -> float:
     """By how much the probe fitted anew reads better than the frozen one."""
     return 0.0 if one.refit is None else float(one.refit["value"]) - float(one.row["value"])
 
@@ -92,7 +92,7 @@ def _controls(control: Row | None) -> Pieces:
     return [plain(", controls "), number(control)] if control is not None else []
 
 
-def _summary(found: Sequence[Reading], longest_trained: float) -> Pieces:
+def _summary(found: Sequence[CarriedReading], longest_trained: float) -> Pieces:
     last = found[-1]
     where: Pieces = [layer(last.row, " ")]
     at: Pieces = [*estimate(last.row), count(last.row, "length", " at ")]
@@ -159,7 +159,7 @@ def _of(row: Row | None) -> Row:
     return row
 
 
-def _position(one: Reading, layers: Sequence[Reading], word: str) -> Pieces:
+def _position(one: CarriedReading, layers: Sequence[CarriedReading], word: str) -> Pieces:
     """How much of position is readable after the last block, and where it was before that."""
     name: Piece = (word, "position")
     value = float(one.row["value"])

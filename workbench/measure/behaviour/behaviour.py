@@ -42,7 +42,7 @@ from workbench.measure.behaviour.few_strings import (
 from workbench.measure.behaviour.floors import Floor, floor_of
 from workbench.measure.behaviour.free_running import affordable, free_run
 from workbench.measure.behaviour.hard_strings import strata_of
-from workbench.measure.behaviour.looks import Board, Looks, Tally, look
+from workbench.measure.behaviour.looks import LookBoard, Looks, Tally, look
 from workbench.measure.behaviour.near_ties import STRINGS, near_ties
 from workbench.measure.behaviour.observed import Observed, reduce_batch, share_right, string_hashes, tally
 from workbench.measure.behaviour.verdict import decide
@@ -243,9 +243,9 @@ class Behaviour(Measurement):
         if counted is None:
             drawn = {key: self._cell(key, seen, floors[key]) for key, seen in observed.items()}
             cells = {key: self._few(study, cell, first) for key, cell in drawn.items()}
-            board = Board(study.grid, self.rules, cells, unseen)
+            board = LookBoard(study.grid, self.rules, cells, unseen)
         else:
-            board = Board(counted.grid, self.rules, counted.cells(LAWS), unseen)
+            board = LookBoard(counted.grid, self.rules, counted.cells(LAWS), unseen)
         looks = Looks.of(self.rules, first, study.deep)
         made = self._look(study, board, looks)
         rows: list[Row] = []
@@ -290,7 +290,7 @@ class Behaviour(Measurement):
         found = tally(study, of.draws(study, 0, first, names), self._strings[cell.key])
         return replace(cell, right=found.right, n=found.n, distinct=found.distinct)
 
-    def _near_ties(self, study: Study, board: Board, strings: int) -> list[Row]:
+    def _near_ties(self, study: Study, board: LookBoard, strings: int) -> list[Row]:
         """The hard strings, and what they say beside the verdict."""
         if not study.task.strata_names:
             return []
@@ -299,7 +299,7 @@ class Behaviour(Measurement):
         rows = [stratum_row(one.name, one.cell) for one in found]
         return rows if said is None else [*rows, near_ties_row(said, max(study.grid.lengths))]
 
-    def _look(self, study: Study, board: Board, looks: Looks) -> Mapping[Key, int]:
+    def _look(self, study: Study, board: LookBoard, looks: Looks) -> Mapping[Key, int]:
         """Ask the open cells again; of what they answer, counts alone are kept."""
 
         def answers(cell: Cell, start: int, stop: int, band_word: str, word: str) -> Answers:

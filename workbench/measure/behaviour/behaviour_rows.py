@@ -10,7 +10,7 @@ import numpy as np
 from workbench.core.thresholds import HIGHEST_FLOOR
 from workbench.measure.behaviour.cells import Cell, Rules
 from workbench.measure.behaviour.floors import Floor
-from workbench.measure.behaviour.looks import Board
+from workbench.measure.behaviour.looks import LookBoard
 from workbench.measure.behaviour.near_ties import Qualifier
 from workbench.measure.behaviour.verdict import Verdict
 from workbench.measure.intervals import clopper_pearson, wilson
@@ -82,7 +82,7 @@ def first_wrong_row(found: int | None, shared: Mapping[str, Any], tested: int) -
     return row(value=float(found), **own)
 
 
-def verdict_rows(verdict: Verdict, board: Board) -> list[Row]:
+def verdict_rows(verdict: Verdict, board: LookBoard) -> list[Row]:
     """The verdict, and the failure length per law."""
     n = _fewest([*board.trained, *board.outer])
     rows = [

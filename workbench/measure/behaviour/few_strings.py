@@ -22,7 +22,7 @@ import torch
 
 from workbench.measure.behaviour.cells import Cell, Key
 from workbench.measure.behaviour.floors import floor_of
-from workbench.measure.behaviour.looks import Board
+from workbench.measure.behaviour.looks import LookBoard
 from workbench.measure.behaviour.observed import right_queries
 from workbench.measure.behaviour.verdict import Verdict
 from workbench.measure.measurement import Grid, Study
@@ -216,7 +216,7 @@ def _span(lengths: Sequence[int]) -> str:
     return f"{lengths[0]}-{lengths[-1]}" if len(lengths) > 1 else str(lengths[0])
 
 
-def with_few(verdict: Verdict, board: Board) -> Verdict:
+def with_few(verdict: Verdict, board: LookBoard) -> Verdict:
     """The verdict; its note says so where it knows of a judged law only what its few strings tell."""
     few = [
         cell

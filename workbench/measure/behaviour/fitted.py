@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.measure.behaviour.cells import Cell, Rules
-from workbench.measure.behaviour.looks import Board
+from workbench.measure.behaviour.looks import LookBoard
 from workbench.measure.behaviour.observed import reduce_batch
 from workbench.measure.behaviour.verdict import fit_note
 from workbench.measure.grid import make_grid
@@ -35,7 +35,7 @@ def fit_sentence(run: Run, sequences: int | None = None) -> str:
         seen = reduce_batch(study, n, batch, study.answers(batch, next_id_hooks(model.cfg)))
         right, floor = int(seen.correct.sum()), task.chance("matched", n)
         cells["matched", n] = Cell("matched", n, right, len(seen.correct), floor)
-    board = Board(grid, rules, cells)
+    board = LookBoard(grid, rules, cells)
     board.settle()
     last = board.trained[-1]
     low, high = wilson(int(last.right), last.n)

@@ -64,7 +64,7 @@ class Looks:
 
 
 @dataclass
-class Board:
+class LookBoard:
     """All cells of a checkpoint with their states.
 
     Attributes:
@@ -182,7 +182,7 @@ class Board:
         return [cell for cell in self.having("open", self.outer) if self.matters(cell)]
 
 
-def look(board: Board, looks: Looks, draw: Draw, again: DrawAgain) -> Mapping[Key, int]:
+def look(board: LookBoard, looks: Looks, draw: Draw, again: DrawAgain) -> Mapping[Key, int]:
     """Ask until the verdict is decided or no look is left.
 
     Args:
@@ -213,7 +213,7 @@ def look(board: Board, looks: Looks, draw: Draw, again: DrawAgain) -> Mapping[Ke
     return made
 
 
-def _confirm(board: Board, again: Callable[[Cell], Tally]) -> None:
+def _confirm(board: LookBoard, again: Callable[[Cell], Tally]) -> None:
     """Draw a second batch, of as many strings, where a law fails at its last length alone."""
     for law in board.laws:
         end = board.lonely_end(law)
@@ -252,6 +252,6 @@ def would_decide(cell: Cell, bar: float, rules: Rules, cells: int, fails_below: 
     return None
 
 
-def looks_left(board: Board, looks: Looks, made: Mapping[Key, int]) -> list[Cell]:
+def looks_left(board: LookBoard, looks: Looks, made: Mapping[Key, int]) -> list[Cell]:
     """The cells that would be asked again if the budget were not cut."""
     return [cell for cell in board.open_cells() if made.get(cell.key, 1) < len(looks.planned)]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch, Task
 
 
-class Subject(Protocol):
+class ObservedModel(Protocol):
     """What answers are judged by: the task, and how the model reads ids. A study is one."""
 
     @property
@@ -42,7 +42,7 @@ class Observed:
     parts: Mapping[str, np.ndarray]
 
 
-def reduce_batch(study: Subject, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> Observed:
+def reduce_batch(study: ObservedModel, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> Observed:
     """Per-sequence correctness and loss at the query whose prefix length is exactly ``length``.
 
     ``cache`` holds ``logits``, and the predicted ids where the model predicts them.
@@ -67,7 +67,9 @@ def reduce_batch(study: Subject, length: int, batch: Batch, cache: Mapping[str, 
     )
 
 
-def right_queries(study: Subject, batch: Batch, cache: Mapping[str, Tensor]) -> tuple[Tensor, Mapping[str, Tensor]]:
+def right_queries(
+    study: ObservedModel, batch: Batch, cache: Mapping[str, Tensor]
+) -> tuple[Tensor, Mapping[str, Tensor]]:
     """Which queries are right, and where ids are predicted, which have the right token and which the right id."""
     right = study.task.correct(cache["logits"], batch)
     if NEXT_IDS not in cache:
@@ -83,7 +85,7 @@ def share_right(right: Tensor, batch: Batch) -> np.ndarray:
     return share
 
 
-def tally(study: Subject, answers: Iterable[tuple[Batch, Mapping[str, Tensor]]], strings: set[int]) -> Tally:
+def tally(study: ObservedModel, answers: Iterable[tuple[Batch, Mapping[str, Tensor]]], strings: set[int]) -> Tally:
     """Counts of what was asked and right at the end of strings, batch by batch; ``strings`` takes in what was asked."""
     right = n = 0
     for batch, cache in answers:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from workbench.core.thresholds import HORIZON
 from workbench.measure.behaviour.cells import Cell, Key
-from workbench.measure.behaviour.looks import Board, Looks, looks_left, would_decide
+from workbench.measure.behaviour.looks import LookBoard, Looks, looks_left, would_decide
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailureLength:
     """Where skill is lost under one law.
 
     Attributes:
@@ -33,12 +33,12 @@ class Verdict:
 
     label: str
     horizon: int
-    failures: Mapping[str, Failure]
+    failures: Mapping[str, FailureLength]
     note: str
     reason: str = ""
 
 
-def failure_length(board: Board, law: str) -> Failure:
+def failure_length(board: LookBoard, law: str) -> FailureLength:
     """Where skill is lost under a law, interval-censored.
 
     A length fails where skill is shown to be below 0.9 times the mean trained skill of the same law. It counts if the
@@ -55,27 +55,27 @@ def failure_length(board: Board, law: str) -> Failure:
         low = cell.length
     if failed is not None:
         note = "confirmed by a second batch" if failed is not board.pair(law) else ""
-        return Failure(failed.length, low, tested, note)
+        return FailureLength(failed.length, low, tested, note)
     if tested is None:
-        return Failure(None, low, None, "no length beyond training is judged")
+        return FailureLength(None, low, None, "no length beyond training is judged")
     alone = [str(cell.length) for cell in isolated(board, law)]
     notes = [f"one batch of two fails at {tested}"] if law in board.second else []
     notes += [f"fails at {', '.join(alone)} alone"] if alone else []
-    return Failure(None, low, tested, "; ".join(notes))
+    return FailureLength(None, low, tested, "; ".join(notes))
 
 
-def isolated(board: Board, law: str) -> list[Cell]:
+def isolated(board: LookBoard, law: str) -> list[Cell]:
     """Judged cells that fail while the next does not; the last one where a second batch was not drawn."""
     failing = board.having("fail", board.judged(law))
     return [cell for cell in failing if board.failed(law) is None and cell is not _doubted(board, law)]
 
 
-def _doubted(board: Board, law: str) -> Cell | None:
+def _doubted(board: LookBoard, law: str) -> Cell | None:
     """The last cell of a law, where one batch failed and a second one did not."""
     return board.lonely_end(law) if law in board.second else None
 
 
-def decide(board: Board, looks: Looks, made: Mapping[Key, int]) -> Verdict:
+def decide(board: LookBoard, looks: Looks, made: Mapping[Key, int]) -> Verdict:
     """The verdict: not fitted, length-coupled, unseen position, scale-robust to H, or undecided.
 
     Args:
@@ -111,19 +111,19 @@ def interval_text(cell: Cell, level: float) -> str:
     return f"skill {cell.skill:.3f} [{cell.lower(level):.3f}, {cell.upper(level):.3f}]"
 
 
-def fit_note(board: Board) -> str:
+def fit_note(board: LookBoard) -> str:
     """Why the training lengths count as not fitted, or what is not known yet of them: one clause."""
     return _not_fitted(board) if board.fit == "fail" else _fit_open(board, board.having("open", board.trained))[0]
 
 
-def _not_fitted(board: Board) -> str:
+def _not_fitted(board: LookBoard) -> str:
     failing = board.having("fail", board.trained)
     worst = min(failing, key=lambda cell: cell.skill)
     said = interval_text(worst, board.rules.level)
     return f"{said} at trained length {worst.length}; fitted needs {board.rules.fitted:g}"
 
 
-def _fit_open(board: Board, left: Sequence[Cell]) -> tuple[str, str]:
+def _fit_open(board: LookBoard, left: Sequence[Cell]) -> tuple[str, str]:
     """Note and reason where it is not known whether the training lengths are fitted."""
     undefined = [cell for cell in board.trained if not cell.defined]
     if undefined:
@@ -149,19 +149,19 @@ def _enough(needed: Sequence[int | None], looks: Sequence[int]) -> str:
     return f"{max(known):,} strings would decide"
 
 
-def _coupled(board: Board, failed: Mapping[str, Failure]) -> str:
+def _coupled(board: LookBoard, failed: Mapping[str, FailureLength]) -> str:
     law, first = min(failed.items(), key=lambda item: item[1].length or 0)
     note = f"skill falls below {board.rules.robust:g} of its trained value at length {first.length} under the {law} law"
     return f"{note}, {first.note}" if first.note else note
 
 
-def _robust(board: Board, horizon: int) -> str:
+def _robust(board: LookBoard, horizon: int) -> str:
     lowest = min(cell.lower(board.rules.level) for cell in board.outer)
     laws = "both laws" if len(board.laws) > 1 else f"the {board.laws[0]} law"
     return f"skill is at least {lowest:.2f} at every judged length on {laws} up to length {horizon}"
 
 
-def _undecided(board: Board, left: Sequence[Cell], horizon: int) -> tuple[str, str]:
+def _undecided(board: LookBoard, left: Sequence[Cell], horizon: int) -> tuple[str, str]:
     """Note and reason where the training lengths are fitted and nothing beyond them decides."""
     rules, needed = board.rules, HORIZON * board.grid.trained
     if not board.grid.outside:
@@ -186,5 +186,5 @@ def _undecided(board: Board, left: Sequence[Cell], horizon: int) -> tuple[str, s
     return f"{_at(cell, board)}, the bar is {rules.robust:g}", "at the bar"
 
 
-def _at(cell: Cell, board: Board) -> str:
+def _at(cell: Cell, board: LookBoard) -> str:
     return f"{interval_text(cell, board.rules.level)} at length {cell.length} under the {cell.law} law"

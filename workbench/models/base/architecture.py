@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validat
 
 from workbench.core.limits import LAYERS, SIZE
 from workbench.models.positions.encoding import Encoding
-from workbench.models.positions.id_samplers import Arange, IdLaw, id_law
+from workbench.models.positions.id_samplers import Arange, IdSampler, id_sampler
 from workbench.models.positions.none import NoPositions
 from workbench.models.positions.registry import make_encoding
 
@@ -35,7 +35,7 @@ class Architecture(BaseModel):
         n_ctx: number of position ids the model may be given in training; it bounds the readable
             length only where ids index a table (learned positions).
         positions: the encoding, by name or with parameters.
-        ids: the id law, by name or with parameters.
+        ids: the id sampler, by name or with parameters.
         attention: its kind, or ``none``.
         normalization_type: pre-LayerNorm, or None.
         initializer_range: standard deviation of the initial weights; 0 = 0.8 / sqrt(d_model).
@@ -62,7 +62,7 @@ class Architecture(BaseModel):
         def n_heads(self) -> int: ...
 
     positions: SerializeAsAny[Encoding] = NoPositions()
-    ids: SerializeAsAny[IdLaw] = Arange()
+    ids: SerializeAsAny[IdSampler] = Arange()
     attention: str
     normalization_type: Literal["LN"] | None = "LN"
     initializer_range: float = Field(default=0.0, ge=0)
@@ -76,7 +76,7 @@ class Architecture(BaseModel):
     @field_validator("ids", mode="before")
     @classmethod
     def _ids(cls, value: Any) -> Any:
-        return id_law(value)
+        return id_sampler(value)
 
     @model_validator(mode="before")
     @classmethod

@@ -1,7 +1,7 @@
 """The two independent choices about position: how a model reads ids, and which ids it is given.
 
 An *encoding* is part of the architecture: one class a file, listed in :mod:`workbench.models.positions.registry`, with
-everything that it does (:class:`~workbench.models.positions.encoding.Encoding`). *Id laws*
+everything that it does (:class:`~workbench.models.positions.encoding.Encoding`). *Id samplers*
 (:mod:`workbench.models.positions.id_samplers`) say which ids training sees and which ids evaluation uses. Both are
 frozen configs in a registry, so that a run states them by name.
 """
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from workbench.models.positions.alibi import Alibi
     from workbench.models.positions.encoding import Encoding
     from workbench.models.positions.id_samplers import (
-        ID_LAWS,
+        ID_SAMPLERS,
         Arange,
         Coupled,
-        IdLaw,
+        IdSampler,
         Pose,
         Predicted,
         RandomOffset,
         RandomSubset,
-        id_law,
+        id_sampler,
     )
     from workbench.models.positions.learned import Learned
     from workbench.models.positions.limit import Limit
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ENCODINGS",
-    "ID_LAWS",
+    "ID_SAMPLERS",
     "Alibi",
     "Arange",
     "Coupled",
     "Encoding",
-    "IdLaw",
+    "IdSampler",
     "Learned",
     "Limit",
     "NoPositions",
@@ -54,7 +54,7 @@ __all__ = [
     "Relative",
     "Rotary",
     "Sinusoidal",
-    "id_law",
+    "id_sampler",
     "make_encoding",
 ]
 
@@ -66,8 +66,8 @@ __getattr__, __dir__ = face(
         "Coupled": "id_samplers",
         "ENCODINGS": "registry",
         "Encoding": "encoding",
-        "ID_LAWS": "id_samplers",
-        "IdLaw": "id_samplers",
+        "ID_SAMPLERS": "id_samplers",
+        "IdSampler": "id_samplers",
         "Learned": "learned",
         "Limit": "limit",
         "NoPositions": "none",
@@ -79,7 +79,7 @@ __getattr__, __dir__ = face(
         "Relative": "relative",
         "Rotary": "rotary",
         "Sinusoidal": "sinusoidal",
-        "id_law": "id_samplers",
+        "id_sampler": "id_samplers",
         "make_encoding": "registry",
     },
 )

@@ -32,7 +32,7 @@ class Reach:
     Attributes:
         period: it may read residues modulo this or a divisor; None = modulo anything.
         locality: it may look back so far and no farther; None = as far as it likes.
-        ids: the id laws that the theorem's training may have, the one it states first; () = any.
+        ids: the id samplers that the theorem's training may have, the one it states first; () = any.
         step: what lies between the theorem's positions and these, in a clause; "" where they are the same.
     """
 
@@ -43,7 +43,7 @@ class Reach:
 
 
 BY_ONE = ("arange", "random_offset")
-"""Id laws under which ids of neighbours differ by 1: what reads lags or residues alone sees the string as it is."""
+"""Id samplers under which ids of neighbours differ by 1: what reads lags or residues alone sees the string as it is."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Id laws: which position ids training and evaluation give to the tokens of a sequence."""
+"""Id samplers: which position ids training and evaluation give to the tokens of a sequence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.models.positions.named_config import Scheme, named, refuse_negati
 Ids = Int[Tensor, "#batch pos"]
 
 
-class IdLaw(Scheme):
+class IdSampler(Scheme):
     """Which ids training and evaluation use: ``[batch, pos]``, or ``[1, pos]`` where all rows agree.
 
     BOS is a token like any other: it has the first id.
@@ -64,7 +64,7 @@ class IdLaw(Scheme):
             raise PositionError(f"{self.name} needs n_ctx of at least {least}, but it is {n_ctx}")
 
 
-class Arange(IdLaw):
+class Arange(IdSampler):
     """0, 1, 2, ... in training and in evaluation."""
 
     name: Literal["arange"] = "arange"
@@ -80,7 +80,7 @@ class Arange(IdLaw):
         return torch.arange(pos)[None]
 
 
-class RandomOffset(IdLaw):
+class RandomOffset(IdSampler):
     """Consecutive ids from an offset drawn uniformly per sequence, so that all of 0..n_ctx-1 are trained.
 
     As in Huang et al. (2410.02140): training ids are arange + offset with the offset uniform over all
@@ -105,7 +105,7 @@ class RandomOffset(IdLaw):
         return torch.arange(pos)[None] + offset
 
 
-class Pose(IdLaw):
+class Pose(IdSampler):
     """Consecutive ids within chunks, with gaps between them (PoSE, Zhu et al. 2023, 2309.10400).
 
     As stated for two chunks by Golowich et al. (2025, 2502.16792): a sequence of l tokens is split at a uniform
@@ -141,7 +141,7 @@ class Pose(IdLaw):
         return torch.arange(1, pos + 1)[None]
 
 
-class RandomSubset(IdLaw):
+class RandomSubset(IdSampler):
     """A random subset of 0..n_ctx-1 in ascending order (randomized positions, Ruoss et al. 2023, 2305.16843).
 
     Each training sequence draws its own; so does evaluation, where the subset is a pure function of the
@@ -172,7 +172,7 @@ class RandomSubset(IdLaw):
         return self.training(1, pos, n_ctx, torch.Generator().manual_seed(pos))
 
 
-class TaskIds(IdLaw):
+class TaskIds(IdSampler):
     """The ids that the task couples, so that tokens with a common role share one.
 
     As in position coupling (Cho et al. 2024, 2405.20671): training adds one offset per sequence, uniform over
@@ -197,7 +197,9 @@ class TaskIds(IdLaw):
 
     def evaluation(self, pos: int, n_ctx: int, coupled: Int[Tensor, "#batch pos"] | None = None) -> Ids:
         if coupled is None:
-            raise PositionError(f"ids {self.name} come from the task, and this batch has none; choose another id law")
+            raise PositionError(
+                f"ids {self.name} come from the task, and this batch has none; choose another id sampler"
+            )
         refuse_negative(coupled)  # here, before training shifts them
         return coupled
 
@@ -224,31 +226,31 @@ class Predicted(TaskIds):
     weight: float = Field(default=1.0, gt=0.0)
 
 
-def _own_name(cls: type[IdLaw]) -> str:
+def _own_name(cls: type[IdSampler]) -> str:
     return str(cls.model_fields["name"].default)
 
 
-def _an_id_law(name: str, found: object, place: str) -> type[IdLaw]:
-    if not (isinstance(found, type) and issubclass(found, IdLaw)):
-        raise PositionError(f"{place}, announced as the id law {name}, is no subclass of IdLaw")
+def _an_id_law(name: str, found: object, place: str) -> type[IdSampler]:
+    if not (isinstance(found, type) and issubclass(found, IdSampler)):
+        raise PositionError(f"{place}, announced as the id sampler {name}, is no subclass of IdSampler")
     return found
 
 
-ID_LAWS: Registry[type[IdLaw]] = Registry(
-    "id law",
+ID_SAMPLERS: Registry[type[IdSampler]] = Registry(
+    "id sampler",
     PositionError,
     {_own_name(cls): cls for cls in (Arange, RandomOffset, Pose, RandomSubset, Coupled, Predicted)},
-    group="lengthlens.id_laws",
+    group="lengthlens.id_samplers",
     check=_an_id_law,
     name_of=_own_name,
 )
-"""Classes of id laws by the name that a config says."""
+"""Classes of id samplers by the name that a config says."""
 
 
-def id_law(value: str | dict[str, Any] | IdLaw) -> IdLaw:
-    """The id law of that name (with parameters, if a dict).
+def id_sampler(value: str | dict[str, Any] | IdSampler) -> IdSampler:
+    """The id sampler of that name (with parameters, if a dict).
 
     Raises:
         PositionError: for an unknown name, with the nearest ones, or a parameter that does not fit.
     """
-    return named(ID_LAWS, value)
+    return named(ID_SAMPLERS, value)

@@ -1,4 +1,4 @@
-"""What encodings and id laws share: frozen configs in a registry, stated by name."""
+"""What encodings and id samplers share: frozen configs in a registry, stated by name."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from workbench.core.errors import LensError
 from workbench.models.base.architecture import Architecture, Size, Width, whole
 from workbench.models.positions.encoding import Encoding
-from workbench.models.positions.id_samplers import Arange, IdLaw
+from workbench.models.positions.id_samplers import Arange, IdSampler
 from workbench.models.positions.none import NoPositions
 
 
@@ -74,7 +74,7 @@ class SSMConfig(Architecture):
     no_heads: Literal[0] = Field(default=0, alias="n_heads")
     attention: Literal["none"] = "none"
     positions: Encoding = NoPositions()
-    ids: IdLaw = Arange()
+    ids: IdSampler = Arange()
     d_inner: Width = 0
     d_state: Size = 16
     d_conv: Size = 4
@@ -99,7 +99,7 @@ class SSMConfig(Architecture):
 
     @field_validator("positions", "ids")
     @classmethod
-    def _no_positions(cls, value: Encoding | IdLaw) -> Encoding | IdLaw:
+    def _no_positions(cls, value: Encoding | IdSampler) -> Encoding | IdSampler:
         if value.name not in ("none", "arange"):
             raise ValueError(
                 f"a state-space model reads no positions, so {value.name} means nothing to it; leave it out, or take "

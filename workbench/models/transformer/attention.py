@@ -17,7 +17,7 @@ from workbench.models.positions.encoding import Turn
 from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.kernels import attend
 from workbench.models.transformer.scores import ScoreInputs
-from workbench.models.transformer.supervised_positions import Asked
+from workbench.models.transformer.supervised_positions import SupervisedPositions
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Attention(nn.Module):
             self.hook_score_factor = HookPoint()
 
     def forward(
-        self, projected: Float[Tensor, "batch pos qkv"], at: Places, only: Asked | None = None
+        self, projected: Float[Tensor, "batch pos qkv"], at: Places, only: SupervisedPositions | None = None
     ) -> Float[Tensor, "rows places d_model"]:
         """What attention adds to the residual stream, from what :meth:`project` made of it; ``only`` where asked."""
         q, k, v = self.parts(projected)

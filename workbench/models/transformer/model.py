@@ -19,7 +19,7 @@ from workbench.models.positions.encoding import shared_of
 from workbench.models.transformer.attention import Attention, Places
 from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.distinct_inputs import pairs
-from workbench.models.transformer.supervised_positions import Asked, asked_places
+from workbench.models.transformer.supervised_positions import SupervisedPositions, supervised_positions
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
@@ -82,7 +82,7 @@ class Block(nn.Module):
         x: Float[Tensor, "batch pos d_model"],
         at: Places,
         projected: Float[Tensor, "batch pos qkv"] | None = None,
-        only: Asked | None = None,
+        only: SupervisedPositions | None = None,
     ) -> Float[Tensor, "rows places d_model"]:
         """The residual stream after the block.
 
@@ -105,7 +105,7 @@ class Block(nn.Module):
 class HookedTransformer(WithHeads, Hooked):
     """A causal transformer whose every activation has a hook and a TransformerLens name.
 
-    One that predicts ids (id law ``predicted``) has a second read-out, seen through ``hook_id_logits`` and
+    One that predicts ids (id sampler ``predicted``) has a second read-out, seen through ``hook_id_logits`` and
     ``hook_next_ids`` (:mod:`workbench.models.transformer.predicted_ids`); it is computed only while one of these is
     observed.
 
@@ -172,7 +172,7 @@ class HookedTransformer(WithHeads, Hooked):
         """
         ids = self.ids_for(tokens, position_ids)
         brief = self.training and torch.is_grad_enabled() and not observed(*self.hook_dict.values())
-        only = asked_places(asked) if brief and asked is not None else None
+        only = supervised_positions(asked) if brief and asked is not None else None
         at, last = self.places(ids, self.W_E.dtype), self.cfg.n_layers - 1
         x, projected = self.entrance(tokens, ids, brief)
         for layer, block in enumerate(self.blocks[:stop_at_layer]):

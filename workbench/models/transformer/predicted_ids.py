@@ -38,7 +38,7 @@ def outputs_and_ids(
     return outputs, cache[NEXT_IDS]
 
 
-def asked(mask: Bool[Tensor, "batch pos"]) -> Bool[Tensor, "batch queries"]:
+def ids_supervised(mask: Bool[Tensor, "batch pos"]) -> Bool[Tensor, "batch queries"]:
     """Of all queries but the last, those at which an id is asked for: where an answer is."""
     return mask[:, :-1]
 
@@ -54,7 +54,7 @@ def id_loss(
         mask: where answers are asked for.
     """
     wanted = ids.expand_as(mask)[:, 1:]
-    return F.cross_entropy(id_logits[:, :-1][asked(mask)], wanted[asked(mask)])
+    return F.cross_entropy(id_logits[:, :-1][ids_supervised(mask)], wanted[ids_supervised(mask)])
 
 
 def ids_right(
@@ -62,4 +62,4 @@ def ids_right(
 ) -> Bool[Tensor, "batch pos"]:
     """Whether each predicted id is the one of the next token; True where none is asked for."""
     right = F.pad(next_ids[:, :-1] == ids.expand_as(mask)[:, 1:], (0, 1), value=True)
-    return right | ~F.pad(asked(mask), (0, 1), value=False)
+    return right | ~F.pad(ids_supervised(mask), (0, 1), value=False)

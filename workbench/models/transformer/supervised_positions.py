@@ -13,7 +13,7 @@ SHARE = 0.75
 
 
 @dataclass(frozen=True)
-class Asked:
+class SupervisedPositions:
     """Some places of a batch, as one row.
 
     Attributes:
@@ -35,7 +35,7 @@ class Asked:
         return blank.index_copy(0, self.index, x[0]).view(self.batch, self.pos, -1)
 
 
-def asked_places(mask: Bool[Tensor, "batch pos"]) -> Asked | None:
+def supervised_positions(mask: Bool[Tensor, "batch pos"]) -> SupervisedPositions | None:
     """The places in ``mask``, or None where they are so many that computing all is as cheap."""
     index = mask.flatten().nonzero()[:, 0]
-    return Asked(mask.shape[0], mask.shape[1], index) if len(index) <= SHARE * mask.numel() else None
+    return SupervisedPositions(mask.shape[0], mask.shape[1], index) if len(index) <= SHARE * mask.numel() else None

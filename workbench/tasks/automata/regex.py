@@ -34,7 +34,7 @@ class Empty:
 
 
 @dataclass(frozen=True)
-class Symbol:
+class Letter:
     """One symbol."""
 
     symbol: str
@@ -62,7 +62,7 @@ class Many:
     inner: Expression
 
 
-Expression = Nothing | Empty | Symbol | Either | Then | Many
+Expression = Nothing | Empty | Letter | Either | Then | Many
 NOTHING, EMPTY = Nothing(), Empty()
 
 
@@ -120,7 +120,7 @@ def derivative(expression: Expression, symbol: str) -> Expression:
     It is :data:`NOTHING` exactly if no word of the language starts with the symbol.
     """
     match expression:
-        case Symbol(own):
+        case Letter(own):
             return EMPTY if own == symbol else NOTHING
         case Either(options):
             return either(derivative(option, symbol) for option in options)
@@ -177,7 +177,7 @@ def parse(text: str) -> Expression:
 
     Example:
 
-        >>> parse("a|()") == either([Symbol("a"), EMPTY])
+        >>> parse("a|()") == either([Letter("a"), EMPTY])
         True
         >>> parse("(ab|*)")
         Traceback (most recent call last):
@@ -259,7 +259,7 @@ class _Reader:
         if not _is_symbol(self.next):
             self.refuse("is neither a letter or digit nor one of | * + ? ( )")
         self.place += 1
-        return Symbol(self.text[self.place - 1])
+        return Letter(self.text[self.place - 1])
 
     def group(self) -> Expression:
         opened = self.place

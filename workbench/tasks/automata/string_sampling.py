@@ -78,7 +78,7 @@ class Tails:
         return found
 
 
-class AutomatonLaw:
+class StringSampling:
     """The law above for one automaton and one question.
 
     Args:

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from workbench.tasks.automata.dfa import Bools, Ints
-from workbench.tasks.automata.string_sampling import TRIES, AutomatonLaw, exchange_odds
+from workbench.tasks.automata.string_sampling import TRIES, StringSampling, exchange_odds
 from workbench.tasks.automata.word_counts import Words
 
 __all__ = ["Listing"]
@@ -22,18 +22,18 @@ class TooManyError(Exception):
 
 
 class Listing:
-    """The strings that :meth:`AutomatonLaw.draw` draws.
+    """The strings that :meth:`StringSampling.draw` draws.
 
     Args:
         law: whose strings.
         most: how many of them there may be.
     """
 
-    def __init__(self, law: AutomatonLaw, most: int) -> None:
+    def __init__(self, law: StringSampling, most: int) -> None:
         self.law, self.most = law, most
 
     def strings(self, length: int, margin: int) -> dict[Word, float] | None:
-        """The probability of each string of symbol numbers; ``margin`` as :meth:`AutomatonLaw.margin` gives it.
+        """The probability of each string of symbol numbers; ``margin`` as :meth:`StringSampling.margin` gives it.
 
         None where there are more than :attr:`most`, of strings or of ways to them.
         """

@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from workbench.tasks.automata.answer_rhythm import Rhythm, rhythm_of
 from workbench.tasks.automata.dfa import Automaton, Bools, Ints
 from workbench.tasks.automata.regular_oracles import ByDerivatives, ByTransitions, Oracle
-from workbench.tasks.automata.string_sampling import AutomatonLaw
+from workbench.tasks.automata.string_sampling import StringSampling
 from workbench.tasks.automata.string_support import Listing
 from workbench.tasks.automata.symbol_counts import counts_hits, counts_of_words
 from workbench.tasks.base import BOS, Batch, Law, Support, Task, TaskError
@@ -128,9 +128,9 @@ class RegularTask(Task):
         return np.array([number.get(name, -1) for name in self.answer_names], dtype=np.int64)
 
     @cached_property
-    def string_law(self) -> AutomatonLaw:
+    def string_law(self) -> StringSampling:
         """What strings are drawn from."""
-        return AutomatonLaw(self.acceptor, self.answers, exchanging=self.misses == "mixed" and self.ask != "next")
+        return StringSampling(self.acceptor, self.answers, exchanging=self.misses == "mixed" and self.ask != "next")
 
     @cached_property
     def rhythm(self) -> Rhythm:

@@ -38,7 +38,7 @@ def describe(
         task: its name, as the run has it; naming a file runs nothing.
         parameters: of the task.
         positions: the encoding, by its name or with its settings, as a run's configuration has it.
-        ids: the id law of training.
+        ids: the id sampler of training.
         seed: draws the string that the program is traced on.
         source: the file behind the task, where the run's configuration has one.
 

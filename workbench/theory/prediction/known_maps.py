@@ -24,7 +24,7 @@ ONE_LAYER = "theorem 4.1 of Izzo, Nichani, Lee, arXiv 2510.27015"
 
 
 @dataclass(frozen=True)
-class Claim:
+class MapClaim:
     """What is known for one class.
 
     Attributes:
@@ -49,30 +49,30 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Entry:
+class KnownMap:
     """One map: its claims without and with positions."""
 
-    without: Claim
-    with_positions: Claim
+    without: MapClaim
+    with_positions: MapClaim
 
 
-def _guaranteed(program: str, reason: str, derived: bool = False) -> Claim:
+def _guaranteed(program: str, reason: str, derived: bool = False) -> MapClaim:
     case = ZOO.get(program)
     reads = (case.program.modulus, case.program.locality or 0) if case else (1, 0)
-    return Claim("guaranteed", GUARANTEE, reason, program, derived, "", *reads)
+    return MapClaim("guaranteed", GUARANTEE, reason, program, derived, "", *reads)
 
 
-def _both(claim: Claim) -> Entry:
-    return Entry(claim, claim)
+def _both(claim: MapClaim) -> KnownMap:
+    return KnownMap(claim, claim)
 
 
-def _counting(program: str) -> Entry:
+def _counting(program: str) -> KnownMap:
     return _both(_guaranteed(program, "a program compares counts and reads no positions"))
 
 
-def _told(what: str) -> Entry:
+def _told(what: str) -> KnownMap:
     reason = f"{what}, so the second half needs more than O(log N) bits about the first"
-    return _both(Claim("not expressible", COMMUNICATION, reason))
+    return _both(MapClaim("not expressible", COMMUNICATION, reason))
 
 
 _GROWING = (
@@ -81,48 +81,48 @@ _GROWING = (
 )
 _NEIGHBOUR = "the place next to one that is recognised is read with the offset 1"
 _AFTER = "NEXT_a: the query is s, and an a stands where count(count(Q(s)) >= 1) = 2"
-_BEFORE = Claim(
+_BEFORE = MapClaim(
     "not expressible",
     DECIDED,
     "for one fixed query the map is a regular language, (a|b)*as(a|b)*, that no count recognises",
     derived=True,
 )
-_LAST = Claim(
+_LAST = MapClaim(
     "not expressible",
     LEMMAS,
     "finding the last occurrence recognises (a|b|e)*ae*, which is in no C-RASP[periodic, local]",
 )
 
 
-def _right(program: str) -> Entry:
+def _right(program: str) -> KnownMap:
     reason = "the place after the first occurrence is the one at which two places have seen the query"
-    return Entry(_guaranteed(_AFTER, reason, derived=True), _guaranteed(program, _NEIGHBOUR))
+    return KnownMap(_guaranteed(_AFTER, reason, derived=True), _guaranteed(program, _NEIGHBOUR))
 
 
-def average(period: int) -> Entry:
+def average(period: int) -> KnownMap:
     """The share of a token among every ``period``-th one."""
     reason = f"one layer with period {period} attends to the class alone, uniformly"
-    found = Claim("guaranteed", ONE_LAYER, reason, period=period)
+    found = MapClaim("guaranteed", ONE_LAYER, reason, period=period)
     if period == 1:
         return _both(found)
     blind = "it would tell even from odd runs of 0 before (10)*, a regular language that no count recognises"
-    return Entry(Claim("not expressible", DECIDED, blind, derived=True), found)
+    return KnownMap(MapClaim("not expressible", DECIDED, blind, derived=True), found)
 
 
-def kgram(k: int) -> Entry:
+def kgram(k: int) -> KnownMap:
     """What followed the only earlier occurrence of the last k tokens."""
     if k == 1:
         return _right("ur")
     reason = "the alphabet is finite, and a k-gram is read with the offsets 1..k"
     program = f"NEXT_a: exists j with Q_a(j) and the {k} tokens before j equal to the last {k}"
     blind = "already what follows the only 00 is a regular language that no count recognises"
-    return Entry(
-        Claim("not expressible", DECIDED, blind, derived=True),
-        Claim("guaranteed", GUARANTEE, reason, program, True, locality=k),
+    return KnownMap(
+        MapClaim("not expressible", DECIDED, blind, derived=True),
+        MapClaim("guaranteed", GUARANTEE, reason, program, True, locality=k),
     )
 
 
-ENTRIES: Mapping[str, Entry] = {
+ENTRIES: Mapping[str, KnownMap] = {
     # counting
     "majority": _counting("majority_bits"),
     "most_frequent": _counting("most_frequent"),
@@ -134,23 +134,23 @@ ENTRIES: Mapping[str, Entry] = {
     "anbncn": _counting("anbncn"),
     "anbncndn": _counting("anbncndn"),
     "sort": _both(_guaranteed("sort", "a program compares which letters have occurred")),
-    "interleaved_majority": Entry(
-        Claim("not expressible", LABEL, "whose turn a token is cannot be told without residues"),
+    "interleaved_majority": KnownMap(
+        MapClaim("not expressible", LABEL, "whose turn a token is cannot be told without residues"),
         _guaranteed("interleaved_majority", "counts restricted to a residue of the position"),
     ),
     # retrieval
     "ur": _right("ur"),
     "nr_first": _right("nr_first"),
-    "needle": Entry(
+    "needle": KnownMap(
         _guaranteed(_AFTER, "the key occurs once before it is asked for, and its value comes next", derived=True),
         _guaranteed("ur", "as UR: the value stands right after the only occurrence of the key", derived=True),
     ),
-    "ul": Entry(_BEFORE, _guaranteed("ul", _NEIGHBOUR)),
-    "nl_first": Entry(_BEFORE, _guaranteed("nl_first", _NEIGHBOUR)),
+    "ul": KnownMap(_BEFORE, _guaranteed("ul", _NEIGHBOUR)),
+    "nl_first": KnownMap(_BEFORE, _guaranteed("nl_first", _NEIGHBOUR)),
     "nl_last": _both(_LAST),
     "nr_last": _both(_LAST),
     "k_hop": _both(
-        Claim(
+        MapClaim(
             "not expressible",
             LEMMAS,
             "each hop goes to the last earlier occurrence, and one that does recognises (a|b|e)*ae*",
@@ -159,7 +159,7 @@ ENTRIES: Mapping[str, Entry] = {
     ),
     # planted and free
     "sparse_parity": _both(
-        Claim(
+        MapClaim(
             "guaranteed",
             GUARANTEE,
             "at most k bits count, so how many of them are 1 is compared with the odd constants up to k",
@@ -169,7 +169,7 @@ ENTRIES: Mapping[str, Entry] = {
         )
     ),
     "planted": _both(
-        Claim(
+        MapClaim(
             "guaranteed",
             GUARANTEE,
             "there are exactly k planted tokens, so each count is compared with the constants up to k",
@@ -179,21 +179,21 @@ ENTRIES: Mapping[str, Entry] = {
         )
     ),
     "modular_arithmetic": _both(
-        Claim(
+        MapClaim(
             "not expressible",
             DECIDED,
             "with + alone it counts modulo the modulus, which is excluded at every period and locality",
             derived=True,
         )
     ),
-    "text": _both(Claim("open", "none", "text states no map that a theorem could be about")),
+    "text": _both(MapClaim("open", "none", "text states no map that a theorem could be about")),
     # writing an answer
-    "uf": Entry(
-        Claim("not expressible", LABEL, "the neighbour of a letter cannot be found without offsets", note=_GROWING),
+    "uf": KnownMap(
+        MapClaim("not expressible", LABEL, "the neighbour of a letter cannot be found without offsets", note=_GROWING),
         _guaranteed("uf", "each step is UR on the letter written last"),
     ),
-    "ub": Entry(
-        Claim("open", "none", "no theorem or label covers it without positions", note=_GROWING),
+    "ub": KnownMap(
+        MapClaim("open", "none", "no theorem or label covers it without positions", note=_GROWING),
         _guaranteed("ub", "each step is UL on the letter written last"),
     ),
     "nf": _told("the answer is the first half itself"),
@@ -204,7 +204,7 @@ ENTRIES: Mapping[str, Entry] = {
     "addition": _told("every first number gives other sums"),
     "parity_scratchpad": _told("the bits come back out of the differences of the answers"),
     "variable_assignment": _both(
-        Claim(
+        MapClaim(
             "open", "none", "variables are all different, so the alphabet grows with the length; no theorem covers it"
         )
     ),

@@ -23,7 +23,7 @@ from workbench.tasks.base import Task, TaskError
 from workbench.theory.crasp.program import Program
 from workbench.theory.crasp.zoo import ZOO
 from workbench.theory.errors import TheoryError
-from workbench.theory.prediction.known_maps import COMMUNICATION, Claim, Entry, Verdict
+from workbench.theory.prediction.known_maps import COMMUNICATION, KnownMap, MapClaim, Verdict
 from workbench.theory.prediction.notes import NOTES, Note, regular_notes
 from workbench.theory.prediction.reported_results import Reported, reported
 from workbench.theory.prediction.rules import EMPTY, POSITIONAL, Positions, of_languages, of_program, stated
@@ -172,7 +172,7 @@ def one_line(task_name: str, positions: Positions | str = "none") -> str:
         return f"no prediction: {error}"
 
 
-def _entry(key: str, task: Task | None, found: Automaton | None, at: Positions, convention: Convention) -> Entry:
+def _entry(key: str, task: Task | None, found: Automaton | None, at: Positions, convention: Convention) -> KnownMap:
     """What is known: as looked up, else decided where it is regular, else of a program where there is one."""
     case, listed = program_of(key, task), entry_of(key, task)
     if listed is not None:
@@ -183,12 +183,12 @@ def _entry(key: str, task: Task | None, found: Automaton | None, at: Positions, 
         return of_program(case, decided.without) if case and convention == "last_position" else decided
     if case is not None:
         return of_program(case)
-    unknown = Claim("open", "none", "no claim about this map is known, and no automaton is stated for this task")
-    return Entry(unknown, unknown)
+    unknown = MapClaim("open", "none", "no claim about this map is known, and no automaton is stated for this task")
+    return KnownMap(unknown, unknown)
 
 
 def _other_reading(
-    said: Claim, languages: Callable[[], Iterable[Automaton]], at: Positions, convention: Convention
+    said: MapClaim, languages: Callable[[], Iterable[Automaton]], at: Positions, convention: Convention
 ) -> str:
     """What the other convention of acceptance comes to, where that is another verdict."""
     if not at.blind:
@@ -210,7 +210,7 @@ def _star_free_note(languages: Iterable[Automaton]) -> tuple[Note, ...]:
 def _prediction(
     subject: str,
     at: Positions,
-    said: Claim,
+    said: MapClaim,
     languages: tuple[Automaton, ...],
     published: tuple[Reported, ...],
     notes: tuple[Note, ...],

@@ -11,7 +11,7 @@ from workbench.models.positions.encoding import Reach
 from workbench.models.positions.registry import ENCODINGS, make_encoding
 from workbench.tasks.automata.dfa import Automaton
 from workbench.theory.errors import TheoryError
-from workbench.theory.prediction.known_maps import DECIDED, GUARANTEE, Claim, Entry, Verdict
+from workbench.theory.prediction.known_maps import DECIDED, GUARANTEE, KnownMap, MapClaim, Verdict
 from workbench.theory.prediction.task_names import Witness
 from workbench.theory.regular.deciders import Certificate, Convention, find_certificate, in_crasp
 from workbench.theory.regular.exclusion import exclude
@@ -27,7 +27,7 @@ class Positions:
 
     Attributes:
         name: an encoding.
-        ids: the id law of training.
+        ids: the id sampler of training.
         settings: of the encoding, as far as they are stated; of others the best is assumed.
 
     Raises:
@@ -76,29 +76,29 @@ class Positions:
         return enough and (self.reach.period is None or self.reach.period % period == 0)
 
 
-def stated(entry: Entry, at: Positions) -> Claim:
+def stated(entry: KnownMap, at: Positions) -> MapClaim:
     """The claim for these positions; opened where no theorem is about them."""
     if at.blind:
         return entry.without
     claim = entry.with_positions
     if at.reach is None:
         reason = f"no theorem is about {at.name} positions; for absolute ones the verdict is: {claim.verdict}"
-        return Claim("open", "none", reason, note=claim.reason)
+        return MapClaim("open", "none", reason, note=claim.reason)
     if claim.verdict != "guaranteed":
         return claim
     if at.reach.ids and at.ids not in at.reach.ids:
         ids = at.reach.ids[0]
         reason = f"the theorem's training has ids {' or '.join(at.reach.ids)}, this one {at.ids}"
-        return Claim("open", "none", reason, note=f"with ids {ids} the verdict is: guaranteed")
+        return MapClaim("open", "none", reason, note=f"with ids {ids} the verdict is: guaranteed")
     if not at.offers(claim.period, claim.locality):
         reason = f"the program known needs a period that {claim.period} divides and a locality of {claim.locality}"
-        return Claim("not decided", "none", reason)
+        return MapClaim("not decided", "none", reason)
     if at.reach.step:
         return replace(claim, derived=True, note="; ".join(text for text in (claim.note, at.reach.step) if text))
     return claim
 
 
-def of_program(witness: Witness, without: Claim | None = None) -> Entry:
+def of_program(witness: Witness, without: MapClaim | None = None) -> KnownMap:
     """The entry of a map for which there is a program.
 
     Args:
@@ -106,18 +106,18 @@ def of_program(witness: Witness, without: Claim | None = None) -> Entry:
         without: what is known without positions; needed where the program reads some.
     """
     reads = witness.program.modulus, witness.program.locality or 0
-    found = Claim("guaranteed", GUARANTEE, f"a program of {witness.fragment}", witness.name, False, "", *reads)
+    found = MapClaim("guaranteed", GUARANTEE, f"a program of {witness.fragment}", witness.name, False, "", *reads)
     if witness.fragment == "C-RASP[]":
-        return Entry(found, found)
-    unknown = Claim(
+        return KnownMap(found, found)
+    unknown = MapClaim(
         "not decided", "none", f"the program known is of {witness.fragment}; none without positions is known"
     )
-    return Entry(without or unknown, found)
+    return KnownMap(without or unknown, found)
 
 
 def of_languages(
     languages: Callable[[], Iterable[Automaton]], at: Positions, convention: Convention = "last_position"
-) -> Entry:
+) -> KnownMap:
     """The entry of a map all of whose answers are regular languages: each has to be in the class.
 
     Args:
@@ -127,37 +127,37 @@ def of_languages(
     """
     without = _weakest(_without_positions(language, convention) for language in languages())
     if at.blind:
-        return Entry(without, without)
+        return KnownMap(without, without)
     # A program that reads no positions remains one.
     if without.verdict == "guaranteed":
-        return Entry(without, replace(without, reason=f"{without.reason}; no position is read"))
-    return Entry(without, _weakest(_with_positions(language, at, convention) for language in languages()))
+        return KnownMap(without, replace(without, reason=f"{without.reason}; no position is read"))
+    return KnownMap(without, _weakest(_with_positions(language, at, convention) for language in languages()))
 
 
-def _without_positions(language: Automaton, convention: Convention) -> Claim:
+def _without_positions(language: Automaton, convention: Convention) -> MapClaim:
     membership = in_crasp(language, convention)
     if membership.decision == "yes":
-        return Claim("guaranteed", f"{GUARANTEE}; {DECIDED}", membership.reason)
+        return MapClaim("guaranteed", f"{GUARANTEE}; {DECIDED}", membership.reason)
     if membership.decision == "not decided":
-        return Claim("not decided", "none", membership.reason)
-    return Claim("not expressible", DECIDED, membership.reason)
+        return MapClaim("not decided", "none", membership.reason)
+    return MapClaim("not expressible", DECIDED, membership.reason)
 
 
-def _with_positions(language: Automaton, at: Positions, convention: Convention) -> Claim:
+def _with_positions(language: Automaton, at: Positions, convention: Convention) -> MapClaim:
     if in_crasp(language, convention).decision == "yes":
-        return Claim("guaranteed", f"{GUARANTEE}; {DECIDED}", "counts suffice, no position is read")
+        return MapClaim("guaranteed", f"{GUARANTEE}; {DECIDED}", "counts suffice, no position is read")
     excluded = exclude(language)
     if excluded is not None:
         first, second = (word or "(empty)" for word in excluded.confused)
         reason = f"behind many {excluded.padding} no program tells {first} from {second}, at any period and locality"
-        return Claim("not expressible", excluded.source, reason, derived=True)
+        return MapClaim("not expressible", excluded.source, reason, derived=True)
     found = find_certificate(language)
     if found is None:
         reason = f"no program was found and none is excluded; no exact decider for {POSITIONAL} is known"
-        return Claim("not decided", "none", reason)
+        return MapClaim("not decided", "none", reason)
     if not at.offers(found.period, found.locality):
         found = _certificate_within(language, at.reach) or found
-    return Claim("guaranteed", CERTIFIED, _reading(found), "", True, "", found.period, found.locality)
+    return MapClaim("guaranteed", CERTIFIED, _reading(found), "", True, "", found.period, found.locality)
 
 
 def _certificate_within(language: Automaton, reach: Reach | None) -> Certificate | None:
@@ -175,10 +175,10 @@ def _reading(found: Certificate) -> str:
     return f"counts that read {' and '.join(reads)} tell all states apart"
 
 
-def _weakest(claims: Iterable[Claim]) -> Claim:
+def _weakest(claims: Iterable[MapClaim]) -> MapClaim:
     """The worst of several claims; one that is not expressible settles it, and the rest is not looked at."""
     order: tuple[Verdict, ...] = ("not expressible", "open", "not decided", "guaranteed")
-    worst: Claim | None = None
+    worst: MapClaim | None = None
     for claim in claims:
         if worst is None or order.index(claim.verdict) < order.index(worst.verdict):
             worst = claim

@@ -15,7 +15,7 @@ from workbench.theory.crasp.program import Program
 from workbench.theory.crasp.syntax import CraspError
 from workbench.theory.crasp.zoo import ZOO
 from workbench.theory.errors import TheoryError
-from workbench.theory.prediction.known_maps import ENTRIES, Entry, average, kgram
+from workbench.theory.prediction.known_maps import ENTRIES, KnownMap, average, kgram
 
 PARAMETER = {"tomita": "n", "bounded_dyck": "n", "alternating_blocks": "k", "mod_count": "m"}
 """Tasks whose key ends in a parameter, e.g. ``tomita_4``."""
@@ -85,7 +85,7 @@ def base_of(key: str) -> str:
     return found[1] if found and found[1] in PARAMETER else key
 
 
-def entry_of(key: str, task: Task | None) -> Entry | None:
+def entry_of(key: str, task: Task | None) -> KnownMap | None:
     """What is claimed of a map that is no regular language; None where nothing is."""
     if key == "simple_average":
         return average(1)

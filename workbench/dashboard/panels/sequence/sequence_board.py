@@ -22,7 +22,7 @@ from workbench.dashboard.panels.job_status import broken, waiting
 from workbench.dashboard.panels.panel_frame import BLANK, CONFIG, does_not_apply, frame
 from workbench.dashboard.panels.sequence import pattern_zoom
 from workbench.dashboard.panels.sequence.sequence_panel import ComputedPanel, query_index
-from workbench.dashboard.panels.sequence.sequence_query import Asked
+from workbench.dashboard.panels.sequence.sequence_query import SequenceQuestion
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
@@ -59,11 +59,11 @@ ABOUT_OUTPUTS = (
     "answers of the task\u2019s own algorithm, wherever it asks: white where the model agrees, black where it does not."
 )
 
-Note = Callable[[RunView, Asked, SequenceReading], Any]
+Note = Callable[[RunView, SequenceQuestion, SequenceReading], Any]
 
 
 @dataclass(frozen=True)
-class Board:
+class SequenceBoard:
     """What a page's board consists of.
 
     Attributes:
@@ -161,7 +161,7 @@ class Board:
 
     # ---- answers -------------------------------------------------------------------------------------------
     def show(
-        self, asked: Asked, jobs: Mapping[str, Job | None], look: Mapping[str, Any], modes: Sequence[str]
+        self, asked: SequenceQuestion, jobs: Mapping[str, Job | None], look: Mapping[str, Any], modes: Sequence[str]
     ) -> Shown:
         """What all panels show, for jobs in whatever state they are."""
         job = jobs["look"]
@@ -175,7 +175,7 @@ class Board:
 
     def _drawn(
         self,
-        asked: Asked,
+        asked: SequenceQuestion,
         found: SequenceReading,
         reading: Job | None,
         look: Mapping[str, Any],
@@ -207,7 +207,7 @@ class Board:
     @staticmethod
     def _panel(
         panel: ComputedPanel,
-        asked: Asked,
+        asked: SequenceQuestion,
         found: SequenceReading,
         read: ProbeReading | None,
         said: str,
@@ -247,7 +247,7 @@ class Shown:
     polls: bool
 
     @staticmethod
-    def stated(board: Board, state: list[Any], polls: bool = False) -> Shown:
+    def stated(board: SequenceBoard, state: list[Any], polls: bool = False) -> Shown:
         """Every panel says the same."""
         n = len(board.panels)
         return Shown(
@@ -263,7 +263,7 @@ class Shown:
         )
 
     @staticmethod
-    def held(board: Board) -> Shown:
+    def held(board: SequenceBoard) -> Shown:
         """The old figures stay, and pale if it takes long."""
         n = len(board.panels)
         kept = [no_update] * n

@@ -11,8 +11,8 @@ from dash.exceptions import PreventUpdate
 
 from workbench.dashboard.panels.callbacks import LOOK, PARTS, place
 from workbench.dashboard.panels.sequence import pattern_zoom
-from workbench.dashboard.panels.sequence.sequence_board import Board, Shown
-from workbench.dashboard.panels.sequence.sequence_query import Asked, asked_of
+from workbench.dashboard.panels.sequence.sequence_board import SequenceBoard, Shown
+from workbench.dashboard.panels.sequence.sequence_query import SequenceQuestion, asked_of
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
 
@@ -20,7 +20,7 @@ PATIENCE = 1.2
 """Seconds for which old figures stay while new ones are computed; then progress is shown."""
 
 
-def connect(app: Dash, context: Context, board: Board) -> None:
+def connect(app: Dash, context: Context, board: SequenceBoard) -> None:
     """Register a board's callbacks."""
     _controls(app, board)
     _ask(app, context, board)
@@ -36,7 +36,7 @@ def connect(app: Dash, context: Context, board: Board) -> None:
         )
 
 
-def _controls(app: Dash, board: Board) -> None:
+def _controls(app: Dash, board: SequenceBoard) -> None:
     """View, layer, sample and query go into the link."""
 
     @app.callback(
@@ -71,7 +71,9 @@ def _controls(app: Dash, board: Board) -> None:
         return extras | {"sample": str(int(extras.get("sample", "0")) + 1), "seq": "", "pos": "", "zoom": ""}
 
 
-def asked_at(context: Context, board: Board, run: str, step: int, length: int, head: str, extras: Any) -> Asked:
+def asked_at(
+    context: Context, board: SequenceBoard, run: str, step: int, length: int, head: str, extras: Any
+) -> SequenceQuestion:
     """The question that the page's stores ask."""
     extras = extras or {}
     view, cursor = place(
@@ -80,7 +82,7 @@ def asked_at(context: Context, board: Board, run: str, step: int, length: int, h
     return asked_of(view, cursor, extras, board.cells)
 
 
-def _ask(app: Dash, context: Context, board: Board) -> None:
+def _ask(app: Dash, context: Context, board: SequenceBoard) -> None:
     @app.callback(
         Output(f"{board.id}-jobs", "data"),
         *[Input(part, "data") for part in PARTS],
@@ -101,7 +103,7 @@ def _ask(app: Dash, context: Context, board: Board) -> None:
             context.worker.cancel(key)
 
 
-def _show(app: Dash, context: Context, board: Board) -> None:
+def _show(app: Dash, context: Context, board: SequenceBoard) -> None:
     ids = [panel.id for panel in board.panels]
     outputs = [
         *[Output(f"{one}-graph", "figure") for one in ids],

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench import figures
-from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, POOLED, Asked, asked_of, check_extras
+from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, POOLED, SequenceQuestion, asked_of, check_extras
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
@@ -40,7 +40,7 @@ class ComputedPanel:
     cells: int = POOLED
     size: tuple[int, int] = (900, 760)
 
-    def asked(self, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> Asked:
+    def asked(self, run: RunView, cursor: Cursor, said: Mapping[str, str]) -> SequenceQuestion:
         """What a link asks."""
         good, _ = check_extras(None, run, {key: said.get(key, default) for key, default in EXTRAS.items()})
         return asked_of(run, cursor, good, self.cells)
@@ -68,7 +68,7 @@ class ComputedPanel:
         self,
         found: SequenceReading,
         read: ProbeReading | None,
-        asked: Asked,
+        asked: SequenceQuestion,
         theme: Theme,
         size: int,
         waiting: str = "",

@@ -46,7 +46,7 @@ class NotComputed(LookupError):
 
 
 @dataclass(frozen=True)
-class Asked:
+class SequenceQuestion:
     """One question about one sequence.
 
     Attributes:
@@ -165,7 +165,7 @@ EXTRAS: Mapping[str, str] = {"seq": "", "law": LAWS[0], "edits": "", "pos": "", 
 """What the sequence pages keep in the link beside the cursor."""
 
 
-def asked_of(run: RunView, cursor: Cursor, extras: Mapping[str, str], cells: int = POOLED) -> Asked:
+def asked_of(run: RunView, cursor: Cursor, extras: Mapping[str, str], cells: int = POOLED) -> SequenceQuestion:
     """The question that a page's stores ask."""
     text = extras.get("seq", "")
     prefix = _whole(extras.get("pos", ""))
@@ -177,7 +177,7 @@ def asked_of(run: RunView, cursor: Cursor, extras: Mapping[str, str], cells: int
     # With BOS the last position is the length, without it one less, which only the worker knows.
     if zoom is not None and zoom.last > (len(text) if text else cursor.length):
         beyond, zoom = zoom.text, None
-    return Asked(
+    return SequenceQuestion(
         run,
         cursor,
         text,
