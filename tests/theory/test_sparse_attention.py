@@ -74,7 +74,7 @@ def test_too_short_a_string_is_refused() -> None:
 
 
 LAW = Planted(
-    places=lambda n: uniform(pairs_at(n, 1)),
+    positions=lambda n: uniform(pairs_at(n, 1)),
     content={(2, 3): F(1, 4), (3, 2): F(3, 4)},
     background={(0,): F(1, 2), (1,): F(1, 2)},
     answer=lambda z: F(z[0] - 2),
