@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from tests.support.places import ROOT
 from workbench.cli.commands.compile import compiled_run
 from workbench.cli.commands.sweep import config_of
 from workbench.cli.sweep_file import read_sweep
@@ -16,9 +17,6 @@ from workbench.runs import Run, find_runs
 from workbench.runs.integrity import run_problems
 from workbench.table import Table
 
-pytestmark = pytest.mark.e2e
-
-ROOT = Path(__file__).resolve().parents[2]
 GALLERY = ROOT / "checkpoints" / "gallery"
 SWEEP = read_sweep(ROOT / "sweeps" / "gallery.yaml")
 KEYS = ["law", "length", "position", "site", "layer", "head", "measurement", "quantity", "target", "mode", "control"]
