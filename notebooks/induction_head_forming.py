@@ -26,7 +26,7 @@ import pandas as pd
 import torch
 
 from circuits import ablation_statistics, head_statistics, interchange_statistics
-from workbench.cli.commands.sweep import config_of
+from workbench.cli.sweep_cells import config_of
 from workbench.cli.sweep_file import read_sweep
 from workbench.figures import causes
 from workbench.training.trainer import Trainer

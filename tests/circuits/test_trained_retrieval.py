@@ -9,7 +9,7 @@ import pytest
 
 from circuits.heads.head_scores import head_statistics
 from circuits.interventions.ablation import ablation_statistics
-from workbench.cli.commands.sweep import config_of
+from workbench.cli.sweep_cells import config_of
 from workbench.cli.sweep_file import read_sweep
 from workbench.measure.result import Result
 from workbench.training.trainer import Trainer

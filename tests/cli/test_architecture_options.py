@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from workbench.cli.commands.sweep import config_of
-from workbench.cli.commands.train import build
 from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments
+from workbench.cli.run_config import build
+from workbench.cli.sweep_cells import config_of
 from workbench.cli.sweep_file import read_sweep
 from workbench.models import SSMConfig
 from workbench.training.errors import TrainingError

@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from workbench.cli.commands.compile import compiled_run
-from workbench.cli.commands.sweep import config_of
+from workbench.cli.compiled_run import compiled_run
+from workbench.cli.sweep_cells import config_of
 from workbench.cli.sweep_file import read_sweep
 from workbench.measure.running.plan import execute, plan
 from workbench.runs import Run, find_runs

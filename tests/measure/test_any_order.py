@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.cli.commands.train import build
+from workbench.cli.run_config import build
 from workbench.measure.running.plan import execute, plan
 from workbench.table import Table
 from workbench.training.trainer import Trainer

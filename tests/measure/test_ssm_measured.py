@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from tests.measure.measuring import measured
-from workbench.cli.commands.train import build
 from workbench.cli.options import assignments, suggestions
+from workbench.cli.run_config import build
 from workbench.measure.registry import make_measurement, measurements
 from workbench.measure.running.applicable import lacking
 from workbench.measure.running.plan import plan

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workbench.cli.commands.train import build
+from workbench.cli.run_config import build
 from workbench.models import ModelConfig
 from workbench.runs import Run, RunError
 from workbench.runs.checkpoints import write_config
