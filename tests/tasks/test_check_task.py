@@ -12,7 +12,8 @@ from workbench.tasks import make_task, task_names
 from workbench.tasks.base import Batch, Support
 from workbench.tasks.registry import find_task
 from workbench.tasks.regular.state_machines import EvenPairs, Parity
-from workbench.tasks.testing import CHECKS, TaskCheckError, TaskSubject, check_task, findings
+from workbench.tasks.testing import CHECKS, TaskCheckError, check_task, findings
+from workbench.tasks.testing.subject import TaskSubject
 
 
 @pytest.mark.parametrize("name", task_names())
