@@ -9,6 +9,7 @@ import pytest
 
 from circuits.heads.head_scores import head_statistics
 from circuits.interventions.ablation import ablation_statistics
+from workbench.cli.shipped_sweeps import find_sweep
 from workbench.cli.sweep_cells import config_of
 from workbench.cli.sweep_file import read_sweep
 from workbench.measure.result import Result
@@ -16,7 +17,7 @@ from workbench.training.trainer import Trainer
 
 pytestmark = pytest.mark.science
 
-SWEEP = Path(__file__).resolve().parents[2] / "sweeps" / "retrieval.yaml"
+SWEEP = find_sweep(Path("retrieval"))
 
 
 @pytest.fixture(scope="module")

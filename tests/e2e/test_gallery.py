@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from workbench.cli.compiled_run import compiled_run
+from workbench.cli.shipped_sweeps import find_sweep
 from workbench.cli.sweep_cells import config_of
 from workbench.cli.sweep_file import read_sweep
 from workbench.measure.running.plan import execute, plan
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.e2e
 
 ROOT = Path(__file__).resolve().parents[2]
 GALLERY = ROOT / "checkpoints" / "gallery"
-SWEEP = read_sweep(ROOT / "sweeps" / "gallery.yaml")
+SWEEP = read_sweep(find_sweep(Path("gallery")))
 KEYS = ["law", "length", "position", "site", "layer", "head", "measurement", "quantity", "target", "mode", "control"]
 
 

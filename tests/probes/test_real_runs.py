@@ -76,7 +76,7 @@ def test_a_fitted_parity_loses_its_code_past_training(tmp_path: Path, measured: 
 def test_selectivity_rises_with_training(
     task: str, options: dict[str, Any], settings: tuple[Any, ...], gain: float, tmp_path: Path
 ) -> None:
-    """The runs of sweeps/probes.yaml, as far as the step where the summary has appeared."""
+    """The runs of the sweep ``probes``, as far as the step where the summary has appeared."""
     from workbench.cli.run_config import build
     from workbench.training.trainer import Trainer
 

@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
 
 def sweep(
-    file: Annotated[Path, typer.Argument(metavar="FILE.yaml", help="The sweep; see below.")],
+    file: Annotated[
+        Path | None, typer.Argument(metavar="SWEEP", help="A file FILE.yaml (see below), or one of --list.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the runs, in place of the file's `out`.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
     executor: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="List the cells and what is missing; train nothing.")
     ] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the sweeps that come with LengthLens.")] = False,
 ) -> None:
     """Train a grid of runs: whatever is missing, in parallel; the same command continues after any end.
 
@@ -46,13 +49,19 @@ def sweep(
     run is named by what varies: majority-nope-seed0. Every cell is checked before any is trained. `measure`
     may also be {only: [behaviour], steps: last, lengths: [100, 200], sequences: 256}.
     """
+    from workbench.cli.shipped_sweeps import about, find_sweep, shipped_sweeps
     from workbench.cli.sweep_cells import Work, checked, cost, measure, states_of, train
     from workbench.cli.sweep_file import read_sweep
     from workbench.jobs.choose import make_executor
     from workbench.storage.atomic import require_room
 
+    if list_:
+        print("\n".join(aligned([(name, about(path)) for name, path in shipped_sweeps().items()])))
+        return
+    if file is None:
+        raise UsageError(f"name a sweep: a file FILE.yaml, or one of {', '.join(shipped_sweeps())}")
     make_executor(executor, workers=workers)  # refuse an unknown one before any work
-    described = read_sweep(file)
+    described = read_sweep(find_sweep(file))
     root = out or described.out
     if root is None:
         raise UsageError(f"{file} names no folder; add `out: checkpoints/NAME`, or give --out")
