@@ -14,7 +14,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app test test-fast test-unit test-all hostile check bench campaign mutants gallery browser upstream pictures probe-figures other-machines clean
+.PHONY: help setup demo app test test-fast test-unit test-all hostile check bench campaign mutants gallery browser upstream pictures probe-figures plateau-figure other-machines clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -76,7 +76,7 @@ mutants: setup ## plant COUNT=40 bugs of SEED=0 (ROOM="tasks theory": in these r
 
 # Its table.parquet says all that its shards do, in a tenth of the files.
 gallery: setup ## train, measure and pack the runs that ship with the repository
-	$(BIN)/lengthlens sweep sweeps/gallery.yaml
+	$(BIN)/lengthlens sweep gallery
 	$(BIN)/lengthlens compile majority --lengths 1-32 --out checkpoints/gallery/compiled/majority
 	$(BIN)/lengthlens compile majority --lengths 1-32 --up-to 32 --out checkpoints/gallery/compiled/majority_blunt
 	$(BIN)/lengthlens compile majority --lengths 1-32 --first-keys 32 --out checkpoints/gallery/compiled/majority_first_32
@@ -99,12 +99,16 @@ $(UPSTREAM): | $(CORE)
 	@touch $@
 
 probe-figures: setup browser ## the runs, measurements and figures of docs/probes.md
-	$(BIN)/lengthlens sweep sweeps/probes.yaml
+	$(BIN)/lengthlens sweep probes
 	$(BIN)/python docs/probe_figures.py checkpoints/probes docs/pictures
 
 other-machines: setup ## the runs, measurements and tables of docs/other_machines.md
-	$(BIN)/lengthlens sweep sweeps/other_machines.yaml
+	$(BIN)/lengthlens sweep other_machines
 	$(BIN)/python docs/other_machines_table.py checkpoints/other_machines docs/other_machines.md
+
+plateau-figure: setup browser ## the runs of the sweep plateau, and their figure
+	$(BIN)/lengthlens sweep plateau
+	$(BIN)/python docs/plateau_figure.py checkpoints/plateau docs/pictures/plateau.png
 
 pictures: setup browser ## the pictures of every page, from the gallery
 	$(BIN)/python -m workbench.dashboard.screenshots checkpoints/gallery docs/pictures --run flip_flop_rotary_s0

@@ -7,13 +7,13 @@ import pytest
 
 from circuits.heads.head_scores import head_statistics
 from circuits.interventions.ablation import ablation_statistics
-from tests.support.places import ROOT
-from workbench.cli.commands.sweep import config_of
+from workbench.cli.shipped_sweeps import find_sweep
+from workbench.cli.sweep_cells import config_of
 from workbench.cli.sweep_file import read_sweep
 from workbench.measure.result import Result
 from workbench.training.trainer import Trainer
 
-SWEEP = ROOT / "sweeps" / "retrieval.yaml"
+SWEEP = find_sweep(Path("retrieval"))
 
 
 @pytest.fixture(scope="module")

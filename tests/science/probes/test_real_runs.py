@@ -46,7 +46,7 @@ def test_a_robust_count_keeps_its_code_and_an_automaton_loses_it(measured: Measu
 
 
 def test_a_fitted_parity_loses_its_code_past_training(tmp_path: Path, measured: Measured) -> None:
-    from workbench.cli.commands.train import build
+    from workbench.cli.run_config import build
     from workbench.training.trainer import Trainer
 
     options = {"lengths": "1-4", "d_model": 32, "heads": 2, "steps": 600, "learning_rate": 3e-3, "n_ctx": 64}
@@ -75,8 +75,8 @@ def test_a_fitted_parity_loses_its_code_past_training(tmp_path: Path, measured: 
 def test_selectivity_rises_with_training(
     task: str, options: dict[str, Any], settings: tuple[Any, ...], gain: float, tmp_path: Path
 ) -> None:
-    """The runs of sweeps/probes.yaml, as far as the step where the summary has appeared."""
-    from workbench.cli.commands.train import build
+    """The runs of the sweep ``probes``, as far as the step where the summary has appeared."""
+    from workbench.cli.run_config import build
     from workbench.training.trainer import Trainer
 
     sizes = {"d_model": 64, "heads": 4, "batch_size": 64}

@@ -14,11 +14,11 @@ from typing import Any
 import yaml
 
 from tests.support.hostile.values import JSON, PYTHON
-from workbench.cli.commands.measure import settings_of
-from workbench.cli.commands.sweep import checked
-from workbench.cli.commands.train import build
 from workbench.cli.errors import say
+from workbench.cli.measure_plan import settings_of
 from workbench.cli.options import DEFAULTS, assignments
+from workbench.cli.run_config import build
+from workbench.cli.sweep_cells import checked
 from workbench.cli.sweep_file import read_sweep
 from workbench.measure.registry import make_measurement, measurements
 from workbench.models.positions import ENCODINGS

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.places import ROOT
-from workbench.cli.commands.sweep import config_of
-from workbench.cli.commands.train import build
 from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments
+from workbench.cli.run_config import build
+from workbench.cli.shipped_sweeps import find_sweep
+from workbench.cli.sweep_cells import config_of
 from workbench.cli.sweep_file import read_sweep
 from workbench.models import SSMConfig
 from workbench.training.errors import TrainingError
@@ -49,7 +49,7 @@ def test_what_does_not_fit_is_one_sentence(options: dict[str, Any], setting: str
 
 
 def test_every_cell_of_the_sweep_of_other_machines_can_be_built() -> None:
-    cells = read_sweep(ROOT / "sweeps" / "other_machines.yaml").cells
+    cells = read_sweep(find_sweep(Path("other_machines"))).cells
     configs = {cell.name: config_of(cell) for cell in cells}
     assert {c.model.gates for c in configs.values() if isinstance(c.model, SSMConfig)} == {"nonnegative", "signed"}
     laws = {c.model.ids.name for c in configs.values() if c.task.name == "parity_scratchpad"}

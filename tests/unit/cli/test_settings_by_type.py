@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from workbench.cli.commands.adopt import refuse_pattern
-from workbench.cli.commands.train import build
 from workbench.cli.errors import LONGEST, UsageError, guarded, say
 from workbench.cli.options import assignments, integers, length_range
 from workbench.cli.plain_data import refuse_strange
+from workbench.cli.run_config import build
 from workbench.cli.sweep_file import read_sweep
 from workbench.core.errors import LensError, shown
 from workbench.core.suggest import nearest
@@ -213,14 +213,14 @@ def test_a_full_disk_under_the_output_is_told() -> None:
 
 @pytest.mark.parametrize("name", ["name", "positions", "subject", "convention"])
 def test_a_parameter_that_is_called_like_something_else_is_the_tasks_own(name: str) -> None:
-    from workbench.cli.commands.predict import predict_command
+    from workbench.cli.commands.predict import predict
 
     with pytest.raises(LensError, match=rf"unknown parameter '{name}'"):
-        predict_command("mod_p_mean", None, None, [], None, "last", [f"task.{name}=3"], False)
+        predict("mod_p_mean", None, None, [], None, "last", [f"task.{name}=3"], False)
 
 
 def test_training_says_whose_place_it_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from workbench.cli.commands.train import train_command
+    from workbench.cli.commands.train import train
     from workbench.runs import Run
     from workbench.runs.checkpoints import write_config
 
@@ -228,10 +228,10 @@ def test_training_says_whose_place_it_takes(tmp_path: Path, capsys: pytest.Captu
     small = ["training.checkpoints.log=0", "training.checkpoints.linear=0"]
     begun = build("majority", {**options, "steps": 7}, assignments(small))
     write_config(tmp_path / "run", begun.as_json())
-    train_command("majority", tmp_path / "run", {**options, "steps": 1}, small)
+    train("majority", tmp_path / "run", **options, steps=1, set_=small)
     assert (
         "held another run, which ended before its first checkpoint; this one takes its place" in capsys.readouterr().out
     )
     assert Run.open(tmp_path / "run").config["training"]["steps"] == 1
-    train_command("majority", tmp_path / "run", {**options, "steps": 1}, small)
+    train("majority", tmp_path / "run", **options, steps=1, set_=small)
     assert "takes its place" not in capsys.readouterr().out

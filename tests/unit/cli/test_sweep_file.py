@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
 
+import workbench
+from workbench.cli.commands.sweep import sweep as list_sweeps
 from workbench.cli.errors import UsageError
 from workbench.cli.options import DEFAULTS
+from workbench.cli.shipped_sweeps import about, find_sweep, shipped_sweeps
 from workbench.cli.sweep_file import Sweep, read_sweep
 
 
@@ -105,3 +109,45 @@ def test_values_that_yaml_reads_as_something_else_stay_what_they_are(tmp_path: P
         tmp_path, "base: {task: parity, lengths: 1-9, positions: none, measure: 3}".replace(", measure: 3", "")
     )
     assert sweep.cells[0].options == {"lengths": "1-9", "positions": "none"}
+
+
+# ---- sweeps by name ----------------------------------------------------------------------------------
+def test_a_sweep_is_found_by_its_name_and_a_file_of_that_path_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    known = shipped_sweeps()
+    assert {"gallery", "plateau"} <= set(known)
+    (tmp_path / "gallery").mkdir()  # a folder is no sweep
+    for name, file in known.items():
+        assert find_sweep(Path(name)) == file
+    (tmp_path / "plateau").write_text("base: {task: parity}")
+    assert find_sweep(Path("plateau")) == Path("plateau")
+    assert find_sweep(Path("gallery.yaml")) == Path("gallery.yaml"), "no file of that path: reading says so"
+    with pytest.raises(UsageError, match="no sweep is called that; did you mean gallery"):
+        find_sweep(Path("galery"))
+
+
+@pytest.mark.parametrize("file", shipped_sweeps().values(), ids=shipped_sweeps())
+def test_a_sweep_that_ships_can_be_read_and_says_in_its_first_line_what_it_is_about(file: Path) -> None:
+    sweep = read_sweep(file)
+    assert sweep.out == Path("checkpoints") / file.stem
+    assert about(file)[-1] in ".?"
+    assert len(about(file)) > 40
+
+
+def test_the_list_and_no_sweep_at_all(capsys: pytest.CaptureFixture[str]) -> None:
+    list_sweeps(list_=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(shipped_sweeps())
+    assert all(line.endswith(about(file)) for line, file in zip(lines, shipped_sweeps().values(), strict=True))
+    with pytest.raises(UsageError, match=r"name a sweep: a file FILE.yaml, or one of gallery, "):
+        list_sweeps()
+
+
+def test_the_sweeps_that_ship_are_data_of_the_package() -> None:
+    """So that an installed copy has them as well."""
+    project = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())
+    patterns = project["tool"]["setuptools"]["package-data"]["workbench"]
+    root = Path(str(workbench.__file__)).parent
+    assert {file for pattern in patterns for file in root.glob(pattern)} >= set(shipped_sweeps().values())

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workbench.cli.commands.measure import family, measure_command
+from workbench.cli.commands.measure import family, measure_folders
 from workbench.cli.errors import UsageError
 from workbench.measure.settings import MeasurementError
 from workbench.models.handmade.transformers import majority
@@ -38,7 +38,7 @@ def test_a_folder_is_measured_once_and_a_layer_that_is_not_there_is_named(
     def measure(layers: str) -> str:
         only, settings = family("probes", "position", layers)
         only = ["probes.position"]
-        measure_command([run.path], only, None, "19", 64, [], "serial", None, {n: settings[n] for n in only})
+        measure_folders([run.path], only, None, "19", 64, [], "serial", None, {n: settings[n] for n in only})
         return capsys.readouterr().out
 
     assert "1 of 1 checkpoints measured" in measure("1")

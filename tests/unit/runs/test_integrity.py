@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load, save
 
-from workbench.cli.commands.check import check_command
+from workbench.cli.commands.check import check
 from workbench.models.architectures import make_config, make_model
 from workbench.models.handmade.transformers import majority
 from workbench.runs import Run, RunError
@@ -194,7 +194,7 @@ def test_settings_that_cannot_be_are_named_whatever_their_seal_and_id(run, capsy
 
     restate(run, change)
     with pytest.raises(SystemExit):
-        check_command([run.path.parent])
+        check([run.path.parent])
     printed = capsys.readouterr().out
     assert f"problem: {run.path / 'run.json'}" in printed
     assert said in printed
@@ -219,7 +219,7 @@ def test_odd_files_are_named_each_and_the_rest_is_checked(run, make_run, tmp_pat
     (run.path / "resume.safetensors").symlink_to("/dev/zero")
     (other.step_path(10) / "model.safetensors").write_bytes(b"")
     with pytest.raises(SystemExit):
-        check_command([tmp_path])
+        check([tmp_path])
     printed = capsys.readouterr().out
     for name in [*odd, "00000000", "00000100", "live.jsonl", "resume.safetensors"]:
         assert name in printed, name

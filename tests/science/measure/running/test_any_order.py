@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from workbench.cli.commands.train import build
+from workbench.cli.run_config import build
 from workbench.measure.running.plan import execute, plan
 from workbench.table import Table
 from workbench.training.trainer import Trainer

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from workbench.cli.commands.compile import LARGEST_FILE, compile_command, compiled_run, file_source
-from workbench.cli.commands.show import show_command
+from workbench.cli.commands.compile import compile_program
+from workbench.cli.commands.show import show
+from workbench.cli.compiled_run import LARGEST_FILE, compiled_run, file_source
 from workbench.cli.errors import UsageError
 from workbench.core.errors import LensError
 from workbench.runs import Run
@@ -44,7 +45,7 @@ def test_it_is_a_whole_run_with_a_random_model_beside_it(tmp_path: Path, capsys:
     assert run_problems(run) == []
     assert run.config["training"]["compiled"]["program"] == "tomita_4"
     assert compiled_run("tomita_4", (1, 20), 64, out=tmp_path / "run").id == run.id
-    show_command(run.path, None)
+    show(run.path, None)
     assert "compiled, its lengths 1 to 20 taken as trained" in capsys.readouterr().out.replace("\n", " ")
 
 
@@ -81,7 +82,7 @@ def written(folder: Path, text: str) -> Path:
 
 def test_a_program_of_a_file_is_compiled_like_a_named_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = written(tmp_path, LEAD)
-    compile_command(str(file), "1-20", 64, None, False, tmp_path / "own", "majority")
+    compile_program(str(file), "1-20", 64, None, False, tmp_path / "own", "majority")
     assert f"{tmp_path / 'own'}: lead compiled for prefixes up to 64" in capsys.readouterr().out
     own, named = Run.open(tmp_path / "own"), compiled_run("majority", (1, 20), 64, out=tmp_path / "named")
     held, other = own.load(1).state_dict(), named.load(1).state_dict()
@@ -132,7 +133,7 @@ def test_what_is_wrong_with_a_program_of_a_file_is_one_sentence(
 ) -> None:
     file = written(tmp_path, text)
     with pytest.raises(LensError, match=said) as caught:
-        compile_command(str(file), "1-20", 20, None, False, tmp_path / "run", task)
+        compile_program(str(file), "1-20", 20, None, False, tmp_path / "run", task)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "run").exists()
 
@@ -150,6 +151,6 @@ def test_only_short_regular_files_of_text_are_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"of a program only its task has settings, task.PARAMETER, not model.d_model"):
         file_source(written(tmp_path, LEAD), "majority", ["model.d_model=3"])
     with pytest.raises(UsageError, match="the program majority has a task of its own"):
-        compile_command("majority", "1-20", 64, None, False, tmp_path / "run", "parity")
+        compile_program("majority", "1-20", 64, None, False, tmp_path / "run", "parity")
     with pytest.raises(FileNotFoundError):
         file_source(tmp_path / "nothing.crasp", "majority")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workbench.cli.commands.show import show_command
+from workbench.cli.commands.show import show
 from workbench.models.handmade.transformers import majority
 from workbench.table.schema import row
 from workbench.table.shards import shard_path, write_shard
@@ -37,7 +37,7 @@ def measured(run: Any, labels: dict[int, tuple[str, str]], *further: dict[str, A
 
 
 def shown(run: Any, capsys: pytest.CaptureFixture[str], step: int | None = None) -> str:
-    show_command(run.path, step)
+    show(run.path, step)
     return " ".join(capsys.readouterr().out.split())
 
 

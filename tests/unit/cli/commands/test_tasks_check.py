@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.cli.commands.tasks import tasks_command
+from workbench.cli.commands.tasks import tasks
 from workbench.cli.errors import UsageError
 from workbench.tasks import TaskError, make_task
 from workbench.tasks.regular import named_languages
@@ -31,28 +31,28 @@ class Leaves(Parity):
 def test_a_task_of_a_file_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "mine.py"
     file.write_text(TASK.replace("LAW", "law"))
-    tasks_command(f"{file}:Mine", check=True)
+    tasks(f"{file}:Mine", check=True)
     assert capsys.readouterr().out.startswith("mine keeps what a task promises (statement, settings, lengths, ")
     with pytest.raises(TaskError, match=r"the code of the task leaves fails: it ends the program by sys.exit\(3\)"):
-        tasks_command(f"{file}:Leaves", check=True)
+        tasks(f"{file}:Leaves", check=True)
 
 
 def test_what_it_does_not_keep_is_said(tmp_path: Path) -> None:
     file = tmp_path / "alike.py"
     file.write_text(TASK.replace("LAW", '"matched"'))
     with pytest.raises(TaskCheckError, match=r"^the task mine fails:\n  laws: its challenge law cannot be told"):
-        tasks_command(f"{file}:Mine", check=True)
+        tasks(f"{file}:Mine", check=True)
 
 
 def test_a_check_is_of_one_task() -> None:
     with pytest.raises(UsageError, match=r"lengthlens tasks --check my_task.py:MyTask"):
-        tasks_command(None, check=True)
+        tasks(None, check=True)
 
 
 def test_a_language_is_one_line_and_theory_decides_what_it_is(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tasks_command("aa_star_b_star")
+    tasks("aa_star_b_star")
     told = capsys.readouterr().out
     assert "Is the string so far in (aa)*b*?" in told
     assert "theory, without positions: not expressible: before a last a, no count tells" in told

@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from workbench.cli.commands.demo import RUNS, config_of
-from workbench.cli.commands.train import build
 from workbench.cli.errors import UsageError
 from workbench.cli.main import app
 from workbench.cli.options import DEFAULTS, assignments, resolved
+from workbench.cli.run_config import build
 from workbench.models.positions import ENCODINGS, ID_SAMPLERS
 from workbench.tasks import registry
 from workbench.tasks.counting.majority import Majority

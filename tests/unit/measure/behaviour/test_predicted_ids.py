@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from workbench.cli.commands.train import build
 from workbench.cli.options import suggestions
+from workbench.cli.run_config import build
 from workbench.measure.behaviour.free_running import free_run
 from workbench.measure.behaviour.observed import reduce_batch
 from workbench.models import HookedTransformer, ModelConfig

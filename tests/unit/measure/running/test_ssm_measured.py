@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 from tests.support.measure.ssm_measured import config
-from workbench.cli.commands.train import build
 from workbench.cli.options import suggestions
+from workbench.cli.run_config import build
 from workbench.measure.registry import make_measurement, measurements
 from workbench.measure.running.applicable import lacking
 from workbench.measure.running.plan import plan

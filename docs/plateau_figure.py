@@ -1,4 +1,7 @@
-"""The figure of ``sweeps/plateau.yaml``: ``python -m workbench.cli.plateau DIR OUT.png`` (or ``OUT.html``)."""
+"""The figure of the sweep ``plateau``: ``python docs/plateau_figure.py DIR OUT.png`` (or ``OUT.html``).
+
+DIR holds its measured runs (``lengthlens sweep plateau``); what they say to the claims is printed.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ def draw(folder: Path, out: Path, knobs: dict[str, str]) -> list[str]:
     """
     rows = Table.load(folder).joined(measurement="behaviour", quantity="loss")
     if rows.empty:
-        raise UsageError(f"{folder} holds no measured run; lengthlens sweep sweeps/plateau.yaml makes them")
+        raise UsageError(f"{folder} holds no measured run; lengthlens sweep plateau makes them")
     data = loss_plateau_data(rows, knobs=knobs)
     figure = loss_plateau(rows, knobs=knobs)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +57,7 @@ def photograph(html: str, width: int, height: int, out: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line, draw, and print the sentences."""
-    parser = argparse.ArgumentParser(prog="python -m workbench.cli.plateau", description=__doc__)
+    parser = argparse.ArgumentParser(description="Draw the figure of the sweep plateau.")
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("out", type=Path, metavar="OUT")
     given = parser.parse_args(arguments)
