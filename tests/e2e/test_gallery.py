@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from tests.support.places import ROOT
 from workbench.cli.compiled_run import compiled_run
 from workbench.cli.shipped_sweeps import find_sweep
 from workbench.cli.sweep_cells import config_of

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.cli.commands.train import build
 from workbench.cli.options import assignments
+from workbench.cli.run_config import build
 
 
 def config(**more):

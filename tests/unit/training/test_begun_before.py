@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.training.begun_before import begun_before, config
-from workbench.cli.commands.train import build
+from workbench.cli.run_config import build
 from workbench.runs import Run, RunError
 from workbench.training.compare_configs import refuse_another
 
