@@ -1,7 +1,7 @@
 """One sequence on screen: panels of its passes, the line of tokens, and the query that all of them show.
 
 The pages Checkpoint (one pass) and Try it (as is, edited, change) are boards. The server draws figures; which
-query is looked at, the browser shows by itself (``assets/sequence.js``) and tells the server when it settles.
+query is looked at, the browser shows by itself (``assets/js/sequence.js``) and tells the server when it settles.
 """
 
 from __future__ import annotations
