@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import workbench
+from tests.support.places import ROOT
 from workbench.cli.commands.sweep import sweep as list_sweeps
 from workbench.cli.errors import UsageError
 from workbench.cli.options import DEFAULTS
@@ -147,7 +148,7 @@ def test_the_list_and_no_sweep_at_all(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_the_sweeps_that_ship_are_data_of_the_package() -> None:
     """So that an installed copy has them as well."""
-    project = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     patterns = project["tool"]["setuptools"]["package-data"]["workbench"]
     root = Path(str(workbench.__file__)).parent
     assert {file for pattern in patterns for file in root.glob(pattern)} >= set(shipped_sweeps().values())
