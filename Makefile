@@ -14,7 +14,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app test test-unit test-all hostile check bench campaign mutants gallery browser upstream pictures probe-figures plateau-figure other-machines clean
+.PHONY: help setup demo app test test-fast test-unit test-all hostile check bench campaign mutants gallery browser upstream pictures probe-figures plateau-figure other-machines clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -44,7 +44,10 @@ app: $(CORE) ## the dashboard over DIR (default checkpoints)
 	$(BIN)/lengthlens app $(DIR) --port $(PORT)
 
 test: setup ## all tests, in tiers by cost
-	@sh tests/run.sh unit shapes science conformance e2e browser
+	@sh tests/run.sh unit science conformance e2e browser
+
+test-fast: setup ## the unit tests of one room (ROOM=tasks, or ROOM="tasks theory"), or of those that git sees changed
+	@sh tests/run.sh fast $(ROOM)
 
 test-unit: setup ## the unit tier alone
 	@sh tests/run.sh unit
@@ -53,7 +56,7 @@ test-all: test ## everything, with every task x every position scheme
 	@sh tests/run.sh product
 
 hostile: setup ## everything that nobody should give: settings, command lines, requests, folders
-	@$(BIN)/python -m pytest -q -s -m hostile
+	@$(BIN)/python -m pytest -q -s tests/hostile
 
 check: setup ## lint, types, import rules
 	$(BIN)/ruff check .

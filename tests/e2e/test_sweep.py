@@ -14,8 +14,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.e2e
-
 SWEEP = """
 out: {out}
 base: {{lengths: 1-9, layers: 1, d_model: 8, heads: 2, batch_size: 8, steps: {steps}, training.checkpoints.log: 2}}
