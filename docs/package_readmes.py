@@ -1,4 +1,4 @@
-"""A README.md in each package, a line a file, from the first sentences of docstrings: ``python docs/package_readmes.py``.
+"""A README.md in each package, a line a file, from the first sentences of docstrings: ``make readmes`` runs this.
 
 ``--check`` writes nothing and names the packages whose README is not current.
 """
