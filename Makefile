@@ -14,7 +14,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app test test-fast test-unit test-all hostile check bench campaign mutants gallery browser upstream pictures probe-figures plateau-figure other-machines clean
+.PHONY: help setup demo app test test-fast test-unit test-all hostile check bench campaign mutants gallery browser upstream pictures probe-figures plateau-figure other-machines readmes clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -63,6 +63,9 @@ check: setup ## lint, types, import rules
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+readmes: ## the README.md of each package, a line a file, from the docstrings
+	@$(PYTHON) docs/package_readmes.py
 
 bench: setup ## speed, as ratios to peers and limits, in one table; history in benchmarks/history.jsonl
 	$(BIN)/python -m benchmarks.run
