@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 from urllib.parse import parse_qsl, quote
 
 from workbench.figures.labels import head_name, whole
@@ -27,7 +27,6 @@ VERDICTS = {
 }
 
 
-@runtime_checkable
 class RunLike(Protocol):
     """What resolving a link needs to know of a run."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from workbench.tasks.base import Batch, Task
 
 
-@runtime_checkable
 class ObservedModel(Protocol):
     """What answers are judged by: the task, and how the model reads ids. A study is one."""
 
