@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -127,13 +127,14 @@ def build(
     return root
 
 
-def write_rows(path: Path, rows: Iterable[Row]) -> None:
-    """Rows as the shards a measuring run leaves, compacted."""
+def write_rows(path: Path, rows: Iterable[Row], versions: Mapping[str, int] | None = None) -> None:
+    """Rows as the shards a measuring run leaves, compacted; ``versions`` of measurements that are not the first."""
     parts: dict[tuple[str, int], list[Row]] = {}
     for one in rows:
         parts.setdefault((one["measurement"], one["step"]), []).append(one)
     for (measurement, step), part in parts.items():
-        metadata = {"spec": json.dumps(SPECS[measurement]), "key": "made", "sha256": SHA256}
+        version = (versions or {}).get(measurement, 1)
+        metadata = {"spec": json.dumps(SPECS[measurement] | {"version": version}), "key": "made", "sha256": SHA256}
         write_shard(shard_path(path, measurement, step, "made"), part, metadata)
     compact(path)
 

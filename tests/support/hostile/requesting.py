@@ -48,7 +48,7 @@ QUERIES = (
 )  # fmt: skip
 PATHS = (
     "/../../../../etc/passwd", "/assets/../../../../etc/passwd", "/assets/..%2f..%2f..%2f..%2fetc%2fpasswd", "/assets/%2e%2e/create.py",
-    "/assets/....//....//etc/passwd", "/assets/%00", "/assets/fonts", "/assets/", "/assets/00-lens.js%00.css", "/assets/..%5c..%5ccreate.py",
+    "/assets/....//....//etc/passwd", "/assets/%00", "/assets/fonts", "/assets/", "/assets/js/cursor.js%00.css", "/assets/..%5c..%5ccreate.py",
     "/_dash-component-suites/dash/../../app.py", "/_dash-component-suites/os/path.py", "/_dash-component-suites/dash/dash.py",
     "/_dash-component-suites/workbench/dashboard/app.py", "/_dash-component-suites//x", "/_dash-component-suites/dash/%00",
     "/data/", "/data/x", "/data/x.csv", "/data/..%2f..%2frun.json", "/data/%00.csv", "/data/accuracy-length.exe", "/data/.csv",
@@ -296,7 +296,7 @@ class Maker:
         return Request("odd origin", "POST", ASK, json.dumps(self.body(draw)).encode(), headers, frozenset({403}))
 
     def odd_method(self, draw: random.Random) -> Request:
-        path = draw.choice(["/", ASK, "/assets/00-lens.js", "/data/failure.csv"])
+        path = draw.choice(["/", ASK, "/assets/js/cursor.js", "/data/failure.csv"])
         return Request("odd method", draw.choice(METHODS), path, right=frozenset(ANSWERED | REFUSED))
 
     def misframed(self, draw: random.Random) -> Request:

@@ -14,6 +14,7 @@ from flask.testing import FlaskClient
 
 from tests.support.places import ROOT
 from workbench.dashboard.app import create_app, serve
+from workbench.dashboard.components.head_files import SCRIPTS, STYLES
 from workbench.dashboard.panels.run_panels import PANELS
 from workbench.figures.style.design_tokens import DARK, LIGHT
 from workbench.figures.style.verdict_styles import VERDICTS
@@ -58,16 +59,31 @@ def test_the_page_carries_the_tokens_of_the_figures(client: FlaskClient) -> None
 
 def test_every_token_that_a_stylesheet_uses_exists() -> None:
     known = {name.replace("_", "-") for name in LIGHT}
-    css = "\n".join(path.read_text() for path in ASSETS.glob("*.css"))
+    css = "\n".join(path.read_text() for path in ASSETS.glob("css/*.css"))
     defined = set(re.findall(r"--([\w-]+)\s*:", css))
-    written = {"su", "lu", "c", "f", "x0", "x1", "y0", "y1", "l", "r", "t", "b"}  # by assets/00-lens.js
+    written = {"su", "lu", "c", "f", "x0", "x1", "y0", "y1", "l", "r", "t", "b"}  # by assets/js/cursor.js
     assert set(re.findall(r"var\(--([\w-]+)", css)) <= known | defined | written
+
+
+def test_styles_and_scripts_stand_in_the_listed_order(client: FlaskClient) -> None:
+    page = client.get("/").get_data(as_text=True)
+    for folder, kind, listed in (("css", "css", STYLES), ("js", "js", SCRIPTS)):
+        found = re.findall(rf"""(?:href|src)="/assets/{folder}/(\w+)\.{kind}\?m=[\d.]+""", page)
+        assert tuple(found) == listed
+        assert set(found) == {path.stem for path in (ASSETS / folder).glob("*")}, "a file that no page loads"
+    assert SCRIPTS[0] == "cursor", "the others extend what it makes"
+    assert page.index("dash_renderer") > page.index("/assets/js/zoom.js")
+    for preload in re.findall(r'rel="preload" href="([^"]+)"', page):
+        assert client.get(f"/{preload}").status_code == 200
+    for path in ASSETS.glob("css/*.css"):
+        for address in re.findall(r"url\(([^)\"]+)\)", path.read_text()):
+            assert (path.parent / address).is_file() or address.startswith("data:"), f"{path.name} names {address}"
 
 
 def test_nothing_is_loaded_from_elsewhere(client: FlaskClient) -> None:
     page = client.get("/").get_data(as_text=True)
     assert not re.search(r"""(?:src|href)=["'](?:https?:)?//""", page)
-    for path in [*ASSETS.glob("*.css"), *ASSETS.glob("*.js")]:
+    for path in [*ASSETS.glob("css/*.css"), *ASSETS.glob("js/*.js")]:
         for address in re.findall(r"https?://[\w./-]+", path.read_text()):
             assert address.startswith("http://www.w3.org/"), f"{path.name} names {address}"
 

@@ -126,7 +126,7 @@ def test_another_site_may_link_to_a_view_and_embed_nothing(client: FlaskClient) 
     ("path", "headers", "status"),
     [
         ("/", {}, 200),
-        ("/assets/00-lens.js", {}, 200),
+        ("/assets/js/cursor.js", {}, 200),
         ("/data/failure.csv?run=majority-nope-s0", {}, 200),
         ("/data/none.csv", {}, 404),
         ("/assets/none.js", {}, 404),

@@ -14,12 +14,13 @@ from workbench.dashboard import router
 from workbench.dashboard.pages.checkpoint import BOARD, PANEL, check, headline
 from workbench.dashboard.panels import head_tables
 from workbench.dashboard.panels.sequence.pattern_zoom import in_view, parse_zoom
-from workbench.dashboard.panels.sequence.sequence_board import TABLE_ROWS, html_table, row_of, token_data
+from workbench.dashboard.panels.sequence.sequence_board import TABLE_ROWS, html_table, token_data
 from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, IN_LINK, asked_of, check_extras
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.state.cursor import Cursor, default_cursor
 from workbench.figures.sequence.sequence_reading import Pass, SequenceReading
+from workbench.figures.sequence.sequence_view import row_of
 
 LOOK = {"theme": "light", "size": 11}
 RUN = "majority-nope-s0"

@@ -299,7 +299,7 @@ AREAS = re.compile(r"\.matrix-row(?:\.(\w+))?[^{}]*\{[^{}]*grid-template-areas:(
 
 def areas(sheet: str) -> dict[str, set[str]]:
     """Kind of row -> the areas that it has in every width of the window."""
-    text = (Path(dashboard.__file__).parent / "assets" / sheet).read_text()
+    text = (Path(dashboard.__file__).parent / "assets" / "css" / sheet).read_text()
     found: dict[str, set[str]] = {}
     for kind, template in AREAS.findall(text):
         named = set(template.replace('"', " ").split())
@@ -310,10 +310,10 @@ def areas(sheet: str) -> dict[str, set[str]]:
 @pytest.mark.parametrize(
     ("sheet", "kind", "group"),
     [
-        ("05-run.css", "", run_panels.PANELS[:9]),
-        ("05-run.css", "one", (run_panels.BY_ID["loss"],)),
-        ("05-run.css", "two", run_panels.DEEPER + run_panels.MORE),
-        ("08-compare.css", "", compare.PANELS + compare.SEED_PANELS),
+        ("run.css", "", run_panels.PANELS[:9]),
+        ("run.css", "one", (run_panels.BY_ID["loss"],)),
+        ("run.css", "two", run_panels.DEEPER + run_panels.MORE),
+        ("compare.css", "", compare.PANELS + compare.SEED_PANELS),
     ],
 )
 def test_every_panel_of_a_row_has_an_area_in_every_width(sheet: str, kind: str, group: Sequence[Panel]) -> None:

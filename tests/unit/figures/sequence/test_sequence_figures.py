@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cited import said, same
 
 from workbench import figures
+from workbench.figures.rows.claims import CURSOR, Cite, Claim, cites
 from workbench.figures.sequence.sequence_data import answer_words, oracle_words
 from workbench.figures.sequence.sequence_marks import (
     MOST_CLASSES,
@@ -21,6 +24,7 @@ from workbench.figures.sequence.sequence_marks import (
 )
 from workbench.figures.sequence.sequence_reading import ConceptReading, Pass, ProbeReading, SequenceReading
 from workbench.figures.sequence.sequence_view import row_domains, shown_cells
+from workbench.figures.text.sequence_sentences import answers_sentence, attention_sentence, tally_sentence
 
 TOKENS = ["<bos>", "1", "0", "1", "1"]
 COUNT = len(TOKENS)
@@ -317,3 +321,79 @@ def test_without_attention_the_readings_get_the_room() -> None:
     rows = ("pattern", "summary", "position")
     with_pattern, without = (row_domains(rows, strip=True, pattern=p) for p in (True, False))
     assert without[1][1] - without[1][0] > 2 * (with_pattern[1][1] - with_pattern[1][0])
+
+
+# ---- sentences ----------------------------------------------------------------------------------------
+def rows_at(cite: Cite, found: SequenceReading) -> pd.DataFrame:
+    """The rows of the figure that a number of a sentence names."""
+    where = dict(cite.row)
+    data = figures.sequence_view_data(found, part=where.pop("part", "clean"))
+    at = where.pop("at", None)
+    for column, value in where.items():
+        data = data[data[column] == value]
+    return data if at is None else data.iloc[[at]]
+
+
+def asked_rows(data: pd.DataFrame) -> pd.DataFrame:
+    """One row per position that the task asks at: the oracle's answer and the likeliest one."""
+    best = data.loc[data.groupby("position")["value"].idxmax()].set_index("position")
+    return best[best["true"] != ""]
+
+
+def worked_out(cite: Cite, found: SequenceReading) -> Any:
+    if cite.column in ("layer", "head"):
+        return getattr(found, cite.column)
+    rows = rows_at(cite, found)
+    if cite.column in ("right", "asked"):
+        told = asked_rows(rows)
+        return len(told) if cite.column == "asked" else int((told["name"] == told["true"]).sum())
+    if cite.column == "changed":
+        told = [
+            asked_rows(figures.sequence_view_data(found, part=one, rows=("outputs",))) for one in ("clean", "edited")
+        ]
+        right = [one["name"] == one["true"] for one in told]
+        return int((right[0] != right[1]).sum())
+    if cite.column == "key_token":
+        return rows.groupby("key_token")["value"].sum().idxmax()
+    if cite.column == "share":
+        query = rows_at(replace(cite, row={k: v for k, v in cite.row.items() if k != "key_token"}), found)
+        return len(rows) / len(query)
+    if cite.column == "name":
+        return rows.loc[rows["value"].idxmax(), "name"]
+    found_at = {"sum": rows["value"].sum(), "rows": len(rows), "value": rows["value"].iloc[0]}
+    return rows["true"].iloc[0] if cite.column == "true" else found_at[cite.column]
+
+
+@pytest.mark.parametrize("query", range(1, COUNT))
+@pytest.mark.parametrize("edited", [False, True])
+def test_every_number_of_a_sentence_on_a_sequence_is_of_its_rows(query: int, edited: bool) -> None:
+    uneven = np.array([0.05, 0.3, 0.4, 0.2, 0.05])
+    pattern = np.where(np.triu(np.ones((COUNT, COUNT), bool), 1), np.nan, uneven).astype(np.float32)
+    clean, changed = (
+        replace(one, correct=[None if i in (0, 2) else bool(one.outputs[i].argmax() == 1) for i in range(COUNT)])
+        for one in (one_pass(0.0), one_pass(-0.35))
+    )
+    found = looked(clean=replace(clean, pattern=pattern), query=query)
+    found = replace(found, edited=changed if edited else None)
+    told = [*answers_sentence(found, query), *tally_sentence(found), *attention_sentence(found, query)]
+    for text, _ in (piece for piece in told if not isinstance(piece, Claim)):
+        assert not re.search(r"\d", text)
+    listed = cites(told)
+    for one in listed:
+        if one.source == CURSOR:
+            assert (one.text, one.row) == (str(query), {"prefix": query})
+            continue
+        value = worked_out(one, found)
+        assert same(one.text, value) if not isinstance(value, str) else one.text == value, one
+    assert {one.column for one in listed} >= {"right", "asked", "sum", "rows", "share", "value", "name"}
+    assert ("changed" in {one.column for one in listed}) is edited
+
+
+def test_a_real_answer_cites_each_of_its_numbers() -> None:
+    clean = replace(one_pass(0.0), correct=[None] * COUNT)
+    found = looked(edited=False, outputs_names=None, oracle=[None] * COUNT, clean=clean)
+    told = answers_sentence(found, 3)
+    assert said(told) == "At prefix 3 nothing is asked; the model says 0.3, 0.7."
+    assert [same(one.text, worked_out(one, found)) for one in cites(told)[1:]] == [True, True]
+    assert said(tally_sentence(found)) == "The task asks nothing of this sequence."
+    assert attention_sentence(looked(pool=2), 1) == []

@@ -164,3 +164,13 @@ def test_impossible_parameters_are_refused_in_one_sentence(name, parameters, sen
     with pytest.raises(TaskError) as caught:
         make_task(name, **parameters)
     assert str(caught.value) == sentence
+
+
+def test_a_window_is_answered_by_its_own_last_prefix():
+    """Windows of other lengths than there are windows: each by itself, a plain guess where nothing is asked."""
+    task = make_task("dyck_1", ask="next")
+    windows = torch.tensor([[1, 2, 2, 1], [1, 1, 1, 2], [1, 2, 1, 2], [1, 2, 1, 1], [2, 1, 2, 1], [1, 1, 2, 2]])
+    answers = [task.reference(window.tolist())[-1] for window in windows]
+    assert answers == [None, 1, 0, 1, None, 0]  # after a word only an opening may follow; nothing follows a violation
+    wanted = [[1.0, 1.0] if answer is None else [float(answer == 0), float(answer == 1)] for answer in answers]
+    assert task.answer(windows).tolist() == wanted

@@ -58,7 +58,7 @@
     const t = e.target instanceof Element ? e.target : null;
     const button = t && t.closest(".menu-button");
     if (button) return owner === button ? close(true) : show(button);
-    if (menu) close(!!t && menu.contains(t));  // an item: assets/actions.js does what it says
+    if (menu) close(!!t && menu.contains(t));  // an item: assets/js/keys.js does what it says
   });
   document.addEventListener("pointerdown", function (e) {
     if (menu && !menu.contains(e.target) && !owner.contains(e.target)) close(false);
