@@ -17,6 +17,7 @@ from pydantic import PrivateAttr
 from circuits.attention.attention_scores import cached_inputs, score_hooks
 from circuits.hardmax.hardmax_rows import LOG_SCALED, NOT_LOG_SCALED, HardmaxRows, not_applicable, nothing_supervised
 from circuits.hardmax.reduction import LengthRecord, join, reduce_part, window_queries
+from workbench.core.thresholds import HARD
 from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
@@ -176,7 +177,7 @@ class Hardmax(Measurement):
 
     window: Count = 16
     epsilon: Real = 0.1
-    share: Real = 0.9
+    share: Real = HARD
     delta: NotNegative = 1.0
     bits: Count = 8
     resamples: Count = 400

@@ -136,7 +136,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
     choices = choices_of(context.store)
     if not choices.pairs:
         said = html.P("A phase diagram needs measured runs. This trains many, and measures them:")
-        body: list[Any] = [html.Div([said, command("lengthlens sweep sweeps/gallery.yaml")], className="empty")]
+        body: list[Any] = [html.Div([said, command("lengthlens sweep gallery")], className="empty")]
         notices = list(visit.notices)
         steered: list[Any] = []
     else:

@@ -42,7 +42,10 @@ def tally_sentence(found: SequenceReading) -> list[Piece]:
     answers = [one for one in found.clean.correct if one is not None]
     if not answers:
         return [plain("The task asks nothing of this sequence.")]
-    said = [_count(sum(answers), "right", "Right at "), _count(len(answers), "asked", " of ", " prefixes asked")]
+    said: list[Piece] = [
+        _count(sum(answers), "right", "Right at "),
+        _count(len(answers), "asked", " of ", " prefixes asked"),
+    ]
     if found.edited is None:
         return [*said, plain(".")]
     edited = [one for one in found.edited.correct if one is not None]
