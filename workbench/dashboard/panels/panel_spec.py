@@ -214,7 +214,7 @@ class Panel:
         versions = tuple(source.version for source in self.sources(at))
         return (self.id, versions, at.axis, *sorted((name, str(value)) for name, value in self.arguments(at).items()))
 
-    def draw(self, at: PanelCursor, theme: str, size: int, line: bool = False) -> go.Figure:
+    def draw(self, at: PanelCursor, theme: Theme, size: int, line: bool = False) -> go.Figure:
         """The figure; raises :class:`workbench.figures.NotMeasured` without rows.
 
         Args:
@@ -226,7 +226,7 @@ class Panel:
         drawn = {"cursor": self._cursor(at)} if line and _has(self._registered.draw, "cursor") else {}
         return self._drawn(self._registered.draw, at, theme, size, **drawn)
 
-    def plain(self, at: PanelCursor, theme: str, size: int) -> Drawing:
+    def plain(self, at: PanelCursor, theme: Theme, size: int) -> Drawing:
         """The figure as the browser is sent it, without plotly's checks; raises as :meth:`draw`."""
         return self._drawn(self._registered.plain, at, theme, size)
 
@@ -234,7 +234,7 @@ class Panel:
     def _registered(self) -> Registered:
         return registered(self.figure)
 
-    def _drawn(self, draw: Callable[..., Any], at: PanelCursor, theme: str, size: int, **drawn: Any) -> Any:
+    def _drawn(self, draw: Callable[..., Any], at: PanelCursor, theme: Theme, size: int, **drawn: Any) -> Any:
         frames = [source.frame for source in self.sources(at)]
         figure = draw(*frames, **self.arguments(at), theme=theme, size=size, **drawn)
         if at.axis == "times":
