@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -239,7 +239,7 @@ class Panel:
         figure = draw(*frames, **self.arguments(at), theme=theme, size=size, **drawn)
         if at.axis == "times":
             place = self.place(at)
-            in_multiples(figure, trained=place.run.trained, span=place.span, theme=cast(Theme, theme))
+            in_multiples(figure, trained=place.run.trained, span=place.span, theme=theme)
         if size > BASE_SIZE and figure.layout.margin.r and self.column != "cursor":  # end labels grow with the type
             figure.update_layout(margin_r=round(figure.layout.margin.r * size / BASE_SIZE) + 2)
         return figure
