@@ -57,6 +57,7 @@ NOT_FOR_READERS = {
     "Astray": "the dashboard shows its first page with the notice",
     "NotComputed": "a page asks again later",
     "Stopping": "leaves a command by SystemExit",
+    "NotFinished": "as Stopping",
 }
 """Error classes that are caught where they are raised, each with why no reader sees it as an error."""
 

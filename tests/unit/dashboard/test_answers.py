@@ -32,7 +32,7 @@ from workbench.dashboard.state.run_summary import matches
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.store import Store
 from workbench.dashboard.state.theory_match import subject
-from workbench.figures.style.template import u_step
+from workbench.figures.style.template import u_length, u_step
 
 
 def ids(component: Any) -> list[str]:
@@ -263,8 +263,12 @@ def test_the_bar_offers_every_head_and_marks_every_checkpoint(robust: RunView, c
     assert [option["value"] for option in parts["head-select"].data][-1] == "1.3"
     assert len(parts["step-slider"].marks) == len(robust.steps)
     assert parts["scale"].data["at"] == {"step": 1000, "length": 200, "head": "0.1"}
-    trained = [mark for mark in parts["length-slider"].marks if mark.get("label") == "50"]
-    assert len(trained) == 1
+    trained = [mark for mark in parts["length-slider"].marks if mark.get("label") == "1"]
+    assert [mark["value"] for mark in trained] == [u_length(50)]
+    assert [mark["label"] for mark in parts["length-slider"].marks if "label" in mark][-1] == "8"
+    tokens = bar(robust, cursor, ["majority-nope-s0"], axis="length")
+    (slider,) = [c for c in _walk(tokens) if getattr(c, "id", None) == "length-slider"]
+    assert {"50", "400"} <= {mark["label"] for mark in slider.marks if "label" in mark}
 
 
 def _walk(component: Any) -> Any:

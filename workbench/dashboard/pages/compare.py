@@ -34,9 +34,9 @@ TITLES = {
 }
 _RANGE = "Faint: one line per seed. Strong: their median; the band runs from the lowest to the highest seed."
 _DIFFERENCE = (
-    "A \u2212 B where both were measured: at equal lengths, or at equal multiples of each run's N where they share no "
-    "length beyond training; last step against last, else the same step. The interval is the square-and-add one, from "
-    "the two intervals, which takes the runs as independent. "
+    "A \u2212 B where both were measured: at equal multiples of each run's N, or at equal lengths where the axis shows "
+    "tokens, if the runs share any beyond training; last step against last, else the same step. The interval is the "
+    "square-and-add one, from the two intervals, which takes the runs as independent. "
 )
 
 
@@ -80,7 +80,8 @@ def _panels() -> tuple[Panel, ...]:
             )
         about = _DIFFERENCE + str(more.pop("about"))
         also = tuple(f"{name}_b" for name in takes if name in ("step", "length", "trained", "checkpoints"))
-        takes = tuple(name for name in takes if name != "floor") + also
+        paired = ("axis",) if row != "heads" else ()  # heads are told both lengths
+        takes = tuple(name for name in takes if name != "floor") + also + paired
         made.append(
             Panel(
                 id=f"cmp-{row}-d",
@@ -149,7 +150,7 @@ def _seed_panels() -> tuple[Panel, ...]:
                     column=side,
                     title=TITLES[row][0] + (", A and B" if both else ""),
                     figure="seeds_compared" if both else "seeds_over_length",
-                    takes=("trained", "step"),
+                    takes=("trained", "step", "trained_b", "axis") if both else ("trained", "step"),
                     needs=("step",),
                     measurement=SHOWN[shown]["measurement"],
                     quantities=(SHOWN[shown]["quantity"],),
@@ -263,6 +264,7 @@ def _difference(at: PanelCursor) -> list[Any]:
             step_b=other.cursor.step,
             trained=at.run.trained,
             trained_b=other.run.trained,
+            axis=at.axis,
         )
     except NotShared as apart:
         return [apart.message]
@@ -286,10 +288,11 @@ def connect(app: Dash, context: Context) -> None:
         State("head", "data"),
         State("run", "data"),
         State("extras", "data"),
+        Input("axis", "data"),
     )
-    def said(step: int, _: Any, length: int, head: str, run: str, extras: dict[str, str]) -> Any:
+    def said(step: int, _: Any, length: int, head: str, run: str, extras: dict[str, str], axis: str) -> Any:
         view, cursor = place(context, run, step, length, head)
-        at = PanelCursor.asked(context.store, view, cursor, extras)
+        at = PanelCursor.asked(context.store, view, cursor, extras | {"axis": axis})
         return heads_of(at, extras.get("seeds") == "1")
 
 

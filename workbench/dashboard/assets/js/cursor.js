@@ -20,7 +20,7 @@
     const asked = new URLSearchParams(location.search);
     if (!document.querySelector(".cursor-page") || !asked.get("run")) return href;
     const parts = [];
-    for (const key of ["run", "step", "len", "layer", "head"]) {
+    for (const key of ["run", "step", "len", "layer", "head", "axis"]) {
       if (asked.has(key)) parts.push(key + "=" + encodeURIComponent(asked.get(key)).replace(/%2F/g, "/"));
     }
     return href.split("?")[0] + "?" + parts.join("&");
@@ -107,14 +107,25 @@
     const i = nearest(scale.lengths, u, uLength), value = scale.lengths[i];
     lens.at.length = uLength(value);
     follow();
-    const times = value / scale.trained;
-    const inside = value <= scale.trained;
-    const where = inside ? "inside training" : (times >= 10 ? Math.round(times) : Math.round(times * 10) / 10) + " × trained";
-    requestAnimationFrame(function () { say("length-slider", lens.count(value) + ", " + where); lens.dots(); });
+    const inside = value <= scale.trained, times = multiple(value / scale.trained) + " × trained", tokens = lens.count(value);
+    const [first, where] = scale.axis === "length" ? [tokens, inside ? "inside training" : times] : [times, "length " + tokens];
+    requestAnimationFrame(function () { say("length-slider", first + ", " + where); lens.dots(); });
     lens.lengthIndex = i;
     lens.send("length", value);
-    return [lens.count(value), where, inside ? "where soft" : "where train", "line: accuracy at length " + lens.count(value)];
+    return [first, where, inside ? "where soft" : "where train", "line: accuracy at length " + tokens];
   }
+
+  function multiple(times) {  // as labels.multiple writes it
+    if (times >= 10) return Math.round(times).toLocaleString("en-US");
+    return String(times < 1 ? Number(times.toPrecision(2)) : Math.round(times * 10) / 10);
+  }
+  lens.toggleAxis = function () {
+    const unit = document.getElementById("sweep-unit");
+    if (unit) lens.set("sweep-unit", { value: unit.querySelector("input:checked")?.value === "tokens" ? "times" : "tokens" });
+    else if (lens.scale && document.getElementById("axis-toggle")) {
+      lens.set("axis", { data: lens.scale.axis === "length" ? "times" : "length" });
+    }
+  };
 
   function atStep(value) { return ["at step " + lens.count(value), "step " + lens.count(value)]; }
   function atLength(value) { return ["at length " + lens.count(value), "length " + lens.count(value)]; }
@@ -243,7 +254,7 @@
     const asked = new URLSearchParams(location.search);
     if (!document.querySelector(".cursor-page") || asked.get("run") === name || lens.run === name) return;
     const parts = ["run=" + encodeURIComponent(name).replace(/%2F/g, "/")];
-    for (const key of ["step", "len", "layer", "head", "view"]) {
+    for (const key of ["step", "len", "layer", "head", "view", "axis"]) {
       if (asked.has(key)) parts.push(key + "=" + encodeURIComponent(asked.get(key)));
     }
     lens.go(location.pathname + "?" + parts.join("&"));

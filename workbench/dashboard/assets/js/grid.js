@@ -41,7 +41,9 @@
   };
   cells.FailsAt = function ({ data }) {
     if (!data.failsText) return none();
-    return box("cell-one right num " + (data.failed ? "strong" : "soft"), data.failsText);
+    const kind = data.failed ? "strong" : "soft";
+    if (!data.failsTimes) return box("cell-one right num " + kind, data.failsText);
+    return box("cell-two right num", h("span", { className: kind }, data.failsTimes), h("span", { className: "soft small" }, data.failsText));
   };
   cells.DotPair = function ({ data }) {
     const s = data.summary, p = data.position;

@@ -92,6 +92,7 @@
     if (t.closest("#theme-toggle")) return lens.toggleTheme();
     if (t.closest("#help-open")) return lens.set("help", { opened: true });
     if (t.closest("#play")) return lens.play();
+    if (t.closest("#axis-toggle")) return lens.toggleAxis();
   });
 
   /* ---- keys ------------------------------------------------------------------------------------ */
@@ -131,6 +132,7 @@
     else if (panel && key === "e") panel.querySelector(".menu-button")?.click();
     else if (key === "c") lens.copy(location.href, "Link copied");
     else if (key === "d") lens.toggleTheme();
+    else if (key === "x") lens.toggleAxis();
     else if (e.key === "?") lens.set("help", { opened: true });
     else return;
     e.preventDefault();
