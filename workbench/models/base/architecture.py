@@ -13,6 +13,9 @@ from workbench.models.positions.id_samplers import Arange, IdSampler, id_sampler
 from workbench.models.positions.none import NoPositions
 from workbench.models.positions.registry import make_encoding
 
+if TYPE_CHECKING:
+    from workbench.models.transformer.scores import ScoreInputs
+
 Size = Annotated[int, Field(ge=1, le=SIZE)]
 Width = Annotated[int, Field(ge=0, le=SIZE)]
 """A size, or 0 for one that follows from others."""
@@ -100,6 +103,14 @@ class Architecture(BaseModel):
     def score_hooks(self, layer: int) -> list[str]:
         """Names of the activations that the attention scores of a layer are made of; none without attention."""
         return []
+
+    def score_inputs(self, layer: int, cache: Any) -> ScoreInputs:
+        """What the scores of a layer are made of, from a cache that holds :meth:`score_hooks`.
+
+        Raises:
+            TypeError: for an architecture without attention.
+        """
+        raise TypeError(f"a {self.title} has no attention, and no scores")
 
     @property
     def resid_mid(self) -> bool:
