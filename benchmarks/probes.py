@@ -74,7 +74,9 @@ def ours(run: Any) -> Times:
         watching = [Watching(make_measurement(name), study, name) for name in PROBES]
         observe_all(model, evaluation, watching, Isolation())
         rows = [row for one in watching for row in one.measurement.finish(study)]
-        assert {row["status"] for row in rows} == {"ok"}
+        # Of models that were never trained, some numbers say nothing: their intervals are too wide.
+        assert {row["status"] for row in rows} <= {"ok", "undefined"}
+        assert sum(row["status"] == "ok" for row in rows) > len(rows) / 2
         found["probes"].append(process_time() - start)
     return found
 

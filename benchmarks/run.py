@@ -14,6 +14,7 @@ import os
 import platform
 import subprocess
 import sys
+import traceback
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -82,12 +83,19 @@ def main() -> None:
         if name not in PARTS:
             parser.error(f"unknown part {name!r}; there are {', '.join(PARTS)}")
     lines: list[Line] = []
+    broken: list[str] = []
     for name in chosen:
         print(f"{name} ...", file=sys.stderr, flush=True)
-        lines += import_module(f"benchmarks.{name}").measure()
+        try:
+            lines += import_module(f"benchmarks.{name}").measure()
+        except Exception:  # noqa: BLE001 - what the others measured, for many minutes, is kept
+            traceback.print_exc()
+            broken.append(name)
     print(machine())
     show(lines)
     keep(lines)
+    if broken:
+        raise SystemExit(f"could not measure {', '.join(broken)}: see above")
     if options.readme:
         renew_readme(lines)
 

@@ -60,8 +60,9 @@ class EveryLayer(Observer, Generic[Kept]):
     def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
         self._reducers[key].add(layer_inputs(self._cfg, key, seen), part, seen)
 
-    def close(self) -> None:
+    def close(self) -> Observer | None:
         self._done([reducer.result() for reducer in self._reducers])
+        return None
 
 
 class ScoreObserver(Measurement, Generic[Kept]):

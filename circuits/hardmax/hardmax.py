@@ -28,6 +28,7 @@ from circuits.hardmax.reduction import (
     stack_layers,
     window_queries,
 )
+from workbench.core.thresholds import HARD
 from workbench.measure.measurement import Measurement, Observer, Quantity, show
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
@@ -188,7 +189,7 @@ class Hardmax(Measurement):
 
     window: Count = 16
     epsilon: Real = 0.1
-    share: Real = 0.9
+    share: Real = HARD
     delta: NotNegative = 1.0
     bits: Count = 8
     resamples: Count = 400
@@ -212,6 +213,7 @@ class Hardmax(Measurement):
         show(self._observer(self._config, law, length, batch, None), cache)
 
     def observer(self, study: Study, law: str, length: int, batch: Batch) -> Observer:
+        self._cfg = study.cfg
         self._refuse(law, length, batch)
         return self._observer(study.cfg, law, length, batch, study.grid.trained or None)
 

@@ -10,12 +10,10 @@ from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from circuits.hardmax.critical_lengths import BOUNDED, PROPORTIONAL
+from workbench.core.thresholds import HARD, SINK
 from workbench.measure.intervals import clopper_pearson
 
 VERDICTS = ("hardmax", "soft", "mixed", "undecided")
-
-#: Top key BOS in more than this share of queries makes a sink.
-SINK_SHARE = 0.9
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class HardmaxVerdict:
     n: int
 
 
-def hardmax_verdict(distances: ArrayLike, epsilon: float = 0.1, share: float = 0.9) -> HardmaxVerdict:
+def hardmax_verdict(distances: ArrayLike, epsilon: float = 0.1, share: float = HARD) -> HardmaxVerdict:
     """Test whether a head attends by hardmax in nearly all sequences.
 
     Args:
@@ -80,7 +78,7 @@ def hardmax_kind(
     Returns:
         sink, uniform, point, class or growing; None where only ``growth`` could tell.
     """
-    if sink_share > SINK_SHARE:
+    if sink_share > SINK:
         return "sink"
     if median_distance_to_all <= epsilon:
         return "uniform"
@@ -91,13 +89,13 @@ def hardmax_kind(
     return "class" if growth > PROPORTIONAL else "growing"
 
 
-def needed(n: int, share: float = 0.9) -> int | None:
+def needed(n: int, share: float = HARD) -> int | None:
     """Smallest number of near sequences out of ``n`` that gives the verdict hardmax; None if none does."""
     least = bisect_left(range(n + 1), share, key=lambda k: clopper_pearson(k, n)[0])
     return None if least > n else least
 
 
-def power(n: int, true_share: float, share: float = 0.9) -> float:
+def power(n: int, true_share: float, share: float = HARD) -> float:
     """Exact probability of the verdict hardmax when ``true_share`` of all sequences are hardmax."""
     least = needed(n, share)
     return 0.0 if least is None else float(binom.sf(least - 1, n, true_share))

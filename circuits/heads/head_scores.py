@@ -33,6 +33,7 @@ from circuits.attention.target_keys import (
     named_positions,
 )
 from circuits.head_rows import head_rows
+from workbench.core.thresholds import SINK
 from workbench.measure.measurement import Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
 
 NAME = "circuits.heads"
 LAW = "matched"
-SINK_SHARE = 0.9
-"""A head rests on the first key if that is the top key of more than this share of queries."""
 LAG = 39
 """Largest gap between two occurrences of a block in ``repeats``."""
 
@@ -88,7 +87,7 @@ QUANTITIES = (
     *_score("key_token", "the key that matches the query, as the task names it", "T: the key that matches the query"),
     Quantity(
         "sink",
-        "share of queries whose top key is the first one; above 0.9 the head is a sink",
+        f"share of queries whose top key is the first one; above {SINK:g} the head is a sink",
         "share",
         0,
         1,
@@ -151,7 +150,7 @@ class Heads(ScoreObserver["Scores"]):
         for r in rows:
             if r["quantity"].startswith("anti_induction"):
                 r["target"] = self.definition
-            if r["quantity"] == "sink" and r["value"] > SINK_SHARE:
+            if r["quantity"] == "sink" and r["value"] > SINK:
                 r["note"] = "a sink: the head rests on the first key"
         if mode == "task" and "answer_token" not in layers[0]:
             why = "the task names no such key"

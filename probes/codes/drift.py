@@ -33,13 +33,12 @@ from probes.fitting import controls
 from probes.fitting.metrics import ProbeScore, fields_of
 from probes.fitting.probe_rows import RowCollector, layer_of
 from probes.residual_stream import ROWS, TARGET, ResampledMeasurement
+from workbench.core.thresholds import SETTLED
 from workbench.measure.intervals import interval
 from workbench.measure.measurement import Quantity, Study
 from workbench.runs.errors import RunError
 from workbench.table.schema import Row, row
 
-SETTLED = 0.9
-"""Cosine from which on two codes count as the same."""
 KEPT_BYTES = 8 << 20
 """Activations of another checkpoint larger than this are not kept for the next one, but made again."""
 LENGTH, STEP = "length", "step"

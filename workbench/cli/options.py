@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,6 +37,14 @@ TrustCode = Annotated[
     ),
 ]
 """What a command takes that opens the tasks of runs, which are data."""
+
+
+def trusting(task: Task) -> str:
+    """What a command on a run must say for the code of its task to be run; "" for a task known by name."""
+    from workbench.tasks.registry import stored
+
+    source = stored(task).get("source")
+    return f" --trust-code {shlex.quote(source['file'])}" if source else ""
 
 
 ONLY: Mapping[str, tuple[str, ...]] = {"transformer": ("positions", "ids", "heads"), "ssm": ("gates",)}

@@ -1,4 +1,4 @@
-"""The thresholds of the verdict, in one place: rules read them here, prose is formatted from them.
+"""The thresholds of all verdicts, in one place: rules read them here, prose is formatted from them.
 
 Rows carry the thresholds they were made with in their settings; a figure uses those of its rows.
 """
@@ -32,3 +32,13 @@ CLAIM = 0.05
 
 WIDEST = 1.0
 """Widest interval with which an R^2, or another share of squared error that has no lower bound, says anything."""
+
+HARD = 0.9
+"""Share of sequences whose attention must be shown to be a hardmax for the verdict ``hardmax``, and at most one minus
+this for ``soft``."""
+
+SINK = 0.9
+"""A head whose top key is the first one in more than this share of queries is a sink."""
+
+SETTLED = 0.9
+"""Cosine from which on the codes of two checkpoints count as the same."""

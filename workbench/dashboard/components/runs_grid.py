@@ -1,4 +1,4 @@
-"""The grid of the Runs page: one line per run or configuration, its cells drawn by ``assets/grid.js``."""
+"""The grid of the Runs page: one line per run or configuration, its cells drawn by ``assets/js/grid.js``."""
 
 from __future__ import annotations
 

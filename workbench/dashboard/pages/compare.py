@@ -42,7 +42,7 @@ _DIFFERENCE = (
 
 def seeds_of(run: RunView, at: PanelCursor) -> list[RunView]:
     """All runs that differ from a run in nothing but their seeds, itself included."""
-    runs = at.store.runs().values() if at.store is not None else [run]
+    runs = at.store.together().values() if at.store is not None else [run]
     return [one for one in runs if one.family == run.family and one.measured]
 
 
@@ -54,7 +54,7 @@ def _seeds(run: RunView, at: PanelCursor, shown: str, name: str) -> PanelSource:
     frame = at.store.across(**where).where(run=names)
     given = "".join(f", {key}={value!r}" for key, value in where.items())
     code = f"Table.load({run.root.as_posix()!r}).frame(run={names!r}{given})"
-    return PanelSource(frame, " ".join(one.signature for one in seeds_of(run, at)), name, code)
+    return PanelSource(frame, " ".join(one.rows_version for one in seeds_of(run, at)), name, code)
 
 
 def _panels() -> tuple[Panel, ...]:
@@ -167,7 +167,7 @@ PANELS, SEED_PANELS = _panels(), _seed_panels()
 
 def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
     """B is the run that the link names, or else the first other one, of the same task where there is one."""
-    runs, notices = context.store.runs(), []
+    runs, notices = context.store.together(), []
     asked = extras.get("run2", "")
     others = [one for one in runs.values() if one.name != run.name and one.measured]
     alike = [one for one in others if one.task == run.task]
@@ -195,7 +195,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
     """Three equal columns, each headed by its run; then a row per kind of evidence."""
     at = PanelCursor.asked(context.store, run, cursor, extras)
     other = at.other or run
-    names = [name for name, one in context.store.runs().items() if one.measured] or [run.name]
+    names = [name for name, one in context.store.together().items() if one.measured] or [run.name]
     seeds = extras.get("seeds") == "1"
     shown = SEED_PANELS if seeds else PANELS
     heads: list[Any] = []

@@ -24,6 +24,7 @@ from workbench.dashboard.panels.callbacks import PARTS, browser, place
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import VIEWS, Cursor, Notice, RunLike, default_cursor, resolve, write
 from workbench.dashboard.state.run_view import RunView
+from workbench.dashboard.state.store import pair
 
 Content = Callable[["Context", RunView, Cursor, Mapping[str, str]], list[Any]]
 Pick = Callable[[Mapping[str, str]], html.Div]
@@ -64,6 +65,7 @@ class CursorPage(Page):
         cursor, notices = resolve(visit.search, run)
         asked = {key: visit.asked.get(key, default) for key, default in self.extras.items()}
         extras, more = self.check(context, run, asked)
+        run, beside = pair(context.store, run, extras)
         content = [
             *stores(context, self, run, cursor, extras),
             html.Section(
@@ -72,7 +74,7 @@ class CursorPage(Page):
                     cursor,
                     list(context.store.runs()),
                     self.pick(extras) if self.pick else None,
-                    context.store.run(extras.get("run2", "")),
+                    beside,
                 ),
                 id="cursorbar",
                 className="cursorbar",
@@ -82,7 +84,7 @@ class CursorPage(Page):
             html.Div(
                 [
                     html.Div(banner([*visit.notices, *notices, *more]), id="banner"),
-                    html.Div(problems(run.problems), id="problems"),
+                    html.Div(problems(troubles(context, run.name, extras)), id="problems"),
                     *self.content(context, run, cursor, extras),
                 ],
                 className=f"content cursor-page {self.path.strip('/')}-page",
@@ -178,7 +180,7 @@ def connect(app: Dash, context: Context, pages: Sequence[Page]) -> None:
         made = link(context, page, view, cursor, extras) | {"kept": keep}
         if made["href"] == known["href"] and not keep:  # nothing moved: a stale link keeps its banner
             raise PreventUpdate
-        other = context.store.run(extras.get("run2", ""))
+        view, other = pair(context.store, view, extras)
         drawn = [draw(view, getattr(cursor, along), other) for along, draw in SCENTS.values()]
         return made, [], unless(mark, glyph(verdict_at(view, step))), *map(unless, scents, drawn)
 
@@ -206,10 +208,11 @@ def _follow(app: Dash, context: Context, under_bar: Mapping[str, CursorPage]) ->
         State("run", "data"),
         State("run-version", "data"),
         State("log-version", "data"),
+        State("extras", "data"),
         prevent_initial_call=True,
     )
-    def changed(_: Any, run: str, known: str, known_log: str) -> Any:
-        return (*run_version(context, run, known, known_log), problems(troubles(context, run)))
+    def changed(_: Any, run: str, known: str, known_log: str, extras: Any) -> Any:
+        return (*run_version(context, run, known, known_log), problems(troubles(context, run, extras or {})))
 
     @app.callback(
         Output("cursorbar", "children"),
@@ -228,16 +231,17 @@ def _follow(app: Dash, context: Context, under_bar: Mapping[str, CursorPage]) ->
         view, cursor = place(context, run, step, length, head)
         cursor = followed(cursor, view, scale)
         page = _under_bar(known["path"], under_bar)
-        beside = context.store.run(extras.get("run2", ""))
+        view, beside = pair(context.store, view, extras)
         made = bar(view, cursor, list(context.store.runs()), page.pick(extras) if page.pick else None, beside)
         return made, unless(step, cursor.step), unless(length, cursor.length)
 
 
-def troubles(context: Context, name: str) -> list[str]:
-    """What is wrong with a run that is on screen: damaged rows, or that it has gone meanwhile."""
+def troubles(context: Context, name: str, extras: Mapping[str, str]) -> list[str]:
+    """What is wrong with the runs that are on screen: damaged rows, rows left out, or that one has gone meanwhile."""
     run = context.store.run(name)
     if run is not None:
-        return list(run.problems)
+        shown = [one for one in pair(context.store, run, extras) if one is not None]
+        return list(dict.fromkeys(said for one in shown for said in one.problems))
     reasons = [one for one in context.store.problems if name in one]
     gone = f"The run {name} is no longer here: its folder was removed or cannot be read. Shown: as last read."
     return [gone, *reasons]

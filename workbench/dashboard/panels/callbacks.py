@@ -1,4 +1,4 @@
-"""How pages tie what is on screen to answers. The browser's side of it is in ``assets/00-lens.js``."""
+"""How pages tie what is on screen to answers. The browser's side of it is in ``assets/js/cursor.js``."""
 
 from __future__ import annotations
 

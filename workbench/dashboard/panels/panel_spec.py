@@ -17,7 +17,7 @@ import plotly.graph_objects as go
 
 from workbench.dashboard.state.cursor import Cursor, default_step, nearest_earlier
 from workbench.dashboard.state.run_view import RunView
-from workbench.dashboard.state.store import Store
+from workbench.dashboard.state.store import Store, pair
 from workbench.figures import registered
 from workbench.figures.registry import Registered
 from workbench.figures.rows.frame import Frame
@@ -55,7 +55,8 @@ class PanelCursor:
     @classmethod
     def asked(cls, store: Store, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> PanelCursor:
         """Where a page asks; the key ``run2`` of its address names the run beside."""
-        return cls(run, cursor, store.run(extras.get("run2", "")), store, extras)
+        run, other = pair(store, run, extras)
+        return cls(run, cursor, other, store, extras)
 
     @cached_property
     def beside(self) -> PanelCursor:
@@ -113,7 +114,7 @@ class PanelSource(NamedTuple):
 
 def rows_of(run: RunView, name: str = "frame") -> PanelSource:
     """All rows of a run."""
-    return PanelSource(run.frame, run.signature, name, TABLE_CODE.format(path=repr(run.shown_path)))
+    return PanelSource(run.frame, run.rows_version, name, TABLE_CODE.format(path=repr(run.shown_path)))
 
 
 def log_of(run: RunView) -> PanelSource:

@@ -13,9 +13,6 @@ from workbench.models.positions.id_samplers import Arange, IdSampler, id_sampler
 from workbench.models.positions.none import NoPositions
 from workbench.models.positions.registry import make_encoding
 
-if TYPE_CHECKING:
-    from workbench.models.transformer.scores import ScoreInputs
-
 Size = Annotated[int, Field(ge=1, le=SIZE)]
 Width = Annotated[int, Field(ge=0, le=SIZE)]
 """A size, or 0 for one that follows from others."""
@@ -104,8 +101,10 @@ class Architecture(BaseModel):
         """Names of the activations that the attention scores of a layer are made of; none without attention."""
         return []
 
-    def score_inputs(self, layer: int, cache: Any) -> ScoreInputs:
+    def score_inputs(self, layer: int, cache: Any) -> Any:
         """What the scores of a layer are made of, from a cache that holds :meth:`score_hooks`.
+
+        Their type is :class:`workbench.models.transformer.scores.ScoreInputs`.
 
         Raises:
             TypeError: for an architecture without attention.

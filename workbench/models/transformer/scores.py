@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from workbench.models.positions.encoding import Encoding, Queries
 
 if TYPE_CHECKING:
-    from workbench.models.transformer.config import ModelConfig
+    from workbench.models.base.architecture import Architecture
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class ScoreInputs:
         return key > index if self.window is None else (key > index) | (key <= index - self.window)
 
 
-def cached_score_inputs(cfg: ModelConfig, layer: int, cache: Any) -> ScoreInputs:
+def cached_score_inputs(cfg: Architecture, layer: int, cache: Any) -> ScoreInputs:
     """The inputs of a layer's scores from a cache that holds ``cfg.score_hooks(layer)``.
 
     Args:

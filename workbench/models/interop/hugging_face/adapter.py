@@ -8,7 +8,6 @@ pattern. The residual stream is seen by hooks on the model's own modules, whose 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
@@ -26,8 +25,6 @@ from workbench.models.transformer.scores import ScoreInputs
 
 ATTENTION = "workbench"
 """What our attention function is called in transformers."""
-WEIGHTS = ("*.safetensors",)
-"""Files that weights are read from; a pickle could run code."""
 
 
 class PretrainedConfig(Architecture):
@@ -179,7 +176,7 @@ class PretrainedModel(HookedRootModule):  # type: ignore[misc]  # the base ships
     """A causal model of transformers; see :class:`workbench.models.base.protocol.HookedModel`.
 
     Args:
-        module: a causal language model of one of our families, whose attention is ours (see :func:`open_folder`).
+        module: a causal language model of one of our families, whose attention is ours (see :mod:`.opening`).
 
     Attributes:
         refused: by name, the hooks that the self test found wanting, with the reason; they are not in ``hook_dict``.
@@ -197,7 +194,8 @@ class PretrainedModel(HookedRootModule):  # type: ignore[misc]  # the base ships
         base = module.get_submodule(family.base)
         base.get_submodule(family.embed).register_forward_hook(_first(self.hook_embed))
         base.get_submodule(family.final).register_forward_hook(_first(self.ln_final.hook_normalized))
-        for points, block in zip(self.blocks, base.get_submodule(family.blocks), strict=True):  # type: ignore[arg-type]
+        blocks: Any = base.get_submodule(family.blocks)
+        for points, block in zip(self.blocks, blocks, strict=True):
             points.attach(block, family)  # type: ignore[operator]
         self.setup()
 
@@ -243,45 +241,6 @@ class PretrainedModel(HookedRootModule):  # type: ignore[misc]  # the base ships
     def score_hooks(self, layer: int) -> list[str]:
         """Names of the activations that the attention scores of a layer are made of."""
         return self.cfg.score_hooks(layer)
-
-
-def open_folder(path: str | Path, dtype: torch.dtype | None = None) -> PretrainedModel:
-    """Open a folder of a pretrained model, offline, and test what is seen of it.
-
-    Args:
-        path: the folder: ``config.json`` and weights as safetensors, and its tokenizer where it has one.
-        dtype: of the weights; None = as they are stored.
-
-    Raises:
-        PretrainedError: for a folder that is none, lacks its config or weights, or holds them as a pickle alone; a
-            family that is not opened; or a model that our attention does not reproduce.
-    """
-    from transformers import AutoConfig, AutoModelForCausalLM
-
-    from workbench.models.interop.hugging_face.self_test import self_test
-
-    folder = Path(path)
-    if not folder.is_dir():
-        raise PretrainedError(f"{folder} is no folder; give one that holds config.json and the weights of a model")
-    if not (folder / "config.json").is_file():
-        raise PretrainedError(f"{folder} holds no config.json, which says what its weights are")
-    if not any(file for pattern in WEIGHTS for file in folder.glob(pattern)):
-        pickles = any(folder.glob("*.bin")) or any(folder.glob("*.pt"))
-        why = "its weights are pickles, which could run code; store them as safetensors" if pickles else "no weights"
-        raise PretrainedError(f"{folder} holds {why}" if why == "no weights" else f"{folder} is not opened: {why}")
-    register()
-    try:
-        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except (ValueError, OSError, KeyError) as error:
-        raise PretrainedError(f"{folder}/config.json cannot be read: {str(error).splitlines()[0]}") from None
-    family_of(config.model_type)
-    module = AutoModelForCausalLM.from_pretrained(
-        folder, config=config, local_files_only=True, use_safetensors=True, trust_remote_code=False,
-        attn_implementation=ATTENTION, dtype=dtype or "auto",
-    )  # fmt: skip
-    model = PretrainedModel(module)
-    self_test(model)
-    return model
 
 
 def register() -> None:

@@ -30,7 +30,8 @@ def self_test(model: PretrainedModel) -> None:
     """
     generator = torch.Generator().manual_seed(0)
     tokens = torch.randint(0, model.cfg.d_vocab, (STRINGS, POSITIONS), generator=generator)
-    tokens = tokens.to(model.module.device)
+    module: Any = model.module
+    tokens = tokens.to(module.device)
     with torch.no_grad():
         logits, patterns = plain(model, tokens)
         own = model(tokens)

@@ -1,0 +1,76 @@
+"""Does a task make long strings without arrays that grow like the square of their length?"""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from workbench.tasks.base import EVALUATION_LAWS, Task, TaskError
+from workbench.tasks.testing.subject import (
+    LONG,
+    LONGEST_LISTED,
+    Check,
+    TaskSubject,
+)
+
+
+# ---- cost ----------------------------------------------------------------------------------------
+class _LargestTensor(TorchFunctionMode):
+    """Notes the most numbers that any tensor has which is made meanwhile."""
+
+    numbers = 0
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        for one in made if isinstance(made, tuple | list) else (made,):
+            if isinstance(one, Tensor):
+                self.numbers = max(self.numbers, one.numel())
+        return made
+
+
+def _memory(one: TaskSubject) -> Iterator[str]:
+    """Nothing grows like the square of the length: long strings are what all this is about."""
+    long = _longest(one.task)
+    short = one.task.next_length(long / 4)
+    for law in EVALUATION_LAWS:
+        small, large = _peak(one, law, short), _peak(one, law, long)
+        grows = (long / short) ** 1.5  # between what grows like the length and like its square
+        least = long**2 / 4, 2 * long**2  # numbers of a tensor, bytes of all arrays
+        for what, few, many, square in zip(("tensor", "array"), small, large, least, strict=True):
+            if many > square and many > grows * few:
+                yield (
+                    f"the law {law} makes a {what} that grows like the square of the length ({long}, 2 strings); go "
+                    "along the string with cumulative sums, or in blocks"
+                )
+
+
+def _longest(task: Task) -> int:
+    """A length of about :data:`LONG`, or shorter where there are none."""
+    for length in (LONG, LONG // 2, LONG // 4):
+        with suppress(TaskError):
+            return task.next_length(length)
+    return task.next_length(LONGEST_LISTED)
+
+
+def _peak(one: TaskSubject, law: str, length: int) -> tuple[int, int]:
+    """Numbers in the largest tensor, and bytes of everything else, while two strings are drawn and labelled."""
+    one.draw(law, length, count=2, window=length // 8)  # what is made once and kept is no matter
+    tracemalloc.start()
+    try:
+        with _LargestTensor() as largest:
+            batch = one.draw(law, length, count=2, window=length // 8)
+            one.task.shortcuts(batch, length // 8)
+        return largest.numbers, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+CHECKS: Mapping[str, Check] = {
+    "memory": _memory,
+}
+"""The checks of this file by name, in the order in which they are made."""

@@ -1,0 +1,148 @@
+"""Are the labels of a task those of its oracle, and its strings those of their seeds?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from workbench.tasks.base import Task, TaskError
+from workbench.tasks.testing.subject import (
+    LAWS,
+    Check,
+    TaskSubject,
+)
+
+
+# ---- labels --------------------------------------------------------------------------------------
+def _oracle(one: TaskSubject) -> Iterator[str]:
+    task = one.task
+    for what, batch in one.some():
+        said = task.label(one.strings(batch))
+        start = int(task.bos)
+        for row, string in enumerate(one.strings(batch).tolist()):
+            wanted = task.reference(string)
+            asked = said.mask[row, start:].tolist()
+            if [answer is not None for answer in wanted] != asked:
+                name = _named(task, string)
+                yield f"{what}: label() and reference() do not ask at the same places of {name}; mend one of them"
+                return
+            wrong = [i for i, a in enumerate(asked) if a and not _same(said.targets[row, start + i], wanted[i])]
+            if wrong:
+                held = said.targets[row, start + wrong[0]].tolist()
+                yield (
+                    f"{what}: after {wrong[0] + 1} tokens of {_named(task, string)} label() says {held} and "
+                    f"reference() {wanted[wrong[0]]}; mend one of them"
+                )
+                return
+        beyond = batch.mask & ~said.mask
+        if batch.meta:  # what answers the last query may be drawn along, as the byte after a window of text
+            beyond[:, -1] = False
+        both = batch.mask & said.mask
+        if bool(beyond.any()) or not torch.equal(batch.targets[both], said.targets[both]):
+            yield f"{what}: sample() answers otherwise than label() on the same strings; answer both in _label()"
+            return
+
+
+def _same(target: Tensor, wanted: Any) -> bool:
+    expected = torch.as_tensor(wanted, dtype=torch.float64).flatten()
+    return bool(torch.allclose(target.double().flatten()[: len(expected)], expected, atol=1e-4, rtol=1e-4))
+
+
+def _named(task: Task, string: Sequence[int]) -> str:
+    names = [task.tokens_names[token] for token in string[:24]]
+    return repr(" ".join(names) + (" .." if len(string) > 24 else ""))
+
+
+def _prefixes(one: TaskSubject) -> Iterator[str]:
+    """Labels say what is right after a prefix, whatever follows it."""
+    start = int(one.task.bos)
+    for what, batch in one.some():
+        whole = one.task.label(one.strings(batch))
+        for end in sorted({1, batch.length // 3, batch.length // 2, batch.length - 1} - {0}):
+            try:
+                part = one.task.label(one.strings(batch)[:, :end])
+            except TaskError:  # a prompt that is cut off is no string of the task
+                continue
+            both = whole.mask[:, : start + end] & part.mask
+            if not torch.equal(whole.targets[:, : start + end][both], part.targets[both]):
+                yield f"{what}: an answer within {end} tokens changes with what follows; label from the prefix alone"
+                return
+
+
+def _automaton(one: TaskSubject) -> Iterator[str]:
+    automaton = one.task.automaton()
+    if automaton is None:
+        return
+    symbols = one.task.tokens_names[int(one.task.bos) :]
+    if automaton.alphabet != symbols:
+        yield f"its automaton reads {' '.join(automaton.alphabet)}; let it read all tokens but BOS, in order"
+        return
+    for what, batch in one.some():
+        said = automaton.labels[automaton.run(one.strings(batch).numpy() - int(one.task.bos))]
+        start = int(one.task.bos)
+        mask, targets = batch.mask[:, start:].numpy(), batch.targets[:, start:].numpy()
+        if (said[mask] != targets[mask]).any():
+            yield f"{what}: its automaton answers otherwise than its labels; mend automaton(), or return None"
+            return
+
+
+def _neutral(one: TaskSubject) -> Iterator[str]:
+    """A neutral token before any place that allows one changes no answer of the rest."""
+    task = one.task
+    if not task.neutral_tokens:
+        return
+    strings = one.strings(one.draw("matched", one.window))
+    gaps = task.neutral_gaps(strings)
+    for string, allowed in zip(strings, gaps, strict=True):
+        for place in allowed.nonzero()[:, 0].tolist()[:4]:
+            for token in task.neutral_tokens[:3]:
+                longer = torch.cat([string[:place], string.new_tensor([token]), string[place:]])
+                before, after = task.label(string[None]), task.label(longer[None])
+                if bool(before.mask[0, -1]) and not torch.equal(before.targets[0, -1], after.targets[0, -1]):
+                    name = task.tokens_names[token]
+                    yield f"the neutral token {name} changes the answer of {_named(task, string.tolist())}; drop it"
+                    return
+
+
+# ---- randomness ----------------------------------------------------------------------------------
+def _seeds(one: TaskSubject) -> Iterator[str]:
+    for law in LAWS:
+        torch_state, numpy_state = torch.get_rng_state(), np.random.get_state()
+        first = one.draw(law, one.length, seed=1)
+        moved = not torch.equal(torch_state, torch.get_rng_state()) or str(numpy_state) != str(np.random.get_state())
+        if moved or not torch.equal(first.tokens, one.draw(law, one.length, seed=1).tokens):
+            yield f"strings of the law {law} hang on more than the given generator; draw everything from it"
+        other = one.draw(law, one.length, seed=2)
+        if torch.equal(first.tokens, other.tokens) and not one.task.one_string_per_length:
+            yield f"strings of the law {law} are the same for two seeds; draw them from the given generator"
+
+
+def _batches(one: TaskSubject) -> Iterator[str]:
+    """What is said of a string does not hang on the strings beside it."""
+    for what, batch in one.some():
+        strings = one.strings(batch)
+        together, alone = one.task.label(strings), [one.task.label(strings[i : i + 1]) for i in range(4)]
+        for name in ("targets", "mask", "output_summary", "update_summary"):
+            whole = getattr(together, name)
+            if whole is None:
+                continue
+            parts = torch.cat([getattr(part, name) for part in alone])
+            if not torch.allclose(whole[:4].double(), parts.double(), atol=1e-5, equal_nan=True):
+                said = name.replace("_", " ")
+                yield f"{what}: the {said} of a string depends on the strings beside it; label each by itself"
+                return
+
+
+CHECKS: Mapping[str, Check] = {
+    "oracle": _oracle,
+    "prefixes": _prefixes,
+    "automaton": _automaton,
+    "neutral tokens": _neutral,
+    "seeds": _seeds,
+    "batches": _batches,
+}
+"""The checks of this file by name, in the order in which they are made."""

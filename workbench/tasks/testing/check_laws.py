@@ -1,0 +1,212 @@
+"""Do the laws of a task differ where they must, and are its floors reached?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.stats import chi2_contingency, chisquare
+from torch import Tensor
+
+from workbench.core.thresholds import HIGHEST_FLOOR
+from workbench.tasks.base import EVALUATION_LAWS, Batch
+from workbench.tasks.testing.subject import (
+    MANY,
+    Check,
+    P,
+    TaskSubject,
+    refuses,
+)
+
+
+# ---- laws ----------------------------------------------------------------------------------------
+def _laws(one: TaskSubject) -> Iterator[str]:
+    reason = one.task.challenge_is_matched
+    p, name = _apart(_statistics(one, one.many("matched")), _statistics(one, one.many("challenge")))
+    if p >= P and not reason:
+        yield (
+            f"its challenge law cannot be told from its matched law ({MANY:,} strings each at length {one.length}): "
+            "draw strings on which shortcuts fail, or say in challenge_is_matched why there are none"
+        )
+    if p < P and reason:
+        yield f"challenge_is_matched says that the two laws are one ({reason}), but they differ in {name}; say nothing"
+
+
+def _prefix_closed(one: TaskSubject) -> Iterator[str]:
+    for law in EVALUATION_LAWS:
+        if not one.task.prefix_closed(law):
+            continue
+        # Facts in meta are about whole strings.
+        cut, whole = (
+            replace(batch, meta={}) for batch in (one.many(law).prefix(one.window), one.draw(law, one.window, MANY))
+        )
+        p, name = _apart(_statistics(one, cut), _statistics(one, whole))
+        if p < P:
+            yield (
+                f"prefix_closed({law!r}) is True, but prefixes of longer strings and strings of length {one.window} "
+                f"differ in {name}; return False"
+            )
+
+
+def _support(one: TaskSubject) -> Iterator[str]:
+    for law in EVALUATION_LAWS:
+        for length in dict.fromkeys((one.task.next_length(1), one.window)):
+            listed = one.task.support(law, length, one.window)
+            if listed is None:
+                continue
+            place = {tuple(string): i for i, string in enumerate(listed.batch.tokens.tolist())}
+            drawn = [place.get(tuple(string)) for string in one.draw(law, length, MANY).tokens.tolist()]
+            if None in drawn:
+                yield f"support({law!r}, {length}) lacks a string that sample() draws; list all, or return None"
+                continue
+            counts = np.bincount(np.array(drawn, dtype=np.int64), minlength=len(place))
+            if len(place) > 1 and _misfit(counts, listed.probabilities.numpy() * MANY) < P:
+                yield f"support({law!r}, {length}) has other probabilities than sample(); mend them, or return None"
+
+
+def _misfit(counts: Any, expected: Any) -> float:
+    """The p of a fit, rare strings taken together."""
+    rare = expected < 5
+    if rare.any():
+        counts = np.append(counts[~rare], counts[rare].sum())
+        expected = np.append(expected[~rare], expected[rare].sum())
+    if len(counts) < 2:
+        return 1.0
+    return float(chisquare(counts, expected * counts.sum() / expected.sum()).pvalue)
+
+
+def _statistics(one: TaskSubject, batch: Batch) -> dict[str, Tensor]:
+    """Statistics of strings ``[batch]`` in which two laws may differ, by what a sentence calls them."""
+    task, strings = one.task, one.strings(batch)
+    length = strings.shape[1]
+    change = strings[:, 1:] != strings[:, :-1]
+    place = torch.arange(1, length)
+    found: dict[str, Tensor] = {
+        "how often neighbours differ": change.sum(1),
+        "where the first token is left": torch.where(change, place, length).amin(1) if length > 1 else strings[:, 0],
+        "where the last token begins": torch.where(change, place, 0).amax(1) if length > 1 else strings[:, 0],
+        "the first token": strings[:, 0],
+        "the middle token": strings[:, length // 2],
+        "the last token": strings[:, -1],
+        "the last answer": batch.targets[:, -1].flatten(1)[:, 0] if task.real else batch.targets[:, -1],
+    }
+    frequent = (
+        torch.bincount(strings.flatten(), minlength=task.d_vocab).topk(min(8, task.d_vocab)).indices.sort().values
+    )
+    for token in frequent.tolist():
+        there = strings == token
+        name = task.tokens_names[token]
+        found[f"how often {name} occurs"] = there.sum(1)
+        found[f"where {name} comes last"] = torch.where(there, torch.arange(1, length + 1), 0).amax(1)
+    again = strings[:, 1:] == strings[:, :1]
+    before = strings[:, :-1] == strings[:, -1:]
+    if length > 1:
+        found["where the first token comes again"] = torch.where(again, place, length).amin(1)
+        found["where the last token was before"] = torch.where(before, place, 0).amax(1)
+    for key, values in batch.meta.items():
+        for column, value in enumerate(values.flatten(1).unbind(1) if values.ndim > 1 else [values]):
+            found[f"meta {key} {column}"] = value
+    distinct = strings.sort(1).values
+    found["how many tokens are different"] = (distinct[:, 1:] != distinct[:, :-1]).sum(1)
+    for name, hits in task.shortcuts(batch, one.window).items():
+        found[f"what the shortcut {name} gets right"] = hits
+    return found
+
+
+def _apart(one: dict[str, Tensor], other: dict[str, Tensor]) -> tuple[float, str]:
+    """The smallest p over all statistics that both have, times their number, and which statistic it is."""
+    names = [name for name in one if name in other]
+    p, name = min((_two_samples(one[name], other[name]), name) for name in names)
+    return min(1.0, p * len(names)), name
+
+
+def _two_samples(one: Tensor, other: Tensor, bins: int = 12) -> float:
+    """The p of the chi-squared test that two samples have one law; values are put into bins of about equal counts."""
+    both = torch.cat([one, other]).double()
+    values = both.unique()
+    if len(values) > bins:
+        edges = torch.quantile(both, torch.linspace(0, 1, bins + 1, dtype=torch.float64))[1:-1].unique()
+        group = torch.bucketize(both, edges)
+    else:
+        group = torch.searchsorted(values, both)
+    table = torch.stack([torch.bincount(part, minlength=bins + 1) for part in (group[: len(one)], group[len(one) :])])
+    table = table[:, table.sum(0) > 0]
+    rare = table.sum(0) < 20
+    if bool(rare.any()):
+        table = torch.cat([table[:, ~rare], table[:, rare].sum(1, keepdim=True)], 1)
+    if table.shape[1] < 2:
+        return 1.0
+    return float(chi2_contingency(table.numpy(), correction=False).pvalue)
+
+
+# ---- floors --------------------------------------------------------------------------------------
+def _chance(one: TaskSubject) -> Iterator[str]:
+    """Chance is what the best constant answer scores."""
+    task = one.task
+    for law in EVALUATION_LAWS:
+        for length in dict.fromkeys((one.window, one.length)):
+            stated = task.chance(law, length)
+            if not 0 <= stated <= 1:
+                yield f"chance({law!r}, {length}) is {stated:g}; it is a share of strings"
+                continue
+            batch = one.draw(law, length, MANY, window=length // 8)
+            best = float(task.shortcuts(batch, length)["position_only"].mean())
+            # The best constant on some strings is a little better there than it is on all.
+            classes = 2 if task.real else task.d_vocab_out
+            slack = (2 * np.log(max(2, classes)) * max(stated, 1 / MANY) / MANY) ** 0.5
+            if abs(best - stated) > 5 * 0.5 / MANY**0.5 + slack:
+                yield (
+                    f"on the law {law} at length {length} the best constant answer is right for {best:.3f} of {MANY:,} "
+                    f"strings, but chance() says {stated:.3f}; state the share of the best constant answer"
+                )
+
+
+def _shortcuts(one: TaskSubject) -> Iterator[str]:
+    task = one.task
+    for law in EVALUATION_LAWS:
+        found = task.shortcuts(one.many(law), one.window)
+        for name in ("position_only", "last_token"):
+            if name not in found:
+                yield f"shortcuts() does not tell {name}; keep what the base class tells"
+        for name, hits in found.items():
+            if tuple(hits.shape) != (MANY,) or not bool(((hits >= 0) & (hits <= 1)).all()):
+                yield f"the shortcut {name} is not a share of 0 to 1 for each sequence, but {tuple(hits.shape)}"
+            elif law == "challenge" and name not in task.outside_floor and float(hits.mean()) > HIGHEST_FLOOR:
+                yield (
+                    f"on the challenge law at length {one.length} the shortcut {name} is right for "
+                    f"{float(hits.mean()):.3f}, and beyond {HIGHEST_FLOOR} no skill is defined; keep what decides out "
+                    "of the first and the last N tokens"
+                )
+        short = task.shortcuts(one.draw(law, one.window), one.window)
+        seen = [name for name in short if name.endswith("window")]
+        if seen:
+            yield f"shortcuts() tells {' and '.join(seen)} at length N, where a window sees everything; leave that out"
+
+
+def _strata(one: TaskSubject) -> Iterator[str]:
+    task = one.task
+    for name in task.strata_names:
+        batch = task.sample_stratum(name, 8, one.length, torch.Generator().manual_seed(0), "matched", one.window)
+        if batch is None:
+            continue
+        kinds = task.strata(batch)
+        if name in kinds and not bool(kinds[name].all()):
+            yield f"sample_stratum({name!r}) draws strings that strata() does not call {name}; mend one of them"
+        if not 0 <= task.stratum_chance(name, "matched", one.length) <= 1:
+            yield f"stratum_chance({name!r}) is no share of strings"
+    if not refuses(lambda: task.sample_stratum("no such", 1, one.length, torch.Generator(), "matched", None)):
+        yield "it draws strings of a stratum that does not exist; let sample_stratum() refuse it"
+
+
+CHECKS: Mapping[str, Check] = {
+    "laws": _laws,
+    "prefix-closed": _prefix_closed,
+    "support": _support,
+    "chance": _chance,
+    "shortcuts": _shortcuts,
+    "strata": _strata,
+}
+"""The checks of this file by name, in the order in which they are made."""

@@ -1,0 +1,63 @@
+"""The kit itself: every check in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from workbench.core.apart import clause
+from workbench.core.errors import LensError
+from workbench.tasks.base import Task
+from workbench.tasks.testing import check_cost, check_labels, check_laws, check_statement
+from workbench.tasks.testing.subject import Check, TaskSubject
+
+CHECKS: Mapping[str, Check] = {
+    **check_statement.CHECKS,
+    **check_labels.CHECKS,
+    **check_laws.CHECKS,
+    **check_cost.CHECKS,
+}
+"""All checks by name, in the order in which they are made."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a task does not keep.
+
+    Attributes:
+        check: name of the check.
+        sentence: what is wrong, and the way out.
+    """
+
+    check: str
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.check}: {self.sentence}"
+
+
+class TaskCheckError(LensError, AssertionError):
+    """A task does not keep what a task promises; a line for each finding."""
+
+
+def check_task(task: Task) -> None:
+    """Refuse a task that does not keep what a task promises.
+
+    Raises:
+        TaskCheckError: naming each check that fails, what is wrong, and the way out.
+    """
+    found = findings(task)
+    if found:
+        raise TaskCheckError(f"the task {task.name} fails:\n" + "\n".join(f"  {one}" for one in found))
+
+
+def findings(task: Task) -> list[Finding]:
+    """What a task does not keep; empty where it keeps everything."""
+    subject = TaskSubject(task)
+    found = []
+    for name, check in CHECKS.items():
+        try:
+            found += [Finding(name, sentence) for sentence in check(subject)]
+        except Exception as error:  # noqa: BLE001 - whatever a task raises is a finding about it
+            found.append(Finding(name, f"the task raises an error where it should answer ({clause(error)})"))
+    return found

@@ -1,0 +1,82 @@
+"""A task under examination, and the checks it goes through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from workbench.tasks.base import EVALUATION_LAWS, Batch, Task, TaskError
+
+P = 1e-6
+"""Largest p at which two laws are called different, over all statistics of a comparison together."""
+MANY = 2_000
+"""Strings behind a law."""
+SOME = 24
+"""Strings that are looked at one by one."""
+LONGEST_LISTED = 40
+"""Lengths up to which every one is looked at."""
+LONG = 1024
+"""Length at which memory is looked at."""
+MOST_LENGTHS = 12
+"""Admissible lengths that are drawn."""
+KINDS = ("state", "average", "counter", "pointer")
+LAWS = ("training", *EVALUATION_LAWS)
+
+
+class TaskSubject:
+    """A task under examination, and strings of it that several checks look at.
+
+    Attributes:
+        task: the task.
+        window: N, the first admissible length from 8 on.
+        length: the first admissible length from 4 N on, where laws are compared.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self._many: dict[str, Batch] = {}
+
+    @cached_property
+    def window(self) -> int:
+        return self.task.next_length(8)
+
+    @cached_property
+    def length(self) -> int:
+        return self.task.next_length(4 * self.window)
+
+    def draw(self, law: str, length: int, count: int = SOME, seed: int = 0, window: int | None = None) -> Batch:
+        """Fresh strings of a law."""
+        generator = torch.Generator().manual_seed(seed)
+        return self.task.sample(count, length, generator, law, self.window if window is None else window)
+
+    def many(self, law: str) -> Batch:
+        """:data:`MANY` strings of a law at :attr:`length`."""
+        if law not in self._many:
+            self._many[law] = self.draw(law, self.length, MANY)
+        return self._many[law]
+
+    def strings(self, batch: Batch) -> Tensor:
+        """Token ids without BOS."""
+        return batch.tokens[:, int(self.task.bos) :]
+
+    def some(self) -> Iterator[tuple[str, Batch]]:
+        """Some strings of each law, at N and beyond it."""
+        for law in LAWS:
+            for length in (self.window, self.length):
+                yield f"strings of the law {law} at length {length}", self.draw(law, length)
+
+
+def refuses(act: Callable[[], object]) -> bool:
+    """Whether a call is refused with an error of tasks."""
+    try:
+        act()
+    except TaskError:
+        return True
+    return False
+
+
+Check = Callable[[TaskSubject], Iterator[str]]
+"""Sentences on what a task does not keep; none where it keeps it."""
