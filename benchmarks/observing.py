@@ -2,10 +2,10 @@
 
     python -m benchmarks.observing
 
-A pass is shown to all measurements chunk by chunk and layer by layer, and what nobody waits for any more is freed. What
-is left is what measurements keep until the end: above all the rows of the residual stream, of every site and length, that
-probes are fitted on. The peer holds the activations of all layers and sequences, as ``run_with_cache`` does, and keeps
-nothing else.
+A pass is shown to all measurements chunk by chunk and layer by layer, and what nobody waits for any more is freed.
+What is left is what measurements keep until the end: above all the rows of the residual stream, of every site and
+length, that probes are fitted on. The peer holds the activations of all layers and sequences, as ``run_with_cache``
+does, and keeps nothing else.
 """
 
 from __future__ import annotations
