@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.dashboard import fakes
-from tests.support.dashboard.browsing import drawn, has, needs_browser, points, resting, says, settled
-from workbench.dashboard.screenshots import served
+from tests.support.dashboard.browsing import drawn, has, needs_browser, points, resting, says, settled, visiting
 
 pytestmark = needs_browser
 
@@ -309,19 +308,18 @@ def test_a_panel_by_keyboard_as_table_and_maximised(run_page: Any) -> None:
 
 
 def test_an_empty_folder_shows_commands_until_a_run_appears(page: Any, tmp_path: Path) -> None:
-    with served(tmp_path) as address:
+    with visiting(page, tmp_path) as address:
         page.goto(f"{address}/")
         page.wait_for_selector(".empty")
         assert "make demo" in page.inner_text(".empty")
         settled(page, lambda: page.locator(".nav a").count() == 1)
         fakes.build(tmp_path, fakes.FAKES[:1], unmeasured=False, steps=(0, 3000))
         page.wait_for_selector(".ag-row")
-        page.goto("about:blank")
 
 
 def test_a_checkpoint_that_appears_while_one_looks_is_there(page: Any, tmp_path: Path) -> None:
     fakes.build(tmp_path, fakes.FAKES[:1], unmeasured=False, steps=(0, 1000))
-    with served(tmp_path) as address:
+    with visiting(page, tmp_path) as address:
         page.goto(f"{address}/run?run=majority-nope-s0")
         drawn(page)
         says(page, "#step-where", "checkpoint 2 of 2")
@@ -334,14 +332,13 @@ def test_a_checkpoint_that_appears_while_one_looks_is_there(page: Any, tmp_path:
         fakes.write_rows(tmp_path / "majority-nope-s0", fakes.all_rows(fakes.FAKES[0], (3000,)))
         page.wait_for_selector("#accuracy-length-body.ready")
         settled(page, lambda: page.inner_text("#verdict-line").startswith("Scale-robust at step 3,000"))
-        page.goto("about:blank")
 
 
 def test_a_run_that_is_being_trained_is_seen_to_grow(page: Any, tmp_path: Path) -> None:
     fake = fakes.UNMEASURED
     path = fakes.write_run(tmp_path, fake, steps=(0, 10))
     fakes.go_on_training(path, fake, (12, 14))
-    with served(tmp_path) as address:
+    with visiting(page, tmp_path) as address:
         page.goto(f"{address}/run?run={path.name}")
         page.wait_for_selector("#rail-training")
         fakes.go_on_training(path, fake, (12, 14))  # what was written long ago is no longer training
@@ -358,7 +355,7 @@ def test_the_cursor_of_a_growing_run_follows_its_last_checkpoint_until_it_is_mov
     fake = fakes.UNMEASURED
     path = fakes.write_run(tmp_path, fake, steps=())
     fakes.go_on_training(path, fake, (1, 2))
-    with served(tmp_path) as address:
+    with visiting(page, tmp_path) as address:
         page.goto(f"{address}/run?run={path.name}")
         settled(page, lambda: page.inner_text("#unmeasured-count") == "0 checkpoints")
         fakes.write_run(tmp_path, fake, steps=(0, 10, 100))
@@ -370,7 +367,6 @@ def test_the_cursor_of_a_growing_run_follows_its_last_checkpoint_until_it_is_mov
         fakes.write_run(tmp_path, fake, steps=(0, 10, 100, 1000))
         settled(page, lambda: page.inner_text("#step-where") == "checkpoint 2 of 4")
         assert page.inner_text("#step-value") == "10"
-        page.goto("about:blank")
 
 
 def test_help_opens_and_closes(run_page: Any) -> None:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.cli.errors import UsageError
 from workbench.cli.progress import Bar
+from workbench.cli.time_limit import NotFinished, TimeLimit
 
 if TYPE_CHECKING:
     from workbench.measure.running.engine import Done, Item
     from workbench.measure.running.plan import Plan
 
 
-def run_plan(todo: Plan, executor: str, workers: int | None) -> None:
-    """Execute a plan with progress and a report; raises SystemExit(1) if anything went wrong."""
+def run_plan(todo: Plan, executor: str, workers: int | None, limit: TimeLimit | None = None) -> None:
+    """Execute a plan with progress and a report; raises SystemExit(1) if anything went wrong.
+
+    Raises:
+        NotFinished: if the limit did not allow for all of it.
+        UsageError: if it did not allow for a single checkpoint.
+    """
     from workbench.measure.running.plan import execute
 
     for notice in todo.notices:
@@ -30,11 +37,25 @@ def run_plan(todo: Plan, executor: str, workers: int | None) -> None:
                 done.append(result)
             bar.update(len(ended), f"{item.run_name} step {item.step:,}")
 
-        problems = execute(todo, executor, workers, tick)
-    _report(todo, done, problems)
+        until, begun = (None, 0.0) if limit is None else (limit.until, time.time())
+        try:
+            problems = execute(todo, executor, workers, tick, until)
+        except KeyboardInterrupt:
+            if limit is None or not limit.up:
+                raise
+            if not ended and time.time() - begun > limit.seconds / 2:
+                raise UsageError(
+                    f"within --time-limit {limit.text} not one checkpoint could be measured; give more time, or fewer "
+                    "measurements at once with --only"
+                ) from None
+            problems = []
+    left = len(todo.items) - len(ended)
+    _report(todo, done, problems, bool(left))
+    if left:
+        raise NotFinished(f"The time limit is up: {left:,} of {len(todo.items):,} checkpoints are left to be measured")
 
 
-def _report(todo: Plan, done: list[Done], problems: list[str]) -> None:
+def _report(todo: Plan, done: list[Done], problems: list[str], left: bool) -> None:
     rows, passes, extra = (sum(getattr(d, f) for d in done) for f in ("rows", "passes", "extra_passes"))
     print(
         f"{len(done)} of {len(todo.items)} checkpoints measured in {len(todo.runs)} runs: {rows:,} rows, "
@@ -42,7 +63,7 @@ def _report(todo: Plan, done: list[Done], problems: list[str]) -> None:
     )
     for problem in problems:
         print(f"problem: {problem}", file=sys.stderr)
-    if problems:
+    if problems and not left:
         raise SystemExit(1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 from workbench.cli.errors import Stopping, UsageError, say
 from workbench.cli.progress import Bar, following
 from workbench.cli.sweep_file import Sweep, SweepCell
+from workbench.cli.time_limit import NotFinished, TimeLimit
 from workbench.jobs.choose import make_executor
 from workbench.jobs.executors import Failure
+from workbench.jobs.time_limit import Before, TimeIsUp
 from workbench.runs.errors import RunError
 from workbench.runs.run import Run
 
@@ -29,6 +32,8 @@ class Work:
 
     cell: SweepCell
     folder: str
+    until: float | None = None
+    """When to stop and save, in seconds since the epoch."""
 
 
 def checked(file: Path, sweep: Sweep, root: Path) -> dict[str, RunConfig]:
@@ -115,10 +120,10 @@ def set_pairs(options: Mapping[str, Any]) -> list[tuple[list[str], Any]]:
     return [(key.split("."), value) for key, value in options.get("set", {}).items()]
 
 
-def states_of(sweep: Sweep, root: Path) -> tuple[dict[str, str], list[str]]:
+def states_of(cells: Sequence[SweepCell], root: Path) -> tuple[dict[str, str], list[str]]:
     """Whether each cell is done, begun, missing or damaged, and a sentence for each damaged one."""
     states, problems = {}, []
-    for cell in sweep.cells:
+    for cell in cells:
         folder = root / cell.name
         try:
             states[cell.name] = _state(folder)
@@ -141,19 +146,32 @@ def cost(config: RunConfig) -> int:
 
 
 def train_cell(work: Work) -> int:
-    """Train one cell, in a worker process; returns the last step."""
+    """Train one cell, in a worker process; returns the last step.
+
+    Raises:
+        Stopped: where the time was up, with everything saved.
+    """
     from workbench.training.trainer import Trainer
 
-    return Trainer(config_of(work.cell), Path(work.folder)).run().steps[-1]
+    trainer = Trainer(config_of(work.cell), Path(work.folder))
+
+    def look(step: int, scores: object) -> None:
+        trainer.stopping = trainer.stopping or (work.until is not None and time.time() >= work.until)
+
+    trainer.watcher = look
+    return trainer.run().steps[-1]
 
 
-def train(works: Sequence[Work], configs: Mapping[str, RunConfig], executor: str, workers: int | None) -> list[str]:
-    """Train the cells; a sentence for each that failed.
+def train(
+    works: Sequence[Work], configs: Mapping[str, RunConfig], executor: str, workers: int | None, limit: TimeLimit | None
+) -> tuple[list[str], list[str]]:
+    """Train the cells; a sentence for each that failed, and the names of those for which the time was up.
 
     Raises:
         Stopping: after Ctrl-C, with everything saved.
     """
     problems: list[str] = []
+    left: list[str] = []
     ended: dict[str, int] = {}
     planned = {work.cell.name: configs[work.cell.name].training.steps for work in works}
     with Bar(sum(planned.values()), "training", "step") as bar:
@@ -162,6 +180,9 @@ def train(works: Sequence[Work], configs: Mapping[str, RunConfig], executor: str
             name = works[index].cell.name
             ended[name] = planned[name]
             if isinstance(result, Failure):
+                if result.error.startswith(("Stopped", TimeIsUp.__name__)) and limit is not None and limit.up:
+                    left.append(name)
+                    return
                 if result.error.startswith("Stopped"):
                     raise Stopping(f"Stopped: {name} {result.error.removeprefix('Stopped: ')}")
                 problems.append(f"cell {name}: {result.error}")
@@ -169,13 +190,24 @@ def train(works: Sequence[Work], configs: Mapping[str, RunConfig], executor: str
         if works:
             with following(bar, {work.cell.name: Path(work.folder) for work in works}, ended):
                 engine = make_executor(executor, workers=workers)
-                engine.map(train_cell, works, on_done=told, memory_per_worker=MEMORY_PER_WORKER)
+                function = Before(train_cell, None if limit is None else limit.until)
+                engine.map(function, works, on_done=told, memory_per_worker=MEMORY_PER_WORKER)
             bar.update(bar.total, "")
-    return problems
+    return problems, left
 
 
-def measure(folders: Sequence[Path], options: Mapping[str, Any], executor: str, workers: int | None) -> list[str]:
-    """Measure the cells that have checkpoints; what is there stays. A sentence if anything went wrong."""
+def measure(
+    folders: Sequence[Path],
+    options: Mapping[str, Any],
+    executor: str,
+    workers: int | None,
+    limit: TimeLimit | None,
+) -> list[str]:
+    """Measure the cells that have checkpoints; what is there stays. A sentence if anything went wrong.
+
+    Raises:
+        NotFinished: if the time was up before that.
+    """
     from workbench.cli.measure_plan import run_plan, settings_of
     from workbench.measure.running.plan import plan
 
@@ -191,7 +223,9 @@ def measure(folders: Sequence[Path], options: Mapping[str, Any], executor: str, 
         settings=settings_of(set_pairs(options)),
     )
     try:
-        run_plan(todo, executor, workers)
+        run_plan(todo, executor, workers, limit)
+    except NotFinished:
+        raise
     except SystemExit:
         return ["not everything could be measured; see above"]
     return []

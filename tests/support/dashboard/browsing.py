@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,16 @@ def address(small_root: Path) -> Iterator[str]:
     """The dashboard over the small data root."""
     with served(small_root) as made:
         yield made
+
+
+@contextmanager
+def visiting(page: Any, root: Path) -> Iterator[str]:
+    """A dashboard of its own for one journey. The page leaves it before it stops: else what it polls would be refused."""
+    with served(root) as made:
+        try:
+            yield made
+        finally:
+            page.goto("about:blank")
 
 
 @pytest.fixture(scope="session")

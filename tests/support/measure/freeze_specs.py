@@ -78,8 +78,9 @@ def _hash(of: Any) -> str:
 
 
 def table() -> list[dict[str, Any]]:
-    """Every measurement as it is, then with other settings."""
-    return [frozen(make_measurement(name, given)) for name in measurements() for given in ({}, OTHERWISE[name])]
+    """Every measurement as it is, then with other settings where some stand here."""
+    settings = {name: [{}, *([OTHERWISE[name]] if name in OTHERWISE else [])] for name in measurements()}
+    return [frozen(make_measurement(name, given)) for name, each in settings.items() for given in each]
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from workbench.cli.errors import UsageError, guarded
-from workbench.cli.options import TrustCode, assignments, integers
+from workbench.cli.options import ShardOption, TimeLimitOption, TrustCode, assignments, integers, share_of
 
 if TYPE_CHECKING:
     from workbench.measure.running.plan import Deepen, Plan
@@ -45,6 +45,8 @@ def measure(
     executor: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
     workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
     trust_code: TrustCode = None,
+    shard: ShardOption = None,
+    time_limit: TimeLimitOption = None,
 ) -> None:
     """Measure checkpoints: whatever is missing, in parallel; what is there stays.
 
@@ -52,9 +54,8 @@ def measure(
     is named and skipped; the exit status then is 1.
     """
     trusted = trust_code or ()
-    measure_folders(
-        folders, only, steps, lengths, sequences, set_ or [], executor, workers, deepen=deepen, trust_code=trusted
-    )
+    given = (folders, only, steps, lengths, sequences, set_ or [], executor, workers)
+    measure_folders(*given, deepen=deepen, trust_code=trusted, shard=shard, time=time_limit)
 
 
 def measure_folders(
@@ -69,6 +70,8 @@ def measure_folders(
     further: dict[str, dict[str, Any]] | None = None,
     deepen: str = "last",
     trust_code: Sequence[Path] = (),
+    shard: str | None = None,
+    time: str | None = None,
 ) -> None:
     """Plan, measure, report; raises SystemExit(1) if anything went wrong on the way.
 
@@ -76,10 +79,12 @@ def measure_folders(
     may be run.
     """
     from workbench.cli.measure_plan import run_plan, settings_of
+    from workbench.cli.time_limit import time_limit
     from workbench.jobs.choose import make_executor
     from workbench.measure.running.plan import plan
     from workbench.tasks.source_code import trust
 
+    share = share_of(shard)
     for file in trust_code:
         trust(file)
     make_executor(executor, workers=workers)  # refuse an unknown one before any work
@@ -93,12 +98,14 @@ def measure_folders(
             sequences=sequences,
             settings=_merged(further or {}, settings_of(assignments(settings))),
             deepen=deepening(deepen, "--deepen"),
+            share=share,
         )
 
-    run_plan(todo(), executor, workers)
-    # What one checkpoint of a bracket shows says whether the next one is needed. A problem ends this: SystemExit.
-    while deepen == "bracket" and (more := todo()).items:
-        run_plan(more, executor, workers)
+    with time_limit(time) as limit:
+        run_plan(todo(), executor, workers, limit)
+        # What one checkpoint of a bracket shows says whether the next one is needed. A problem ends this: SystemExit.
+        while deepen == "bracket" and (more := todo()).items:
+            run_plan(more, executor, workers, limit)
 
 
 def deepening(text: object, option: str) -> Deepen:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from workbench.cli.errors import UsageError
+from workbench.cli.options import ShardOption, TimeLimitOption, share_of
 from workbench.cli.table_text import aligned
 
 if TYPE_CHECKING:
-    from workbench.cli.sweep_file import Sweep
+    from workbench.cli.sweep_file import SweepCell
 
 
 def sweep(
@@ -26,6 +27,8 @@ def sweep(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="List the cells and what is missing; train nothing.")
     ] = False,
+    shard: ShardOption = None,
+    time_limit: TimeLimitOption = None,
     list_: Annotated[bool, typer.Option("--list", help="List the sweeps that come with LengthLens.")] = False,
 ) -> None:
     """Train a grid of runs: whatever is missing, in parallel; the same command continues after any end.
@@ -52,6 +55,8 @@ def sweep(
     from workbench.cli.shipped_sweeps import about, find_sweep, shipped_sweeps
     from workbench.cli.sweep_cells import Work, checked, cost, measure, states_of, train
     from workbench.cli.sweep_file import read_sweep
+    from workbench.cli.time_limit import NotFinished
+    from workbench.cli.time_limit import time_limit as stopping_before
     from workbench.jobs.choose import make_executor
     from workbench.storage.atomic import require_room
 
@@ -61,36 +66,52 @@ def sweep(
     if file is None:
         raise UsageError(f"name a sweep: a file FILE.yaml, or one of {', '.join(shipped_sweeps())}")
     make_executor(executor, workers=workers)  # refuse an unknown one before any work
+    share = share_of(shard)
     described = read_sweep(find_sweep(file))
     root = out or described.out
     if root is None:
         raise UsageError(f"{file} names no folder; add `out: checkpoints/NAME`, or give --out")
-    configs = checked(file, described, root)
-    states, problems = states_of(described, root)
-    if dry_run:
-        list_cells(described, root, states)
-        return
-    missing = [cell for cell in described.cells if states[cell.name] in ("missing", "begun")]
-    if missing:
-        require_room(root, 0)  # what a run needs, each says when it begins
-    # The longest first, for all workers to end together.
-    missing.sort(key=lambda cell: -cost(configs[cell.name]))
-    problems += train([Work(cell, str(root / cell.name)) for cell in missing], configs, executor, workers)
-    done = sum(state == "done" for state in states.values())
-    print(f"{file}: {len(described.cells)} cells in {root}; {len(missing)} trained now, {done} were there.")
-    if described.measure is not None:
-        problems += measure([root / cell.name for cell in described.cells], described.measure, executor, workers)
+    late: NotFinished | None = None
+    with stopping_before(time_limit) as limit:
+        configs = checked(file, described, root)
+        cells = [cell for cell in described.cells if share.has(cell.name)]
+        whole = f"{len(cells)} cells" if shard is None else f"{len(cells)} of {len(described.cells)} cells ({shard})"
+        states, problems = states_of(cells, root)
+        missing = [cell for cell in cells if states[cell.name] in ("missing", "begun")]
+        if dry_run:
+            list_cells(cells, states)
+            print(f"{whole} in {root}, {len(missing)} to be trained; nothing was done.")
+            return
+        left: list[str] = []
+        if missing:
+            require_room(root, 0)  # what a run needs, each says when it begins
+            # The longest first, for all workers to end together.
+            missing.sort(key=lambda cell: -cost(configs[cell.name]))
+            until = None if limit is None else limit.until
+            works = [Work(cell, str(root / cell.name), until) for cell in missing]
+            found, left = train(works, configs, executor, workers, limit)
+            problems += found
+        done = sum(state == "done" for state in states.values())
+        print(f"{file}: {whole} in {root}; {len(missing) - len(left)} trained now, {done} were there.")
+        if left:
+            late = NotFinished(f"The time limit is up: {len(left)} of {len(cells)} cells are left to be trained")
+        elif described.measure is not None:
+            try:
+                folders = [root / cell.name for cell in cells]
+                problems += measure(folders, described.measure, executor, workers, limit)
+            except NotFinished as leaving:
+                late = leaving
     for problem in problems:
         print(f"problem: {problem}", file=sys.stderr)
+    if late is not None:
+        raise late
     if problems:
         raise SystemExit(1)
 
 
-def list_cells(described: Sweep, root: Path, states: Mapping[str, str]) -> None:
+def list_cells(cells: Sequence[SweepCell], states: Mapping[str, str]) -> None:
     """The cells and what is missing, a line each."""
     rows = [("cell", "state", "settings")]
-    for cell in described.cells:
+    for cell in cells:
         rows.append((cell.name, states[cell.name], ", ".join(f"{key} {value}" for key, value in cell.varying.items())))
     print("\n".join(aligned(rows)))
-    count = sum(state in ("missing", "begun") for state in states.values())
-    print(f"{len(described.cells)} cells in {root}, {count} to be trained; nothing was done.")
