@@ -103,21 +103,20 @@ class RowCollector(Observer):
     ) -> None:
         self.batch, self.groups, self.sites = batch, {i: [site] for i, site in enumerate(sites)}, list(sites)
         self._places, self._dtype = places, dtype
-        self._x: dict[str, dict[int, Tensor]] = {name: {} for name in places}
+        self._x: dict[str, Tensor] = {}
 
     def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
         (value,) = seen.values()
         for name, places in self._places.items():
             which, sequence, index = places.within(rows)
-            if key not in self._x[name]:
-                self._x[name][key] = torch.zeros(len(places.at), value.shape[-1], dtype=self._dtype)
+            if name not in self._x:
+                self._x[name] = torch.zeros(len(self.sites), len(places.at), value.shape[-1], dtype=self._dtype)
             found = value[sequence.to(value.device), index.to(value.device)]
             self._x[name][key][which] = found.detach().to("cpu", self._dtype)
 
     def rows(self, name: str) -> ProbeRows:
         """The rows at those places."""
-        found = self._x[name]
-        return self._places[name].rows(torch.stack([found[key] for key in self.groups]))
+        return self._places[name].rows(self._x[name])
 
 
 def join(parts: list[ProbeRows]) -> ProbeRows:
