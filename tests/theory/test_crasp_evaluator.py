@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from theory.oracles import ORACLES
 from theory.random_programs import ALPHABET, programs
 
 from benchmarks.peers.crasp_interpreter import interpret
+from workbench.claims.exact.language_oracles import ORACLES
 from workbench.theory.crasp import evaluator
 from workbench.theory.crasp.builder import MOD, TRUE, Q, count, program, where
 from workbench.theory.crasp.evaluator import accepts, evaluate, every_string, trace, trace_table

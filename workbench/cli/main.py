@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from workbench.cli.commands.reproduce import reproduce
 from workbench.cli.options import DEFAULTS, TrustCode
 from workbench.models.positions.registry import ENCODINGS
 from workbench.training.learning_rate_schedules import RATE_SCHEDULES
@@ -417,6 +418,9 @@ def demo(
     from workbench.cli.commands.demo import demo_command
 
     demo_command(out, serve, port)
+
+
+app.command()(reproduce)
 
 
 def main() -> None:
