@@ -14,7 +14,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app test test-unit test-all hostile check bench campaign mutants gallery browser upstream pictures probe-figures other-machines clean
+.PHONY: help setup demo app test test-fast test-unit test-all hostile check bench campaign mutants gallery browser upstream pictures probe-figures plateau-figure other-machines readmes clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -44,7 +44,10 @@ app: $(CORE) ## the dashboard over DIR (default checkpoints)
 	$(BIN)/lengthlens app $(DIR) --port $(PORT)
 
 test: setup ## all tests, in tiers by cost
-	@sh tests/run.sh unit shapes science conformance e2e browser
+	@sh tests/run.sh unit science conformance e2e browser
+
+test-fast: setup ## the unit tests of one room (ROOM=tasks, or ROOM="tasks theory"), or of those that git sees changed
+	@sh tests/run.sh fast $(ROOM)
 
 test-unit: setup ## the unit tier alone
 	@sh tests/run.sh unit
@@ -53,13 +56,16 @@ test-all: test ## everything, with every task x every position scheme
 	@sh tests/run.sh product
 
 hostile: setup ## everything that nobody should give: settings, command lines, requests, folders
-	@$(BIN)/python -m pytest -q -s -m hostile
+	@$(BIN)/python -m pytest -q -s tests/hostile
 
 check: setup ## lint, types, import rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+readmes: ## the README.md of each package, a line a file, from the docstrings
+	@$(PYTHON) docs/package_readmes.py
 
 bench: setup ## speed, as ratios to peers and limits, in one table; history in benchmarks/history.jsonl
 	$(BIN)/python -m benchmarks.run
@@ -73,7 +79,7 @@ mutants: setup ## plant COUNT=40 bugs of SEED=0 (ROOM="tasks theory": in these r
 
 # Its table.parquet says all that its shards do, in a tenth of the files.
 gallery: setup ## train, measure and pack the runs that ship with the repository
-	$(BIN)/lengthlens sweep sweeps/gallery.yaml
+	$(BIN)/lengthlens sweep gallery
 	$(BIN)/lengthlens compile majority --lengths 1-32 --out checkpoints/gallery/compiled/majority
 	$(BIN)/lengthlens compile majority --lengths 1-32 --up-to 32 --out checkpoints/gallery/compiled/majority_blunt
 	$(BIN)/lengthlens compile majority --lengths 1-32 --first-keys 32 --out checkpoints/gallery/compiled/majority_first_32
@@ -96,12 +102,16 @@ $(UPSTREAM): | $(CORE)
 	@touch $@
 
 probe-figures: setup browser ## the runs, measurements and figures of docs/probes.md
-	$(BIN)/lengthlens sweep sweeps/probes.yaml
+	$(BIN)/lengthlens sweep probes
 	$(BIN)/python docs/probe_figures.py checkpoints/probes docs/pictures
 
 other-machines: setup ## the runs, measurements and tables of docs/other_machines.md
-	$(BIN)/lengthlens sweep sweeps/other_machines.yaml
+	$(BIN)/lengthlens sweep other_machines
 	$(BIN)/python docs/other_machines_table.py checkpoints/other_machines docs/other_machines.md
+
+plateau-figure: setup browser ## the runs of the sweep plateau, and their figure
+	$(BIN)/lengthlens sweep plateau
+	$(BIN)/python docs/plateau_figure.py checkpoints/plateau docs/pictures/plateau.png
 
 pictures: setup browser ## the pictures of every page, from the gallery
 	$(BIN)/python -m workbench.dashboard.screenshots checkpoints/gallery docs/pictures --run flip_flop_rotary_s0

@@ -1,7 +1,7 @@
 """The tables of docs/other_machines.md: ``python docs/other_machines_table.py ROOT PAGE``.
 
-ROOT holds the measured runs of sweeps/other_machines.yaml. Each table stands on the page between two comments with its
-name, and what is between them is written anew; nothing else on the page is touched.
+ROOT holds the measured runs of the sweep ``other_machines``. Each table stands on the page between two comments with
+its name, and what is between them is written anew; nothing else on the page is touched.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def cells(root: Path, naming: Naming) -> list[Cell]:
             continue
         frame = pick(table.frame(run=run.name), measurement="behaviour", step=run.steps[-1])
         if frame.empty:
-            raise SystemExit(f"{run.name} is not measured: lengthlens sweep sweeps/other_machines.yaml does it")
+            raise SystemExit(f"{run.name} is not measured: lengthlens sweep other_machines does it")
         found.setdefault(name, Cell(name, run.trained_length)).frames[run.config["seeds"]["init"]] = frame
     return sorted(found.values(), key=order)
 

@@ -1,6 +1,6 @@
 """The figures, and figures in words, of docs/probes.md: ``python docs/probe_figures.py ROOT OUT``.
 
-ROOT holds the measured runs of sweeps/probes.yaml; OUT gets ``probes-selectivity.png``, ``probes-coupling.png`` and
+ROOT holds the measured runs of the sweep ``probes``; OUT gets ``probes-selectivity.png``, ``probes-coupling.png`` and
 ``probes-erasure.png``, one panel per run, and the tables that the page shows are printed.
 """
 
@@ -136,7 +136,7 @@ def main() -> None:
     wanted = dict.fromkeys((*SHOWN, *SEEDS))
     if missing := [name for name in wanted if name not in trained]:
         root = given.root
-        raise SystemExit(f"{root} holds no {missing[0]}: lengthlens sweep sweeps/probes.yaml --out {root} makes it")
+        raise SystemExit(f"{root} holds no {missing[0]}: lengthlens sweep probes --out {root} makes it")
     table = Table.load(given.root)
     frames = {name: table.frame(run=name) for name in wanted}
     given.out.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@
 # *matching head* above it finds the key whose predecessor is the query, and copies what stands there (Olsson et al.
 # 2022). Here both are watched forming, and the circuit is then proven by what its ablation destroys.
 #
-# The run is the one of `sweeps/retrieval.yaml`; it is trained here if it is not there yet, in less than a minute.
+# The run is the one of the sweep `retrieval`; it is trained here if it is not there yet, in less than a minute.
 
 # %%
 import os
@@ -26,14 +26,15 @@ import pandas as pd
 import torch
 
 from circuits import ablation_statistics, head_statistics, interchange_statistics
-from workbench.cli.commands.sweep import config_of
+from workbench.cli.shipped_sweeps import find_sweep
+from workbench.cli.sweep_cells import config_of
 from workbench.cli.sweep_file import read_sweep
 from workbench.figures import causes
 from workbench.training.trainer import Trainer
 
 torch.set_num_threads(1)
 root = Path(os.environ.get("LENGTHLENS_RUNS", "../checkpoints"))
-cell = read_sweep(Path("../sweeps/retrieval.yaml")).cells[0]
+cell = read_sweep(find_sweep(Path("retrieval"))).cells[0]
 config = config_of(cell)
 if "LENGTHLENS_STEPS" in os.environ:
     training = config.training.model_copy(update={"steps": int(os.environ["LENGTHLENS_STEPS"])})

@@ -18,7 +18,7 @@
 # 2. Is it the same code past training?
 # 3. Does the model use it, and does erasing position break long prefixes?
 #
-# `lengthlens sweep sweeps/probes.yaml` makes the runs, and measures them over all lengths and layers; here the same
+# `lengthlens sweep probes` makes the runs, and measures them over all lengths and layers; here the same
 # is done in memory, for a few lengths.
 
 # %%

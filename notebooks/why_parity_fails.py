@@ -27,7 +27,7 @@ import pandas as pd
 import torch
 
 from circuits import function_statistics, hardmax_statistics, interchange_statistics
-from workbench.cli.commands.train import build
+from workbench.cli.run_config import build
 from workbench.runs import find_runs
 from workbench.tasks.random_generator import generator
 from workbench.training.trainer import Trainer

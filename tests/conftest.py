@@ -12,9 +12,10 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-import asserted
 import pytest
-from asserted import perturbed  # noqa: F401 - a fixture
+
+from tests.support import asserted
+from tests.support.asserted import perturbed  # noqa: F401 - a fixture
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and so would all commands that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the named tiers and says in its last lines what did not run.
-# A tier is a pytest marker; unit is whatever has none, shapes is part of it under a type checker.
+# Runs the named tiers and says in its last lines what did not run. A tier is a folder.
+# `fast ROOM...` is the unit tests of these rooms; without a room, of those in which git sees a change.
 cd "$(dirname "$0")/.." || exit 1
 python=.venv/bin/python
 missing=""
@@ -10,7 +10,7 @@ tier() {
 	name=$1
 	shift
 	echo "== $name =="
-	"$python" -m pytest -q "$@" || failed="$failed $name"
+	"$python" -m pytest -q -n 2 "$@" || failed="$failed $name"
 }
 
 has_browser() {
@@ -22,27 +22,48 @@ has_upstream() {
 	[ -e .upstream/.installed ]
 }
 
+# Rooms of what is not committed; where all is, of the last commit.
+changed_rooms() {
+	changed=$(git diff --name-only HEAD && git ls-files --others --exclude-standard)
+	[ -n "$changed" ] || changed=$(git diff --name-only HEAD~1 HEAD)
+	echo "$changed" | sed -nE \
+		-e 's,^(probes|circuits)/.*,\1,p' -e 's,^app\.py$,dashboard,p' -e 's,^docs/.*\.py$,docs,p' \
+		-e 's,^workbench/([^/]+)/.*,\1,p' -e 's,^tests/[^/]+/([^/]+)/.*,\1,p' | sort -u
+}
+
+fast() {
+	[ $# -gt 0 ] || set -- $(changed_rooms)
+	folders=""
+	for room in "$@"; do
+		if [ -d "tests/unit/$room" ]; then folders="$folders tests/unit/$room"; fi
+	done
+	if [ -z "$folders" ]; then
+		echo "No room to test${1:+ is called $*}; name one: ROOM=$(ls -d tests/unit/*/ | xargs -n 1 basename | grep -v __ | paste -sd '|')"
+		exit 1
+	fi
+	tier "unit:$(echo "$folders" | sed 's,tests/unit/,,g')" $folders
+}
+
+if [ "$1" = fast ]; then
+	shift
+	fast "$@"
+	set --
+fi
+
 for name in "$@"; do
 	case $name in
-	# The same functions once more, with every annotated shape and type checked at run time.
-	shapes)
-		tier shapes -n 2 -m "not science and not e2e and not browser and not product and not conformance and not hostile" \
-			--jaxtyping-packages=workbench.tasks,workbench.models,probes,circuits,typecheck.checked \
-			tests/models tests/tasks tests/probes tests/circuits
-		;;
-	unit) tier unit -n 2 -m "not science and not e2e and not browser and not product and not conformance and not hostile" ;;
 	browser)
 		if ! has_browser && [ -n "${CI:-}" ]; then make -s browser; fi
-		if has_browser; then tier browser -n 2 --dist loadscope -m browser; else missing="$missing browser"; fi
+		if has_browser; then tier browser --dist loadscope tests/browser; else missing="$missing browser"; fi
 		;;
 	# Against another version of TransformerLens, which is fetched where it is missing.
 	conformance)
 		has_upstream || make -s upstream || true
-		if has_upstream; then tier conformance -n 2 --dist loadscope -m conformance; else missing="$missing conformance"; fi
+		if has_upstream; then tier conformance --dist loadscope tests/conformance; else missing="$missing conformance"; fi
 		;;
 	# Both workers of one file would train its runs twice: files stay together.
-	e2e) tier e2e -n 2 --dist loadscope -m e2e ;;
-	*) tier "$name" -n 2 -m "$name" ;;
+	e2e) tier e2e --dist loadscope tests/e2e ;;
+	*) tier "$name" "tests/$name" ;;
 	esac
 done
 

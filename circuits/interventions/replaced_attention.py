@@ -6,7 +6,7 @@ model runs as it does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 Pattern = Callable[[Float[Tensor, "batch head query key"], range], Float[Tensor, "batch head query key"]]
 """From the scores of a block of queries, over the keys up to its last one, to weights."""
+
+HeadOutputs = Callable[[Tensor, ScoreInputs, Mapping[str, Tensor]], Tensor]
+"""From the head outputs ``[batch, pos, head, d_head]`` of a layer, what its scores are made of, and its activations by
+hook name, to what replaces these outputs."""
 
 
 def replaced_attention(
@@ -84,12 +88,33 @@ def log_scaled(trained_keys: float) -> Pattern:
 
 
 def _edits(model: HookedModel, layer: int, heads: Sequence[int], pattern: Pattern, clean: Clean) -> dict[str, Edit]:
+    def z(own: Tensor, inputs: ScoreInputs, held: Mapping[str, Tensor]) -> Tensor:
+        made = own.clone()
+        for head in heads:
+            made[:, :, head] = _head_output(inputs, held[f"blocks.{layer}.attn.hook_v"], head, pattern)
+        return made
+
+    return head_output_edits(model, layer, clean.ids, z)
+
+
+def head_output_edits(
+    model: HookedModel, layer: int, ids: Tensor, make: HeadOutputs, reads: Sequence[str] = ()
+) -> dict[str, Edit]:
+    """Edits that make the head outputs of a layer anew, for :func:`circuits.passes.edited_pass`.
+
+    Args:
+        model: the model.
+        layer: which.
+        ids: position ids of the pass ``[batch or 1, pos]``.
+        make: gives the new outputs.
+        reads: hook names in the layer, before its head outputs, that ``make`` wants beside its values and what its
+            scores are made of.
+    """
     held: dict[str, Tensor] = {}
-    value = f"blocks.{layer}.attn.hook_v"
     names = model.cfg.score_hooks(layer)
     if "hook_position_ids" in names:
         # Ids enter before the first block, which a resumed pass does not run again.
-        held["hook_position_ids"] = clean.ids
+        held["hook_position_ids"] = ids
         names = [name for name in names if name != "hook_position_ids"]
 
     def hold(name: str) -> Edit:
@@ -100,13 +125,10 @@ def _edits(model: HookedModel, layer: int, heads: Sequence[int], pattern: Patter
         return edit
 
     def z(own: Tensor) -> Tensor:
-        inputs = cached_score_inputs(model.cfg, layer, held)
-        made = own.clone()
-        for head in heads:
-            made[:, :, head] = _head_output(inputs, held[value], head, pattern)
-        return made
+        return make(own, cached_score_inputs(model.cfg, layer, held), held)
 
-    return {name: hold(name) for name in [*names, value]} | {f"blocks.{layer}.attn.hook_z": z}
+    listed = dict.fromkeys([*names, f"blocks.{layer}.attn.hook_v", *reads])
+    return {name: hold(name) for name in listed} | {f"blocks.{layer}.attn.hook_z": z}
 
 
 def _head_output(inputs: ScoreInputs, v: Tensor, head: int, pattern: Pattern) -> Float[Tensor, "batch pos d_head"]:

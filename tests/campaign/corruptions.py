@@ -277,11 +277,11 @@ def _names(problem: str, root: Path, name: str) -> bool:
 
 def said_by_check(root: Path) -> list[str]:
     """The problems that ``lengthlens check`` names."""
-    from workbench.cli.commands.check import check_command
+    from workbench.cli.commands.check import check
 
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit, ValueError):
-        check_command([root])
+        check([root])
     return [line for line in said.getvalue().splitlines() if line.startswith("problem: ")]
 
 

@@ -21,9 +21,10 @@ from tests.campaign.faults import Fault, Watch
 OPERATIONS = "\noperations "
 LIMIT_S = 120.0
 IMPORTED = (
-    "workbench.cli.commands.train",
+    "workbench.cli.run_config",
+    "workbench.training.trainer",
     "workbench.measure.behaviour.fitted",
-    "workbench.cli.commands.measure",
+    "workbench.cli.measure_plan",
     "workbench.measure.running.plan",
     "torch._dynamo",  # at the first step of an optimizer
 )

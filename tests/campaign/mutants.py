@@ -33,7 +33,6 @@ from typing import Any
 from tests.campaign.mutation_sites import ROOMS, Site, sample
 
 ROOT = Path(__file__).resolve().parents[2]
-UNIT = "not science and not e2e and not browser and not product and not conformance and not hostile"
 OURS = frozenset(("workbench", "probes", "circuits", "app", "tests", "benchmarks"))
 HEAVY = ("torch", "numpy", "scipy.stats", "pandas", "pyarrow.parquet", "duckdb", "pydantic", "sklearn.linear_model", "transformer_lens",
          "plotly.graph_objects", "hypothesis", "jaxtyping")  # fmt: skip
@@ -98,13 +97,24 @@ def copied(root: Path, target: Path) -> None:
             shutil.copy2(root / name, target / name)
 
 
+def compiled(root: Path) -> None:
+    """Load every module of a tree once as its unit tests do, with types checked, so that children find them compiled."""
+    files = [path.relative_to(root) for room in ROOMS.values() for path in sorted((root / room).rglob("*.py"))]
+    files = [path for path in files if path.stem != "__main__"]  # which run a command
+    names = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in files]
+    code = f"import importlib, tests.unit.conftest\nfor name in {names!r}: importlib.import_module(name)"
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    subprocess.run([sys.executable, "-c", code], cwd=root, env=environment, check=True)
+
+
 def tests_of(root: Path, file: str) -> list[str]:
-    """Test files for a module, at most :data:`MOST_FILES`.
+    """Files of unit tests for a module, at most :data:`MOST_FILES`.
 
     First those that name it or a public name of it, then those that name a module which imports it, each the more often the
-    earlier; else all of its room.
+    earlier; else all of its room. What a test's own helpers name, it names too.
     """
-    texts = {path: path.read_text() for path in sorted((root / "tests").rglob("test_*.py"))}
+    texts = {path: _with_helpers(root, path) for path in sorted((root / "tests" / "unit").rglob("test_*.py"))}
     module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     sources = [path for room in ROOMS.values() for path in sorted((root / room).rglob("*.py"))]
     users = [path for path in sources if f"from {module} import" in path.read_text()]
@@ -116,9 +126,17 @@ def tests_of(root: Path, file: str) -> list[str]:
             (path for path, count in counts.items() if count and path not in chosen), key=lambda path: -counts[path]
         )
     room = next((name for name, folder in ROOMS.items() if file.startswith(f"{folder}/")), "")
-    return [
-        str(path.relative_to(root)) for path in chosen[:MOST_FILES] or sorted((root / "tests" / room).glob("test_*.py"))
-    ]
+    of_room = (root / "tests" / "unit" / room).rglob("test_*.py") if room else []
+    return [str(path.relative_to(root)) for path in chosen[:MOST_FILES] or sorted(of_room)]
+
+
+def _with_helpers(root: Path, path: Path) -> str:
+    """The text of a test file, and of the helper modules that it imports."""
+    text = path.read_text()
+    files = {
+        root / f"{name.replace('.', '/')}.py" for name in re.findall(r"from (tests\.support\.[\w.]+) import", text)
+    }
+    return "\n".join([text, *(file.read_text() for file in sorted(files) if file.is_file())])
 
 
 def _names(root: Path, path: Path) -> list[str]:
@@ -205,8 +223,6 @@ def _found(root: Path, tests: Sequence[str], test_limit: int) -> dict[str, Any]:
         "-p",
         "no:xdist",
         "--hypothesis-seed=0",
-        "-m",
-        UNIT,
         f"--rootdir={root}",
     ]
     status = pytest.main([*options, *tests], plugins=[plugin])
@@ -274,6 +290,7 @@ def main(words: Sequence[str] | None = None) -> None:
     outcomes = []
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copied(ROOT, Path(folder))
+        compiled(Path(folder))
         for site in sample(Path(folder), given.count, given.seed, given.room):
             one = known.get(site.id) or judge(Path(folder), site)
             if given.results and site.id not in known:

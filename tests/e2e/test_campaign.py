@@ -5,13 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-import pytest
-
-pytestmark = pytest.mark.e2e
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.places import ROOT
 
 
 def test_whatever_is_killed_goes_on_and_whatever_is_damaged_is_found() -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.e2e
+from tests.support.places import ROOT
 
-NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+NOTEBOOKS = ROOT / "notebooks"
 
 
 @pytest.mark.parametrize("name", ["induction_head_forming", "why_parity_fails"])

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.short_road import FAMILIES, TASKS, few, travel
-
-pytestmark = pytest.mark.e2e
+from tests.support.short_road import FAMILIES, TASKS, few, travel
 
 SCHEMES = [(name, *scheme) for name in FAMILIES.values() for scheme in few(TASKS[name]) if scheme != ("none", "arange")]
 

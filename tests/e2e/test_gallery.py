@@ -8,19 +8,18 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from workbench.cli.commands.compile import compiled_run
-from workbench.cli.commands.sweep import config_of
+from tests.support.places import ROOT
+from workbench.cli.compiled_run import compiled_run
+from workbench.cli.shipped_sweeps import find_sweep
+from workbench.cli.sweep_cells import config_of
 from workbench.cli.sweep_file import read_sweep
 from workbench.measure.running.plan import execute, plan
 from workbench.runs import Run, find_runs
 from workbench.runs.integrity import run_problems
 from workbench.table import Table
 
-pytestmark = pytest.mark.e2e
-
-ROOT = Path(__file__).resolve().parents[2]
 GALLERY = ROOT / "checkpoints" / "gallery"
-SWEEP = read_sweep(ROOT / "sweeps" / "gallery.yaml")
+SWEEP = read_sweep(find_sweep(Path("gallery")))
 KEYS = ["law", "length", "position", "site", "layer", "head", "measurement", "quantity", "target", "mode", "control"]
 
 

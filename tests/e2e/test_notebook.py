@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.e2e
+from tests.support.places import ROOT
 
-NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+NOTEBOOKS = ROOT / "notebooks"
 SMALL = ["--lengths", "1-9", "--layers", "1", "--d-model", "8", "--heads", "2", "--steps", "4", "--out"]
 
 

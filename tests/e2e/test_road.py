@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.e2e
-
 LAST = 1000
 SMALL = ["--lengths", "1-9", "--layers", "1", "--d-model", "8", "--heads", "2", "--batch-size", "8"]
 

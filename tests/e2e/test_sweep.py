@@ -14,8 +14,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.e2e
-
 SWEEP = """
 out: {out}
 base: {{lengths: 1-9, layers: 1, d_model: 8, heads: 2, batch_size: 8, steps: {steps}, training.checkpoints.log: 2}}
@@ -39,10 +37,10 @@ def here(capsys: pytest.CaptureFixture[str]) -> Here:
     """The sweep in this process, one cell after another: its exit status and what it says."""
 
     def call(file: Path, dry_run: bool = False) -> tuple[object, str, str]:
-        from workbench.cli.commands.sweep import sweep_command
+        from workbench.cli.commands.sweep import sweep
         from workbench.cli.errors import guarded
 
-        status = guarded(lambda: sweep_command(file, None, None, "serial", dry_run))
+        status = guarded(lambda: sweep(file, None, None, "serial", dry_run))
         said = capsys.readouterr()
         return status, said.out, said.err
 

@@ -11,13 +11,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import fakes
 import pytest
-from hostile.requesting import Maker, storm
 
-pytestmark = pytest.mark.hostile
+from tests.support.dashboard import fakes
+from tests.support.hostile.requesting import Maker, storm
+from tests.support.places import ROOT
 
-HOME = Path(__file__).resolve().parents[2]
 COUNT = int(os.environ.get("HOSTILE_REQUESTS", "20000"))
 STEPS = (0, 100, 1000, 1500, 3000)
 ALLOWED = 120.0
@@ -40,7 +39,7 @@ def served(root: Path, tmp_path: Path) -> Iterator[tuple[int, int, Path]]:
     log = tmp_path / "log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "app.py", str(root), "--port", str(port)], cwd=HOME, stdout=out, stderr=subprocess.STDOUT
+            [sys.executable, "app.py", str(root), "--port", str(port)], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT
         )
         try:
             for _ in range(1200):

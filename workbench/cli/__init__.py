@@ -1,0 +1,1 @@
+"""The command ``lengthlens``: options, messages and progress; the commands themselves are in ``commands``."""

@@ -23,9 +23,9 @@ GOES_ON = "Interrupted; what was finished is kept, and the same command continue
 class Stopping(SystemExit):
     """Leaving after Ctrl-C or SIGTERM with a sentence of one's own."""
 
-    def __init__(self, sentence: str) -> None:
-        super().__init__(INTERRUPTED)
-        self.sentence = sentence
+    def __init__(self, sentence: str, status: int = INTERRUPTED) -> None:
+        super().__init__(status)
+        self.sentence, self.status = sentence, status
 
 
 def guarded(command: Callable[..., Any]) -> int:
@@ -38,7 +38,7 @@ def guarded(command: Callable[..., Any]) -> int:
                 sys.stdout.flush()  # here, where a full disk can still be told of
     except Stopping as leaving:
         print(leaving.sentence, file=sys.stderr)
-        return INTERRUPTED
+        return leaving.status
     except SystemExit as leaving:
         if (code := _code_that_left(leaving)) is not None:
             print(f"error: {code} called sys.exit({leaving.code!r}); nothing after it was done", file=sys.stderr)

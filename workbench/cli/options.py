@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,7 @@ from workbench.cli.plain_data import DEPTH, refuse_strange
 from workbench.core.errors import shown
 from workbench.core.limits import COUNT, LONGEST
 from workbench.core.suggest import nearest
+from workbench.jobs.share import WHOLE, Share
 
 if TYPE_CHECKING:
     from workbench.tasks.base import Task
@@ -36,6 +38,28 @@ TrustCode = Annotated[
     ),
 ]
 """What a command takes that opens the tasks of runs, which are data."""
+
+ShardOption = Annotated[
+    str | None,
+    typer.Option("--shard", metavar="K/M", help="Do one of M shares of the work, K from 1 to M: for job arrays."),
+]
+TimeLimitOption = Annotated[
+    str | None,
+    typer.Option(
+        "--time-limit",
+        metavar="TIME",
+        help="Stop and save before it, e.g. 55m. The exit status then is 75: run the same command again.",
+    ),
+]
+"""What a command takes that may be one of many on a cluster; see docs/scale.md."""
+
+
+def trusting(task: Task) -> str:
+    """What a command on a run must say for the code of its task to be run; "" for a task known by name."""
+    from workbench.tasks.registry import stored
+
+    source = stored(task).get("source")
+    return f" --trust-code {shlex.quote(source['file'])}" if source else ""
 
 
 ONLY: Mapping[str, tuple[str, ...]] = {"transformer": ("positions", "ids", "heads"), "ssm": ("gates",)}
@@ -103,6 +127,21 @@ def length_range(text: str) -> tuple[int, int]:
     if low > high:
         raise UsageError(f"--lengths {text}: the shortest length exceeds the longest")
     return low, high
+
+
+def share_of(text: str | None) -> Share:
+    """``K/M`` as a share of the work; all of it without.
+
+    Raises:
+        UsageError: for anything else, and for a K outside 1 to M.
+    """
+    if text is None:
+        return WHOLE
+    found = re.fullmatch(r"\s*([0-9]{1,6})\s*/\s*([0-9]{1,6})\s*", text)
+    number, of = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= number <= of:
+        raise UsageError(f"--shard takes K/M with K from 1 to M, e.g. 3/8, not {shown(text)}")
+    return Share(number, of)
 
 
 def _number(digits: str) -> int:

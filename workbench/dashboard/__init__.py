@@ -1,1 +1,1 @@
-"""The dashboard: two pages over the table and the run folders, in a process without torch."""
+"""The dashboard: pages over the table and the run folders, in a process without torch."""

@@ -16,7 +16,7 @@ from dash import Dash
 from waitress.server import create_server
 
 from workbench.dashboard import downloads, measure_now, request_shapes, router
-from workbench.dashboard.components import page_frame, theme
+from workbench.dashboard.components import head_files, page_frame, theme
 from workbench.dashboard.guard import LOCAL, READ_BYTES, Hosts, guarded, policy
 from workbench.dashboard.pages import cursor_page
 from workbench.dashboard.pages.listed import PAGES
@@ -46,7 +46,8 @@ def create_app(root: Path | Sequence[Path], host: str = LOCAL[0]) -> Dash:
     )
     app = Dash(
         "lengthlens",
-        assets_folder=str(Path(__file__).parent / "assets"),
+        assets_folder=str(head_files.ASSETS),
+        assets_ignore=head_files.PASSED_OVER,
         title="LengthLens",
         update_title="",
         suppress_callback_exceptions=True,
@@ -54,6 +55,7 @@ def create_app(root: Path | Sequence[Path], host: str = LOCAL[0]) -> Dash:
         add_log_handler=False,
         **options,
     )
+    head_files.add(app)
     app.index_string = theme.index_string()
     app.layout = page_frame.layout(roots, measure_now.strip())
     context = Context(Store(roots), Worker(), prefetch=Prefetch(drawing))

@@ -192,6 +192,7 @@ SHAPES: dict[str, Any] = {
     "step.data": Whole | None,
     "length.data": Whole | None,
     "head.data": Head | None,
+    "axis.data": Literal["times", "length"] | None,
     "late.data": Late,
     "run.data": Name,
     "extras.data": Extras,

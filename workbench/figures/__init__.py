@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from workbench.figures.sequence.sequence_data import *
     from workbench.figures.sequence.sequence_view import *
     from workbench.figures.style.design_tokens import *
+    from workbench.figures.style.multiples_axis import *
     from workbench.figures.style.sparklines import *
     from workbench.figures.style.verdict_styles import *
     from workbench.figures.text.sentences import *
@@ -61,6 +62,7 @@ HOMES = (
     "sequence.sequence_data",
     "sequence.sequence_view",
     "style.design_tokens",
+    "style.multiples_axis",
     "style.sparklines",
     "style.verdict_styles",
     "text.sentences",

@@ -67,6 +67,19 @@ def magnitude(x: float | None) -> str:
     return whole(x) if abs(x) >= 1000 else _minus(f"{x:.3g}")
 
 
+def multiple(times: float) -> str:
+    """A multiple of N, the longest trained length: ``8``, ``1.5``, ``0.25``; two digits below 1, one decimal above.
+
+    Example:
+
+        >>> [multiple(x) for x in (0.25, 1, 1.5, 249 / 31, 12.5)]
+        ['0.25', '1', '1.5', '8', '12']
+    """
+    if times >= 10:
+        return whole(times)
+    return f"{times:.2g}" if times < 1 else f"{times:.1f}".removesuffix(".0")
+
+
 def interval(low: float | None, high: float | None, decimals: int = 2) -> str:
     """A 95 % interval, ``[0.91, 0.95]``; empty where there is none."""
     if _missing(low) or _missing(high):

@@ -261,9 +261,9 @@ def _steps(pairs: Iterator[tuple[str, int]]) -> str:
     return f"step{'s' if len(steps) > 1 else ''} {shown}"
 
 
-def version_of(spec: str) -> int:
-    """The version of a measurement, from its spec as JSON; 0 where it tells none."""
-    version = json.loads(spec).get("version")
+def version_of(spec: Mapping[str, Any]) -> int:
+    """The version of a measurement, from its spec; 0 where it tells none."""
+    version = spec.get("version")
     return version if isinstance(version, int) else 0
 
 
@@ -274,9 +274,9 @@ def _of_newest_versions(run_path: Path, chosen: list[TablePart]) -> tuple[list[T
     """
     versions: dict[str, set[int]] = {}
     for part in chosen:
-        versions.setdefault(part.measurement, set()).add(version_of(part.metadata["spec"]))
+        versions.setdefault(part.measurement, set()).add(version_of(json.loads(part.metadata["spec"])))
     newest = {measurement: max(found) for measurement, found in versions.items()}
-    kept = [part for part in chosen if version_of(part.metadata["spec"]) == newest[part.measurement]]
+    kept = [part for part in chosen if version_of(json.loads(part.metadata["spec"])) == newest[part.measurement]]
     problems = [
         f"{measurement} of {run_path} was made by versions {', '.join(map(str, sorted(found)))} at different steps, "
         f"and version {max(found)} alone is shown: `lengthlens measure {run_path}` makes them alike"

@@ -85,11 +85,21 @@ def merged_specs(readings: Iterable[TableReading]) -> dict[str, Any]:
 
 def newest_versions(readings: Iterable[TableReading]) -> dict[str, int]:
     """measurement -> the highest version that any run was measured with."""
+    return newest_among(merged_specs([reading]) for reading in readings)
+
+
+def newest_among(specs: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """measurement -> the highest version in the specs (measurement -> spec) of some runs."""
     found: dict[str, int] = {}
-    for reading in readings:
-        for measurement, (_, spec) in reading.specs.items():
+    for own in specs:
+        for measurement, spec in own.items():
             found[measurement] = max(found.get(measurement, 0), version_of(spec))
     return found
+
+
+def former_of(specs: Mapping[str, Any], newest: Mapping[str, int]) -> tuple[str, ...]:
+    """The measurements that a run has of an older version than the newest."""
+    return tuple(name for name, spec in sorted(specs.items()) if version_of(spec) < newest[name])
 
 
 def without_former(reading: TableReading, newest: Mapping[str, int], run_path: Path) -> TableReading:
@@ -97,14 +107,14 @@ def without_former(reading: TableReading, newest: Mapping[str, int], run_path: P
 
     A new version means other numbers: those of two are never shown beside each other.
     """
-    own = {measurement: version_of(spec) for measurement, (_, spec) in reading.specs.items()}
-    former = [measurement for measurement, version in own.items() if version < newest[measurement]]
+    specs = merged_specs([reading])
+    former = former_of(specs, newest)
     if not former:
         return reading
     rows = reading.rows.filter(~pc.field("measurement").isin(former))
     problems = [
-        f"{measurement} of {run_path} was made by version {own[measurement]}, that of other runs by version "
-        f"{newest[measurement]}, and is left out: `lengthlens measure {run_path}` makes them alike"
+        f"{measurement} of {run_path} was made by version {version_of(specs[measurement])}, that of other runs by "
+        f"version {newest[measurement]}, and is left out: `lengthlens measure {run_path}` makes them alike"
         for measurement in former
     ]
     return replace(reading, rows=rows, problems=[*reading.problems, *problems])

@@ -138,8 +138,8 @@ class Support:
     @classmethod
     def of(cls, batch: Batch, probabilities: Float[Tensor, " batch"]) -> Support:
         """From strings that may come more than once: equal ones become one, with the sum of their probabilities."""
-        _, place = batch.tokens.unique(dim=0, return_inverse=True)
-        first = torch.full((int(place.max()) + 1,), len(batch), device=place.device)
-        first = first.scatter_reduce(0, place, torch.arange(len(batch), device=place.device), "amin")
-        total = torch.zeros(len(first), dtype=torch.float64, device=place.device)
-        return cls(batch.take(first), total.index_add(0, place, probabilities.double()))
+        _, position = batch.tokens.unique(dim=0, return_inverse=True)
+        first = torch.full((int(position.max()) + 1,), len(batch), device=position.device)
+        first = first.scatter_reduce(0, position, torch.arange(len(batch), device=position.device), "amin")
+        total = torch.zeros(len(first), dtype=torch.float64, device=position.device)
+        return cls(batch.take(first), total.index_add(0, position, probabilities.double()))

@@ -51,8 +51,8 @@ def sorted_bits(batch: int, length: int, generator: torch.Generator) -> Bool[Ten
     """Bits whose number of ones is uniform on ``0..length``, sorted; a fair coin says which come first."""
     first = coins((batch, 1), 0.5, generator)
     number_of_first = integers(length + 1, (batch, 1), generator)
-    place = torch.arange(length, device=generator.device)
-    return (place < number_of_first) == first
+    position = torch.arange(length, device=generator.device)
+    return (position < number_of_first) == first
 
 
 def near_leads(
@@ -75,11 +75,11 @@ def bits_with(
 ) -> Bool[Tensor, "*batch length"]:
     """Bits in which ones lead by exactly so much: shuffled, or under *challenge* sorted (a fair coin says how)."""
     ones = (length + lead) // 2
-    place = torch.arange(length, device=generator.device).expand(*lead.shape[:-1], length)
+    position = torch.arange(length, device=generator.device).expand(*lead.shape[:-1], length)
     if law == "challenge":
         zeros_first = coins(tuple(lead.shape), 0.5, generator)
-        return torch.where(zeros_first, place >= length - ones, place < ones)
-    return uniforms(tuple(place.shape), generator).argsort(-1) < ones
+        return torch.where(zeros_first, position >= length - ones, position < ones)
+    return uniforms(tuple(position.shape), generator).argsort(-1) < ones
 
 
 def accepted(

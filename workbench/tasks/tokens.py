@@ -58,8 +58,8 @@ def parse_tokens(text: str, names: Sequence[str], bos: bool) -> list[int]:
         return [known[part] for part in parted]
     if len(parted) == 1:
         return _run_together(stripped, known)
-    place = next(i for i, part in enumerate(parted) if part not in known)
-    raise _unknown(parted[place], f"token {place + 1:,}", known)
+    position = next(i for i, part in enumerate(parted) if part not in known)
+    raise _unknown(parted[position], f"token {position + 1:,}", known)
 
 
 def write_tokens(ids: Sequence[int], names: Sequence[str]) -> str:
@@ -71,13 +71,13 @@ def write_tokens(ids: Sequence[int], names: Sequence[str]) -> str:
 def _run_together(text: str, known: dict[str, int]) -> list[int]:
     by_length = sorted(known, key=len, reverse=True)
     found: list[int] = []
-    place = 0
-    while place < len(text):
-        name = next((name for name in by_length if text.startswith(name, place)), None)
+    position = 0
+    while position < len(text):
+        name = next((name for name in by_length if text.startswith(name, position)), None)
         if name is None:
-            raise _unknown(text[place], f"character {place + 1:,}", known)
+            raise _unknown(text[position], f"character {position + 1:,}", known)
         found.append(known[name])
-        place += len(name)
+        position += len(name)
     return found
 
 

@@ -1,37 +1,43 @@
-"""``lengthlens adopt``."""
+"""``lengthlens adopt``: checkpoints trained elsewhere, as a run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-from workbench.cli.commands.train import trusting
+import typer
+
 from workbench.cli.errors import UsageError
-from workbench.cli.options import assignments, length_range, put
+from workbench.cli.options import assignments, length_range, put, trusting
 from workbench.core.errors import shown
-from workbench.runs.adoption.adopt import Foreign, adopt
-from workbench.tasks import make_task
 
 
-def refuse_pattern(files: str | None) -> None:
-    """Refuse a pattern that does not stay inside the folder.
-
-    Raises:
-        UsageError: for one that is empty, absolute, or leads out of it.
-    """
-    if files is None:
-        return
-    parts = Path(files).parts
-    if not parts or Path(files).is_absolute() or ".." in parts or "\0" in files:
-        raise UsageError(f"--files takes a pattern of files inside the folder, e.g. 'model_*.pt', not {shown(files)}")
-
-
-def adopt_command(
-    source: Path, task: str, lengths: str, out: Path | None, config: Path | None, files: str | None, set_: Sequence[str]
+def adopt(
+    source: Annotated[Path, typer.Argument(metavar="DIR", help="Checkpoint files (.safetensors, .pt) of one run.")],
+    task: Annotated[str, typer.Option(help="The task it was trained on, or `file.py:MyTask`.")],
+    lengths: Annotated[str, typer.Option(help="The lengths it was trained on, as LOW-HIGH.")],
+    out: Annotated[Path | None, typer.Option(help="The run's folder. Default: checkpoints/DIR.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="TransformerLens's config as JSON. Default: DIR/config.json, if there.")
+    ] = None,
+    files: Annotated[str | None, typer.Option(help="Which files to take, e.g. 'model_*.pt'. Default: all.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="task.PARAMETER or model.FIELD. Repeatable."),
+    ] = None,
 ) -> None:
-    """Adopt the checkpoints and say what was taken."""
+    """Take in checkpoints of TransformerLens's HookedTransformer, trained elsewhere, as a run.
+
+    Steps come from the file names; all files are checked before anything is written. What the weights'
+    shapes and the config do not tell must be stated, e.g. --set model.positions=rotary
+    --set model.act_fn=gelu. Models with folded LayerNorms are refused: adopt the raw checkpoints.
+    """
+    from workbench.runs.adoption.adopt import Foreign
+    from workbench.runs.adoption.adopt import adopt as take_in
+    from workbench.tasks import make_task
+
     tree: dict[str, dict[str, object]] = {"task": {}, "model": {}}
-    for path, value in assignments(set_):
+    for path, value in assignments(set_ or []):
         if path[0] not in tree or len(path) < 2:
             raise UsageError(f"--set {'.'.join(path)}: settings of adopt start with task. or model.")
         put(tree, path, value)
@@ -45,7 +51,7 @@ def adopt_command(
         config=config,
         files=files,
     )
-    run = adopt(foreign, out or Path("checkpoints") / source.resolve().name)
+    run = take_in(foreign, out or Path("checkpoints") / source.resolve().name)
     names = ", ".join(f"{i} {name}" for i, name in enumerate(made.tokens_names[:12]))
     more = f", ... {made.d_vocab} in all" if made.d_vocab > 12 else ""
     print(f"{run.path}: {len(run.steps)} checkpoints, last at step {run.steps[-1]:,}.")
@@ -53,3 +59,16 @@ def adopt_command(
     for a, b in run.equal_steps():
         print(f"Steps {a} and {b} hold equal weights.")
     print(f"Next: lengthlens measure {out or run.path}{trusting(made)}")
+
+
+def refuse_pattern(files: str | None) -> None:
+    """Refuse a pattern that does not stay inside the folder.
+
+    Raises:
+        UsageError: for one that is empty, absolute, or leads out of it.
+    """
+    if files is None:
+        return
+    parts = Path(files).parts
+    if not parts or Path(files).is_absolute() or ".." in parts or "\0" in files:
+        raise UsageError(f"--files takes a pattern of files inside the folder, e.g. 'model_*.pt', not {shown(files)}")

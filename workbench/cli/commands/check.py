@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from workbench.core.apart import apart
-from workbench.runs.errors import RunError
-from workbench.runs.integrity import run_problems
-from workbench.runs.run import Run, find_runs
-from workbench.table.walk import walk
+import typer
+
+if TYPE_CHECKING:
+    from workbench.runs.run import Run
 
 
-def check_command(folders: Sequence[Path]) -> None:
-    """Print what is sound and what is not; raises SystemExit(1) if anything is damaged."""
+def check(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Runs, or folders of runs.")],
+) -> None:
+    """Check that checkpoints are whole and are what they say; the exit status is 1 if one is not."""
+    from workbench.runs.errors import RunError
+    from workbench.runs.run import find_runs
+    from workbench.table.walk import walk
+
     problems: list[str] = []
     for folder in folders:
         runs = find_runs(folder, problems)
@@ -32,6 +37,8 @@ def check_command(folders: Sequence[Path]) -> None:
 
 def _problems(run: Run) -> list[str]:
     """What is wrong with a run's files, and with its settings, which only their own classes know all about."""
+    from workbench.core.apart import apart
+    from workbench.runs.integrity import run_problems
     from workbench.training.compare_configs import settings_problems
 
     found: list[str] = []

@@ -1,224 +1,59 @@
-"""``lengthlens compile``: a C-RASP program as a run, to be measured and looked at like a trained one."""
+"""``lengthlens compile``: a C-RASP program as a run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-import torch
+import typer
 
-from workbench.cli.commands.train import trusting
-from workbench.cli.errors import UsageError
-from workbench.cli.options import assignments, length_range
-from workbench.core.suggest import nearest
-from workbench.models import HookedTransformer
-from workbench.runs import Run
-from workbench.runs.adoption.store_foreign import Checkpoint, config_of, store
-from workbench.storage.bounded import UnreadableError, read_bytes
-from workbench.tasks import make_task, task_names
-from workbench.tasks.base import BOS, Task, TaskError
-from workbench.theory.compiler.pipeline import Compiled
-from workbench.theory.compiler.pipeline import compile as compiled_of
-from workbench.theory.crasp.parser import parse
-from workbench.theory.crasp.program import Program
-from workbench.theory.crasp.syntax import CraspError
-from workbench.theory.crasp.zoo import ZOO
-
-SUFFIX = ".crasp"
-LARGEST_FILE = 1 << 16
-"""Bytes of a program's file."""
-STEP = 1
-"""Step of the compiled weights; at step 0 there is a random model of the same shape, for comparison."""
+from workbench.cli.options import length_range, trusting
 
 
-@dataclass(frozen=True)
-class ProgramSource:
-    """A program, and the task that it answers.
-
-    Attributes:
-        name: what its run is called by.
-        program: the program.
-        task: the task.
-        text: of a program that is given as text, its text; "" for one known by its name.
-    """
-
-    name: str
-    program: Program
-    task: Task
-    text: str = ""
-
-
-def compile_command(
-    program: str,
-    lengths: str,
-    up_to: int,
-    first_keys: int | None,
-    log_scaled: bool,
-    out: Path | None,
-    task: str | None = None,
-    settings: Sequence[str] = (),
+def compile_program(
+    program: Annotated[
+        str,
+        typer.Argument(
+            help="A program, named as `lengthlens predict --program` does (majority), or a file FILE.crasp."
+        ),
+    ],
+    lengths: Annotated[
+        str, typer.Option(help="Lengths that count as trained, as LOW-HIGH; it is right on them.")
+    ] = "1-20",
+    up_to: Annotated[
+        int, typer.Option("--up-to", min=1, help="Longest prefix for which its comparisons are sharp enough.")
+    ] = 1024,
+    first_keys: Annotated[
+        int | None, typer.Option("--first-keys", min=1, help="Hide all keys after this position.")
+    ] = None,
+    log_scaled: Annotated[bool, typer.Option("--log-scaled", help="Multiply scores by log K.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="The run's folder. Default: checkpoints/compiled/PROGRAM_UPTO.")
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(help="The task that a program of a file answers: a name, or `file.py:MyTask`.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="task.X=VALUE", help="A parameter of that task. Repeatable.")
+    ] = None,
 ) -> None:
-    """Compile, check against the task, and write the run.
+    """Make a transformer that computes a C-RASP program exactly, as a run: a model whose every answer is known.
 
-    Args:
-        program: the name of a program, or a file ``.crasp``.
-        lengths, up_to, first_keys, log_scaled, out: see :func:`compiled_run`.
-        task: the task that a program of a file answers.
-        settings: its parameters, as ``task.PARAMETER=VALUE``.
+    Two options make twins of it, right on short prefixes by construction and wrong on some longer ones: --up-to 20
+    (comparisons too blunt for the near ties of long strings, which a verdict over all strings hardly sees) and
+    --first-keys 20 (what comes later is never read).
+
+    A file holds a program as text, a definition a line; its last line is the answer:
+
+        alphabet 0 1
+        ones_lead := count(Q(0)) < count(Q(1))
     """
+    from workbench.cli.compiled_run import SUFFIX, compiled_run, file_source, known_source
+
+    settings = set_ or []
     source = file_source(Path(program), task, settings) if program.endswith(SUFFIX) else known_source(program, task)
     run = compiled_run(source, length_range(lengths), up_to, first_keys, log_scaled, out)
     cfg = run.config["model"]
     sizes = f"{cfg['n_layers']} layers, d_model {cfg['d_model']}, {cfg['n_heads']} heads"
     print(f"{run.path}: {source.name} compiled for prefixes up to {up_to:,} ({sizes}); step 0 holds random weights.")
     print(f"Next: lengthlens measure {run.path}{trusting(source.task)}")
-
-
-def compiled_run(
-    program: str | ProgramSource,
-    lengths: tuple[int, int],
-    up_to: int,
-    first_keys: int | None = None,
-    log_scaled: bool = False,
-    out: Path | None = None,
-) -> Run:
-    """The run of a compiled program.
-
-    Args:
-        program: a program with its task, or the name of one of :data:`workbench.theory.crasp.zoo.ZOO` that has one.
-        lengths: prefix lengths that count as training's: on these the model must be right.
-        up_to: longest prefix for which the gain of its comparisons suffices.
-        first_keys: hide all keys after this position.
-        log_scaled: scale scores by log K.
-        out: the run's folder; None = checkpoints/compiled/PROGRAM with the options.
-
-    Raises:
-        UsageError: for a program that is not known or has no task, and where the model cannot be right.
-        CraspError: for a program that is too large.
-    """
-    source = known_source(program) if isinstance(program, str) else program
-    high = lengths[1]
-    if up_to < high:
-        raise UsageError(
-            f"compiled for prefixes up to {up_to} it cannot be right at {high}; give --up-to {high} or more"
-        )
-    if first_keys is not None and first_keys < high:
-        raise UsageError(f"with the first {first_keys} keys alone it cannot be right at {high}; show it {high} or more")
-    made = compiled_of(source.program, up_to, first_keys=first_keys, log_scaled=log_scaled)
-    _agree(made, source, lengths)
-    cfg = made.model.cfg
-    options = {"program": source.name, "up_to": up_to, "first_keys": first_keys, "log_scaled": log_scaled}
-    if source.text:
-        options["text"] = source.text
-    config = config_of(
-        source.task, cfg, lengths, {"compiled": options, "steps": STEP}, "on which the compiled weights are right"
-    )
-    checkpoints = [Checkpoint(0, lambda: HookedTransformer(cfg, seed=0)), Checkpoint(STEP, lambda: made.model)]
-    reads = [[0, cfg.n_ctx - 1]]  # the weights are right at all of them, so that none is unseen
-    return store(out or Path("checkpoints/compiled") / _name(options), config, checkpoints, reads)
-
-
-def known_source(program: str, task: str | None = None) -> ProgramSource:
-    """The program of that name, with its task.
-
-    Raises:
-        UsageError: for a program that is not known or has no task, and for another task.
-    """
-    with_task = [name for name, case in ZOO.items() if case.task]
-    if program not in with_task:
-        if program in ZOO:
-            raise UsageError(f"{program} has no task to be measured on; those with one are {', '.join(with_task)}")
-        raise UsageError(f"no program is called {program!r}; {nearest(program, with_task)}; a file ends in {SUFFIX}")
-    if task is not None:
-        raise UsageError(f"the program {program} has a task of its own; --task is for programs of a file")
-    case = ZOO[program]
-    assert case.task is not None
-    name, parameters = case.task
-    return ProgramSource(program, case.program, make_task(name, **parameters))
-
-
-def file_source(file: Path, task: str | None, settings: Sequence[str] = ()) -> ProgramSource:
-    """The program that a file spells (:mod:`workbench.theory.crasp.parser`), with the task that it is to answer.
-
-    Args:
-        file: the text.
-        task: the task's name, or ``file.py:MyTask``, whose code is trusted thereby.
-        settings: its parameters, as ``task.PARAMETER=VALUE``.
-
-    Raises:
-        UsageError: for a file that cannot be read, a program that is wrong (with line and column), no task, or one of
-            other tokens or answers.
-    """
-    try:
-        text = read_bytes(file, LARGEST_FILE).decode()
-        program = parse(text)
-    except UnreadableError as error:
-        raise UsageError(f"{file} is no program's file: {error}") from None
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{file} is no text in UTF-8 (byte {error.start}); save it as such") from None
-    except CraspError as error:
-        raise UsageError(f"{file}, {error}") from None
-    if task is None:
-        raise UsageError(f"name the task that {file} answers, e.g. --task majority; {_alike(program)}")
-    made = make_task(task, **_parameters(settings))
-    symbols = made.tokens_names[1:] if made.bos else ()
-    if symbols != program.alphabet:
-        raise UsageError(
-            f"{file} is a program over {' '.join(program.alphabet)}, and the tokens of {made.name} are "
-            f"{' '.join(made.tokens_names)}: write them as its alphabet, in this order, without {BOS}"
-        )
-    answers = max(2, len(program.outputs))
-    if made.real or made.d_vocab_out != answers:
-        held = "are numbers" if made.real else f"are {' and '.join(made.output_names or ())}"
-        raise UsageError(
-            f"{file} has {len(program.outputs)} output{'s' if len(program.outputs) > 1 else ''}, but the answers of "
-            f"{made.name} {held}; give one output for no and yes, else one for each answer, in this order"
-        )
-    return ProgramSource(file.stem, program, made, str(program))
-
-
-def _parameters(settings: Sequence[str]) -> dict[str, Any]:
-    found = {}
-    for path, value in assignments(settings):
-        if len(path) != 2 or path[0] != "task":
-            raise UsageError(f"of a program only its task has settings, task.PARAMETER, not {'.'.join(path)}")
-        found[path[1]] = value
-    return found
-
-
-def _alike(program: Program) -> str:
-    """The tasks whose tokens are those of a program."""
-    alike = []
-    for name in task_names():
-        with suppress(TaskError, ValueError):  # of a task that needs a parameter
-            task = make_task(name)
-            if task.tokens_names[1:] == program.alphabet and not task.real:
-                alike.append(name)
-    return f"those over {' '.join(program.alphabet)} are {', '.join(alike) or 'none'}"
-
-
-def _agree(made: Compiled, source: ProgramSource, lengths: tuple[int, int]) -> None:
-    """Refuse weights that do not answer the task on its own lengths: tokens or answers would be in another order."""
-    task = source.task
-    for length in task.lengths(*lengths):
-        batch = task.sample(32, length, torch.Generator().manual_seed(0), "matched")
-        with torch.no_grad():
-            right = task.correct(made.model(batch.tokens), batch) | ~batch.mask
-        if not bool(right.all()):
-            row, place = (~right).nonzero()[0].tolist()
-            string = " ".join(task.tokens_names[token] for token in batch.tokens[row, int(task.bos) : place + 1])
-            wanted = (task.output_names or ())[int(batch.targets[row, place])]
-            raise UsageError(
-                f"the compiled {source.name} does not answer {task.name}: after {string} the answer is {wanted}; mend "
-                "the program, or name the task that it answers"
-            )
-
-
-def _name(options: dict[str, Any]) -> str:
-    name = f"{options['program']}_{options['up_to']}"
-    if options["first_keys"] is not None:
-        name += f"_first_{options['first_keys']}"
-    return name + ("_log" if options["log_scaled"] else "")

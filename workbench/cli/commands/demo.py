@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from workbench.cli.errors import Stopping
+import typer
+
 from workbench.cli.options import DEFAULTS, ONLY, assignments
-from workbench.cli.progress import Bar, following
 
 if TYPE_CHECKING:
     from workbench.training.config import RunConfig
@@ -47,23 +47,14 @@ ROOM = 16 << 20
 """Bytes that the demo runs take, measured."""
 
 
-def config_of(name: str) -> RunConfig:
-    """What a demo run is: its own options, else the general defaults, whatever its task suggests."""
-    from workbench.cli.commands.train import build
-
-    general = {option: value for option, value in DEFAULTS.items() if option not in ONLY["ssm"]}
-    return build(RUNS[name]["task"], {**general, **RUNS[name]["options"]}, assignments(SETTINGS))
-
-
-def train_one(item: tuple[str, str]) -> int:
-    """Train one demo run, in a worker process; returns the last step."""
-    from workbench.training.trainer import Trainer
-
-    name, folder = item
-    return Trainer(config_of(name), Path(folder)).run().steps[-1]
-
-
-def demo_command(out: Path, serve: bool, port: int) -> None:
+def demo(
+    out: Annotated[Path, typer.Option(help="Where the three demo runs go.")] = Path("checkpoints/demo"),
+    serve: Annotated[bool, typer.Option(help="Open the dashboard at the end.")] = True,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the dashboard.")] = 8050,
+) -> None:
+    """Train three small models, measure them, and serve the dashboard: minutes on two cores."""
+    from workbench.cli.errors import Stopping
+    from workbench.cli.progress import Bar, following
     from workbench.jobs.choose import make_executor
     from workbench.jobs.executors import Failure
     from workbench.storage.atomic import require_room
@@ -93,9 +84,25 @@ def demo_command(out: Path, serve: bool, port: int) -> None:
         print(f"Look at them: lengthlens app {out}")
 
 
+def config_of(name: str) -> RunConfig:
+    """What a demo run is: its own options, else the general defaults, whatever its task suggests."""
+    from workbench.cli.run_config import build
+
+    general = {option: value for option, value in DEFAULTS.items() if option not in ONLY["ssm"]}
+    return build(RUNS[name]["task"], {**general, **RUNS[name]["options"]}, assignments(SETTINGS))
+
+
+def train_one(item: tuple[str, str]) -> int:
+    """Train one demo run, in a worker process; returns the last step."""
+    from workbench.training.trainer import Trainer
+
+    name, folder = item
+    return Trainer(config_of(name), Path(folder)).run().steps[-1]
+
+
 def _measure(out: Path) -> None:
-    from workbench.cli.commands.measure import run_plan
-    from workbench.cli.commands.show import verdict_lines
+    from workbench.cli.measure_plan import run_plan
+    from workbench.cli.run_in_terminal import verdict_lines
     from workbench.measure.running.plan import plan
 
     print("Measuring every checkpoint, then the last one of each run in full.")

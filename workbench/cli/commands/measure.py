@@ -10,15 +10,55 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from workbench.cli.errors import UsageError, guarded
-from workbench.cli.options import TrustCode, assignments, integers
-from workbench.cli.progress import Bar
+from workbench.cli.options import ShardOption, TimeLimitOption, TrustCode, assignments, integers, share_of
 
 if TYPE_CHECKING:
-    from workbench.measure.running.engine import Done, Item
     from workbench.measure.running.plan import Deepen, Plan
 
 
-def measure_command(
+def measure(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Runs, or folders of runs.")],
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="A measurement (behaviour, circuits.hardmax, ...) or family (`probes.`). Repeatable."),
+    ] = None,
+    steps: Annotated[
+        str | None, typer.Option(help="Checkpoints, e.g. 0,100,2000; default all; `last`: each run's last.")
+    ] = None,
+    lengths: Annotated[
+        str | None, typer.Option(help="Prefix lengths, e.g. 100,200,400; default up to 8 x the trained one.")
+    ] = None,
+    sequences: Annotated[
+        int | None, typer.Option(min=2, help="Sequences per law and length; default what each measurement wants.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="MEASUREMENT.SETTING=VALUE", help="A measurement's setting. Repeatable."),
+    ] = None,
+    deepen: Annotated[
+        str,
+        typer.Option(
+            help="Where behaviour may draw more strings to decide a verdict: last (each run's last checkpoint), all, "
+            "or bracket (also those among which the last verdict began, earliest first)."
+        ),
+    ] = "last",
+    executor: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
+    workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
+    trust_code: TrustCode = None,
+    shard: ShardOption = None,
+    time_limit: TimeLimitOption = None,
+) -> None:
+    """Measure checkpoints: whatever is missing, in parallel; what is there stays.
+
+    Results are Parquet shards in each run's folder and one table.parquet per run. A damaged checkpoint
+    is named and skipped; the exit status then is 1.
+    """
+    trusted = trust_code or ()
+    given = (folders, only, steps, lengths, sequences, set_ or [], executor, workers)
+    measure_folders(*given, deepen=deepen, trust_code=trusted, shard=shard, time=time_limit)
+
+
+def measure_folders(
     folders: Sequence[Path],
     only: list[str] | None,
     steps: str | None,
@@ -30,16 +70,21 @@ def measure_command(
     further: dict[str, dict[str, Any]] | None = None,
     deepen: str = "last",
     trust_code: Sequence[Path] = (),
+    shard: str | None = None,
+    time: str | None = None,
 ) -> None:
     """Plan, measure, report; raises SystemExit(1) if anything went wrong on the way.
 
     ``further`` are settings by measurement, beside ``settings`` as typed, which win; ``trust_code`` files whose code
     may be run.
     """
+    from workbench.cli.measure_plan import run_plan, settings_of
+    from workbench.cli.time_limit import time_limit
     from workbench.jobs.choose import make_executor
     from workbench.measure.running.plan import plan
     from workbench.tasks.source_code import trust
 
+    share = share_of(shard)
     for file in trust_code:
         trust(file)
     make_executor(executor, workers=workers)  # refuse an unknown one before any work
@@ -53,12 +98,14 @@ def measure_command(
             sequences=sequences,
             settings=_merged(further or {}, settings_of(assignments(settings))),
             deepen=deepening(deepen, "--deepen"),
+            share=share,
         )
 
-    run_plan(todo(), executor, workers)
-    # What one checkpoint of a bracket shows says whether the next one is needed. A problem ends this: SystemExit.
-    while deepen == "bracket" and (more := todo()).items:
-        run_plan(more, executor, workers)
+    with time_limit(time) as limit:
+        run_plan(todo(), executor, workers, limit)
+        # What one checkpoint of a bracket shows says whether the next one is needed. A problem ends this: SystemExit.
+        while deepen == "bracket" and (more := todo()).items:
+            run_plan(more, executor, workers, limit)
 
 
 def deepening(text: object, option: str) -> Deepen:
@@ -75,56 +122,10 @@ def deepening(text: object, option: str) -> Deepen:
     raise UsageError(f"{option} takes {', '.join(DEEPEN)}, not {text!r}")
 
 
-def run_plan(todo: Plan, executor: str, workers: int | None) -> None:
-    """Execute a plan with progress and a report; raises SystemExit(1) if anything went wrong."""
-    from workbench.measure.running.plan import execute
-
-    for notice in todo.notices:
-        print(f"note: {notice}", file=sys.stderr)
-    done: list[Done] = []
-    ended: list[Item] = []
-    with Bar(len(todo.items), "measuring", "checkpoint") as bar:
-
-        def tick(item: Item, result: Done | None) -> None:
-            ended.append(item)
-            if result is not None:
-                done.append(result)
-            bar.update(len(ended), f"{item.run_name} step {item.step:,}")
-
-        problems = execute(todo, executor, workers, tick)
-    _report(todo, done, problems)
-
-
-def _report(todo: Plan, done: list[Done], problems: list[str]) -> None:
-    rows, passes, extra = (sum(getattr(d, f) for d in done) for f in ("rows", "passes", "extra_passes"))
-    print(
-        f"{len(done)} of {len(todo.items)} checkpoints measured in {len(todo.runs)} runs: {rows:,} rows, "
-        f"{passes:,} forward passes and {extra:,} further ones; {todo.present:,} measurements were already there."
-    )
-    for problem in problems:
-        print(f"problem: {problem}", file=sys.stderr)
-    if problems:
-        raise SystemExit(1)
-
-
 def _steps(text: str | None) -> list[int] | Literal["last"] | None:
     if text is None:
         return None
     return "last" if text == "last" else integers(text, "--steps")
-
-
-def settings_of(pairs: Sequence[tuple[Sequence[str], Any]]) -> dict[str, dict[str, Any]]:
-    """``circuits.hardmax.window=8``, read as a path and a value, as settings per measurement.
-
-    Raises:
-        UsageError: for a path that names no setting.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for path, value in pairs:
-        if len(path) < 2:
-            raise UsageError(f"--set takes MEASUREMENT.SETTING=VALUE, e.g. circuits.hardmax.window=8, not {path[0]}")
-        found.setdefault(".".join(path[:-1]), {})[path[-1]] = value
-    return found
 
 
 def _merged(base: dict[str, dict[str, Any]], typed: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -178,7 +179,7 @@ def run_for_package(package: str) -> None:
     ) -> None:
         only, settings = family(package, targets, layers)
         given = (folders, only, steps, lengths, sequences, set_ or [], executor, workers)
-        measure_command(*given, further=settings, trust_code=trust_code or ())
+        measure_folders(*given, further=settings, trust_code=trust_code or ())
 
     command.__doc__ = f"Measure checkpoints with the measurements of `{package}` only (see `lengthlens measure`)."
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

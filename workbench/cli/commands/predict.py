@@ -3,48 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Console
+import typer
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments
-from workbench.theory.prediction.predict import Positions, Prediction, predict, predict_regex
-from workbench.theory.regular.deciders import Convention
-from workbench.theory.regular.monoid import Profile, profile
+from workbench.models.positions.registry import ENCODINGS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from workbench.theory.prediction.predict import Positions, Prediction
+    from workbench.theory.regular.deciders import Convention
+    from workbench.theory.regular.monoid import Profile
 
 COLOURS = {"guaranteed": "blue", "not expressible": "dark_orange"}
 CONVENTIONS: dict[str, Convention] = {"last": "last_position", "neutral": "neutral_symbol"}
 
 
-def predict_command(
-    task: str | None,
-    regex: str | None,
-    alphabet: str | None,
-    positions: Sequence[str],
-    ids: str | None,
-    convention: str,
-    settings: Sequence[str],
-    programs: bool,
+def predict(
+    task: Annotated[
+        str | None,
+        typer.Argument(metavar="[TASK]", help="A task's name, or one in the literature (tomita_4, D_12, unique-copy)."),
+    ] = None,
+    regex: Annotated[
+        str | None, typer.Option(help="A regular expression instead of a task; | is union, () the empty word.")
+    ] = None,
+    alphabet: Annotated[
+        str | None, typer.Option(help="Symbols of the expression, if there are more than it mentions.")
+    ] = None,
+    positions: Annotated[
+        list[str] | None,
+        typer.Option(help=f"{', '.join(ENCODINGS)}. Repeatable.", show_default="none, learned"),
+    ] = None,
+    ids: Annotated[
+        str | None,
+        typer.Option(help="Position ids in training.", show_default="random_offset for learned positions"),
+    ] = None,
+    acceptance: Annotated[
+        str, typer.Option(help="Whether acceptance of a regular language may read the last symbol: last or neutral.")
+    ] = "last",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="task.PARAMETER, or positions.SETTING, as positions.period of limit. Repeatable.",
+        ),
+    ] = None,
+    program: Annotated[bool, typer.Option("--program", help="Print the C-RASP programs behind a guarantee.")] = False,
 ) -> None:
+    """Say what theory predicts for a task or a regular language, by which theorem, and where it is silent.
+
+    *guaranteed*: in the class that the theorem is about. *not expressible*: outside it. *open*: no theorem
+    covers the case. *not decided*: a decision procedure ended without an answer.
+    """
+    from rich.console import Console
+
+    from workbench.theory.prediction.predict import predict as predict_task
+    from workbench.theory.prediction.predict import predict_regex
+
     if (task is None) == (regex is None):
         raise UsageError("say what to predict: a task's name, or --regex with a regular expression")
     if alphabet is not None and regex is None:
         raise UsageError("--alphabet goes with --regex; a task has its own")
-    if convention not in CONVENTIONS:
-        raise UsageError(f"--acceptance is last or neutral, not {convention!r}")
-    parameters, sizes = _settings(settings)
+    if acceptance not in CONVENTIONS:
+        raise UsageError(f"--acceptance is last or neutral, not {acceptance!r}")
+    parameters, sizes = _settings(set_ or [])
     if regex is not None and parameters:
         raise UsageError("a regular expression has no parameters to set")
     console = Console()
-    read = CONVENTIONS[convention]
+    read = CONVENTIONS[acceptance]
     for at in [_positions(name, ids, sizes) for name in positions or ("none", "learned")]:
-        said = predict(str(task), at, read, **parameters) if regex is None else predict_regex(regex, at, read, alphabet)
+        said = (
+            predict_task(str(task), at, read, **parameters)
+            if regex is None
+            else predict_regex(regex, at, read, alphabet)
+        )
         tell(console, said)
-        for program in said.programs() if programs else []:
-            console.print(str(program), markup=False, highlight=False, soft_wrap=True)
+        for one in said.programs() if program else []:
+            console.print(str(one), markup=False, highlight=False, soft_wrap=True)
     if regex is not None:
         from workbench.tasks.automata.dfa import Automaton
+        from workbench.theory.regular.monoid import profile
 
         algebra(console, profile(Automaton.from_regex(regex, alphabet)))
 
@@ -100,5 +142,7 @@ def _settings(settings: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _positions(name: str, ids: str | None, settings: dict[str, Any]) -> Positions:
+    from workbench.theory.prediction.predict import Positions
+
     named = Positions.named(name)
     return Positions(name, ids or named.ids, settings)

@@ -1,238 +1,117 @@
-"""``lengthlens sweep``: train the cells of a grid that are missing, in parallel, then measure them."""
+"""``lengthlens sweep``: a grid of runs, trained as far as they are missing, then measured."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
-from workbench.cli.errors import Stopping, UsageError, say
-from workbench.cli.progress import Bar, following
-from workbench.cli.sweep_file import Sweep, SweepCell, read_sweep
+import typer
+
+from workbench.cli.errors import UsageError
+from workbench.cli.options import ShardOption, TimeLimitOption, share_of
 from workbench.cli.table_text import aligned
-from workbench.jobs.choose import make_executor
-from workbench.jobs.executors import Failure
-from workbench.runs.errors import RunError
-from workbench.runs.run import Run
-from workbench.storage.atomic import require_room
 
 if TYPE_CHECKING:
-    from workbench.training.config import RunConfig
-
-MEMORY_PER_WORKER = 1 << 30
-"""Bytes a training process may need: torch, and a model of the size this workbench is for."""
-SHOWN_PROBLEMS = 10
+    from workbench.cli.sweep_file import SweepCell
 
 
-@dataclass(frozen=True)
-class Work:
-    """A cell to be trained: all that a worker process needs."""
+def sweep(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="SWEEP", help="A file FILE.yaml (see below), or one of --list.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the runs, in place of the file's `out`.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
+    executor: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List the cells and what is missing; train nothing.")
+    ] = False,
+    shard: ShardOption = None,
+    time_limit: TimeLimitOption = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the sweeps that come with LengthLens.")] = False,
+) -> None:
+    """Train a grid of runs: whatever is missing, in parallel; the same command continues after any end.
 
-    cell: SweepCell
-    folder: str
+    Keys are the options of `lengthlens train` (task, positions, lengths, ...) or paths of its --set:
 
+        out: checkpoints/example
+        base:
+          layers: 1
+          steps: 1000
+          training.checkpoints.log: 4
+        grid:
+          task: [majority, parity]
+          scheme:
+            - {name: nope, positions: none}
+            - {name: ape, positions: learned, ids: random_offset}
+          seed: [0, 1]
+        measure: true
 
-def sweep_command(file: Path, out: Path | None, workers: int | None, executor: str, dry_run: bool) -> None:
-    """Check every cell, train what is missing, measure; raises SystemExit(1) if anything went wrong on the way."""
+    An axis that is no option (scheme) sets several keys at once. A list under `grid` is several grids. A
+    run is named by what varies: majority-nope-seed0. Every cell is checked before any is trained. `measure`
+    may also be {only: [behaviour], steps: last, lengths: [100, 200], sequences: 256}.
+    """
+    from workbench.cli.shipped_sweeps import about, find_sweep, shipped_sweeps
+    from workbench.cli.sweep_cells import Work, checked, cost, measure, states_of, train
+    from workbench.cli.sweep_file import read_sweep
+    from workbench.cli.time_limit import NotFinished
+    from workbench.cli.time_limit import time_limit as stopping_before
+    from workbench.jobs.choose import make_executor
+    from workbench.storage.atomic import require_room
+
+    if list_:
+        print("\n".join(aligned([(name, about(path)) for name, path in shipped_sweeps().items()])))
+        return
+    if file is None:
+        raise UsageError(f"name a sweep: a file FILE.yaml, or one of {', '.join(shipped_sweeps())}")
     make_executor(executor, workers=workers)  # refuse an unknown one before any work
-    sweep = read_sweep(file)
-    root = out or sweep.out
+    share = share_of(shard)
+    described = read_sweep(find_sweep(file))
+    root = out or described.out
     if root is None:
         raise UsageError(f"{file} names no folder; add `out: checkpoints/NAME`, or give --out")
-    configs = checked(file, sweep, root)
-    states, problems = states_of(sweep, root)
-    if dry_run:
-        show(sweep, root, states)
-        return
-    missing = [cell for cell in sweep.cells if states[cell.name] in ("missing", "begun")]
-    if missing:
-        require_room(root, 0)  # what a run needs, each says when it begins
-    # The longest first, for all workers to end together.
-    missing.sort(key=lambda cell: -cost(configs[cell.name]))
-    problems += train([Work(cell, str(root / cell.name)) for cell in missing], configs, executor, workers)
-    done = sum(state == "done" for state in states.values())
-    print(f"{file}: {len(sweep.cells)} cells in {root}; {len(missing)} trained now, {done} were there.")
-    if sweep.measure is not None:
-        problems += measure([root / cell.name for cell in sweep.cells], sweep.measure, executor, workers)
+    late: NotFinished | None = None
+    with stopping_before(time_limit) as limit:
+        configs = checked(file, described, root)
+        cells = [cell for cell in described.cells if share.has(cell.name)]
+        whole = f"{len(cells)} cells" if shard is None else f"{len(cells)} of {len(described.cells)} cells ({shard})"
+        states, problems = states_of(cells, root)
+        missing = [cell for cell in cells if states[cell.name] in ("missing", "begun")]
+        if dry_run:
+            list_cells(cells, states)
+            print(f"{whole} in {root}, {len(missing)} to be trained; nothing was done.")
+            return
+        left: list[str] = []
+        if missing:
+            require_room(root, 0)  # what a run needs, each says when it begins
+            # The longest first, for all workers to end together.
+            missing.sort(key=lambda cell: -cost(configs[cell.name]))
+            until = None if limit is None else limit.until
+            works = [Work(cell, str(root / cell.name), until) for cell in missing]
+            found, left = train(works, configs, executor, workers, limit)
+            problems += found
+        done = sum(state == "done" for state in states.values())
+        print(f"{file}: {whole} in {root}; {len(missing) - len(left)} trained now, {done} were there.")
+        if left:
+            late = NotFinished(f"The time limit is up: {len(left)} of {len(cells)} cells are left to be trained")
+        elif described.measure is not None:
+            try:
+                folders = [root / cell.name for cell in cells]
+                problems += measure(folders, described.measure, executor, workers, limit)
+            except NotFinished as leaving:
+                late = leaving
     for problem in problems:
         print(f"problem: {problem}", file=sys.stderr)
+    if late is not None:
+        raise late
     if problems:
         raise SystemExit(1)
 
 
-def checked(file: Path, sweep: Sweep, root: Path) -> dict[str, RunConfig]:
-    """The config of every cell.
-
-    Raises:
-        UsageError: with a line for each cell that cannot be built, or whose folder holds another run.
-    """
-    configs: dict[str, RunConfig] = {}
-    problems: dict[str, list[SweepCell]] = {}
-    for cell in sweep.cells:
-        try:
-            configs[cell.name] = config_of(cell)
-            refuse_held(root / cell.name, configs[cell.name])
-            refuse_measuring(sweep.measure, configs[cell.name])
-        except Exception as error:
-            sentence = say(error)
-            if sentence is None:
-                raise
-            problems.setdefault(sentence, []).append(cell)
-    if problems:
-        lines = [_problem(sentence, cells, len(sweep.cells)) for sentence, cells in problems.items()]
-        more = [f"... and {len(lines) - SHOWN_PROBLEMS} more"] if len(lines) > SHOWN_PROBLEMS else []
-        raise UsageError("\n".join(f"{file}: {line}" for line in [*lines[:SHOWN_PROBLEMS], *more]))
-    return configs
-
-
-def _problem(sentence: str, cells: Sequence[SweepCell], total: int) -> str:
-    if len(cells) == total > 1:
-        return f"every cell: {sentence}"
-    first = cells[0]
-    settings = ", ".join(f"{key}: {value}" for key, value in first.varying.items())
-    others = f" and {len(cells) - 1} more" if len(cells) > 1 else ""
-    return f"cell {first.name}{f' ({settings})' if settings else ''}{others}: {sentence}"
-
-
-def config_of(cell: SweepCell) -> RunConfig:
-    """The run of a cell."""
-    from workbench.cli.commands.train import build
-
-    return build(cell.task, cell.options, cell.assignments)
-
-
-def refuse_held(folder: Path, config: RunConfig) -> None:
-    """Refuse a folder that holds another run, unless that gives way; one that cannot be read is told of later.
-
-    Raises:
-        RunError: naming what differs.
-    """
-    from workbench.training.compare_configs import gives_way, refuse_another
-
-    if (folder / "run.json").exists():
-        try:
-            run = Run.open(folder)
-        except RunError:
-            return
-        if not gives_way(run, config):
-            refuse_another(run, config)
-
-
-def refuse_measuring(options: Mapping[str, Any] | None, config: RunConfig) -> None:
-    """Refuse what could not be measured once the run is trained.
-
-    Raises:
-        MeasurementError, UsageError: for a measurement or a setting that does not exist.
-        TaskError, PositionError: for a length that the task does not admit or the model cannot read.
-    """
-    from workbench.cli.commands.measure import settings_of
-    from workbench.measure.grid import make_grid, readable
-    from workbench.measure.registry import choose, make_measurement
-
-    if options is None:
-        return
-    choose(options.get("only"))
-    for name, settings in settings_of(set_pairs(options)).items():
-        make_measurement(name, settings)
-    if options.get("lengths"):
-        grid = make_grid(config.task, config.training.trained_length, options["lengths"])
-        readable(grid, config.task, config.model, strict=True)
-
-
-def set_pairs(options: Mapping[str, Any]) -> list[tuple[list[str], Any]]:
-    """The settings of measurements as (path, value)."""
-    return [(key.split("."), value) for key, value in options.get("set", {}).items()]
-
-
-def states_of(sweep: Sweep, root: Path) -> tuple[dict[str, str], list[str]]:
-    """Whether each cell is done, begun, missing or damaged, and a sentence for each damaged one."""
-    states, problems = {}, []
-    for cell in sweep.cells:
-        folder = root / cell.name
-        try:
-            states[cell.name] = _state(folder)
-        except RunError as error:
-            states[cell.name] = "damaged"
-            problems.append(f"cell {cell.name}: {error}")
-    return states, problems
-
-
-def _state(folder: Path) -> str:
-    if not (folder / "run.json").exists():
-        return "missing"
-    return "done" if Run.open(folder).finished else "begun"
-
-
-def cost(config: RunConfig) -> int:
-    """What training a cell takes, in tokens."""
-    law = config.training
-    return law.steps * law.batch_size * law.trained_length
-
-
-def train_cell(work: Work) -> int:
-    """Train one cell, in a worker process; returns the last step."""
-    from workbench.training.trainer import Trainer
-
-    return Trainer(config_of(work.cell), Path(work.folder)).run().steps[-1]
-
-
-def train(works: Sequence[Work], configs: Mapping[str, RunConfig], executor: str, workers: int | None) -> list[str]:
-    """Train the cells; a sentence for each that failed.
-
-    Raises:
-        Stopping: after Ctrl-C, with everything saved.
-    """
-    problems: list[str] = []
-    ended: dict[str, int] = {}
-    planned = {work.cell.name: configs[work.cell.name].training.steps for work in works}
-    with Bar(sum(planned.values()), "training", "step") as bar:
-
-        def told(index: int, result: object) -> None:
-            name = works[index].cell.name
-            ended[name] = planned[name]
-            if isinstance(result, Failure):
-                if result.error.startswith("Stopped"):
-                    raise Stopping(f"Stopped: {name} {result.error.removeprefix('Stopped: ')}")
-                problems.append(f"cell {name}: {result.error}")
-
-        if works:
-            with following(bar, {work.cell.name: Path(work.folder) for work in works}, ended):
-                engine = make_executor(executor, workers=workers)
-                engine.map(train_cell, works, on_done=told, memory_per_worker=MEMORY_PER_WORKER)
-            bar.update(bar.total, "")
-    return problems
-
-
-def measure(folders: Sequence[Path], options: Mapping[str, Any], executor: str, workers: int | None) -> list[str]:
-    """Measure the cells that have checkpoints; what is there stays. A sentence if anything went wrong."""
-    from workbench.cli.commands.measure import run_plan, settings_of
-    from workbench.measure.running.plan import plan
-
-    there = [folder for folder in folders if list(folder.glob("steps/[0-9]*"))]
-    if not there:
-        return []
-    todo = plan(
-        there,
-        only=options.get("only"),
-        steps=options.get("steps"),
-        lengths=options.get("lengths"),
-        sequences=options.get("sequences"),
-        settings=settings_of(set_pairs(options)),
-    )
-    try:
-        run_plan(todo, executor, workers)
-    except SystemExit:
-        return ["not everything could be measured; see above"]
-    return []
-
-
-def show(sweep: Sweep, root: Path, states: Mapping[str, str]) -> None:
+def list_cells(cells: Sequence[SweepCell], states: Mapping[str, str]) -> None:
     """The cells and what is missing, a line each."""
     rows = [("cell", "state", "settings")]
-    for cell in sweep.cells:
+    for cell in cells:
         rows.append((cell.name, states[cell.name], ", ".join(f"{key} {value}" for key, value in cell.varying.items())))
     print("\n".join(aligned(rows)))
-    count = sum(state in ("missing", "begun") for state in states.values())
-    print(f"{len(sweep.cells)} cells in {root}, {count} to be trained; nothing was done.")

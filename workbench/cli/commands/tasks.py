@@ -2,83 +2,47 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from itertools import groupby
-from typing import Any
+from typing import Annotated
 
-from rich.console import Console
-from rich.table import Table as Grid
+import typer
 
 from workbench.cli.errors import UsageError
-from workbench.cli.table_text import aligned
-from workbench.tasks.base import Task, TaskError
-from workbench.tasks.registry import allowed, contained, find_task, load_task, make_task, task_names
-
-CHANCE_AT = 64
-"""Chance is stated at this length, or at the next one the task admits."""
-
-Entry = tuple[str, str, Task | str]
-"""A task's family, its name, and the task with its default parameters, or why there is none."""
 
 
-def predictions(task: Task) -> str:
-    """What theory predicts without positions, and with learned positions of random offset: the verdicts alone."""
-    from workbench.theory.errors import TheoryError
-    from workbench.theory.prediction.predict import predict
+def tasks(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[TASK]", help="A task's name, or `file.py:MyTask`: all about that one.")
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Check whether it keeps what a task promises; run this on a task of your own."),
+    ] = False,
+) -> None:
+    """List the tasks by family: kind, chance and the summary that answers; or tell all about one, or check it.
 
-    try:
-        verdicts = [predict(task, positions).verdict for positions in ("none", "learned")]
-    except (TheoryError, TaskError):
-        return ""
-    return verdicts[0] if verdicts[0] == verdicts[1] else " / ".join(verdicts)
-
-
-def theory_lines(task: Task | str | None) -> list[str]:
-    """What theory says of a task with these parameters, a line each; none where it says nothing."""
-    from workbench.theory.errors import TheoryError
-    from workbench.theory.prediction.predict import predict
-
-    if not isinstance(task, Task):
-        return []
-    try:
-        without, with_ids = predict(task, "none"), predict(task, "learned")
-    except (TheoryError, TaskError):
-        return []
-    lines = [f"theory, without positions: {without.line}", f"theory, with positions: {with_ids.line}"]
-    return lines + [f"theory: {note.text} ({note.source})" for note in without.notes]
-
-
-def share(value: float) -> str:
-    """A share in two digits; one that is not 0 never looks like it."""
-    return "<0.01" if 0 < value < 0.005 else f"{value:.2f}"
-
-
-COLUMNS: dict[str, Callable[[Task], str]] = {
-    "kind": lambda task: task.kind,
-    "chance": lambda task: share(task.chance("matched", task.next_length(CHANCE_AT))),
-    "theory, without / with positions": predictions,
-    "summary that answers": lambda task: task.summary,
-}
-"""What is told about a task beside its name: the heading and where the text comes from."""
-
-
-def tasks_command(name: str | None, check: bool = False) -> None:
-    """List all tasks, tell all about one, or check it.
-
-    Raises:
-        UsageError: for a check of no task.
-        TaskCheckError: if the task does not keep what a task promises.
+    *Kind* says what must be carried on to answer at every length: a finite **state**, an **average**, an
+    unbounded **counter**, or a **pointer** to one place. *Chance* is the accuracy of the best constant
+    answer at length 64 (or the next length there is). Piped, it prints one task a line.
     """
     if check:
         if name is None:
             raise UsageError("--check checks one task: lengthlens tasks --check my_task.py:MyTask")
         checked(name)
-        return
-    if name is not None:
-        tell(load_task(name) if ".py" in name else name)
-        return
-    entries = by_family([entry(one) for one in task_names()])
+    elif name is not None:
+        one(name)
+    else:
+        every()
+
+
+def every() -> None:
+    """The table of all tasks; piped, a task a line."""
+    from rich.console import Console
+
+    from workbench.cli.table_text import aligned
+    from workbench.cli.task_list import by_family, cells, entry, table
+    from workbench.tasks.registry import task_names
+
+    entries = by_family([entry(name) for name in task_names()])
     console = Console()
     if console.is_terminal:
         console.print(table(entries))
@@ -88,69 +52,21 @@ def tasks_command(name: str | None, check: bool = False) -> None:
     print("\n".join(aligned(rows)))
 
 
+def one(name: str) -> None:
+    """All about one task, of ours or of a file."""
+    from workbench.cli.task_list import tell
+    from workbench.tasks.registry import load_task
+
+    tell(load_task(name) if ".py" in name else name)
+
+
 def checked(name: str) -> None:
     """Check a task with its default parameters; naming a file trusts its code."""
+    from workbench.tasks import make_task
+    from workbench.tasks.registry import contained
     from workbench.tasks.testing import CHECKS, check_task
 
     task = make_task(name)
     with contained(task):
         check_task(task)
     print(f"{task.name} keeps what a task promises ({', '.join(CHECKS)}).")
-
-
-def by_family(entries: list[Entry]) -> list[Entry]:
-    """Families together, in the order in which they first appear."""
-    order = list(dict.fromkeys(group for group, _, _ in entries))
-    return sorted(entries, key=lambda one: order.index(one[0]))
-
-
-def entry(name: str) -> Entry:
-    """The entry of a task known by name."""
-    found = find_task(name)
-    try:
-        return found.family, name, found()
-    except TaskError as error:  # a rule between its default parameters
-        return found.family, name, str(error)
-    except ValueError:
-        required = [key for key, field in found.model_fields.items() if field.is_required()]
-        return found.family, name, f"needs the parameter {' and '.join(required)}"
-
-
-def cells(task: Task | str) -> list[str]:
-    """The text of each column; of a task that its defaults do not make, what it needs in place of the last."""
-    if isinstance(task, str):
-        return [*[""] * (len(COLUMNS) - 1), task]
-    return [of(task) for of in COLUMNS.values()]
-
-
-def table(entries: list[Entry]) -> Grid:
-    """The tasks under the name of their family."""
-    grid = Grid(box=None, pad_edge=False)
-    grid.add_column("task", no_wrap=True)
-    for heading in COLUMNS:
-        grid.add_column(heading, justify="right" if heading == "chance" else "left")
-    for group, members in groupby(entries, key=lambda one: one[0]):
-        grid.add_row(f"[bold]{group}[/]")
-        for _, name, task in members:
-            grid.add_row(f"  {name}", *cells(task))
-    return grid
-
-
-def tell(task: Task | str) -> None:
-    """All about one task: its documentation, parameters, and what suits it."""
-    cls = find_task(task) if isinstance(task, str) else type(task)
-    print(f"{cls.name} ({cls.kind}). Summary: {cls.summary}.\n\n{inspect.cleandoc(cls.__doc__ or '')}\n")
-    for name, field in cls.model_fields.items():
-        default = "required" if field.is_required() else f"default {field.get_default(call_default_factory=True)!r}"
-        print(f"  --set task.{name}=..  {allowed(field)}; {default}")
-    made = None if isinstance(task, Task) else entry(task)[2]
-    for line in theory_lines(task if isinstance(task, Task) else made):
-        print(f"  {line}")
-    if cls.suggested:
-        print(f"  suggests {_listed(cls.suggested)}")
-    for (option, value), more in cls.suggested_with.items():
-        print(f"  suggests with {option} {value}: {_listed(more)}")
-
-
-def _listed(options: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {value}" for key, value in options.items())

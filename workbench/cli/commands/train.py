@@ -1,92 +1,138 @@
-"""``lengthlens train``."""
+"""``lengthlens train``: one model."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from workbench.cli.errors import Stopping, UsageError
-from workbench.cli.options import assignments, length_range, put, resolved, suggestions
-from workbench.cli.progress import TrainingProgress
-from workbench.core.construct import construct
-from workbench.models.architectures import config_class
-from workbench.models.positions import id_sampler, make_encoding
-from workbench.runs.errors import RunError
-from workbench.runs.run import Run
-from workbench.tasks import make_task
-from workbench.tasks.base import Task
-from workbench.tasks.registry import contained, stored
-from workbench.training.compare_configs import gives_way
-from workbench.training.config import RunConfig, Seeds, TrainingConfig
-from workbench.training.errors import TrainingError
-from workbench.training.trainer import Stopped, Trainer
+import typer
 
-PARTS = ("task", "model", "training", "seeds")
-Settings = Sequence[tuple[Sequence[str], Any]]
+from workbench.cli.options import DEFAULTS, assignments, suggestions, trusting
+from workbench.models.positions.registry import ENCODINGS
+from workbench.training.learning_rate_schedules import RATE_SCHEDULES
+
+DEFAULT = {name: str(value) for name, value in DEFAULTS.items()}
 
 
-def build(task: str, options: Mapping[str, Any], settings: Settings) -> RunConfig:
-    """The run that a ``train`` command line, or a cell of a sweep, describes.
+def train(
+    task: Annotated[str, typer.Argument(help="A task's name (see `lengthlens tasks`), or `file.py:MyTask`.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The run's folder. Default: checkpoints/TASK-POSITIONS-sSEED.")
+    ] = None,
+    architecture: Annotated[
+        str | None,
+        typer.Option(help="transformer, or ssm: a state-space model.", show_default=DEFAULT["architecture"]),
+    ] = None,
+    gates: Annotated[
+        str | None,
+        typer.Option(help="Gates of a state-space model: nonnegative or signed.", show_default=DEFAULT["gates"]),
+    ] = None,
+    positions: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Position encoding: {', '.join(ENCODINGS)}. Its parameters: --set model.positions.base=1e5.",
+            show_default=DEFAULT["positions"],
+        ),
+    ] = None,
+    ids: Annotated[
+        str | None,
+        typer.Option(
+            help="Position ids in training: arange, random_offset, pose, random_subset, coupled (by the task), "
+            "predicted (coupled, and those of answers by the model itself).",
+            show_default=DEFAULT["ids"],
+        ),
+    ] = None,
+    curriculum: Annotated[
+        str | None,
+        typer.Option(
+            help="Law of the training lengths: uniform, fixed, growing, few_long, mixture. Its parameters: "
+            "--set training.curriculum.start=5.",
+            show_default=DEFAULT["curriculum"],
+        ),
+    ] = None,
+    lengths: Annotated[
+        str | None, typer.Option(help="Training lengths, as LOW-HIGH.", show_default=DEFAULT["lengths"])
+    ] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Optimizer steps.", show_default=DEFAULT["steps"])] = None,
+    layers: Annotated[int | None, typer.Option(min=1, help="Blocks.", show_default=DEFAULT["layers"])] = None,
+    d_model: Annotated[
+        int | None, typer.Option(min=1, help="Width of the residual stream.", show_default=DEFAULT["d_model"])
+    ] = None,
+    heads: Annotated[
+        int | None, typer.Option(min=1, help="Attention heads per block.", show_default=DEFAULT["heads"])
+    ] = None,
+    n_ctx: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of position ids; bounds the readable length of learned positions.",
+            show_default=DEFAULT["n_ctx"],
+        ),
+    ] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(min=0.0, help="Peak learning rate.", show_default=DEFAULT["learning_rate"])
+    ] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(min=1, help="Sequences per step.", show_default=DEFAULT["batch_size"])
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Seed of weights and data; --set seeds.init=.. sets one.", show_default=DEFAULT["seed"]
+        ),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Any further setting: task.PARAMETER, model.FIELD, training.FIELD, seeds.NAME. Repeatable.",
+        ),
+    ] = None,
+) -> None:
+    """Train one model; the same command continues an interrupted run to the same bits.
 
-    Args:
-        task: task name or ``file.py:Class``.
-        options: the named options of the command; one that is None or missing is taken from what the
-            task suggests, else from the general defaults.
-        settings: (path, value) pairs, which win over the options.
+    What is not given is what the task suggests, else the default shown. A checkpoint is written at step 0,
+    then at log-spaced and evenly spaced steps. Ctrl-C saves first. The last line says whether the model
+    fits its training lengths.
 
-    Raises:
-        TaskError, PositionError, TrainingError, UsageError: for whatever does not exist or fit.
+    Settings worth knowing, each behind --set:
+
+    - training.rate_law=RATE_SCHEDULES, training.warmup=100, training.weight_decay=0.1
+    - training.optimizer=sgd, training.momentum=0.9
+    - training.regularizers.positional=1e-4, training.regularizers.attention_entropy=0.01
+    - training.early_stop.accuracy=0.99 ends the run once its own longest training lengths are learned
+    - 'training.task_schedule=[{"parameter": "p", "values": [2, 3], "over": 1000}]' changes the task on the way
+    - training.checkpoints.log=20, training.checkpoints.linear=10
     """
-    tree: dict[str, Any] = {part: {} for part in PARTS}
-    for path, value in settings:
-        if path[0] not in PARTS or len(path) < 2:
-            known = ", ".join(f"{part}." for part in PARTS)
-            raise UsageError(f"--set {'.'.join(path)}: settings start with {known}")
-        if path[0] == "task":
-            put(tree, path, value)
-    made = make_task(task, **tree["task"])
-    tree |= sections(resolved(options, suggestions(made, options), made.name))
-    for path, value in settings:
-        put(tree, path, value)
-    sizes = {"d_vocab": made.d_vocab, "d_vocab_out": made.d_vocab_out}
-    return RunConfig(
-        task=made,
-        model=construct(config_class(tree["model"]), {**tree["model"], **sizes}, "model", TrainingError),
-        training=construct(TrainingConfig, tree["training"], "training", TrainingError),
-        seeds=construct(Seeds, tree["seeds"], "seeds", TrainingError),
-    )
-
-
-def sections(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The options of ``train`` as fields of model, training and seeds."""
-    low, high = length_range(str(options["lengths"]))
-    # Refused here by their own names, before --set turns them into dicts.
-    make_encoding(options["positions"])
-    id_sampler(options["ids"])
-    model = {"n_layers": options["layers"], "d_model": options["d_model"], "n_ctx": options["n_ctx"]}
-    if options["architecture"] == "ssm":
-        model |= {"architecture": "ssm", "gates": options["gates"]}
-    else:
-        model |= {"positions": options["positions"], "ids": options["ids"], "n_heads": options["heads"]}
-    return {
-        "model": model,
-        "training": {
-            "steps": options["steps"],
-            "batch_size": options["batch_size"],
-            "learning_rate": options["learning_rate"],
-            "curriculum": {"law": options["curriculum"], "low": low, "high": high},
-        },
-        "seeds": {"init": options["seed"], "data": options["seed"]},
-    }
-
-
-def train_command(task: str, out: Path | None, options: Mapping[str, Any], settings: Sequence[str]) -> None:
+    from workbench.cli.errors import Stopping
+    from workbench.cli.progress import TrainingProgress
+    from workbench.cli.run_config import build
     from workbench.measure.behaviour.fitted import fit_sentence
+    from workbench.runs.errors import RunError
+    from workbench.runs.run import Run
+    from workbench.tasks.registry import contained
+    from workbench.training.compare_configs import gives_way
+    from workbench.training.trainer import Stopped, Trainer
 
-    config = build(task, options, assignments(settings))
+    options = {
+        "architecture": architecture,
+        "gates": gates,
+        "positions": positions,
+        "ids": ids,
+        "curriculum": curriculum,
+        "lengths": lengths,
+        "steps": steps,
+        "layers": layers,
+        "d_model": d_model,
+        "heads": heads,
+        "n_ctx": n_ctx,
+        "learning_rate": learning_rate,
+        "batch_size": batch_size,
+        "seed": seed,
+    }
+    config = build(task, options, assignments(set_ or []))
     name = Path(task.rpartition(":")[2] if ":" in task else task).name
     folder = out or Path("checkpoints") / f"{name}-{config.model.variant}-s{config.seeds.init}"
     with suppress(RunError):  # what cannot be read, training refuses
@@ -111,7 +157,4 @@ def train_command(task: str, out: Path | None, options: Mapping[str, Any], setti
     print(f"Next: lengthlens measure {folder}{trusting(config.task)}")
 
 
-def trusting(task: Task) -> str:
-    """What a command on a run must say for the code of its task to be run; "" for a task known by name."""
-    source = stored(task).get("source")
-    return f" --trust-code {shlex.quote(source['file'])}" if source else ""
+train.__doc__ = str(train.__doc__).replace("RATE_SCHEDULES", "|".join(RATE_SCHEDULES))

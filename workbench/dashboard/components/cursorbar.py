@@ -14,8 +14,9 @@ from dash import dcc, html
 from workbench.dashboard.components.icons import chevron, glyph, icon
 from workbench.dashboard.state.cursor import Cursor, nearest_earlier
 from workbench.dashboard.state.run_view import RunView
-from workbench.figures.labels import head_name, short, whole
+from workbench.figures.labels import head_name, multiple, short, whole
 from workbench.figures.rows.frame import present
+from workbench.figures.rows.multiples import LengthAxis
 from workbench.figures.style.sparklines import spark_svg
 from workbench.figures.style.template import choose_ticks, u_length, u_step
 from workbench.figures.style.verdict_styles import VERDICTS
@@ -26,7 +27,12 @@ PLACES: dict[str, Callable[[float], float]] = {"step": u_step, "length": u_lengt
 
 
 def bar(
-    run: RunView, cursor: Cursor, names: Sequence[str], pick: html.Div | None = None, other: RunView | None = None
+    run: RunView,
+    cursor: Cursor,
+    names: Sequence[str],
+    pick: html.Div | None = None,
+    other: RunView | None = None,
+    axis: LengthAxis = "times",
 ) -> list[Any]:
     """Children of the cursor bar.
 
@@ -36,6 +42,7 @@ def bar(
         names: of all runs.
         pick: the first cell; None = a select of runs.
         other: a run beside it, whose curves and verdicts stand behind the sliders too.
+        axis: what lengths are told in.
     """
     lengths = run.lengths or (run.trained,)
     steps = run.steps or (0,)
@@ -44,6 +51,7 @@ def bar(
         "steps": list(steps),
         "lengths": list(lengths),
         "trained": run.trained,
+        "axis": axis,
         "layers": run.n_layers,
         "heads": run.n_heads,
         "at": {"step": cursor.step, "length": cursor.length, "head": f"{cursor.layer}.{cursor.head}"},
@@ -56,7 +64,7 @@ def bar(
             className="cell pick",
         ),
         html.Div([_step_head(), _step_slider(run, cursor, steps, other)], className="cell"),
-        html.Div([_length_head(), _length_slider(run, cursor, lengths, other)], className="cell"),
+        html.Div([_length_head(axis), _length_slider(run, cursor, lengths, other, axis)], className="cell"),
         html.Div(
             [
                 html.Label("Head", htmlFor="head-select", className="caption"),
@@ -125,10 +133,19 @@ def _step_head() -> html.Div:
     )
 
 
-def _length_head() -> html.Div:
+def _length_head(axis: LengthAxis) -> html.Div:
+    pressed = {"aria-pressed": "true" if axis == "times" else "false", "aria-label": "Lengths as multiples of N"}
     return html.Div(
         [
             html.Span("Prefix length", className="caption"),
+            html.Button(
+                "\u00d7 N",
+                id="axis-toggle",
+                type="button",
+                className="unit",
+                title="Lengths as multiples of the longest trained one, or in tokens (X)",
+                **pressed,
+            ),
             html.Span(id="length-value", className="value num"),
             html.Span(id="length-where", className="where num"),
             html.Span(id="length-note", className="note num"),
@@ -149,7 +166,12 @@ def _step_slider(run: RunView, cursor: Cursor, steps: Sequence[int], other: RunV
     )
 
 
-def _length_slider(run: RunView, cursor: Cursor, lengths: Sequence[int], other: RunView | None) -> html.Div:
+def _length_slider(
+    run: RunView, cursor: Cursor, lengths: Sequence[int], other: RunView | None, axis: LengthAxis
+) -> html.Div:
+    def text(length: float) -> str:
+        return whole(length) if axis == "length" else multiple(length / run.trained)
+
     low, high = _ends(lengths, u_length)
     trained = min(1.0, max(0.0, (u_length(run.trained) - low) / (high - low)))
     return html.Div(
@@ -157,7 +179,7 @@ def _length_slider(run: RunView, cursor: Cursor, lengths: Sequence[int], other: 
             html.Div(className="trained", style={"width": f"{100 * trained:.3f}%"}),
             html.Div(id="length-scent", className="scent", style=scent_over_lengths(run, cursor.step, other)),
             html.Div(className="ribbon bare"),
-            slider("length-slider", "Prefix length", lengths, u_length, cursor.length, 340, [run.trained], whole),
+            slider("length-slider", "Prefix length", lengths, u_length, cursor.length, 340, [run.trained], text),
         ],
         className="track",
     )

@@ -8,7 +8,7 @@ from workbench.dashboard.state.cursor import VERDICTS, slug
 
 
 def icon(name: str) -> html.Span:
-    """An icon from ``assets/02-icons.css``; decoration only, its button carries the name."""
+    """An icon from ``assets/css/icons.css``; decoration only, its button carries the name."""
     return html.Span(className=f"icon {name}", **{"aria-hidden": "true"})
 
 

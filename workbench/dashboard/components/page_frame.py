@@ -127,7 +127,7 @@ class Linked(Protocol):
 def nav(pages: Sequence[Linked], shown: Linked, run: str | None) -> list[html.A]:
     """The pages there are; those about one run lead to ``run``; while there is none, only the first is listed.
 
-    A link to a page under the cursor bar carries the cursor along (``data-carry``, see ``assets/actions.js``).
+    A link to a page under the cursor bar carries the cursor along (``data-carry``, see ``assets/js/keys.js``).
     """
     return [
         html.A(

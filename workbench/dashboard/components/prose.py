@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from dash import html
@@ -16,14 +17,22 @@ from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import proportion, whole
 from workbench.figures.rows.frame import numbers
 from workbench.figures.text.sentences import Piece, rail_text, verdict_sentence, wants_strings, why_sentence
+from workbench.figures.text.sequence_sentences import CODE, STRONG
 from workbench.models.positions.registry import NONE
 
-CLASSES = {"summary": "summary", "position": "position", "muted": "soft num"}
+MADE = {
+    "summary": partial(html.Span, className="summary"),
+    "position": partial(html.Span, className="position"),
+    "muted": partial(html.Span, className="soft num"),
+    STRONG: partial(html.Strong, className="num"),
+    CODE: html.Code,
+}
+"""Role of a piece -> what shows it."""
 
 
 def pieces(parts: Sequence[Piece]) -> list[Any]:
-    """Pieces as spans; plain ones stay text."""
-    return [html.Span(text, className=CLASSES[role]) if role in CLASSES else text for text, role in parts]
+    """Pieces as spans, names that are set off and tokens as what they are; plain ones stay text."""
+    return [MADE[role](text) if role in MADE else text for text, role in parts]
 
 
 def meta(run: RunView) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The grid of the Runs page: one line per run or configuration, its cells drawn by ``assets/grid.js``."""
+"""The grid of the Runs page: one line per run or configuration, its cells drawn by ``assets/js/grid.js``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import dash_ag_grid as dag
 from dash import html
 
 from workbench.core.thresholds import ROBUST
-from workbench.figures.labels import whole
 
 MOST_DRAWN = 60
 """Rows drawn at once; of more, only those on screen are, and the grid scrolls by itself."""
@@ -25,10 +24,10 @@ _THEME = (
 
 def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
     """One line per run."""
-    spans = {(row["shortestLength"], row["longestLength"]) for row in rows if "longestLength" in row}
-    low, high = next(iter(spans)) if len(spans) == 1 else (None, None)
-    accuracy = "Accuracy over prefix length" if high is None else f"Accuracy, length {whole(low)} to {whole(high)}"
-    longest = "At longest" if high is None else f"At {whole(high)}"
+    ends = {row["spanTimes"][1] for row in rows if "spanTimes" in row}
+    high = f"{next(iter(ends))} \u00d7 N" if len(ends) == 1 else ""
+    accuracy = f"Accuracy, length up to {high}" if high else "Accuracy over prefix length"
+    longest = f"At {high}" if high else "At longest"
     columns = [
         {"field": "name", "headerName": "Run", "cellRenderer": "RunName", "flex": 2, "minWidth": 190},
         {"field": "verdict", "headerName": "Verdict", "cellRenderer": "VerdictChip", "width": 148},
@@ -48,8 +47,9 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "cellRenderer": "FailsAt",
             "width": 88,
             "type": "rightAligned",
-            "headerTooltip": f"First judged length at which skill is shown to be below {ROBUST:g} of its trained "
-            "value, on either law; it must fail at the next one too, or in a second batch at the last",
+            "headerTooltip": "First judged length, as a multiple of N and in tokens, at which skill is "
+            f"shown to be below {ROBUST:g} of its trained value, on either law; it must fail at the next one too, or "
+            "in a second batch at the last",
         },
         {
             "field": "summary",

@@ -1,6 +1,6 @@
 """The bar of the Sweep page: training step and prefix length of all runs at once, as two sliders.
 
-The words that stand beside each stop are made here; ``assets/sweep.js`` shows them while a slider moves and
+The words that stand beside each stop are made here; ``assets/js/sweep.js`` shows them while a slider moves and
 tells the server where it settles.
 """
 

@@ -17,6 +17,7 @@ KEYS = (
     ("/", "filter runs"),
     ("1 \u2013 9", "focus a panel; then T table, M maximise, E menu"),
     ("C", "copy the link to this view"),
+    ("X", "lengths as multiples of the trained one, or in tokens"),
     ("D", "light or dark"),
     ("?", "this help"),
     ("Esc", "close"),

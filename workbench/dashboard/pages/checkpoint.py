@@ -21,7 +21,9 @@ from workbench.dashboard.state.cursor import Cursor, Notice
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import head_name, whole
+from workbench.figures.rows.claims import asked as asked_for
 from workbench.figures.sequence.sequence_reading import SequenceReading
+from workbench.figures.text.sequence_sentences import attention_sentence, prefix_of
 
 PANEL = ComputedPanel(
     id="seq",
@@ -35,11 +37,10 @@ PANEL = ComputedPanel(
 def note(run: RunView, asked: SequenceQuestion, found: SequenceReading) -> list[Any]:
     """One sentence on the query that is looked at."""
     query = query_index(found, asked.prefix)
-    prefix = query if found.bos else query + 1
-    said = sequence_board.attention_words(found, query)
+    at = asked_for("prefix", prefix_of(found, query), "Query at prefix ", ". ")
     answer = found.clean.correct[query]
     right = [] if answer is None else [f" The model\u2019s answer there is {'right' if answer else 'wrong'}."]
-    return [html.Strong(f"Query at prefix {whole(prefix)}. "), *said, *right]
+    return [html.Strong(prose.pieces([at])), *prose.pieces(attention_sentence(found, query)), *right]
 
 
 BOARD = sequence_board.SequenceBoard("seq-board", (PANEL,), note)

@@ -34,15 +34,15 @@ TITLES = {
 }
 _RANGE = "Faint: one line per seed. Strong: their median; the band runs from the lowest to the highest seed."
 _DIFFERENCE = (
-    "A \u2212 B where both were measured: at equal lengths, or at equal multiples of each run's N where they share no "
-    "length beyond training; last step against last, else the same step. The interval is the square-and-add one, from "
-    "the two intervals, which takes the runs as independent. "
+    "A \u2212 B where both were measured: at equal multiples of each run's N, or at equal lengths where the axis shows "
+    "tokens, if the runs share any beyond training; last step against last, else the same step. The interval is the "
+    "square-and-add one, from the two intervals, which takes the runs as independent. "
 )
 
 
 def seeds_of(run: RunView, at: PanelCursor) -> list[RunView]:
     """All runs that differ from a run in nothing but their seeds, itself included."""
-    runs = at.store.runs().values() if at.store is not None else [run]
+    runs = at.store.together().values() if at.store is not None else [run]
     return [one for one in runs if one.family == run.family and one.measured]
 
 
@@ -54,7 +54,7 @@ def _seeds(run: RunView, at: PanelCursor, shown: str, name: str) -> PanelSource:
     frame = at.store.across(**where).where(run=names)
     given = "".join(f", {key}={value!r}" for key, value in where.items())
     code = f"Table.load({run.root.as_posix()!r}).frame(run={names!r}{given})"
-    return PanelSource(frame, " ".join(one.signature for one in seeds_of(run, at)), name, code)
+    return PanelSource(frame, " ".join(one.rows_version for one in seeds_of(run, at)), name, code)
 
 
 def _panels() -> tuple[Panel, ...]:
@@ -80,7 +80,8 @@ def _panels() -> tuple[Panel, ...]:
             )
         about = _DIFFERENCE + str(more.pop("about"))
         also = tuple(f"{name}_b" for name in takes if name in ("step", "length", "trained", "checkpoints"))
-        takes = tuple(name for name in takes if name != "floor") + also
+        paired = ("axis",) if row != "heads" else ()  # heads are told both lengths
+        takes = tuple(name for name in takes if name != "floor") + also + paired
         made.append(
             Panel(
                 id=f"cmp-{row}-d",
@@ -149,7 +150,7 @@ def _seed_panels() -> tuple[Panel, ...]:
                     column=side,
                     title=TITLES[row][0] + (", A and B" if both else ""),
                     figure="seeds_compared" if both else "seeds_over_length",
-                    takes=("trained", "step"),
+                    takes=("trained", "step", "trained_b", "axis") if both else ("trained", "step"),
                     needs=("step",),
                     measurement=SHOWN[shown]["measurement"],
                     quantities=(SHOWN[shown]["quantity"],),
@@ -167,7 +168,7 @@ PANELS, SEED_PANELS = _panels(), _seed_panels()
 
 def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
     """B is the run that the link names, or else the first other one, of the same task where there is one."""
-    runs, notices = context.store.runs(), []
+    runs, notices = context.store.together(), []
     asked = extras.get("run2", "")
     others = [one for one in runs.values() if one.name != run.name and one.measured]
     alike = [one for one in others if one.task == run.task]
@@ -195,7 +196,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
     """Three equal columns, each headed by its run; then a row per kind of evidence."""
     at = PanelCursor.asked(context.store, run, cursor, extras)
     other = at.other or run
-    names = [name for name, one in context.store.runs().items() if one.measured] or [run.name]
+    names = [name for name, one in context.store.together().items() if one.measured] or [run.name]
     seeds = extras.get("seeds") == "1"
     shown = SEED_PANELS if seeds else PANELS
     heads: list[Any] = []
@@ -263,6 +264,7 @@ def _difference(at: PanelCursor) -> list[Any]:
             step_b=other.cursor.step,
             trained=at.run.trained,
             trained_b=other.run.trained,
+            axis=at.axis,
         )
     except NotShared as apart:
         return [apart.message]
@@ -286,10 +288,11 @@ def connect(app: Dash, context: Context) -> None:
         State("head", "data"),
         State("run", "data"),
         State("extras", "data"),
+        Input("axis", "data"),
     )
-    def said(step: int, _: Any, length: int, head: str, run: str, extras: dict[str, str]) -> Any:
+    def said(step: int, _: Any, length: int, head: str, run: str, extras: dict[str, str], axis: str) -> Any:
         view, cursor = place(context, run, step, length, head)
-        at = PanelCursor.asked(context.store, view, cursor, extras)
+        at = PanelCursor.asked(context.store, view, cursor, extras | {"axis": axis})
         return heads_of(at, extras.get("seeds") == "1")
 
 

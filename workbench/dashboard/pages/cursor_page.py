@@ -1,9 +1,9 @@
 """Pages about one run at one cursor: the bar, its stores, its link, and the callbacks that keep them together.
 
-Such a page gets ``step``, ``length``, ``head`` (``"layer.head"``), ``run``, ``run-version`` and ``log-version`` as
-``dcc.Store``s to react to, and ``late``, the three parts of the cursor for what stands below the first screen. What
-else belongs to its address it declares as ``extras`` (query key -> default) and writes into the store ``extras``, a
-dict of strings: ``Output("extras", "data", allow_duplicate=True)``.
+Such a page gets ``step``, ``length``, ``head`` (``"layer.head"``), ``axis`` (what lengths are told in), ``run``,
+``run-version`` and ``log-version`` as ``dcc.Store``s to react to, and ``late``, the three parts of the cursor for what
+stands below the first screen. What else belongs to its address it declares as ``extras`` (query key -> default) and
+writes into the store ``extras``, a dict of strings: ``Output("extras", "data", allow_duplicate=True)``.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from workbench.dashboard.components.page_frame import banner, problems
 from workbench.dashboard.pages.base import Astray, Drawn, Page, Visit
 from workbench.dashboard.panels.callbacks import PARTS, browser, place
 from workbench.dashboard.server.context import Context
-from workbench.dashboard.state.cursor import VIEWS, Cursor, Notice, RunLike, default_cursor, resolve, write
+from workbench.dashboard.state.cursor import VIEWS, Cursor, Notice, RunLike, axis_of, default_cursor, resolve, write
 from workbench.dashboard.state.run_view import RunView
+from workbench.dashboard.state.store import pair
+from workbench.figures.rows.multiples import LengthAxis
 
 Content = Callable[["Context", RunView, Cursor, Mapping[str, str]], list[Any]]
 Pick = Callable[[Mapping[str, str]], html.Div]
@@ -64,15 +66,18 @@ class CursorPage(Page):
         cursor, notices = resolve(visit.search, run)
         asked = {key: visit.asked.get(key, default) for key, default in self.extras.items()}
         extras, more = self.check(context, run, asked)
+        axis = axis_of(visit.asked)
+        run, beside = pair(context.store, run, extras)
         content = [
-            *stores(context, self, run, cursor, extras),
+            *stores(context, self, run, cursor, extras, axis),
             html.Section(
                 bar(
                     run,
                     cursor,
                     list(context.store.runs()),
                     self.pick(extras) if self.pick else None,
-                    context.store.run(extras.get("run2", "")),
+                    beside,
+                    axis,
                 ),
                 id="cursorbar",
                 className="cursorbar",
@@ -82,7 +87,7 @@ class CursorPage(Page):
             html.Div(
                 [
                     html.Div(banner([*visit.notices, *notices, *more]), id="banner"),
-                    html.Div(problems(run.problems), id="problems"),
+                    html.Div(problems(troubles(context, run.name, extras)), id="problems"),
                     *self.content(context, run, cursor, extras),
                 ],
                 className=f"content cursor-page {self.path.strip('/')}-page",
@@ -102,7 +107,7 @@ class CursorPage(Page):
 
 
 def stores(
-    context: Context, page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str]
+    context: Context, page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str], axis: LengthAxis
 ) -> list[dcc.Store]:
     """The cursor, one store per part, so that a move redraws only what depends on that part."""
     parts = {"step": cursor.step, "length": cursor.length, "head": f"{cursor.layer}.{cursor.head}"}
@@ -110,20 +115,24 @@ def stores(
         "run": run.name,
         **parts,
         "late": parts,
+        "axis": axis,
         "extras": {**extras, "view": cursor.view, "sample": str(cursor.sample)},
         "run-version": run.signature,
         "log-version": run.log_signature,
         "run-check": None,
         "keep-run": None,
-        "link": link(context, page, run, cursor, extras),
+        "link": link(context, page, run, cursor, extras, axis),
     }
     return [dcc.Store(id=name, data=value) for name, value in data.items()]
 
 
-def link(context: Context, page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> dict[str, str]:
+def link(
+    context: Context, page: CursorPage, run: RunView, cursor: Cursor, extras: Mapping[str, str], axis: LengthAxis
+) -> dict[str, str]:
     """The canonical link of the view, and which page and run it belongs to."""
     usual = page.extras if page.explicit else page.check(context, run, page.extras)[0]
     said = {key: extras[key] for key in page.extras if key in extras and extras[key] != usual[key]}
+    said |= {"axis": axis} if axis != "times" else {}
     return {"path": page.path, "run": run.name, "href": write(cursor, run, page.path, said)}
 
 
@@ -161,6 +170,7 @@ def connect(app: Dash, context: Context, pages: Sequence[Page]) -> None:
         *[Output(f"{part}-scent", "style") for part in SCENTS],
         *[Input(part, "data") for part in PARTS],
         Input("extras", "data"),
+        Input("axis", "data"),
         Input("keep-run", "data"),
         State("run", "data"),
         State("link", "data"),
@@ -169,16 +179,17 @@ def connect(app: Dash, context: Context, pages: Sequence[Page]) -> None:
         prevent_initial_call=True,
     )
     def moved(
-        step: int, length: int, head: str, extras: Any, keep: Any, run: str, known: Any, mark: Any, *scents: Any
-    ) -> Any:
+        step: int, length: int, head: str, extras: Any, axis: LengthAxis, keep: Any, run: str, known: Any, mark: Any,
+        *scents: Any,
+    ) -> Any:  # fmt: skip
         extras = extras or {}
         shown = (extras.get("view", VIEWS[0]), extras.get("sample", 0))
         view, cursor = place(context, run, step, length, head, *shown)
         page = _under_bar(known["path"], under_bar)
-        made = link(context, page, view, cursor, extras) | {"kept": keep}
+        made = link(context, page, view, cursor, extras, axis_of({"axis": axis})) | {"kept": keep}
         if made["href"] == known["href"] and not keep:  # nothing moved: a stale link keeps its banner
             raise PreventUpdate
-        other = context.store.run(extras.get("run2", ""))
+        view, other = pair(context.store, view, extras)
         drawn = [draw(view, getattr(cursor, along), other) for along, draw in SCENTS.values()]
         return made, [], unless(mark, glyph(verdict_at(view, step))), *map(unless, scents, drawn)
 
@@ -206,15 +217,17 @@ def _follow(app: Dash, context: Context, under_bar: Mapping[str, CursorPage]) ->
         State("run", "data"),
         State("run-version", "data"),
         State("log-version", "data"),
+        State("extras", "data"),
         prevent_initial_call=True,
     )
-    def changed(_: Any, run: str, known: str, known_log: str) -> Any:
-        return (*run_version(context, run, known, known_log), problems(troubles(context, run)))
+    def changed(_: Any, run: str, known: str, known_log: str, extras: Any) -> Any:
+        return (*run_version(context, run, known, known_log), problems(troubles(context, run, extras or {})))
 
     @app.callback(
         Output("cursorbar", "children"),
         *[Output(part, "data", allow_duplicate=True) for part in ("step", "length")],
         Input("run-version", "data"),
+        Input("axis", "data"),
         State("run", "data"),
         *[State(part, "data") for part in PARTS],
         State("extras", "data"),
@@ -223,21 +236,30 @@ def _follow(app: Dash, context: Context, under_bar: Mapping[str, CursorPage]) ->
         prevent_initial_call=True,
     )
     def grown(
-        _: Any, run: str, step: int, length: int, head: str, extras: Any, known: Any, scale: Mapping[str, Any] | None
-    ) -> Any:
+        _: Any, axis: LengthAxis, run: str, step: int, length: int, head: str, extras: Any, known: Any,
+        scale: Mapping[str, Any] | None,
+    ) -> Any:  # fmt: skip
         view, cursor = place(context, run, step, length, head)
         cursor = followed(cursor, view, scale)
         page = _under_bar(known["path"], under_bar)
-        beside = context.store.run(extras.get("run2", ""))
-        made = bar(view, cursor, list(context.store.runs()), page.pick(extras) if page.pick else None, beside)
+        view, beside = pair(context.store, view, extras)
+        made = bar(
+            view,
+            cursor,
+            list(context.store.runs()),
+            page.pick(extras) if page.pick else None,
+            beside,
+            axis_of({"axis": axis}),
+        )
         return made, unless(step, cursor.step), unless(length, cursor.length)
 
 
-def troubles(context: Context, name: str) -> list[str]:
-    """What is wrong with a run that is on screen: damaged rows, or that it has gone meanwhile."""
+def troubles(context: Context, name: str, extras: Mapping[str, str]) -> list[str]:
+    """What is wrong with the runs that are on screen: damaged rows, rows left out, or that one has gone meanwhile."""
     run = context.store.run(name)
     if run is not None:
-        return list(run.problems)
+        shown = [one for one in pair(context.store, run, extras) if one is not None]
+        return list(dict.fromkeys(said for one in shown for said in one.problems))
     reasons = [one for one in context.store.problems if name in one]
     gone = f"The run {name} is no longer here: its folder was removed or cannot be read. Shown: as last read."
     return [gone, *reasons]

@@ -218,13 +218,16 @@ def _ahead(app: Dash, context: Context) -> None:
         Input("run-version", "data"),
         State("look", "data"),
         State("link", "data"),
+        State("axis", "data"),
         State("run", "data"),
         *[State(part, "data") for part in PARTS],
     )
-    def ahead(_: Any, look: Any, known: Any, run: str, step: int, length: int, head: str) -> None:
+    def ahead(_: Any, look: Any, known: Any, axis: str, run: str, step: int, length: int, head: str) -> None:
         view, cursor = place(context, run, step, length, head)
         if look is not None and view.brief.rows and known["path"] == PAGE.path:
-            context.prefetch.ask(PanelCursor.asked(context.store, view, cursor, {}), (*PANELS, *DEEPER), look)
+            context.prefetch.ask(
+                PanelCursor.asked(context.store, view, cursor, {"axis": axis}), (*PANELS, *DEEPER), look
+            )
 
 
 def _theory(app: Dash, context: Context) -> None:

@@ -41,7 +41,7 @@ CHIPS = ("undecided", "unseen position", "not measured")
 
 def layout(context: Context, visit: Visit) -> Drawn:
     """Everything below the header; a visit that led astray lands here with its notices."""
-    runs, roots = context.store.runs(), context.store.roots
+    runs, roots = context.store.together(), context.store.roots
     rows = [summary(context, run) for run in runs.values()]
     filters, stale = read_filters(visit.search if visit.path == "/" else "")
     filters, more = check_filters(filters, [row["task"] for row in rows], [row["positions"] for row in rows])
@@ -275,14 +275,14 @@ def _summary(run: RunView) -> dict[str, Any]:
 
 def lines(context: Context, filters: Filters) -> dict[str, Any]:
     """Lines that pass, cards and chips with counts, how many are shown, the canonical link."""
-    every = [summary(context, view) for view in context.store.runs().values()]
+    every = [summary(context, view) for view in context.store.together().values()]
     counted = [row for row in every if matches(row, filters, verdict=False)]
     shown = [row for row in counted if matches(row, filters)]
     text = "" if len(shown) == len(every) else f"{whole(len(shown))} of {whole(len(every))} runs"
     troubles = context.store.problems
     if filters.seeds:
         with apart(troubles.append, "Seeds could not be put together"):
-            shown = by_configuration(context.store.runs(), shown)
+            shown = by_configuration(context.store.together(), shown)
     return {
         "rows": shown,
         "cards": cards(counted, filters),
@@ -307,7 +307,7 @@ def connect(app: Dash, context: Context) -> None:
     )
     def expected(asked: int) -> Any:
         """Ask what theory expects once the page stands, and show it when all is answered."""
-        told = None not in context.expectations.of(context.store.runs().values()).values()
+        told = None not in context.expectations.of(context.store.together().values()).values()
         return f"theory {asked}" if told else no_update, told
 
     @app.callback(

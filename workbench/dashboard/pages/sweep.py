@@ -127,7 +127,7 @@ def _range(store: Store, series: Sequence[str]) -> tuple[float | None, float | N
     low, high = quantity.get("low"), quantity.get("high")
     if low is None or high is None:
         return None, None
-    chances = [run.brief.chance for run in store.runs().values() if run.brief.chance]
+    chances = [run.brief.chance for run in store.together().values() if run.brief.chance]
     return (min(chances, default=low) if series[1] == "accuracy" else low), high
 
 
@@ -136,7 +136,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
     choices = choices_of(context.store)
     if not choices.pairs:
         said = html.P("A phase diagram needs measured runs. This trains many, and measures them:")
-        body: list[Any] = [html.Div([said, command("lengthlens sweep sweeps/gallery.yaml")], className="empty")]
+        body: list[Any] = [html.Div([said, command("lengthlens sweep gallery")], className="empty")]
         notices = list(visit.notices)
         steered: list[Any] = []
     else:

@@ -9,6 +9,7 @@ import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
+from workbench.dashboard.components import prose
 from workbench.dashboard.components.icons import chevron
 from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels.callbacks import PARTS, place
@@ -19,9 +20,10 @@ from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.labels import head_name, whole
-from workbench.figures.sequence import sequence_data
+from workbench.figures.rows.claims import plain
 from workbench.figures.sequence.sequence_reading import SequenceReading
 from workbench.figures.sequence.sequence_view import RowName
+from workbench.figures.text.sequence_sentences import answers_sentence, attention_sentence, tally_sentence
 from workbench.models.interventions import Edit, EditError, check_edits, parse_edit, parse_edits
 
 ROWS: tuple[RowName, ...] = ("outputs", "pattern", "summary", "position")
@@ -53,32 +55,11 @@ WHAT = {
 def note(run: RunView, asked: SequenceQuestion, found: SequenceReading) -> list[Any]:
     """What the oracle and the model say at the query that is looked at, and what the edits do overall."""
     query = query_index(found, asked.prefix)
-    prefix = query if found.bos else query + 1
-    right = sequence_data.oracle_words(found, query)
-    clean = sequence_data.answer_words(found, "clean", query)
-    said = f"At prefix {whole(prefix)} " + (
-        f"the oracle says {right}, the model {clean}" if right else f"nothing is asked; the model says {clean}"
-    )
-    if found.edited is not None:
-        said += f", edited {sequence_data.answer_words(found, 'edited', query)}"
+    below = [*tally_sentence(found), plain(" "), *attention_sentence(found, query)]
     return [
-        html.H1(f"{said}."),
-        html.P([_tally(found), " ", *sequence_board.attention_words(found, query)], className="why"),
+        html.H1(prose.pieces(answers_sentence(found, query))),
+        html.P(prose.pieces(below), className="why"),
     ]
-
-
-def _tally(found: SequenceReading) -> str:
-    answers = [c for c in found.clean.correct if c is not None]
-    if not answers:
-        return "The task asks nothing of this sequence."
-    text = f"Right at {whole(sum(answers))} of {whole(len(answers))} prefixes asked"
-    if found.edited is None:
-        return text + "."
-    edited = [c for c in found.edited.correct if c is not None]
-    changed = sum(a != b for a, b in zip(answers, edited, strict=True))
-    return (
-        f"{text}, edited at {whole(sum(edited))}; {whole(changed)} answer{' changes' if changed == 1 else 's change'}."
-    )
 
 
 def refusal(reason: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""How pages tie what is on screen to answers. The browser's side of it is in ``assets/00-lens.js``."""
+"""How pages tie what is on screen to answers. The browser's side of it is in ``assets/js/cursor.js``."""
 
 from __future__ import annotations
 
@@ -65,6 +65,7 @@ def panels(app: Dash, context: Context, group: Sequence[Panel], late: bool = Fal
     given = {
         "cursor": Input("late", "data") if late else listened,
         "extras": (Input if "extras" in needed else State)("extras", "data"),
+        "axis": Input("axis", "data"),
         "look": LOOK,
         "versions": [Input(version, "data") for version in sorted(versions)],
         "modes": [Input(f"{one.id}-mode", "data") for one in group],
@@ -73,13 +74,19 @@ def panels(app: Dash, context: Context, group: Sequence[Panel], late: bool = Fal
     }
     outputs = [Output(*value) for one in group for value in values(one)]
 
-    def draw(cursor: dict[str, Any], extras: Any, look: Any, versions: Any, modes: Any, run: str, shown: Any) -> Any:
+    def draw(
+        cursor: dict[str, Any], extras: Any, axis: str, look: Any, versions: Any, modes: Any, run: str, shown: Any
+    ) -> Any:
         view, where = place(context, run, **cursor)
         if look is None:
             raise PreventUpdate
         context.prefetch.disturb()
         made, now = redrawn(
-            group, PanelCursor.asked(context.store, view, where, extras or {}), look, modes, shown or {}
+            group,
+            PanelCursor.asked(context.store, view, where, (extras or {}) | {"axis": axis}),
+            look,
+            modes,
+            shown or {},
         )
         if now == shown:
             raise PreventUpdate

@@ -70,7 +70,7 @@ def shell(panel: Panel, specs: Mapping[str, Any], area: str = "") -> html.Sectio
 
 
 def matrix_row(rail: Sequence[Any], group: Sequence[Panel], specs: Mapping[str, Any], kind: str = "") -> html.Div:
-    """A row of panels: the rail, then each panel in the area that is named after its column (assets/05-run.css).
+    """A row of panels: the rail, then each panel in the area that is named after its column (assets/css/run.css).
 
     Args:
         rail: what stands before them.
@@ -83,7 +83,7 @@ def matrix_row(rail: Sequence[Any], group: Sequence[Panel], specs: Mapping[str, 
 
 
 def graph_body(ident: str) -> list[Any]:
-    """A plot; the browser draws the cursor's lines and dots over it (assets/00-lens.js)."""
+    """A plot; the browser draws the cursor's lines and dots over it (assets/js/cursor.js)."""
     graph = dcc.Graph(id=f"{ident}-graph", config=CONFIG, figure=BLANK, className="graph", responsive=True)
     return [html.Figure(graph, id=f"{ident}-figure", role="img")]
 
@@ -183,7 +183,7 @@ def span_of(quantity: Mapping[str, Any]) -> str:
 
 
 def explain(title: str, about: Sequence[Said]) -> html.Button:
-    """The (i) button; hover, focus and touch show the definition (assets/popups.js)."""
+    """The (i) button; hover, focus and touch show the definition (assets/js/popups.js)."""
     return html.Button(
         className="ib drawn info",
         type="button",
@@ -192,7 +192,7 @@ def explain(title: str, about: Sequence[Said]) -> html.Button:
 
 
 def menu(ident: str, title: str) -> html.Button:
-    """The button of a panel's menu; the menu itself is in assets/popups.js, what its items do in assets/actions.js."""
+    """The button of a panel's menu; the menu is in assets/js/popups.js, what its items do in assets/js/keys.js."""
     return html.Button(
         className="ib drawn more menu-button",
         type="button",

@@ -7,7 +7,7 @@ and the snippet that reproduces it, so that these cannot differ.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -15,14 +15,16 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 import plotly.graph_objects as go
 
-from workbench.dashboard.state.cursor import Cursor, default_step, nearest_earlier
+from workbench.dashboard.state.cursor import Cursor, axis_of, default_step, nearest_earlier
 from workbench.dashboard.state.run_view import RunView
-from workbench.dashboard.state.store import Store
-from workbench.figures import registered
+from workbench.dashboard.state.store import Store, pair
+from workbench.figures import in_multiples, registered
 from workbench.figures.registry import Registered
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.multiples import partners
+from workbench.figures.rows.multiples import LengthAxis, partners
+from workbench.figures.style.design_tokens import Theme
 from workbench.figures.style.plain_figure import Drawing
+from workbench.figures.style.template import cell_edges, u_length
 
 BASE_SIZE = 11
 """Type size the figures' margins are made for."""
@@ -55,7 +57,8 @@ class PanelCursor:
     @classmethod
     def asked(cls, store: Store, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> PanelCursor:
         """Where a page asks; the key ``run2`` of its address names the run beside."""
-        return cls(run, cursor, store.run(extras.get("run2", "")), store, extras)
+        run, other = pair(store, run, extras)
+        return cls(run, cursor, other, store, extras)
 
     @cached_property
     def beside(self) -> PanelCursor:
@@ -68,11 +71,26 @@ class PanelCursor:
         b = self.other or self.run
         last = self.cursor.step == default_step(self.run)
         step = default_step(b) if last else nearest_earlier(b.steps, self.cursor.step)
-        pairs = partners(self.run.lengths, self.run.trained, b.lengths, b.trained)
+        pairs = partners(self.run.lengths, self.run.trained, b.lengths, b.trained, self.axis)
         length = pairs.get(self.cursor.length, self.cursor.length)
         layer, head = min(self.cursor.layer, b.n_layers - 1), min(self.cursor.head, b.n_heads - 1)
         cursor = replace(self.cursor, run=b.name, step=step, length=length, layer=layer, head=head)
         return PanelCursor(b, cursor, self.run, self.store, self.extras)
+
+    @property
+    def axis(self) -> LengthAxis:
+        """What lengths are told in."""
+        return axis_of(self.extras)
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """The places, log2 of a multiple of N, that the length axes of two runs beside each other have in common."""
+        other = self.other
+        if other is None:
+            return None
+        # No cached property: until Python 3.12 these hold one lock of the class, and whoever waits for rows gives the
+        # turn to compute away, which somebody may hold who waits for that lock.
+        return self.run.memo(("span", other.name, other.rows_version), lambda: _span((self.run, other)))
 
     @property
     def values(self) -> dict[str, Any]:
@@ -81,6 +99,7 @@ class PanelCursor:
         in_b = self.beside.cursor if self.other is not None else self.cursor
         return {
             "trained": self.run.trained,
+            "axis": self.axis,
             "step": self.cursor.step,
             "length": self.cursor.length,
             "layer": self.cursor.layer,
@@ -93,6 +112,16 @@ class PanelCursor:
             **dict(zip(("measurement", "quantity"), self.extras.get("quantity", "").split("|"), strict=False)),
             "floor": min(self.run.brief.chance, beside),
         }
+
+
+def _span(runs: Sequence[RunView]) -> tuple[float, float] | None:
+    """The ends of a length axis, as log2 of a multiple of each run's N, on which all lengths of the runs have room."""
+    lengths = [(run.trained, run.frame.distinct("length").tolist()) for run in runs]
+    places = sorted({u_length(n) - u_length(trained) for trained, listed in lengths for n in listed})
+    if not places:
+        return None
+    edges = cell_edges(places)
+    return float(edges[0]), float(edges[-1])
 
 
 class PanelSource(NamedTuple):
@@ -113,7 +142,7 @@ class PanelSource(NamedTuple):
 
 def rows_of(run: RunView, name: str = "frame") -> PanelSource:
     """All rows of a run."""
-    return PanelSource(run.frame, run.signature, name, TABLE_CODE.format(path=repr(run.shown_path)))
+    return PanelSource(run.frame, run.rows_version, name, TABLE_CODE.format(path=repr(run.shown_path)))
 
 
 def log_of(run: RunView) -> PanelSource:
@@ -183,9 +212,9 @@ class Panel:
     def key(self, at: PanelCursor) -> tuple[Any, ...]:
         """Equal where the figure would be the same."""
         versions = tuple(source.version for source in self.sources(at))
-        return (self.id, versions, *sorted((name, str(value)) for name, value in self.arguments(at).items()))
+        return (self.id, versions, at.axis, *sorted((name, str(value)) for name, value in self.arguments(at).items()))
 
-    def draw(self, at: PanelCursor, theme: str, size: int, line: bool = False) -> go.Figure:
+    def draw(self, at: PanelCursor, theme: Theme, size: int, line: bool = False) -> go.Figure:
         """The figure; raises :class:`workbench.figures.NotMeasured` without rows.
 
         Args:
@@ -197,7 +226,7 @@ class Panel:
         drawn = {"cursor": self._cursor(at)} if line and _has(self._registered.draw, "cursor") else {}
         return self._drawn(self._registered.draw, at, theme, size, **drawn)
 
-    def plain(self, at: PanelCursor, theme: str, size: int) -> Drawing:
+    def plain(self, at: PanelCursor, theme: Theme, size: int) -> Drawing:
         """The figure as the browser is sent it, without plotly's checks; raises as :meth:`draw`."""
         return self._drawn(self._registered.plain, at, theme, size)
 
@@ -205,9 +234,12 @@ class Panel:
     def _registered(self) -> Registered:
         return registered(self.figure)
 
-    def _drawn(self, draw: Callable[..., Any], at: PanelCursor, theme: str, size: int, **drawn: Any) -> Any:
+    def _drawn(self, draw: Callable[..., Any], at: PanelCursor, theme: Theme, size: int, **drawn: Any) -> Any:
         frames = [source.frame for source in self.sources(at)]
         figure = draw(*frames, **self.arguments(at), theme=theme, size=size, **drawn)
+        if at.axis == "times":
+            place = self.place(at)
+            in_multiples(figure, trained=place.run.trained, span=place.span, theme=theme)
         if size > BASE_SIZE and figure.layout.margin.r and self.column != "cursor":  # end labels grow with the type
             figure.update_layout(margin_r=round(figure.layout.margin.r * size / BASE_SIZE) + 2)
         return figure
@@ -226,12 +258,23 @@ class Panel:
         given, sources = self.arguments(at), self.sources(at)
         if _has(self._registered.draw, "cursor"):
             given["cursor"] = self._cursor(at)
-        imports = [f"from workbench.figures import {self.figure}"]
+        relative = at.axis == "times" and bool(self._lengths(at))
+        imports = [f"from workbench.figures import {', '.join([self.figure, *['in_multiples'] * relative])}"]
         imports += [line for name, line in IMPORTS.items() if any(name in source.code for source in sources)]
         frames = ", ".join(source.name for source in sources)
         arguments = "".join(f", {name}={value!r}" for name, value in given.items())
         read = [f"{source.name} = {source.code}" for source in sources]
-        return "\n".join([*sorted(imports), "", *read, f"{self.figure}({frames}{arguments})", ""])
+        drawn = f"{self.figure}({frames}{arguments})"
+        if relative:
+            place = self.place(at)
+            span = "" if place.span is None else f", span={place.span!r}"
+            drawn = f"in_multiples({drawn}, trained={place.run.trained}{span})"
+        return "\n".join([*sorted(imports), "", *read, drawn, ""])
+
+    def _lengths(self, at: PanelCursor) -> list[str]:
+        """The axes of its figure that show lengths."""
+        meta = self.plain(at, "light", BASE_SIZE).layout.meta
+        return [side for side in ("x", "y") if (meta.get(side) or {}).get("kind") == "length"]
 
     def _cursor(self, at: PanelCursor) -> dict[str, int]:
         cursor = self.place(at).cursor

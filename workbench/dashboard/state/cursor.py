@@ -13,8 +13,11 @@ from typing import Protocol
 from urllib.parse import parse_qsl, quote
 
 from workbench.figures.labels import head_name, whole
+from workbench.figures.rows.multiples import LengthAxis
 from workbench.figures.sequence.attention_pattern import View
 
+AXES: dict[LengthAxis, str] = {"times": "multiples of the trained length", "length": "tokens"}
+"""What lengths are told in, the first unless a link says otherwise."""
 VIEWS: tuple[View, ...] = ("attention", "times_length", "score")
 MOST_DIGITS = 18
 VERDICTS = {
@@ -94,6 +97,11 @@ def default_cursor(run: RunLike) -> Cursor:
     return Cursor(run.name, step, length, *run.leading(step, length))
 
 
+def axis_of(asked: Mapping[str, str | None]) -> LengthAxis:
+    """What a link tells lengths in: multiples of N, unless it says tokens."""
+    return "length" if asked.get("axis") == "length" else "times"
+
+
 def slug(verdict: str) -> str:
     return verdict.replace(" ", "-")
 
@@ -129,6 +137,9 @@ def resolve(search: str | None, run: RunLike) -> tuple[Cursor, list[Notice]]:
                 "Keep attention",
             )
         )
+    if asked.get("axis", "times") not in AXES:
+        said = f"This link tells lengths in \u201c{asked['axis'][:40]}\u201d, which does not exist."
+        notices.append(Notice(said, "Shown: multiples of the trained length.", "Keep"))
     sample = integer(asked.get("sample"))
     return Cursor(run.name, step, length, layer, head, view, max(sample or 0, 0)), notices
 

@@ -9,7 +9,7 @@ from workbench.dashboard.state.cursor import link, slug
 from workbench.dashboard.state.filters import Filters
 from workbench.dashboard.state.run_brief import Brief
 from workbench.dashboard.state.run_view import RunView
-from workbench.figures.labels import MISSING, beyond, estimate, interval, layer_said, proportion, whole
+from workbench.figures.labels import MISSING, beyond, estimate, interval, layer_said, multiple, proportion, whole
 from workbench.figures.rows.picking import nearest
 from workbench.figures.style.sparklines import spark_path
 from workbench.figures.style.template import u_length
@@ -45,7 +45,7 @@ def summarise(run: RunView) -> dict[str, Any]:
     row |= {"verdict": verdict, "slug": slug(verdict)} | _since(brief, verdict)
     if brief.ties:
         row |= {"ties": brief.ties["label"], "tiesText": TIES[brief.ties["label"]], "tiesNote": brief.ties["note"]}
-    return row | _accuracy(run) | _failure(brief, verdict) | _carries(brief)
+    return row | _accuracy(run) | _failure(brief, verdict, run.trained) | _carries(brief)
 
 
 def _accuracy(run: RunView) -> dict[str, Any]:
@@ -69,6 +69,7 @@ def _accuracy(run: RunView) -> dict[str, Any]:
         **_cell("longest", rows[-1]),
         "shortestLength": lengths[0],
         "longestLength": lengths[-1],
+        "spanTimes": [multiple(lengths[0] / run.trained), multiple(lengths[-1] / run.trained)],
     }
 
 
@@ -90,19 +91,28 @@ def _cell(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _failure(brief: Brief, verdict: str) -> dict[str, Any]:
-    """Where it first fails, on whichever law comes first; where none does, past the longest one judged."""
+def _failure(brief: Brief, verdict: str, trained: int) -> dict[str, Any]:
+    """Where it first fails, on whichever law comes first; where none does, past the longest one judged.
+
+    Told as a multiple of N too, which runs of different N have in common.
+    """
     seen = [float(row["value"]) for row in brief.failure if row["status"] == "ok" and row["value"] is not None]
     if verdict == "not fitted" or not brief.failure:
         return {"fails": None, "failsText": "no verdict" if verdict == "not fitted" else MISSING}
     if seen:
-        return {"fails": min(seen), "failsText": whole(min(seen)), "failed": True}
+        return {
+            "fails": min(seen) / trained,
+            "failsText": whole(min(seen)),
+            "failsTimes": f"{multiple(min(seen) / trained)} \u00d7 N",
+            "failed": True,
+        }
     # Rows that do not say what was judged end where they are censored, as in the panel of failure lengths.
     ends = [row["low"] if row["length"] is None else row["length"] for row in brief.failure]
     tested = [float(end) for end in ends if end is not None]
     if not tested:
         return {"fails": None, "failsText": MISSING}
-    return {"fails": 1e12, "failsText": beyond(min(tested))}
+    times = f"> {multiple(min(tested) / trained)} \u00d7 N"
+    return {"fails": 1e12, "failsText": beyond(min(tested)), "failsTimes": times}
 
 
 def _carries(brief: Brief) -> dict[str, Any]:

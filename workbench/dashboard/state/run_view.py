@@ -6,13 +6,14 @@ import os
 import shlex
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 import pandas as pd
+import pyarrow.compute as pc
 
 from workbench.core.apart import apart
 from workbench.core.canonical import canonical
@@ -69,14 +70,21 @@ class Kept:
         return cast(T, self._drawings(key, make))
 
 
-def read_frame(path: Path, name: str) -> Frame:
+def read_frame(path: Path, name: str, former: Sequence[str] = ()) -> Frame:
     """All rows of a run that count, under its name here; none where the folder has gone or cannot be read.
 
     Text columns are categories: they repeat few values, and a figure asks for rows by them many times.
+
+    Args:
+        path: its folder.
+        name: its name here.
+        former: measurements whose rows are left out.
     """
     rows = ENCODED.empty_table()
     with aside(), apart(lambda _: None, name):  # whoever reads the folder next says what is wrong with it
         rows = read_run(path).rows
+        if former:
+            rows = rows.filter(~pc.field("measurement").isin(list(former)))
     frame = to_pandas(rows.unify_dictionaries())
     frame["run"] = pd.Categorical([name] * len(frame), categories=[name])
     return Frame.of(frame)
@@ -91,7 +99,12 @@ def log_of(path: Path) -> Frame:
 
 @dataclass(frozen=True)
 class RunView:
-    """One run at one moment: configuration, checkpoints, rows. Immutable; a change makes a new one."""
+    """One run at one moment: configuration, checkpoints, rows. Immutable; a change makes a new one.
+
+    Attributes:
+        former: measurements whose rows are left out, because other runs have them of a newer version
+            (:meth:`workbench.dashboard.state.store.Store.together`).
+    """
 
     run: Run
     root: Path
@@ -101,15 +114,21 @@ class RunView:
     live: bool
     log_signature: str
     kept: Kept = field(compare=False, repr=False)
+    former: tuple[str, ...] = ()
+
+    @property
+    def rows_version(self) -> str:
+        """Changes whenever its rows do, or what is left out of them."""
+        return "|".join((self.signature, *self.former))
 
     def memo(self, key: Any, make: Callable[[], T]) -> T:
         """Keep what was made of these rows, as long as the rows stay: scrubbing back draws nothing anew."""
-        return self.kept.drawings((self.name, self.signature, key), make)
+        return self.kept.drawings((self.name, self.rows_version, key), make)
 
     @property
     def frame(self) -> Frame:
         """All rows, read when first asked for; an empty frame where they have gone meanwhile."""
-        return self.kept.frames((self.name, self.signature), lambda: read_frame(self.path, self.name))
+        return self.kept.frames((self.name, self.rows_version), lambda: read_frame(self.path, self.name, self.former))
 
     @property
     def specs(self) -> Mapping[str, Any]:

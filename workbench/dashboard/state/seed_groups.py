@@ -60,9 +60,10 @@ def line(runs: Sequence[RunView], rows: Sequence[dict[str, Any]]) -> dict[str, A
         for name in ("summary", "position")
         if made[name] is not None
     )
-    failed = sorted(row["fails"] for row in rows if row.get("failed"))
+    failed = sorted((row for row in rows if row.get("failed")), key=lambda row: float(row["fails"]))
     if failed:
-        made |= {"fails": failed[0], "failsText": f"{whole(failed[0])} at first", "failed": True}
+        said = {name: failed[0][name] for name in ("fails", "failsTimes", "failed")}
+        made |= said | {"failsText": f"{failed[0]['failsText']} at first"}
     return {name: value for name, value in made.items() if value is not None} | _curves(runs)
 
 

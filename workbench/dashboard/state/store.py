@@ -28,7 +28,7 @@ from workbench.runs.log import log_state
 from workbench.runs.run import Run
 from workbench.table import Table
 from workbench.table.query import to_pandas
-from workbench.table.reading import read_run
+from workbench.table.reading import former_of, newest_among, read_run, without_former
 from workbench.table.schema import SCHEMA
 from workbench.table.walk import walk
 
@@ -58,6 +58,7 @@ class Store:
         self._looking = threading.Lock()
         self._looked_now = threading.Event()
         self._views: dict[str, RunView] = {}
+        self._together: dict[str, RunView] = {}
         self._problems: list[str] = []
         self._looked = -1e9
         self._took = 0.0
@@ -101,6 +102,15 @@ class Store:
             self.refresh()
         return dict(self._views)
 
+    def together(self) -> dict[str, RunView]:
+        """Runs by name, as they may stand beside each other.
+
+        Where a run has rows of a measurement that another run has of a newer version, its own are left out, which
+        :attr:`problems` says: two versions are two definitions. On its own a run shows all that counts of it.
+        """
+        self.runs()
+        return dict(self._together)
+
     def run(self, name: str) -> RunView | None:
         """One run, or None where there is none of that name."""
         return self.runs().get(name)
@@ -129,9 +139,9 @@ class Store:
         return ("", "") if view is None else (view.signature, view.log_signature)
 
     def across(self, measurement: str, quantity: str, **equals: Any) -> Frame:
-        """Rows of one quantity of all runs that have it, whose columns equal the given values."""
-        runs = [run for run in self.runs().values() if (measurement, quantity) in run.brief.quantities]
-        key = (measurement, quantity, *sorted(equals.items()), *((run.name, run.signature) for run in runs))
+        """Rows of one quantity of all runs that have it in its newest version, whose columns equal the given values."""
+        runs = [run for run in self.together().values() if (measurement, quantity) in run.brief.quantities]
+        key = (measurement, quantity, *sorted(equals.items()), *((run.name, run.rows_version) for run in runs))
         return self._across(key, lambda: _read_across(runs, measurement, quantity, equals))
 
     def _look(self) -> None:
@@ -152,11 +162,40 @@ class Store:
                 first = views.setdefault(view.name, view)
                 if first.path != view.path and not _same_folder(first.path, view.path):
                     problems.append(f"{first.path} and {view.path} are both the run {view.name}; shown: the first")
+        together = self._alike(views, problems)
         text = "\n".join([*(v.name + v.signature + v.log_signature for v in views.values()), *problems])
         self._views, self._problems = dict(sorted(views.items())), problems
+        self._together = dict(sorted(together.items()))
         self._version = hashlib.sha256(text.encode()).hexdigest()[:12]
         self._looked, self.read_at = time.monotonic(), time.time()
         self._took = self._looked - start
+
+    def _alike(self, views: Mapping[str, RunView], problems: list[str]) -> dict[str, RunView]:
+        """The runs without rows of a former version, and a sentence for each measurement of which some are left out."""
+        newest = newest_among(view.specs for view in views.values())
+        together: dict[str, RunView] = {}
+        for name, view in views.items():
+            former = former_of(view.specs, newest)
+            known = self._together.get(name)
+            if not former:
+                together[name] = view
+            elif known is not None and (known.signature, known.former) == (view.signature, former):
+                together[name] = known
+            else:
+                with apart(problems.append, f"{view.path} cannot be shown beside other runs"):
+                    reading = without_former(read_run(view.path, READ), newest, view.path)
+                    together[name] = replace(view, brief=make_brief(reading), former=former)
+        for measurement, version in newest.items():
+            left = [name for name, view in together.items() if measurement in view.former]
+            if left:
+                others = f" and {len(left) - 1:,} more" if len(left) > 1 else ""
+                folder = together[left[0]].shown_path
+                problems.append(
+                    f"{measurement} of {left[0]}{others} was made by an older version than {version}, which other runs "
+                    f"have, and is left out where runs stand beside each other: `lengthlens measure {folder}` makes "
+                    "them alike"
+                )
+        return together
 
     def _try(self, name: str, folder: Path, root: Path) -> RunView | str:
         """The run in a folder, or what is wrong with it, whatever that is."""
@@ -174,6 +213,16 @@ class Store:
             return known if known.log_signature == log else replace(known, log_signature=log)
         run = replace(Run.open(folder), name=name)
         return RunView(run, root, sign, tuple(run.steps), make_brief(read_run(folder, READ)), live, log, self._kept)
+
+
+def pair(store: Store, run: RunView, extras: Mapping[str, str]) -> tuple[RunView, RunView | None]:
+    """The run of a page and the one beside it, which the key ``run2`` of its address names.
+
+    A pair is as :meth:`Store.together` has it; a run on its own shows all its rows.
+    """
+    together = store.together()
+    other = together.get(extras.get("run2", ""))
+    return (run, None) if other is None else (together.get(run.name, run), other)
 
 
 def _read_across(runs: Sequence[RunView], measurement: str, quantity: str, equals: Mapping[str, Any]) -> Frame:

@@ -73,7 +73,7 @@ class SweepQuery:
 
 def choices_of(store: Store) -> Choices:
     """What the runs here offer now, made once for each state of the folder."""
-    return _choices(store, tuple((name, run.signature) for name, run in store.runs().items()))
+    return _choices(store, tuple((name, run.rows_version) for name, run in store.together().items()))
 
 
 @lru_cache(maxsize=2)
@@ -91,7 +91,7 @@ class Choices:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._held: Cache[Any] = Cache(HELD)
-        configs = {name: run.config for name, run in store.runs().items()}
+        configs = {name: run.config for name, run in store.together().items()}
         # Flattened once: what draws from them flattens them for each axis again, which then costs little.
         self.configs = {name: settings_of(config) for name, config in configs.items()}
         axes = axes_of(configs)
@@ -100,8 +100,8 @@ class Choices:
         first = next((pair for pair in PAIRS if self._cross(pair)), ())
         listed = sorted(axes, key=lambda name: (order.get(name, len(order)), name))
         self.axes = [*first, *(name for name in listed if name not in first)] or ["task.name", "seeds.init"]
-        self.pairs = sorted({pair for run in store.runs().values() for pair in run.brief.quantities})
-        runs = list(store.runs().values())
+        self.pairs = sorted({pair for run in store.together().values() for pair in run.brief.quantities})
+        runs = list(store.together().values())
         self.steps = sorted({step for run in runs for step in run.measured_steps})
         self.last = _ends(run.measured_steps[-1] for run in runs if run.measured_steps)
         self.trained = _ends(run.trained for run in runs)
@@ -140,7 +140,7 @@ class Choices:
 
     def _multiples(self, series: Sequence[str]) -> list[float]:
         rows = self.rows(series)
-        runs = self.store.runs()
+        runs = self.store.together()
         lengths = {str(run): part.distinct("length").astype(int).tolist() for (run,), part in rows.group("run")}
         held = [(lengths[run], runs[run].trained) for run in lengths if run in runs]
         return [times for times in MULTIPLES if any(length_at(own, n, times) is not None for own, n in held)]

@@ -19,7 +19,7 @@ from workbench.figures.registry import data_of, figure
 from workbench.figures.rows.claims import Cite, Claim, cite, cite_difference, plain
 from workbench.figures.rows.door import of_rows, rows_of_rows
 from workbench.figures.rows.frame import Frame, numbers, present, unique
-from workbench.figures.rows.multiples import pairing_text, partners
+from workbench.figures.rows.multiples import LengthAxis, pairing_text, partners
 from workbench.figures.rows.picking import COLUMNS, head_names, run_name, series_of, smallest_n, telling
 from workbench.figures.style.design_tokens import DIFFERENCE, TOKENS, Theme, difference_colours
 from workbench.figures.style.heatmap import step_length_map
@@ -75,6 +75,7 @@ def accuracy_difference(
     *,
     trained: float,
     trained_b: float | None = None,
+    axis: LengthAxis = "length",
     law: str = "matched",
     checkpoints: Sequence[int] = (),
     checkpoints_b: Sequence[int] = (),
@@ -84,13 +85,13 @@ def accuracy_difference(
 ) -> Drawing:
     """Accuracy of A minus that of B over training step and prefix length, where both were measured.
 
-    ``trained`` and ``trained_b`` (None = the same) are each run's N: lengths are paired as
+    ``trained`` and ``trained_b`` (None = the same) are each run's N: lengths are paired by ``axis`` as
     :func:`workbench.figures.rows.multiples.partners` says, and drawn at those of A.
 
     Raises:
         NotMeasured: if one has no accuracies, or the two share no step and length.
     """
-    data = accuracy_difference_data(frame_a, frame_b, trained=trained, trained_b=trained_b, law=law)
+    data = accuracy_difference_data(frame_a, frame_b, trained=trained, trained_b=trained_b, axis=axis, law=law)
     top = max(0.1, math.ceil(10 * float(np.abs(numbers(data["value"])).max())) / 10)
     last = said(data.where(step=data["step"].max()), "length", telling(data, "length", trained))
     return step_length_map(
@@ -123,15 +124,23 @@ def accuracy_difference_data(
     *,
     trained: float,
     trained_b: float | None = None,
+    axis: LengthAxis = "length",
     law: str = "matched",
 ) -> Frame:
     """The rows of :func:`accuracy_difference`; ``attrs["paired"]`` says how their lengths were paired."""
     a, b = accuracy_heatmap_data(frame_a, law=law), accuracy_heatmap_data(frame_b, law=law)
-    return _shared(a, b, "behaviour", trained, trained_b)
+    return _shared(a, b, "behaviour", trained, trained_b, axis)
 
 
 def over_length_difference(
-    frame_a: Frame, frame_b: Frame, *, step: int, step_b: int, trained: float, trained_b: float
+    frame_a: Frame,
+    frame_b: Frame,
+    *,
+    step: int,
+    step_b: int,
+    trained: float,
+    trained_b: float,
+    axis: LengthAxis = "length",
 ) -> Frame:
     """Accuracy of A minus that of B on the matched law over prefix length, for :func:`compare_sentence`.
 
@@ -142,8 +151,8 @@ def over_length_difference(
         accuracy_over_length_data(frame, step=at).where(series="matched")
         for frame, at in ((frame_a, step), (frame_b, step_b))
     )
-    found = _shared(a.with_columns(step=0), b.with_columns(step=0), "behaviour", trained, trained_b)
-    pairs = partners(_lengths_of(a), int(trained), _lengths_of(b), int(trained_b))
+    found = _shared(a.with_columns(step=0), b.with_columns(step=0), "behaviour", trained, trained_b, axis)
+    pairs = partners(_lengths_of(a), int(trained), _lengths_of(b), int(trained_b), axis)
     rows = {
         n: (a.where(length=n).row(0), b.where(length=pairs[n]).row(0)) for n in found.distinct("length").astype(int)
     }
@@ -159,6 +168,7 @@ def decodability_difference(
     step: int,
     step_b: int | None = None,
     trained_b: float | None = None,
+    axis: LengthAxis = "length",
     theme: Theme = "light",
     size: int = 11,
     cursor: Cursor | None = None,
@@ -171,7 +181,8 @@ def decodability_difference(
         trained: N of A.
         step: training step of A.
         step_b: training step of B; None = the same.
-        trained_b: N of B; None = the same. See :func:`workbench.figures.rows.multiples.partners`.
+        trained_b: N of B; None = the same.
+        axis: by what lengths are paired, see :func:`workbench.figures.rows.multiples.partners`.
         theme: light or dark.
         size: base text size, pixels.
         cursor: draws the cursor line at ``length``.
@@ -181,7 +192,7 @@ def decodability_difference(
     """
     t = TOKENS[theme]
     data = decodability_difference_data(
-        frame_a, frame_b, step=step, step_b=step_b, trained=trained, trained_b=trained_b
+        frame_a, frame_b, step=step, step_b=step_b, trained=trained, trained_b=trained_b, axis=axis
     )
     x_axis = length_axis(_both(frame_a, frame_b, "length"), trained, theme)
     y_range = (-1.08, 1.08)
@@ -253,6 +264,7 @@ def decodability_difference_data(
     step: int,
     step_b: int | None = None,
     trained_b: float | None = None,
+    axis: LengthAxis = "length",
 ) -> Frame:
     """The rows of :func:`decodability_difference`: series summary and position (transfer)."""
     a = decodability_over_length_data(frame_a, step=step)
@@ -260,7 +272,7 @@ def decodability_difference_data(
     # the last layers of two models of different depth correspond, though their numbers do not
     b = b.with_columns(layer=float(a["layer"][0]), step=step)
     keep = list(CONCEPTS)
-    return _shared(a.where(series=keep), b.where(series=keep), "probes.summary", trained, trained_b)
+    return _shared(a.where(series=keep), b.where(series=keep), "probes.summary", trained, trained_b, axis)
 
 
 @rows_of_rows
@@ -436,10 +448,10 @@ def _both(frame_a: Frame, frame_b: Frame, column: str) -> NDArray[np.float64]:
     return np.concatenate([frame_a.distinct(column), frame_b.distinct(column)])
 
 
-def _shared(a: Frame, b: Frame, measurement: str, trained: float, trained_b: float | None) -> Frame:
+def _shared(a: Frame, b: Frame, measurement: str, trained: float, trained_b: float | None, axis: LengthAxis) -> Frame:
     """A - B at paired lengths, told at those of A."""
     n_b = trained if trained_b is None else trained_b
-    pairs = partners(_lengths_of(a), int(trained), _lengths_of(b), int(n_b))
+    pairs = partners(_lengths_of(a), int(trained), _lengths_of(b), int(n_b), axis)
     at_a = {of_b: of_a for of_a, of_b in pairs.items()}
     moved = b.where(length=list(at_a))
     found = difference(a, moved.with_columns(length=[at_a[int(n)] for n in moved["length"]]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -12,6 +13,7 @@ from workbench.figures.labels import over_length, signed, whole
 from workbench.figures.panels.decodability import CONCEPTS
 from workbench.figures.registry import data_of, figure
 from workbench.figures.rows.frame import Frame, numbers, present, unique
+from workbench.figures.rows.multiples import LengthAxis, partners
 from workbench.figures.rows.picking import cells, edges, latest, sites, stack, tidy
 from workbench.figures.style.design_tokens import TOKENS, Theme
 from workbench.figures.style.marks import (
@@ -138,6 +140,8 @@ def seeds_compared(
     *,
     trained: float,
     step: int,
+    trained_b: float | None = None,
+    axis: LengthAxis = "length",
     shown: str = "accuracy",
     theme: Theme = "light",
     size: int = 11,
@@ -145,29 +149,36 @@ def seeds_compared(
 ) -> Drawing:
     """Medians over seeds of two configurations, A solid and B dashed, each with its range.
 
+    By ``axis`` "times" B stands at the lengths of A that are the same multiple of N (``trained``, of B ``trained_b``;
+    None = the same).
+
     Raises:
         NotMeasured: if either has no rows there.
     """
     data = seeds_compared_data(frame_a, frame_b, step=step, shown=shown)
-    figure, y_range = _frame(data, trained, step, shown, theme, size, f"seeds_compared_{shown}")
+    n_b = trained if trained_b is None else trained_b
+    times = trained / n_b if axis == "times" else 1.0
+    a, b = data.where(series="A"), data.where(series="B")
+    placed = stack([a, b.with_columns(length=b["length"].astype(float) * times)])
+    figure, y_range = _frame(placed, trained, step, shown, theme, size, f"seeds_compared_{shown}")
     t = TOKENS[theme]
     labels: list[Label] = []
-    for name, dash in (("A", "solid"), ("B", "5px,3px")):
+    for name, rows, dash, shift in (("A", a, "solid", 0.0), ("B", b, "5px,3px", math.log2(times))):
         colour = t[name.lower()]
-        labels.append((name, add_line(figure, data.where(series=name), "length", colour, dash=dash), colour, True))
+        labels.append((name, add_line(figure, rows, "length", colour, dash=dash, shift=shift), colour, True))
     add_end_labels(figure, labels, y_range, size)
-    a, b = data.where(series="A"), data.where(series="B")
-    in_b = dict(zip(b["length"].tolist(), b["value"].tolist(), strict=True))
-    shared = [
-        (n, value - in_b[n]) for n, value in zip(a["length"].tolist(), a["value"].tolist(), strict=True) if n in in_b
-    ]
+    in_a, in_b = (
+        dict(zip(part["length"].astype(int).tolist(), part["value"].tolist(), strict=True)) for part in (a, b)
+    )
+    pairs = partners(in_a, int(trained), in_b, int(n_b), axis)
+    shared = [(n, in_a[n] - in_b[other]) for n, other in pairs.items()]
     last = whole(float(shared[-1][0])) if shared else ""
     figure.layout.meta |= {
         "slice": f"medians of {_count(int(a['n'][0]))} and {_count(int(b['n'][0]))}",
         "alt": f"{TITLES[shown]} {over_length(step)}, medians of A and B"
         + (f"; A minus B is {signed(shared[-1][1])} at length {last}" if last else ""),
     }
-    add_training(figure, trained, theme, size, avoid=drawn_points(data, "length"))
+    add_training(figure, trained, theme, size, avoid=drawn_points(placed, "length"))
     add_cursor(figure, cursor, "length", theme, [(a, t["a"], "circle"), (b, t["b"], "circle")])
     return figure
 

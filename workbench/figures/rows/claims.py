@@ -34,6 +34,8 @@ PLACE = (
 RUN, THRESHOLD, SETTING, CURSOR, DIFFERENCE = "run", "threshold", "setting", "cursor", "difference"
 """Where a number comes from that is no value of a row: the run's configuration, a threshold of the verdict, a setting
 that a row was made with, the place that was asked about, or two rows of which it is the difference."""
+READING = "reading"
+"""Of a number that comes from one sequence, which no table holds: the rows that the sequence's figure draws."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,10 @@ class Cite:
         text: as it stands in the sentence.
         column: column of the row; of the run its setting, of a threshold or a row's setting its name.
         row: the columns :data:`PLACE` of the row, and the cited one; of a difference the places of both rows, under
-            ``a`` and ``b``; empty where no row holds the number.
-        source: ``table``, or :data:`RUN`, :data:`THRESHOLD`, :data:`SETTING`, :data:`CURSOR` or :data:`DIFFERENCE`.
+            ``a`` and ``b``; of a reading which of its rows, and ``part``, the pass; empty where no row holds the
+            number.
+        source: ``table``, or :data:`RUN`, :data:`THRESHOLD`, :data:`SETTING`, :data:`CURSOR`, :data:`DIFFERENCE` or
+            :data:`READING`.
     """
 
     text: str

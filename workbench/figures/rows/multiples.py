@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from typing import Literal
 
+LengthAxis = Literal["times", "length"]
+"""What lengths are told in: multiples of each run's N, or tokens."""
 MULTIPLES = (1 / 8, 1 / 4, 1 / 2, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 """The multiples that the grid of lengths has by default."""
 ROUNDED = 4
@@ -43,22 +46,29 @@ def times_text(times: float) -> str:
     return f"{text} \u00d7 N"
 
 
-def partners(lengths_a: Iterable[int], n_a: int, lengths_b: Iterable[int], n_b: int) -> dict[int, int]:
+def partners(
+    lengths_a: Iterable[int], n_a: int, lengths_b: Iterable[int], n_b: int, axis: LengthAxis = "length"
+) -> dict[int, int]:
     """Length of A -> the length of B that it is held against: one rule for everything that two runs are compared by.
 
-    Equal lengths, if the runs share one beyond the training of both; else equal multiples of each run's own N.
+    By ``length``: equal lengths, if the runs share one beyond the training of both; else equal multiples of each run's
+    own N. By ``times``: equal multiples, if the runs share one beyond training; else as by ``length``. Runs of one N
+    are always held against each other at equal lengths, which are equal multiples too.
 
     Example:
 
         >>> partners([31, 125, 249], 31, [32, 128, 256], 32), partners([32, 64], 32, [32, 64, 96], 32)
         ({31: 32, 125: 128, 249: 256}, {32: 32, 64: 64})
+        >>> partners([32, 64, 128], 32, [64, 128, 256], 64), partners([32, 64, 128], 32, [64, 128, 256], 64, "times")
+        ({64: 64, 128: 128}, {32: 64, 64: 128, 128: 256})
     """
     a, b = sorted(set(lengths_a)), sorted(set(lengths_b))
+    found = ((length_at(a, n_a, times), length_at(b, n_b, times)) for times in MULTIPLES)
+    pairs = {of_a: of_b for of_a, of_b in found if of_a is not None and of_b is not None}
+    if axis == "times" and n_a != n_b and any(of_a > n_a for of_a in pairs):
+        return pairs
     shared = [n for n in a if n in b]
-    if any(n > max(n_a, n_b) for n in shared):
-        return {n: n for n in shared}
-    pairs = ((length_at(a, n_a, times), length_at(b, n_b, times)) for times in MULTIPLES)
-    return {of_a: of_b for of_a, of_b in pairs if of_a is not None and of_b is not None}
+    return {n: n for n in shared} if any(n > max(n_a, n_b) for n in shared) else pairs
 
 
 def pairing_text(pairs: Mapping[int, int]) -> str:

@@ -24,7 +24,7 @@ from workbench.figures.sequence.attention_pattern import (
     position_ticks,
 )
 from workbench.figures.sequence.sequence_marks import Axes, add_outputs, add_reading
-from workbench.figures.sequence.sequence_reading import ProbeReading, SequenceReading
+from workbench.figures.sequence.sequence_reading import PassName, ProbeReading, SequenceReading
 from workbench.figures.sequence.sequence_window import Window, window_of
 from workbench.figures.style.design_tokens import AMOUNT, DIFFERENCE, TOKENS, Theme
 from workbench.figures.style.plain_figure import Drawing
@@ -164,6 +164,21 @@ def shown_cells(found: SequenceReading, part: Part, view: View) -> NDArray[np.fl
         top = np.asarray(found.of(part).row_top, dtype=float)[:, None]
         cells = np.maximum(cells - top, 4 * SCORE_FLOOR)
     return cells
+
+
+def at_hand(found: SequenceReading) -> bool:
+    """Whether the cells hold every query's own weights over all its keys."""
+    return found.pool == 1 and window_of(found).whole
+
+
+def row_of(found: SequenceReading, query: int, part: PassName = "clean") -> NDArray[np.float64] | None:
+    """A query's weights over its keys, where they are at hand."""
+    one = found.of(part)
+    if one.pattern is None or one.row is None:
+        return None
+    if at_hand(found):
+        return one.pattern[query, : query + 1].astype(float)
+    return one.row[: query + 1].astype(float) if query == found.query else None
 
 
 def _check(found: SequenceReading, part: str, view: str) -> None:

@@ -96,6 +96,7 @@ def add_line(
     band: bool = True,
     clip: tuple[float, float] | None = None,
     place: Callable[[float], float] | None = None,
+    shift: float = 0.0,
 ) -> float | None:
     """One series as a line with its band; undefined rows leave gaps, a lone point is drawn as a dot.
 
@@ -109,11 +110,12 @@ def add_line(
         band: whether to draw the interval.
         clip: limits to draw within (tooltips keep the value).
         place: value to axis units, where the axis is not linear in the value.
+        shift: how far to the right it stands of where its rows are, in axis units; tooltips keep the place.
 
     Returns:
         the height at which the line ends, None where nothing of it is drawn.
     """
-    x = places(data, along)
+    x = places(data, along) + shift
     y, low, high = (data[c].astype(float) for c in ("value", "low", "high"))
     if place is not None:
         y, low, high = (np.array([place(float(v)) for v in values]) for values in (y, low, high))

@@ -17,8 +17,9 @@ from workbench.measure.running.applicable import lacking, not_applicable
 from workbench.measure.study import BLOCK, MATERIALISING, CheckpointStudy, Evaluation, forward
 from workbench.runs.run import Run
 from workbench.storage.errors import StorageError
+from workbench.table.errors import TableError
 from workbench.table.schema import Row
-from workbench.table.shards import shard_path, write_shard
+from workbench.table.shards import shard_path, verify_shard, write_shard
 from workbench.tasks.source_code import trust
 
 
@@ -142,8 +143,11 @@ def measure_item(item: Item) -> Done:
     for file in item.trusted:
         trust(file)
     run = replace(Run.open(item.run_path), name=item.run_name)
+    wanted_still = [w for w in item.wanted if not _made_since(run, item.step, w)]
+    if not wanted_still:
+        return Done(run.name, item.step, 0, 0, 0, time.monotonic() - start)
     model = run.load(item.step)
-    every = [(w, make_measurement(w.name, dict(w.settings))) for w in item.wanted]
+    every = [(w, make_measurement(w.name, dict(w.settings))) for w in wanted_still]
     apart = Isolation()
     made, total = [], 0
     for wanted, measurement in every:
@@ -154,7 +158,7 @@ def measure_item(item: Item) -> Done:
                 total += len(rows)
             else:
                 made.append((wanted, measurement))
-    sequences, seed = max(w.sequences for w in item.wanted), run.config["seeds"]["evaluation"]
+    sequences, seed = max(w.sequences for w in wanted_still), run.config["seeds"]["evaluation"]
     evaluation = Evaluation(run.task, item.grid, seed, sequences, consistent=model.cfg.ids.consistent)
     passes, extra = observe_all(model, evaluation, made, apart), 0
     for wanted, measurement in made:
@@ -168,6 +172,18 @@ def measure_item(item: Item) -> Done:
             total += len(rows)
     seconds = time.monotonic() - start
     return Done(run.name, item.step, total, passes, extra, seconds, tuple(apart.failures.values()))
+
+
+def _made_since(run: Run, step: int, wanted: Wanted) -> bool:
+    """Whether another process has written a shard since it was planned: a plan holds none that is there and sound."""
+    path = shard_path(run.path, wanted.name, step, wanted.key)
+    if not path.exists():
+        return False
+    try:
+        verify_shard(path, run.id)
+    except TableError:
+        return False
+    return True
 
 
 def observe_all(

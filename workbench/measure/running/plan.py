@@ -14,6 +14,8 @@ from workbench.core.apart import apart
 from workbench.figures.style.verdict_styles import UNDECIDED, since
 from workbench.jobs.choose import make_executor
 from workbench.jobs.executors import Failure
+from workbench.jobs.share import WHOLE, Share
+from workbench.jobs.time_limit import Before, TimeIsUp
 from workbench.measure.grid import make_grid, readable
 from workbench.measure.measurement import Grid, Measurement, Spec
 from workbench.measure.registry import broken, choose, make_measurement
@@ -77,6 +79,7 @@ def plan(
     sequences: int | Mapping[str, int] | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     deepen: Deepen = "last",
+    share: Share = WHOLE,
 ) -> Plan:
     """Find the missing measurements below ``roots``.
 
@@ -90,6 +93,7 @@ def plan(
         deepen: at which checkpoints further strings may be drawn where the first ones leave a question open: each
             run's ``last`` one, ``all``, or those of the ``bracket`` within which its last verdict began, one of a run
             at a time: what it shows says whether the next is needed, so plan again until nothing is missing.
+        share: which checkpoints to plan for, each by its run's id and its step; with ``bracket``, whole runs.
 
     Raises:
         RunError: for a folder that does not exist or holds no run, or a step that a run lacks.
@@ -117,7 +121,8 @@ def plan(
         for run in runs:
             if (real := run.path.resolve()) not in seen:
                 seen.add(real)
-                found.runs.append(run)
+                if deepen != "bracket" or share.has(run.id):
+                    found.runs.append(run)
     for run in found.runs:
         problems: list[str] = []
         with apart(problems.append, "its task or its model cannot be made"):
@@ -147,7 +152,8 @@ def plan(
             specs = [m.spec for m in made.values()]
             found.notices += [f"{run.name}: {s.name} does not apply: {why}" for s in specs if (why := unmet(s, model))]
         with apart(found.problems.append, f"{run.path} is not measured"):
-            _plan_run(found, run, chosen_steps(run, steps), Orders(run, made, grid, counts, Present(run)), deepen)
+            mine = [s for s in chosen_steps(run, steps) if deepen == "bracket" or share.has(f"{run.id}/{s}")]
+            _plan_run(found, run, mine, Orders(run, made, grid, counts, Present(run)), deepen)
     return found
 
 
@@ -275,8 +281,11 @@ def execute(
     executor: str = "processes",
     workers: int | None = None,
     on_done: Callable[[Item, Done | None], None] | None = None,
+    until: float | None = None,
 ) -> list[str]:
     """Do the work of a plan, compact every run, and return what went wrong, a sentence each.
+
+    No item is begun from the time ``until`` on, in seconds since the epoch; ``on_done`` is not told of these.
 
     Raises:
         StorageError: if a run's folder cannot be written or its disk is full: as far as that can be known,
@@ -285,6 +294,8 @@ def execute(
 
     def told(index: int, result: object) -> None:
         item = todo.items[index]
+        if isinstance(result, Failure) and result.error.startswith(TimeIsUp.__name__):
+            return
         if isinstance(result, Failure):
             if result.error.startswith(StorageError.__name__):
                 # Whatever else is measured could not be stored either.
@@ -303,7 +314,7 @@ def execute(
     if todo.items:
         engine = make_executor(executor, workers=workers)
         # Longest runs first would be better balanced, but steps in order let a watcher see training unfold.
-        engine.map(measure_item, todo.items, on_done=told, memory_per_worker=MEMORY_PER_WORKER)
+        engine.map(Before(measure_item, until), todo.items, on_done=told, memory_per_worker=MEMORY_PER_WORKER)
     full: list[StorageError] = []
     for run in todo.runs:
         with apart(problems.append, f"the rows of {run.path} could not be brought together"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Real
 from torch import Tensor, nn
 
 from workbench.models.base.layers import Embed, Unembed
@@ -37,7 +37,7 @@ class Hooked(WithLogits, HookedRootModule):  # type: ignore[misc]  # the base sh
     blocks: nn.ModuleList
     unembed: Unembed
 
-    def checked_ids(self, tokens: Tensor, position_ids: Tensor | None) -> Int[Tensor, "#batch pos"]:
+    def checked_ids(self, tokens: Tensor, position_ids: Tensor | None) -> Real[Tensor, "#batch pos"]:
         """The given position ids, or 0, 1, 2, ...
 
         Raises:

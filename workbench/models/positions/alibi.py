@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Real
 from torch import Tensor
 
 from workbench.models.positions.encoding import Encoding
@@ -23,6 +23,7 @@ class Alibi(Encoding):
 
     name: Literal["alibi"] = "alibi"
     biased: ClassVar[bool] = True
+    between: ClassVar[bool] = True
     upstream: ClassVar[str] = "alibi"
     ignores_upstream_table: ClassVar[bool] = True
 
@@ -35,6 +36,6 @@ class Alibi(Encoding):
         return self.fixed_weights(attn.cfg.n_heads, like)
 
     def bias_at(
-        self, weights: Float[Tensor, "#batch #query head 1"], lags: Int[Tensor, "#batch query key"]
+        self, weights: Float[Tensor, "#batch #query head 1"], lags: Real[Tensor, "#batch query key"]
     ) -> Float[Tensor, "#batch head query key"]:
         return -weights.transpose(1, 2) * lags.abs()[:, None].to(weights.dtype)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Real
 from torch import Tensor, nn
 
 from workbench.models.errors import PositionError
@@ -80,6 +80,8 @@ class Encoding(Scheme):
     """Whether queries and keys are turned before they meet (``hook_rot_q``, ``hook_rot_k``)."""
     biased: ClassVar[bool] = False
     """Whether something is added to the attention scores that q and k do not hold."""
+    between: ClassVar[bool] = False
+    """Whether ids between whole ones mean something, so that ids can be interpolated without rounding."""
     bias_hook: ClassVar[str] = ""
     """Hook of each layer that sees the weights of its bias, ``[batch, pos, head, column]``; "" where they are fixed."""
     local: ClassVar[bool] = False
@@ -131,9 +133,11 @@ class Encoding(Scheme):
         """Refuse ids that the scheme cannot read.
 
         Raises:
-            PositionError: if an id is negative, or lies outside the table.
+            PositionError: if an id is negative, lies outside the table, or between whole numbers that alone are read.
         """
         refuse_negative(ids)
+        if ids.is_floating_point() and self.reads_ids and not self.between:
+            raise PositionError(f"{self.name} positions read whole ids alone, not those between them; round them down")
         top = int(ids.max()) if ids.numel() else 0
         if self.table and top >= n_ctx:
             raise PositionError(
@@ -143,7 +147,7 @@ class Encoding(Scheme):
 
     # ---- what it computes ---------------------------------------------------------------------
     def vectors(
-        self, ids: Int[Tensor, "#batch pos"], table: Tensor | None, d_model: int, dtype: torch.dtype
+        self, ids: Real[Tensor, "#batch pos"], table: Tensor | None, d_model: int, dtype: torch.dtype
     ) -> Float[Tensor, "#batch pos d_model"]:
         """What is added to the embedding; for those with ``added``.
 
@@ -155,7 +159,7 @@ class Encoding(Scheme):
         """
         raise NotImplementedError(f"positions {self.name} add no vectors")
 
-    def turn(self, ids: Int[Tensor, "#batch pos"], d_head: int, dtype: torch.dtype) -> Turn | None:
+    def turn(self, ids: Real[Tensor, "#batch pos"], d_head: int, dtype: torch.dtype) -> Turn | None:
         """By what each id turns queries and keys, the same in all layers; None for those without ``turns``."""
         return None
 
@@ -178,7 +182,7 @@ class Encoding(Scheme):
         raise NotImplementedError(f"positions {self.name} have no bias that is fixed")
 
     def bias_at(
-        self, weights: Float[Tensor, "#batch #query head column"], lags: Int[Tensor, "#batch query key"]
+        self, weights: Float[Tensor, "#batch #query head column"], lags: Real[Tensor, "#batch query key"]
     ) -> Float[Tensor, "#batch head query key"]:
         """The bias of the score of each query and key, from the weights of the query; for those with ``biased``.
 

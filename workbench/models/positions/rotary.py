@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Real
 from pydantic import Field, model_validator
 from torch import Tensor
 
@@ -34,6 +34,7 @@ class Rotary(Encoding):
     scaling: Literal["none", "linear", "ntk"] = "none"
     factor: float = Field(default=1.0, ge=1.0)
     turns: ClassVar[bool] = True
+    between: ClassVar[bool] = True
     upstream: ClassVar[str] = "rotary"
 
     @model_validator(mode="after")
@@ -66,7 +67,7 @@ class Rotary(Encoding):
         """What ids are divided by."""
         return self.factor if self.scaling == "linear" else 1.0
 
-    def turn(self, ids: Int[Tensor, "#batch pos"], d_head: int, dtype: torch.dtype) -> Turn:
+    def turn(self, ids: Real[Tensor, "#batch pos"], d_head: int, dtype: torch.dtype) -> Turn:
         by = angles(ids, d_head // 2, self.stretched_base(d_head), self.slower)[:, :, None]
         return by.cos().to(dtype), by.sin().to(dtype)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Real
 from pydantic import Field
 from torch import Tensor
 
@@ -29,13 +29,14 @@ class Sinusoidal(Encoding):
     scale: float = Field(default=1.0, gt=0.0)
     absolute: ClassVar[bool] = True
     added: ClassVar[bool] = True
+    between: ClassVar[bool] = True
 
     def fit(self, d_model: int, d_head: int) -> None:
         if d_model % 2:
             raise ValueError(f"sinusoidal positions need an even d_model, not {d_model}")
 
     def vectors(
-        self, ids: Int[Tensor, "#batch pos"], table: Tensor | None, d_model: int, dtype: torch.dtype
+        self, ids: Real[Tensor, "#batch pos"], table: Tensor | None, d_model: int, dtype: torch.dtype
     ) -> Float[Tensor, "#batch pos d_model"]:
         by = angles(ids, d_model // 2, self.base)
         return self.scale * torch.stack([by.sin(), by.cos()], -1).flatten(-2).to(dtype)

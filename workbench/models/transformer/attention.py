@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import torch
 from einops import rearrange
-from jaxtyping import Float, Int
+from jaxtyping import Float, Real
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -31,7 +31,7 @@ class Places:
         shared: weights of the encoding that all layers share, by name.
     """
 
-    ids: Int[Tensor, "#batch pos"]
+    ids: Real[Tensor, "#batch pos"]
     turn: Turn | None = None
     log_keys: Float[Tensor, " pos"] | None = None
     shared: Mapping[str, Tensor] = field(default_factory=dict)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, cast
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Real
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -40,7 +40,7 @@ class PosEmbed(nn.Module):
             self.W_pos = nn.Parameter(torch.empty(rows, cfg.d_model))
 
     def forward(
-        self, ids: Int[Tensor, "#batch pos"], dtype: torch.dtype = torch.float32
+        self, ids: Real[Tensor, "#batch pos"], dtype: torch.dtype = torch.float32
     ) -> Float[Tensor, "#batch pos d_model"]:
         return self.cfg.positions.vectors(ids, getattr(self, "W_pos", None), self.cfg.d_model, dtype)
 
@@ -147,7 +147,7 @@ class HookedTransformer(WithHeads, Hooked):
     def forward(
         self,
         tokens: Int[Tensor, "batch pos"],
-        position_ids: Int[Tensor, "rows ids"] | None = None,
+        position_ids: Real[Tensor, "rows ids"] | None = None,
         asked: Bool[Tensor, "batch pos"] | None = None,
         *,
         return_type: ReturnType = "logits",
@@ -161,7 +161,8 @@ class HookedTransformer(WithHeads, Hooked):
 
         Args:
             tokens: token ids, BOS included where the task has one.
-            position_ids: ids per token, ``[batch, pos]`` or ``[1, pos]``; None = 0, 1, 2, ...
+            position_ids: ids per token, ``[batch, pos]`` or ``[1, pos]``; None = 0, 1, 2, ... They may lie between
+                whole numbers where the encoding can read such.
             asked: where outputs are wanted, in training; elsewhere they may be left at 0. None = everywhere.
             return_type: ``logits``; ``loss``, the mean cross-entropy of the next token, or ``both``; None = nothing.
             stop_at_layer: give the residual stream before that layer (counted from the end where negative) and compute
@@ -186,7 +187,7 @@ class HookedTransformer(WithHeads, Hooked):
         return self.returned(logits if only is None else only.put(logits), tokens, return_type)
 
     def entrance(
-        self, tokens: Int[Tensor, "batch pos"], ids: Int[Tensor, "#batch pos"], brief: bool
+        self, tokens: Int[Tensor, "batch pos"], ids: Real[Tensor, "#batch pos"], brief: bool
     ) -> tuple[Float[Tensor, "batch pos d_model"], Float[Tensor, "batch pos qkv"] | None]:
         """The residual stream before block 0; with its projection there, if ``brief`` and computed once per pair."""
         found = pairs(self.cfg, tokens, ids) if brief else None
@@ -196,7 +197,7 @@ class HookedTransformer(WithHeads, Hooked):
         return found.spread(table), found.spread(block.attn.project(block.ln1(table)))
 
     def embedded(
-        self, tokens: Int[Tensor, "batch pos"], ids: Int[Tensor, "#batch pos"]
+        self, tokens: Int[Tensor, "batch pos"], ids: Real[Tensor, "#batch pos"]
     ) -> Float[Tensor, "batch pos d_model"]:
         """The residual stream before block 0."""
         x: Tensor = self.hook_embed(self.embed(tokens))
@@ -210,7 +211,7 @@ class HookedTransformer(WithHeads, Hooked):
         outputs: Tensor = self(tokens, position_ids, asked)
         return outputs
 
-    def places(self, ids: Int[Tensor, "#batch pos"], dtype: torch.dtype) -> Places:
+    def places(self, ids: Real[Tensor, "#batch pos"], dtype: torch.dtype) -> Places:
         """What all layers share of the positions."""
         turn = self.cfg.positions.turn(ids, self.cfg.d_head, dtype)
         log_keys = None
@@ -218,7 +219,7 @@ class HookedTransformer(WithHeads, Hooked):
             log_keys = torch.arange(1, ids.shape[1] + 1, device=ids.device, dtype=torch.float64).log().to(dtype)
         return Places(ids, turn, log_keys, shared_of(self))
 
-    def ids_for(self, tokens: Tensor, position_ids: Tensor | None) -> Int[Tensor, "#batch pos"]:
+    def ids_for(self, tokens: Tensor, position_ids: Tensor | None) -> Real[Tensor, "#batch pos"]:
         """The ids this forward pass reads, checked against the scheme."""
         position_ids = self.checked_ids(tokens, position_ids)
         if self.cfg.positions.biased and observed(self.hook_position_ids):

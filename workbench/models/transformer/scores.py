@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Real
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -44,7 +44,7 @@ class ScoreInputs:
     q: Float[Tensor, "batch pos head d_head"]
     k: Float[Tensor, "batch pos head d_head"]
     encoding: Encoding | None = None
-    ids: Int[Tensor, "#batch pos"] | None = None
+    ids: Real[Tensor, "#batch pos"] | None = None
     bias_weights: Float[Tensor, "#batch #pos head column"] | None = None
     factor: Float[Tensor, "#batch pos #head"] | None = None
     attention: str = "softmax"

@@ -198,8 +198,8 @@ class Automaton:
         columns, following = np.ascontiguousarray(symbols.T), self.table.ravel() * width
         rows = np.empty_like(columns)
         row: Any = (self.start if start is None else start) * width  # a state's place in the flat table
-        for place, column in enumerate(columns):
-            row = following.take(row + column, out=rows[place], mode="clip")
+        for position, column in enumerate(columns):
+            row = following.take(row + column, out=rows[position], mode="clip")
         return rows.T // width
 
     @cached_property

@@ -201,28 +201,28 @@ def _is_symbol(character: str) -> bool:
 
 
 class _Reader:
-    """Recursive descent over one expression; ``place`` is the next character to read."""
+    """Recursive descent over one expression; ``position`` is the next character to read."""
 
     def __init__(self, text: str) -> None:
-        self.text, self.place, self.depth = text, 0, 0
+        self.text, self.position, self.depth = text, 0, 0
 
     @property
     def at_end(self) -> bool:
-        return self.place == len(self.text)
+        return self.position == len(self.text)
 
     @property
     def next(self) -> str:
-        return "" if self.at_end else self.text[self.place]
+        return "" if self.at_end else self.text[self.position]
 
     def refuse(self, why: str) -> None:
-        before, here, after = self.text[: self.place], self.next, self.text[self.place + 1 :]
-        place = "its end" if self.at_end else f"character {self.place + 1}, {here!r},"
-        raise TaskError(f"regular expression {before}>>{here}<<{after}: {place} {why}")
+        before, here, after = self.text[: self.position], self.next, self.text[self.position + 1 :]
+        position = "its end" if self.at_end else f"character {self.position + 1}, {here!r},"
+        raise TaskError(f"regular expression {before}>>{here}<<{after}: {position} {why}")
 
     def union(self) -> Expression:
         options = [self.concatenation()]
         while self.next == "|":
-            self.place += 1
+            self.position += 1
             options.append(self.concatenation())
         return either(options)
 
@@ -244,7 +244,7 @@ class _Reader:
         sign = self.next
         if sign == "" or sign not in REPEATS:
             return inner
-        self.place += 1
+        self.position += 1
         if self.next and self.next in REPEATS:
             self.refuse("repeats a repetition; put that in parentheses first")
         if sign == "?":
@@ -258,17 +258,17 @@ class _Reader:
             return self.group()
         if not _is_symbol(self.next):
             self.refuse("is neither a letter or digit nor one of | * + ? ( )")
-        self.place += 1
-        return Letter(self.text[self.place - 1])
+        self.position += 1
+        return Letter(self.text[self.position - 1])
 
     def group(self) -> Expression:
-        opened = self.place
-        self.place += 1
+        opened = self.position
+        self.position += 1
         self.depth += 1
         inner = EMPTY if self.at_end or self.next == ")" else self.union()
         if self.at_end:
-            self.place = opened
+            self.position = opened
             self.refuse("is never closed")
-        self.place += 1
+        self.position += 1
         self.depth -= 1
         return inner

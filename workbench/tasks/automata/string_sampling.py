@@ -197,12 +197,12 @@ class StringSampling:
     def _exchanged(self, words: Ints, before: Ints, sink: Ints, uniforms: Uniforms) -> tuple[Ints, Bools]:
         """Words with two symbols exchanged such that they enter their sinks, and for which such a pair was found."""
         row = np.arange(len(words))
-        places = self.neighbours(words, before, sink)
-        done = np.asarray(places.any(1))
-        if places.shape[1]:
-            place = np.where(places, uniforms(places.shape), -1).argmax(1)
+        positions = self.neighbours(words, before, sink)
+        done = np.asarray(positions.any(1))
+        if positions.shape[1]:
+            position = np.where(positions, uniforms(positions.shape), -1).argmax(1)
             swapped = words.copy()
-            swapped[row, place], swapped[row, place + 1] = words[row, place + 1], words[row, place]
+            swapped[row, position], swapped[row, position + 1] = words[row, position + 1], words[row, position]
             words = np.where(done[:, None], swapped, words)
         for _ in range(TRIES // TRIES_AT_ONCE):
             # A word of one letter has nothing to exchange.
@@ -232,12 +232,12 @@ class StringSampling:
         """
         batch, length = words.shape
         leads = self.automaton.table[before] == sink[:, None, None]  # [batch, length, symbol]
-        places = leads.any(2)
-        place = np.where(places, uniforms((batch, length)), -1).argmax(1)
+        positions = leads.any(2)
+        position = np.where(positions, uniforms((batch, length)), -1).argmax(1)
         row = np.arange(batch)
-        leading = leads[row, place]
-        words[row, place] = np.where(leading, uniforms(leading.shape), -1).argmax(1)
-        if len(none := np.flatnonzero(~places.any(1))):
+        leading = leads[row, position]
+        words[row, position] = np.where(leading, uniforms(leading.shape), -1).argmax(1)
+        if len(none := np.flatnonzero(~positions.any(1))):
             words[none], _ = self.words.draw(before[none, 0], sink[none], uniforms((length, len(none))))
         return words
 

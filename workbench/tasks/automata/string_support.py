@@ -120,13 +120,13 @@ class Listing:
         if rest <= 0:
             return
         leads = table[before] == sink  # [place, symbol]
-        places = np.flatnonzero(leads.any(1)).tolist()
-        for place in places:
-            leading = np.flatnonzero(leads[place]).tolist()
+        positions = np.flatnonzero(leads.any(1)).tolist()
+        for position in positions:
+            leading = np.flatnonzero(leads[position]).tolist()
             for symbol in leading:
-                changed = (*word[:place].tolist(), symbol, *word[place + 1 :].tolist())
-                yield changed, rest / len(places) / len(leading)
-        if not places:
+                changed = (*word[:position].tolist(), symbol, *word[position + 1 :].tolist())
+                yield changed, rest / len(positions) / len(leading)
+        if not positions:
             words = self._between(entry, np.arange(len(table)) == sink, len(word))
             yield from ((tuple(other), rest / len(words)) for other in words.tolist())
 
@@ -134,7 +134,7 @@ class Listing:
         """The pairs of places that are exchanged, all with equal odds, and the probability that one is found."""
         near = np.flatnonzero(self.law.neighbours(word[None], before[None], np.array([sink]))[0]).tolist()
         if near:
-            return [(place, place + 1) for place in near], 1.0
+            return [(position, position + 1) for position in near], 1.0
         different = [(i, j) for i, j in combinations(range(len(word)), 2) if word[i] != word[j]]
         if len(different) > self.most:
             raise TooManyError

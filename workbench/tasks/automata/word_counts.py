@@ -62,12 +62,12 @@ class Words:
         symbols = np.empty(uniforms.shape, dtype=np.int64)
         rows = np.empty((length + 1, uniforms.shape[1]), dtype=np.int64)
         rows[0] = goal * self._table.size + start * width
-        for place, (uniform, symbol, row) in enumerate(zip(uniforms, symbols, rows[:-1], strict=True)):
-            shares = self._shares[length - place]
+        for position, (uniform, symbol, row) in enumerate(zip(uniforms, symbols, rows[:-1], strict=True)):
+            shares = self._shares[length - position]
             symbol[:] = uniform >= shares.take(row) if width > 1 else 0
             for earlier in range(1, width - 1):
                 symbol += uniform >= shares.take(row + earlier)
-            self._following.take(row + symbol, out=rows[place + 1], mode="clip")
+            self._following.take(row + symbol, out=rows[position + 1], mode="clip")
         return symbols.T, rows[:-1].T % self._table.size // width
 
     def _grow(self, length: int) -> None:

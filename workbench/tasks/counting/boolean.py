@@ -82,18 +82,18 @@ class BooleanExpression(CounterLanguage):
     def _draw(
         self, kind: Int[Tensor, " batch"], length: int, clear: int | None, generator: torch.Generator
     ) -> tuple[Int[Tensor, "batch length"], Int[Tensor, " batch"]]:
-        place = event_places(range(length - 2), length, clear, len(kind), generator)
+        position = event_places(range(length - 2), length, clear, len(kind), generator)
         weights = ((1 - self.operators), *[self.operators / self.n] * self.n)
-        around = draw_expressions(weights, place + 1, length - 1, generator)
+        around = draw_expressions(weights, position + 1, length - 1, generator)
         values = VALUE + integers(2, (len(kind), length + 1), generator)
         around = torch.where(around == 0, values[:, 2:], BINARY - 2 + around)
         # The value that x lacks makes room for the pair.
         strings = torch.cat([around, around[:, -1:]], 1)
-        index = torch.arange(length, device=place.device) - place[:, None]
+        index = torch.arange(length, device=position.device) - position[:, None]
         strings[:, 1:] = torch.where(index[:, 1:] > 1, around, strings[:, 1:])
         opening = torch.stack([(kind != ORDER) & (kind != LESS), (kind != WORD) & (kind != LESS)], 1)
         pair = torch.where(opening, BINARY, values[:, :2])
-        return strings.scatter(1, place[:, None] + torch.arange(2, device=place.device), pair), place
+        return strings.scatter(1, position[:, None] + torch.arange(2, device=position.device), pair), position
 
     def _trace(self, strings: Int[Tensor, "batch length"]) -> Trace:
         operands = (strings - BINARY + 2).clamp(min=0)
@@ -166,8 +166,8 @@ def draw_expressions(
     """
     shares = _shares(weights, 1 << (length - 1).bit_length())
     table, levels = shares.reshape(-1, shares.shape[2]), shares.shape[1]
-    place, ends = np.arange(length)[:, None], first.cpu().numpy()
-    left = np.where(place < ends, ends - place, length - place) * levels
+    position, ends = np.arange(length)[:, None], first.cpu().numpy()
+    left = np.where(position < ends, ends - position, length - position) * levels
     drawn = uniforms((length, len(first), 1), generator).cpu().numpy()
     found = np.empty((length, len(first)), dtype=np.int64)
     missing = np.ones_like(ends)

@@ -112,8 +112,8 @@ class CounterLanguage(Task):
         miss = integers(2, (batch,), generator)
         kinds = (ORDER, ORDER, MORE, LESS) if self.ask == "member" else (MORE,)
         kind = miss * torch.tensor(kinds, device=miss.device)[integers(len(kinds), (batch,), generator)]
-        strings, place = self._draw(kind, length, self._clear(length, law, window), generator)
-        return strings, {"deciding_position": place + 1}
+        strings, position = self._draw(kind, length, self._clear(length, law, window), generator)
+        return strings, {"deciding_position": position + 1}
 
     def _clear(self, length: int, law: Law, window: int | None) -> int | None:
         return outer_margin(length, window) if law == "challenge" else None
@@ -174,8 +174,8 @@ class CounterLanguage(Task):
         self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> Batch | None:
         kind = torch.full((batch,), KINDS[name], device=generator.device)
-        strings, place = self._draw(kind, length, self._clear(length, law, window), generator)
-        return self._batch(strings, law, {"deciding_position": place + 1})
+        strings, position = self._draw(kind, length, self._clear(length, law, window), generator)
+        return self._batch(strings, law, {"deciding_position": position + 1})
 
     # ---- the oracle ------------------------------------------------------------------------------
     @abstractmethod
@@ -198,17 +198,17 @@ class CounterLanguage(Task):
 
 
 def event_places(
-    places: Sequence[int], length: int, clear: int | None, batch: int, generator: torch.Generator
+    positions: Sequence[int], length: int, clear: int | None, batch: int, generator: torch.Generator
 ) -> Int[Tensor, " batch"]:
     """Places (from 0) of an event of two tokens, uniform over the given ones.
 
     Of these, over those where both tokens stay clear of the first and the last ``clear`` tokens, if any do.
     """
-    chosen = torch.tensor(clear_places(places, length, clear), device=generator.device)
+    chosen = torch.tensor(clear_places(positions, length, clear), device=generator.device)
     return chosen[integers(len(chosen), (batch,), generator)]
 
 
-def clear_places(places: Sequence[int], length: int, clear: int | None) -> list[int]:
+def clear_places(positions: Sequence[int], length: int, clear: int | None) -> list[int]:
     """The places that :func:`event_places` draws from."""
     margin = clear or 0
-    return [place for place in places if margin <= place < length - 1 - margin] or list(places)
+    return [position for position in positions if margin <= position < length - 1 - margin] or list(positions)

@@ -55,14 +55,14 @@ class BracketCounts(CounterLanguage):
     def _draw(
         self, kind: Int[Tensor, " batch"], length: int, clear: int | None, generator: torch.Generator
     ) -> tuple[Int[Tensor, "batch length"], Int[Tensor, " batch"]]:
-        place = event_places(range(0, length - 1, 2), length, clear, len(kind), generator)
-        around = shuffled_words(torch.stack([place, length - 2 - place], 1) // 2, self.types, generator)
+        position = event_places(range(0, length - 1, 2), length, clear, len(kind), generator)
+        around = shuffled_words(torch.stack([position, length - 2 - position], 1) // 2, self.types, generator)
         pair = 2 * integers(self.types, (len(kind), 1), generator) + _closing(kind)
-        index = torch.arange(length, device=place.device) - place[:, None]
-        source = torch.where(index < 0, index + place[:, None], index + place[:, None] - 2)
+        index = torch.arange(length, device=position.device) - position[:, None]
+        source = torch.where(index < 0, index + position[:, None], index + position[:, None] - 2)
         event = (index == 0) | (index == 1)
         source = torch.where(event, length - 2 + index, source)
-        return 1 + torch.cat([around, pair], 1).gather(1, source), place
+        return 1 + torch.cat([around, pair], 1).gather(1, source), position
 
     def _trace(self, strings: Int[Tensor, "batch length"]) -> Trace:
         symbol = strings - 1

@@ -128,9 +128,9 @@ class DyckK(Task):
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         meta: dict[str, Tensor] = {}
         if law == "challenge":
-            place = self._answer_places(batch, length, window, generator)
-            heights = self._heights_over(place, length, generator)
-            meta = {"answer_position": place + 1}
+            position = self._answer_places(batch, length, window, generator)
+            heights = self._heights_over(position, length, generator)
+            meta = {"answer_position": position + 1}
         else:
             steps = 2 * integers(2, (batch, length), generator) - 1
             heights = folded(steps.cumsum(1), self.depth)
@@ -146,19 +146,19 @@ class DyckK(Task):
         return torch.tensor(places or [0], device=generator.device)[integers(len(places or [0]), (batch,), generator)]
 
     def _heights_over(
-        self, place: Int[Tensor, " batch"], length: int, generator: torch.Generator
+        self, position: Int[Tensor, " batch"], length: int, generator: torch.Generator
     ) -> Int[Tensor, "batch length"]:
-        """Depths after every symbol, where the symbol at ``place`` opens the bracket that is the top at the end."""
-        before, after = place, length - 1 - place
+        """Depths after every symbol, where the symbol at ``position`` opens the bracket that is the top at the end."""
+        before, after = position, length - 1 - position
         low = self._end_of_walk(before, lambda end: folded(end, self.depth) <= self.depth - 2, generator)
         base = folded(2 * low - before, self.depth) + 1
         room = (self.depth - base)[:, None]
         back = self._end_of_walk(after, lambda end: folded(end, room) == 0, generator)
 
-        index = torch.arange(length, device=place.device).expand(len(place), length)
-        part = (index > place[:, None]).long() + (index >= place[:, None])  # 0 before, 1 at, 2 after the bracket
+        index = torch.arange(length, device=position.device).expand(len(position), length)
+        part = (index > position[:, None]).long() + (index >= position[:, None])  # 0 before, 1 at, 2 after the bracket
         keys = uniforms(part.shape, generator) + part
-        within = torch.where(part == 2, index - place[:, None] - 1, index)
+        within = torch.where(part == 2, index - position[:, None] - 1, index)
         up = within < torch.where(part == 2, back[:, None], low[:, None])
         steps = torch.where(up, 1, -1).gather(1, keys.argsort(1))
         first = torch.where(part == 0, steps, 0).cumsum(1)
@@ -219,10 +219,10 @@ class DyckK(Task):
         closing = symbol % 2 == 1
         height = torch.where(closing, -1, 1).cumsum(1)
         lowest_after = height.flip(1).cummin(1).values.flip(1)
-        place = torch.where(~closing & (height == lowest_after), positions(tokens), 0).max(1).values
-        answers = symbol.gather(1, (place - 1).clamp(min=0)[:, None])[:, 0] // 2
+        position = torch.where(~closing & (height == lowest_after), positions(tokens), 0).max(1).values
+        answers = symbol.gather(1, (position - 1).clamp(min=0)[:, None])[:, 0] // 2
         weights = F.one_hot(answers, self.d_vocab_out).double()
-        return weights.where((place > 0)[:, None], 1.0)
+        return weights.where((position > 0)[:, None], 1.0)
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
         stack: list[str] | None = []

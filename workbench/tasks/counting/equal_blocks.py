@@ -87,9 +87,9 @@ class EqualBlocks(CounterLanguage):
         self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> Batch | None:
         kind = torch.full((batch,), OFF_BY_ONE[name], device=generator.device)
-        place = event_places(self._boundaries(length), length, self._clear(length, law, window), batch, generator)
-        strings = self._at_boundary(length, kind, place, torch.ones_like(place))
-        return self._batch(strings, law, {"deciding_position": place + 1})
+        position = event_places(self._boundaries(length), length, self._clear(length, law, window), batch, generator)
+        strings = self._at_boundary(length, kind, position, torch.ones_like(position))
+        return self._batch(strings, law, {"deciding_position": position + 1})
 
     def _draw(
         self, kind: Int[Tensor, " batch"], length: int, clear: int | None, generator: torch.Generator
@@ -98,9 +98,9 @@ class EqualBlocks(CounterLanguage):
         if self.ask == "next":
             longer = 1 + integers(self._longest(length, clear), (len(kind),), generator)
             return self._with_first(size + longer * (kind == MORE), length), torch.full_like(kind, size - 1)
-        place = event_places(self._boundaries(length), length, clear, len(kind), generator)
+        position = event_places(self._boundaries(length), length, clear, len(kind), generator)
         moved = 1 + integers(size if clear is None else 1, (len(kind), 1), generator)
-        return self._at_boundary(length, kind, place, moved[:, 0]), place
+        return self._at_boundary(length, kind, position, moved[:, 0]), position
 
     def support(self, law: Law, length: int, window: int | None = None) -> Support | None:
         """Every event that there is, and the word."""
@@ -114,14 +114,14 @@ class EqualBlocks(CounterLanguage):
             shares = torch.full((len(longer),), 0.5 / max(1, len(longer) - 1), dtype=torch.float64)
             shares[0] = 0.5
             return Support.of(self._batch(misses, law, {}), shares)
-        places = clear_places(self._boundaries(length), length, clear)
+        positions = clear_places(self._boundaries(length), length, clear)
         moved = range(1, 1 + (size if clear is None else 1))
-        misses_by = [(kind, place, by) for kind in (ORDER, MORE, LESS) for place in places for by in moved]
+        misses_by = [(kind, position, by) for kind in (ORDER, MORE, LESS) for position in positions for by in moved]
         if len(misses_by) >= MOST_LISTED:
             return None
-        events = torch.tensor([(WORD, places[0], 1), *misses_by])
+        events = torch.tensor([(WORD, positions[0], 1), *misses_by])
         odds = {WORD: 0.5, ORDER: 0.25, MORE: 0.125, LESS: 0.125}
-        each = [odds[kind] / (1 if kind == WORD else len(places) * len(moved)) for kind in events[:, 0].tolist()]
+        each = [odds[kind] / (1 if kind == WORD else len(positions) * len(moved)) for kind in events[:, 0].tolist()]
         strings = self._at_boundary(length, *events.unbind(1))
         return Support.of(self._batch(strings, law, {}), torch.tensor(each, dtype=torch.float64))
 
@@ -139,12 +139,12 @@ class EqualBlocks(CounterLanguage):
         return 1 + torch.arange(length, device=first.device) // first[:, None]
 
     def _at_boundary(
-        self, length: int, kind: Int[Tensor, " batch"], place: Int[Tensor, " batch"], moved: Int[Tensor, " batch"]
+        self, length: int, kind: Int[Tensor, " batch"], position: Int[Tensor, " batch"], moved: Int[Tensor, " batch"]
     ) -> Int[Tensor, "batch length"]:
         """The word with an event of a kind at a boundary, by so many tokens."""
         size, index = length // self.letters, torch.arange(length, device=kind.device)
         kind, moved = kind[:, None], moved[:, None]
-        block, past = (place // size)[:, None], index - place[:, None]
+        block, past = (position // size)[:, None], index - position[:, None]
         grows = (kind == MORE) | (kind == ORDER)
         shrinks = (kind == LESS) | (kind == ORDER)
         grows, shrinks = grows & (past > 0) & (past <= moved), shrinks & (past <= 0) & (past > -moved)

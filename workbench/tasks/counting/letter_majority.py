@@ -134,9 +134,9 @@ def _leaders(
     count = earlier_occurrence(letters)[1] + 1
     most = count.cummax(1).values
     before = torch.cat([torch.zeros_like(most[:, :1]), most[:, :-1]], 1)
-    place = torch.arange(1, letters.shape[1] + 1, device=letters.device)
-    record = torch.where(count > before, place, 0).cummax(1).values
-    level = torch.where(count >= before, place, 0).cummax(1).values
+    position = torch.arange(1, letters.shape[1] + 1, device=letters.device)
+    record = torch.where(count > before, position, 0).cummax(1).values
+    level = torch.where(count >= before, position, 0).cummax(1).values
     return letters.gather(1, record - 1), record == level
 
 
@@ -185,11 +185,11 @@ class InterleavedMajority(SequenceTask):
     ) -> tuple[Int[Tensor, "batch inputs"], dict[str, Tensor]]:
         size = inputs // STRINGS
         ones = self._ones(batch, size, generator)
-        place = torch.arange(size, device=generator.device).expand(batch, STRINGS, size)
+        position = torch.arange(size, device=generator.device).expand(batch, STRINGS, size)
         if law == "challenge":
-            bits = (place < ones) ^ integers(2, ones.shape, generator).bool()
+            bits = (position < ones) ^ integers(2, ones.shape, generator).bool()
         else:
-            bits = uniforms(place.shape, generator).argsort(2) < ones
+            bits = uniforms(position.shape, generator).argsort(2) < ones
         return 1 + bits.transpose(1, 2).flatten(1).long(), {}
 
     def _ones(self, batch: int, size: int, generator: torch.Generator) -> Int[Tensor, "batch strings 1"]:
@@ -227,10 +227,10 @@ class InterleavedMajority(SequenceTask):
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         targets, mask, output_summary, _ = super()._label(strings, meta)
         separator = self._separator_place(strings)
-        place = torch.arange(strings.shape[1], device=strings.device)
-        own = place % STRINGS == torch.arange(STRINGS, device=strings.device)[:, None]
-        leads = torch.where(own & (place < separator), (2 * strings - 3)[:, None], 0).cumsum(2).transpose(1, 2)
-        where = torch.where(place < separator, (place + 1) % STRINGS, STRINGS + place - separator)
+        position = torch.arange(strings.shape[1], device=strings.device)
+        own = position % STRINGS == torch.arange(STRINGS, device=strings.device)[:, None]
+        leads = torch.where(own & (position < separator), (2 * strings - 3)[:, None], 0).cumsum(2).transpose(1, 2)
+        where = torch.where(position < separator, (position + 1) % STRINGS, STRINGS + position - separator)
         update = torch.cat([leads, where[None, :, None].expand(len(strings), -1, 1)], 2)
         return targets, mask, output_summary, update
 

@@ -76,9 +76,9 @@ def pairs_of_each_type(
     left, found = pairs.clone(), []
     for j in range(types - 1, 0, -1):
         uniform = uniforms(pairs.shape, generator)
-        totals, place = left.unique(return_inverse=True)
+        totals, position = left.unique(return_inverse=True)
         shares = _split_shares(counts, j, totals.cpu().numpy()).to(pairs.device)
-        own = torch.searchsorted(shares[place], uniform[..., None], right=True)[..., 0]
+        own = torch.searchsorted(shares[position], uniform[..., None], right=True)[..., 0]
         own = torch.minimum(own, left)  # the last share may fall short of 1 by rounding
         found.append(own)
         left = left - own
@@ -103,15 +103,15 @@ def shuffled_words(
     total = int(ends[0, -1]) if batch else 0
     part = torch.arange(size.shape[1], device=pairs.device).repeat(batch).repeat_interleave(size.flatten())
     part = part.view(batch, total)
-    place = torch.arange(total, device=pairs.device)
+    position = torch.arange(total, device=pairs.device)
     start, count = (ends - size).gather(1, part), part_pairs.gather(1, part)
-    within = place - start
+    within = position - start
     opening = (within < count).gather(1, (uniforms((batch, total), generator) + part).argsort(1))
 
     # Every part adds up to -1, so its heights begin at minus its number.
     height = torch.where(opening, 1, -1).cumsum(1) + part
     lowest = torch.full_like(ends, torch.iinfo(torch.int64).max)
-    lowest = lowest.scatter_reduce(1, part, height * total + place, "amin").remainder(total)
+    lowest = lowest.scatter_reduce(1, part, height * total + position, "amin").remainder(total)
     turned = (within + lowest.gather(1, part) - start + 1) % (2 * count + 1)
     opening = opening.gather(1, start + turned)
 

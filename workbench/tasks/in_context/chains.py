@@ -74,10 +74,10 @@ def draw_chain(
     order = min(start.shape[1], length)
     found[:order] = start.T[:order].cpu().numpy()
     context = codes_of(start, start.shape[1], symbols)[:, 0].cpu().numpy()
-    for place in range(order, length):
-        bounds = kept if place < ends or place >= length - ends else free
-        found[place] = (drawn[place] >= bounds.take(rows + context, axis=0)).sum(1)
-        context = (context * symbols + found[place]) % contexts
+    for position in range(order, length):
+        bounds = kept if position < ends or position >= length - ends else free
+        found[position] = (drawn[position] >= bounds.take(rows + context, axis=0)).sum(1)
+        context = (context * symbols + found[position]) % contexts
     return torch.from_numpy(found.T).to(shares.device)
 
 
@@ -112,10 +112,10 @@ def follower_counts(strings: Int[Tensor, "batch length"], k: int, symbols: int) 
     follower = strings.gather(1, (order + k).clamp(max=length - 1))
     hit = follower[..., None] == torch.arange(symbols, device=strings.device)
     before = hit.cumsum(1) - hit.long()
-    place = torch.arange(windows, device=strings.device).expand(batch, windows)
+    position = torch.arange(windows, device=strings.device).expand(batch, windows)
     fresh = torch.ones_like(ordered, dtype=torch.bool)
     fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    first = torch.where(fresh, place, 0).cummax(1).values[..., None].expand_as(before)
+    first = torch.where(fresh, position, 0).cummax(1).values[..., None].expand_as(before)
     own = before - before.gather(1, first)
     counts[:, k - 1 :].scatter_(1, order[..., None].expand_as(own), own)
     return counts

@@ -136,14 +136,14 @@ class LinearRegression(ChanceByDraws):
         x = pair[..., :d].double()
         predicted = (self._weights(before) * x).sum(-1) * self.step
         means = self._means(before)
-        place = torch.arange(d + 1, device=strings.device)
-        at_query = (place == d - 1) & (before.pairs > 0)[..., None]
+        position = torch.arange(d + 1, device=strings.device)
+        at_query = (position == d - 1) & (before.pairs > 0)[..., None]
         answers = predicted[..., None].where(at_query, 0.0).flatten(1)[:, :length]
         summary = torch.cat([means, x * self.step], -1)[:, :, None].where(at_query[..., None], 0.0)
 
-        seen = x[:, :, None].where(place[:d] <= place[:, None], 0.0).where(place[:, None] < d, 0.0)
-        after = torch.stack([_flat(before), _flat(sums)], 2)[:, :, (place == d).long()]
-        update = torch.cat([after, seen, ((place + 1) % (d + 1)).expand(batch, groups, -1)[..., None]], -1)
+        seen = x[:, :, None].where(position[:d] <= position[:, None], 0.0).where(position[:, None] < d, 0.0)
+        after = torch.stack([_flat(before), _flat(sums)], 2)[:, :, (position == d).long()]
+        update = torch.cat([after, seen, ((position + 1) % (d + 1)).expand(batch, groups, -1)[..., None]], -1)
         update = torch.cat([update.flatten(1, 2), broken[..., None]], -1)[:, :length].long()
         asked = at_query.flatten(1)[:, :length] & (broken[:, :length] == 0)
         return answers[..., None].float(), asked, summary.flatten(1, 2)[:, :length].float(), update

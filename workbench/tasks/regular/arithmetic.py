@@ -139,7 +139,7 @@ class ModularArithmetic(Task):
         drawn = length - 4 * self._neutral(law, length, None)
         digits = np.repeat([1 / self.modulus, 0], [self.modulus, 3])
         operators = np.repeat([0, 1 / 3], [self.modulus, 3])
-        turns = np.array([operators if place % 2 else digits for place in range(drawn)])
+        turns = np.array([operators if position % 2 else digits for position in range(drawn)])
         shares = state_shares(automaton.table, automaton.start, turns)
         return float(np.bincount(values[values >= 0], shares[values >= 0]).max())
 

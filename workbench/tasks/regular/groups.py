@@ -102,8 +102,8 @@ class PermutationGroup(Task):
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         strings = 1 + integers(len(self.multiplication.alphabet), (batch, length), generator)
         if law == "challenge":
-            margin, place = outer_margin(length, window), positions(strings)
-            strings = torch.where((place <= margin) | (place > length - margin), 1, strings)
+            margin, position = outer_margin(length, window), positions(strings)
+            strings = torch.where((position <= margin) | (position > length - margin), 1, strings)
         return strings, {}
 
     def _label(
@@ -211,8 +211,8 @@ class AlternatingGroup(PermutationGroup):
 
 def _cycle(places: Sequence[int], degree: int) -> Permutation:
     images = list(range(degree))
-    for place, following in zip(places, [*places[1:], places[0]], strict=True):
-        images[place] = following
+    for position, following in zip(places, [*places[1:], places[0]], strict=True):
+        images[position] = following
     return tuple(images)
 
 

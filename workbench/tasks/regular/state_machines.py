@@ -89,8 +89,8 @@ class FlipFlop(Task):
         if law == "challenge":
             margin = outer_margin(length, window)
             deciding = margin + 1 + integers(length - 2 * margin, (batch,), generator)
-            place = positions(write)
-            write = (write & (place < deciding[:, None])) | (place == deciding[:, None])
+            position = positions(write)
+            write = (write & (position < deciding[:, None])) | (position == deciding[:, None])
             # The first instruction stays a write, and lies before the deciding one or is it.
             meta = {"deciding_position": deciding, "first_query": torch.full_like(deciding, length)}
         read_share = self.read_probability / (1 - self.write_probability)
@@ -101,12 +101,12 @@ class FlipFlop(Task):
     def _label(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
-        place = positions(strings)
-        last_write = torch.where(strings <= 2, place, 0).cummax(1).values
+        position = positions(strings)
+        last_write = torch.where(strings <= 2, position, 0).cummax(1).values
         written = last_write > 0
         bit = strings.gather(1, (last_write - 1).clamp(min=0)) - 1
         state = torch.where(written, bit, 2)  # 2: nothing written yet
-        mask = written & (place >= meta["first_query"][:, None]) if "first_query" in meta else written
+        mask = written & (position >= meta["first_query"][:, None]) if "first_query" in meta else written
         return state.where(written, 0), mask, state, state
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:

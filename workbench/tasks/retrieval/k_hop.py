@@ -88,7 +88,7 @@ class KHop(Task):
             meta["first_query"] = strings.new_full((batch,), length)
         else:
             strings = 1 + integers(self.symbols, (batch, length), generator)
-        landed = [1 + place.where(found, -1) for place, found in self._hops(strings)]
+        landed = [1 + position.where(found, -1) for position, found in self._hops(strings)]
         return strings, {**meta, "hop_positions": torch.stack([hop[:, -1] for hop in landed], 1)}
 
     def _chained(
@@ -103,9 +103,9 @@ class KHop(Task):
         step = 1 + integers(self.symbols - 1, (batch, self.k + 1), generator)
         step[:, 0] = integers(self.symbols, (batch,), generator)
         chain = step.cumsum(1) % self.symbols
-        place = torch.arange(length, device=generator.device).expand(batch, length)
+        position = torch.arange(length, device=generator.device).expand(batch, length)
         # How many anchors lie behind a place says which hop passes over it; before the last hop none does.
-        behind = (anchors[:, None, :] > place[..., None]).sum(2)
+        behind = (anchors[:, None, :] > position[..., None]).sum(2)
         avoided = chain.gather(1, behind)
         other = (avoided + 1 + integers(self.symbols - 1, (batch, length), generator)) % self.symbols
         strings = torch.where(behind < self.k, other, integers(self.symbols, (batch, length), generator))
@@ -177,11 +177,11 @@ class KHop(Task):
     def reference(self, tokens: Sequence[int]) -> list[Any]:
         answers: list[int] = []
         for start in range(len(tokens)):
-            place: int | None = start
+            position: int | None = start
             for _ in range(self.k):
-                if place is not None:
-                    found = [j for j in range(1, place + 1) if tokens[j - 1] == tokens[place]]
-                    place = found[-1] if found else None
-            name = NONE if place is None else self.tokens_names[tokens[place]]
+                if position is not None:
+                    found = [j for j in range(1, position + 1) if tokens[j - 1] == tokens[position]]
+                    position = found[-1] if found else None
+            name = NONE if position is None else self.tokens_names[tokens[position]]
             answers.append(self.output_names.index(name))
         return answers

@@ -168,9 +168,9 @@ def earlier_occurrence(
     The place is 0 where there is none.
     """
     ordered, order = codes.sort(dim=1, stable=True)
-    place = torch.arange(codes.shape[1], device=codes.device).expand_as(codes)
+    position = torch.arange(codes.shape[1], device=codes.device).expand_as(codes)
     fresh = torch.ones_like(ordered, dtype=torch.bool)
     fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    rank = place - torch.where(fresh, place, 0).cummax(1).values
+    rank = position - torch.where(fresh, position, 0).cummax(1).values
     before = torch.where(rank > 0, order.roll(1, 1), 0)
     return torch.zeros_like(order).scatter_(1, order, before), torch.zeros_like(order).scatter_(1, order, rank)

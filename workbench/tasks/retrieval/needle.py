@@ -94,9 +94,9 @@ class Needle(QueryTask):
         strings = 1 + self.keys + self.values + integers(self.fillers, (batch, context), generator)
         keys = 1 + distinct(self.keys, batch, self.distractors + 1, generator)
         values = 1 + self.keys + integers(self.values, tuple(keys.shape), generator)
-        places = self._places(batch, context, generator, law, window)
-        strings.scatter_(1, places, keys).scatter_(1, places + 1, values)
-        position = places[:, 0] + 1
+        positions = self._places(batch, context, generator, law, window)
+        strings.scatter_(1, positions, keys).scatter_(1, positions + 1, values)
+        position = positions[:, 0] + 1
         return strings, keys[:, 0], {"key_position": position, "answer_position": position + 1}
 
     def _places(

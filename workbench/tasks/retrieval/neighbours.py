@@ -77,13 +77,13 @@ class _Neighbour(QueryTask):
 
     def _key(self, batch: int, low: int, high: int, generator: torch.Generator, law: Law) -> Int[Tensor, "batch 1"]:
         """The place of the occurrence asked about, within ``low..high``."""
-        places = high - low + 1
+        positions = high - low + 1
         if self.which == "only" or law == "challenge":
-            return low + integers(places, (batch, 1), generator)
+            return low + integers(positions, (batch, 1), generator)
         # The first of independent uniform symbols that is the query: geometric, cut off at the last place.
         stay = math.log1p(-1 / self.symbols)
         coin = uniforms((batch, 1), generator)
-        steps = (torch.log1p(coin * math.expm1(places * stay)) / stay).long().clamp(max=places - 1)
+        steps = (torch.log1p(coin * math.expm1(positions * stay)) / stay).long().clamp(max=positions - 1)
         return low + steps if self.which == "first" else high - steps
 
     def _another(self, key: Int[Tensor, "batch 1"], context: int, generator: torch.Generator) -> Int[Tensor, "batch 1"]:
@@ -109,10 +109,10 @@ class _Neighbour(QueryTask):
         return context.gather(1, place.clamp(0, last)[:, None])[:, 0] - 1, found
 
     def look_up(self, context: Sequence[str], query: str) -> str | None:
-        places = [place for place, symbol in enumerate(context) if symbol == query]
-        if not places or (self.which == "only" and len(places) > 1):
+        positions = [place for place, symbol in enumerate(context) if symbol == query]
+        if not positions or (self.which == "only" and len(positions) > 1):
             return None
-        neighbour = (places[-1] if self.which == "last" else places[0]) + self.side
+        neighbour = (positions[-1] if self.which == "last" else positions[0]) + self.side
         return context[neighbour] if 0 <= neighbour < len(context) else None
 
 

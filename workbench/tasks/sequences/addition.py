@@ -139,10 +139,10 @@ class Addition(SequenceTask):
     def _split(self, x: Int[Tensor, "batch inputs"]) -> tuple[Bits, Bits]:
         """The digits of both operands, the most significant one first."""
         plus = x == 3
-        place = int(plus[0].long().argmax())
-        if not bool(plus[:, place].all()) or int(plus.sum()) != len(x) or not 0 < place < x.shape[1] - 1:
+        position = int(plus[0].long().argmax())
+        if not bool(plus[:, position].all()) or int(plus.sum()) != len(x) or not 0 < position < x.shape[1] - 1:
             raise TaskError("addition needs a number, one '+' at the same place in every row, and a number")
-        return x[:, :place] - 1, x[:, place + 1 :] - 1
+        return x[:, :position] - 1, x[:, position + 1 :] - 1
 
     def solve(self, x: Sequence[str]) -> list[str]:
         first, second = "".join(x).split("+")
@@ -177,8 +177,8 @@ class Addition(SequenceTask):
         return found
 
     def _guess(self, x: Int[Tensor, "batch inputs"], seen: int, first: bool) -> Int[Tensor, "batch outputs"]:
-        place = torch.arange(x.shape[1], device=x.device)
-        visible = place < seen if first else place >= x.shape[1] - seen
+        position = torch.arange(x.shape[1], device=x.device)
+        visible = position < seen if first else position >= x.shape[1] - seen
         a, b = self._split(torch.where(visible | (x == 3), x, 1))
         return 1 + _sum(a, b)[:, -self._outputs(x).shape[1] :]
 
@@ -237,9 +237,9 @@ def _sum(a: Bits, b: Bits, reach: int | None = None) -> Bits:
     width = max(a.shape[1], b.shape[1])
     # Least significant digit first; a 0 in front of both makes room for the last carry.
     low_a, low_b = (_padded(x, width + 1).flip(1) for x in (a, b))
-    place = torch.arange(width + 1, device=a.device).expand_as(low_a)
-    source = torch.where(low_a == low_b, place, -1).cummax(1).values[:, :-1]
-    known = source >= 0 if reach is None else (source >= 0) & (place[:, 1:] - source <= reach)
+    position = torch.arange(width + 1, device=a.device).expand_as(low_a)
+    source = torch.where(low_a == low_b, position, -1).cummax(1).values[:, :-1]
+    known = source >= 0 if reach is None else (source >= 0) & (position[:, 1:] - source <= reach)
     carry = torch.where(known, low_a.gather(1, source.clamp(min=0)), 0)
     digits = low_a ^ low_b
     digits[:, 1:] ^= carry

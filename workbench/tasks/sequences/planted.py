@@ -101,8 +101,8 @@ class SparseParity(Task):
         bits = self.values + 1 + integers(2, (batch, pairs), generator)
         separator = torch.full_like(number, self.values + 3)
         strings = torch.cat([torch.stack([numbers, bits], 2).flatten(1), separator], 1)
-        places = (2 * chosen + 1).masked_fill(~counts, length + 1).sort(1).values
-        return strings, {"planted": places.masked_fill(places > length, 0)}
+        positions = (2 * chosen + 1).masked_fill(~counts, length + 1).sort(1).values
+        return strings, {"planted": positions.masked_fill(positions > length, 0)}
 
     def _label(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
@@ -216,10 +216,10 @@ class PlantedCorrelation(Task):
         if law == "challenge":
             low, high = outer_places(low, high, length, window, (0, self.span - 1))
         start = low + integers(high - low + 1, (batch, 1), generator)
-        places = start + distinct(self.span, batch, self.k, generator)
+        positions = start + distinct(self.span, batch, self.k, generator)
         strings = self.modulus + integers(self.fillers, (batch, length), generator)
-        strings.scatter_(1, places, 1 + integers(self.modulus - 1, (batch, self.k), generator))
-        return strings, {"planted": 1 + places.sort(1).values}
+        strings.scatter_(1, positions, 1 + integers(self.modulus - 1, (batch, self.k), generator))
+        return strings, {"planted": 1 + positions.sort(1).values}
 
     def _label(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]

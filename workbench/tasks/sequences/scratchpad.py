@@ -97,9 +97,9 @@ class ParityScratchpad(SequenceTask):
     def coupled_ids(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> Int[Tensor, "batch pos"] | None:
-        place = self._separator_place(strings)
-        bits = torch.arange(place, device=strings.device) // self.jump + 1
-        steps = torch.arange(strings.shape[1] - place, device=strings.device)
+        position = self._separator_place(strings)
+        bits = torch.arange(position, device=strings.device) // self.jump + 1
+        steps = torch.arange(strings.shape[1] - position, device=strings.device)
         return torch.cat([bits.new_zeros(1), bits, steps]).expand(len(strings), -1)
 
     def chance(self, law: Law, length: int) -> float:
@@ -211,10 +211,10 @@ class VariableAssignment(SequenceTask):
         variables = 1 + distinct(self.variables, batch, chains * (self.depth + 1), generator)
         chain = variables.view(batch, chains, self.depth + 1)
         left, right = chain[:, :, :-1].flatten(1), chain[:, :, 1:].flatten(1)
-        places = self._places(batch, chains, generator, law, window).flatten(1)
-        body = torch.full((batch, places.shape[1], 3), self._arrow, device=generator.device)
-        body[:, :, 0].scatter_(1, places, left)
-        body[:, :, 2].scatter_(1, places, right)
+        positions = self._places(batch, chains, generator, law, window).flatten(1)
+        body = torch.full((batch, positions.shape[1], 3), self._arrow, device=generator.device)
+        body[:, :, 0].scatter_(1, positions, left)
+        body[:, :, 2].scatter_(1, positions, right)
         start = torch.full_like(variables[:, :1], self._arrow + 1)
         return torch.cat([variables[:, :1], start, body.flatten(1)], 1), {}
 
@@ -245,12 +245,12 @@ class VariableAssignment(SequenceTask):
         if x.shape[1] < 5 or x.shape[1] % 3 != 2:
             raise TaskError(f"{self.name} takes a variable, {START} and assignments of three tokens each")
         left, right = x[:, 2::3], x[:, 4::3]
-        variables, places = [x[:, :1]], []
+        variables, positions = [x[:, :1]], []
         for _ in range(self.depth):
             found, at = (left == variables[-1]).byte().max(1, keepdim=True)
-            places.append((2 + 3 * at) * found)
+            positions.append((2 + 3 * at) * found)
             variables.append(right.gather(1, at) * found)
-        return torch.cat(places, 1), torch.cat(variables, 1)
+        return torch.cat(positions, 1), torch.cat(variables, 1)
 
     def _outputs(self, x: Int[Tensor, "batch inputs"]) -> Int[Tensor, "batch outputs"]:
         _, variables = self._walk(x)
@@ -269,10 +269,10 @@ class VariableAssignment(SequenceTask):
     def coupled_ids(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> Int[Tensor, "batch pos"] | None:
-        place = self._separator_place(strings)
-        places, _ = self._walk(strings[:, :place])
-        body = torch.arange(place + 1, device=strings.device).expand(len(strings), -1)
-        copies = (places[:, :, None] + 1 + torch.arange(3, device=strings.device)).flatten(1)
+        position = self._separator_place(strings)
+        positions, _ = self._walk(strings[:, :position])
+        body = torch.arange(position + 1, device=strings.device).expand(len(strings), -1)
+        copies = (positions[:, :, None] + 1 + torch.arange(3, device=strings.device)).flatten(1)
         ids = torch.cat([body, torch.zeros_like(body[:, :1]), copies], 1)
         return ids[:, : strings.shape[1] + 1]
 
@@ -282,8 +282,8 @@ class VariableAssignment(SequenceTask):
         return 1 / math.perm(self.variables, self.depth + 1)
 
     def _guess(self, x: Int[Tensor, "batch inputs"], seen: int, first: bool) -> Int[Tensor, "batch outputs"]:
-        place = torch.arange(x.shape[1], device=x.device)
-        visible = place < seen if first else place >= x.shape[1] - seen
+        position = torch.arange(x.shape[1], device=x.device)
+        visible = position < seen if first else position >= x.shape[1] - seen
         visible[:2] = True
         visible[2:] = visible[2:].view(-1, 3).all(1).repeat_interleave(3)
         return self._outputs(torch.where(visible, x, 0))

@@ -131,13 +131,13 @@ class SequenceTask(Task):
     def _label(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
-        place = self._separator_place(strings)
+        position = self._separator_place(strings)
         classes = torch.tensor(_classes_of(self.tokens_names, self.output_names), device=strings.device)
-        answers = classes[self._outputs(strings[:, :place])]
+        answers = classes[self._outputs(strings[:, :position])]
         if bool((answers < 0).any()):
             raise TaskError(f"{self.name} has no answer to one of these inputs")
-        answers = F.pad(answers, (0, 1), value=self.d_vocab_out - 1)[:, : strings.shape[1] - place]
-        asked = slice(place, place + answers.shape[1])
+        answers = F.pad(answers, (0, 1), value=self.d_vocab_out - 1)[:, : strings.shape[1] - position]
+        asked = slice(position, position + answers.shape[1])
         targets, mask = torch.zeros_like(strings), torch.zeros_like(strings, dtype=torch.bool)
         targets[:, asked] = answers
         mask[:, asked] = True
@@ -146,10 +146,10 @@ class SequenceTask(Task):
     def reference(self, tokens: Sequence[int]) -> list[Any]:
         """None up to the separator, then the answers of :meth:`solve` and ``<eos>``, as far as tokens go."""
         names = [self.tokens_names[token] for token in tokens]
-        place = names.index(self.separator)
-        answers = [self.output_names.index(name) for name in [*self.solve(names[:place]), EOS]]
+        position = names.index(self.separator)
+        answers = [self.output_names.index(name) for name in [*self.solve(names[:position]), EOS]]
         silent: list[int | None] = [None] * len(tokens)
-        return (silent[:place] + answers + silent)[: len(tokens)]
+        return (silent[:position] + answers + silent)[: len(tokens)]
 
     # ---- floors ------------------------------------------------------------------------------
     @abstractmethod
@@ -196,8 +196,8 @@ class SequenceTask(Task):
 
     def _as_seen(self, x: Int[Tensor, "batch inputs"], seen: int, first: bool) -> Int[Tensor, "batch inputs"]:
         """The input as it looks through a window on its first or last ``seen`` tokens."""
-        place = torch.arange(x.shape[1], device=x.device)
-        return x[:, place.clamp(max=seen - 1) if first else place.clamp(min=x.shape[1] - seen)]
+        position = torch.arange(x.shape[1], device=x.device)
+        return x[:, position.clamp(max=seen - 1) if first else position.clamp(min=x.shape[1] - seen)]
 
 
 @lru_cache(maxsize=64)
@@ -215,15 +215,15 @@ def symbol_names(count: int) -> tuple[str, ...]:
 @lru_cache(maxsize=64)
 def _tokens_of(tokens: tuple[str, ...], outputs: tuple[str, ...]) -> tuple[int, ...]:
     """Token id of each answer class, 0 where the class is no token."""
-    place = {name: i for i, name in enumerate(tokens)}
-    return tuple(place.get(name, 0) for name in outputs)
+    position = {name: i for i, name in enumerate(tokens)}
+    return tuple(position.get(name, 0) for name in outputs)
 
 
 @lru_cache(maxsize=64)
 def _classes_of(tokens: tuple[str, ...], outputs: tuple[str, ...]) -> tuple[int, ...]:
     """Answer class of each token id, -1 where the token is no answer."""
-    place = {name: i for i, name in enumerate(outputs)}
-    return tuple(place.get(name, -1) for name in tokens)
+    position = {name: i for i, name in enumerate(outputs)}
+    return tuple(position.get(name, -1) for name in tokens)
 
 
 def _learnt_elsewhere(answers: Int[Tensor, " batch"], group: Int[Tensor, " batch"]) -> Float[Tensor, " batch"]:

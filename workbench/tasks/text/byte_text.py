@@ -93,8 +93,8 @@ class Text(Task):
             meta["first_query"] = torch.full_like(chosen, length).to(generator.device)
         else:
             chosen = integers(len(data), (batch,), generator).cpu() + length
-        place = chosen[:, None] + torch.arange(-length, 1)
-        window_and_next = data[place % len(data)].long().to(generator.device)
+        position = chosen[:, None] + torch.arange(-length, 1)
+        window_and_next = data[position % len(data)].long().to(generator.device)
         return 1 + window_and_next[:, :-1], {**meta, "next_byte": window_and_next[:, -1]}
 
     def _label(

@@ -62,12 +62,12 @@ class Corpus:
         code = np.ascontiguousarray(before).view(np.int64)[:, 0]
         order = np.argsort(code, kind="stable")
         again = code[order[1:]] == code[order[:-1]]
-        place, copy = order[1:][again], order[:-1][again]
+        position, copy = order[1:][again], order[:-1][again]
         table = self.likeliest_after.numpy()
-        told = data[place] == data[copy]
-        near = table[data[place - 2], data[place - 1]] == data[place]
+        told = data[position] == data[copy]
+        near = table[data[position - 2], data[position - 1]] == data[position]
         kept = told & ~near
-        return place[kept], (place - copy)[kept]
+        return position[kept], (position - copy)[kept]
 
     def far_repeats(self, length: int) -> Int[Tensor, " places"]:
         """Held-out places whose byte a copy gives that windows of ``length`` before them show well inside.
@@ -76,9 +76,9 @@ class Corpus:
         first and the last eighth of the window. All places, where fewer than 256 are like that.
         """
         if length not in self._far:
-            place, back = self._repeats
+            position, back = self._repeats
             margin = length // 8
-            found = np.sort(place[(back > margin) & (back + REPEATED <= length - margin)])
+            found = np.sort(position[(back > margin) & (back + REPEATED <= length - margin)])
             every = np.arange(len(self.held_out))
             self._far[length] = torch.from_numpy(found if len(found) >= ENOUGH else every)
         return self._far[length]
@@ -102,8 +102,8 @@ def split_files(folder: str, share: float) -> tuple[tuple[Path, ...], tuple[Path
     if len(found) > ENTRIES:
         raise TaskError(f"folder {root} holds more than {ENTRIES:,} files and folders; give a smaller folder of text")
     drawn = sorted((_fraction(path.relative_to(root).as_posix()), path) for path in found if _has_text(path))
-    training = tuple(path for place, path in drawn if place < share)
-    held_out = tuple(path for place, path in drawn if place >= share)
+    training = tuple(path for position, path in drawn if position < share)
+    held_out = tuple(path for position, path in drawn if position >= share)
     for files, side in ((training, "training"), (held_out, "held-out")):
         if not files:
             raise TaskError(

@@ -226,7 +226,7 @@ class _Assembly:
         self.first_keys = first_keys
         self.score = score
         names = [*wiring.dims, *([LATE] if first_keys is not None else [])]
-        self.dims = {name: place for place, name in enumerate(names)}
+        self.dims = {name: position for position, name in enumerate(names)}
         self.heads: list[dict[int | None, list[Any]]] = [{} for _ in range(wiring.layers)]
         for column in sorted(wiring.columns, key=lambda c: -1 if c.offset is None else c.offset):
             self.heads[column.layer].setdefault(column.offset, []).append(column)
@@ -273,9 +273,9 @@ class _Assembly:
             for layer, block in enumerate(blocks):
                 for head, (offset, columns) in enumerate(self.heads[layer].items()):
                     self.attend(block.attn, head, offset, columns)
-                for place, unit in enumerate(self.units[layer]):
-                    self.write(block.mlp.W_in[:, place], unit.value)
-                    block.mlp.W_out[place, self.dims[unit.writes]] = unit.sign
+                for position, unit in enumerate(self.units[layer]):
+                    self.write(block.mlp.W_in[:, position], unit.value)
+                    block.mlp.W_out[position, self.dims[unit.writes]] = unit.sign
             self.unembed(model)
         return model
 
@@ -291,10 +291,10 @@ class _Assembly:
         if period > 1:  # BOS has id 0, but no residue
             self.write(model.embed.W_E[0], {"pos:0": -1.0})
         if model.cfg.positions.added:
-            for place, row in enumerate(model.pos_embed.W_pos):
+            for position, row in enumerate(model.pos_embed.W_pos):
                 if period > 1:
-                    self.write(row, {f"pos:{place % period}": 1.0})
-                if self.first_keys is not None and place > self.first_keys:
+                    self.write(row, {f"pos:{position % period}": 1.0})
+                if self.first_keys is not None and position > self.first_keys:
                     self.write(row, {LATE: 1.0})
 
     def attend(self, attn: Any, head: int, offset: int | None, columns: list[Any]) -> None:
@@ -307,15 +307,15 @@ class _Assembly:
             self.write(attn.W_K[head, :, 0], {key: attn.cfg.attn_scale * value for key, value in keys.items()})
         if offset is not None:
             attn.phi[head, offset] = self.score
-        for place, column in enumerate(columns):
-            self.write(attn.W_V[head, :, place], column.value)
-            attn.W_O[head, place, self.dims[column.writes]] = 1.0
+        for position, column in enumerate(columns):
+            self.write(attn.W_V[head, :, position], column.value)
+            attn.W_O[head, position, self.dims[column.writes]] = 1.0
 
     def unembed(self, model: HookedTransformer) -> None:
         W_U = model.unembed.W_U
         first = W_U.shape[1] - len(self.wiring.outputs)
-        for place, expression in enumerate(self.wiring.outputs.values()):
-            self.write(W_U[:, first + place], {ONE: -0.5})
-            self.write(W_U[:, first + place], expression)
+        for position, expression in enumerate(self.wiring.outputs.values()):
+            self.write(W_U[:, first + position], {ONE: -0.5})
+            self.write(W_U[:, first + position], expression)
         if first:
             W_U[:, 0] = -W_U[:, 1]

@@ -140,8 +140,8 @@ class Wiring:
             case ast.Symbol(name):
                 return Signal({f"tok:{name}": 1.0}, AFTER_EMBEDDING)
             case ast.Residue(remainder, modulus):
-                places = range(remainder, self.period, modulus)
-                return Signal({f"pos:{r}": 1.0 for r in places}, AFTER_EMBEDDING)
+                positions = range(remainder, self.period, modulus)
+                return Signal({f"pos:{r}": 1.0 for r in positions}, AFTER_EMBEDDING)
             case ast.Not(inner):
                 return self._negation(self.coarse(inner))
             case ast.And() | ast.Or():

@@ -27,8 +27,8 @@ def variants(strings: Sequence[String], alphabet: Sequence[str]) -> list[String]
     following = dict(zip(alphabet, [*alphabet[1:], alphabet[0]], strict=True))
     found: dict[String, None] = dict.fromkeys(strings)
     for string in strings:
-        for place in (0, len(string) // 3, 2 * len(string) // 3, len(string) - 1):
-            found[(*string[:place], following[string[place]], *string[place + 1 :])] = None
+        for position in (0, len(string) // 3, 2 * len(string) // 3, len(string) - 1):
+            found[(*string[:position], following[string[position]], *string[position + 1 :])] = None
     return list(found)
 
 

@@ -100,7 +100,7 @@ class _Parser:
 
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
-        self.place = 0
+        self.position = 0
         self.alphabet: tuple[str, ...] = ()
         self.lines: dict[str, Node] = {}
 
@@ -137,7 +137,7 @@ class _Parser:
 
     def skip_newlines(self) -> Token:
         while self.next.kind == "newline":
-            self.place += 1
+            self.position += 1
         return self.next
 
     def words(self, head: Token, what: str) -> dict[str, Token]:
@@ -296,12 +296,12 @@ class _Parser:
     # ---- tokens --------------------------------------------------------------------------------
     @property
     def next(self) -> Token:
-        return self.tokens[self.place]
+        return self.tokens[self.position]
 
     def take(self) -> Token:
         token = self.next
         if token.kind != "end":
-            self.place += 1
+            self.position += 1
         return token
 
     def expect(self, text: str) -> None:

@@ -148,8 +148,8 @@ def subsequence_ab(alphabet: str = "ab") -> Program:
 
 def _after_a_later_one(letters: str) -> Iterable[Predicate]:
     """For each letter but the last: it stands here although a later letter has occurred."""
-    for place, letter in enumerate(letters[:-1]):
-        later = sum((count(Q(other)) for other in letters[place + 2 :]), start=count(Q(letters[place + 1])))
+    for position, letter in enumerate(letters[:-1]):
+        later = sum((count(Q(other)) for other in letters[position + 2 :]), start=count(Q(letters[position + 1])))
         yield Q(letter) & (later >= 1)
 
 
@@ -222,13 +222,13 @@ def unique_sort(letters: Sequence[str]) -> Program:
 
     found = {
         a: any_of(
-            all_of([Q(s), given[a], *none_between(place, letters.index(a))])
-            for place, s in enumerate([SEP, *letters])
-            if place <= letters.index(a)
+            all_of([Q(s), given[a], *none_between(position, letters.index(a))])
+            for position, s in enumerate([SEP, *letters])
+            if position <= letters.index(a)
         )
         for a in letters
     }
-    end = any_of(all_of([Q(s), *none_between(place + 1, len(letters))]) for place, s in enumerate(letters))
+    end = any_of(all_of([Q(s), *none_between(position + 1, len(letters))]) for position, s in enumerate(letters))
     return _answers([*letters, SEP], found | {"end": end})
 
 

@@ -182,8 +182,8 @@ def _fit(data: Measured, head: int, period: int, locality: int) -> LimitHead:
     row = np.arange(len(lag))
     # Columns: the four tables, then the local term, then one constant per query.
     starts = np.cumsum([0, v * v, v * p, p * v, p * p, locality + 1])
-    places = [data.query * v + data.key, data.query * p + kr, qr * v + data.key, qr * p + kr]
-    columns = [start + place for start, place in zip(starts, places, strict=False)]
+    positions = [data.query * v + data.key, data.query * p + kr, qr * v + data.key, qr * p + kr]
+    columns = [start + position for start, position in zip(starts, positions, strict=False)]
     columns += [starts[4] + lag[near], starts[5] + data.group]
     rows = [row, row, row, row, row[near], row]
     values = np.concatenate([*[np.ones(len(row))] * 4, data.local_factor[near], np.ones(len(row))])

@@ -247,17 +247,17 @@ def product(language: Automaton, period: int, locality: int) -> Product | None:
     if period < 1 or locality < 0:
         raise TheoryError(f"a period is at least 1 and a locality at least 0, not {period} and {locality}")
     order: list[tuple[int, tuple[int, ...], int]] = [(language.start, (), 0)]
-    place = {order[0]: 0}
+    position = {order[0]: 0}
     rows = []
     for state, window, residue in order:
         row = []
         for symbol, following in enumerate(language.table[state].tolist()):
             recent = (*window, symbol)[-locality:] if locality else ()
             node = (following, recent, (residue + 1) % period)
-            if node not in place:
-                place[node] = len(order)
+            if node not in position:
+                position[node] = len(order)
                 order.append(node)
-            row.append(place[node])
+            row.append(position[node])
         rows.append(row)
         if len(order) > LARGEST_PRODUCT:
             return None

@@ -72,7 +72,7 @@ def syntactic_monoid(language: Automaton, limit: int = LARGEST_MONOID) -> Monoid
     table = language.minimal().table
     generators = [np.ascontiguousarray(column) for column in table.T]
     elements = [np.arange(len(table), dtype=np.int64)]
-    place = {elements[0].tobytes(): 0}
+    position = {elements[0].tobytes(): 0}
     words: list[tuple[int, ...]] = [()]
     cayley: list[list[int]] = []
     for x, element in enumerate(elements):
@@ -80,15 +80,15 @@ def syntactic_monoid(language: Automaton, limit: int = LARGEST_MONOID) -> Monoid
         for symbol, generator in enumerate(generators):
             product = generator[element]
             key = product.tobytes()
-            if key not in place:
+            if key not in position:
                 if len(elements) == limit:
                     return None
-                place[key] = len(elements)
+                position[key] = len(elements)
                 elements.append(product)
                 words.append((*words[x], symbol))
-            row.append(place[key])
+            row.append(position[key])
         cayley.append(row)
-    return Monoid(np.array(elements), np.array(cayley, dtype=np.int64), tuple(words), place)
+    return Monoid(np.array(elements), np.array(cayley, dtype=np.int64), tuple(words), position)
 
 
 def is_aperiodic(monoid: Monoid) -> bool:

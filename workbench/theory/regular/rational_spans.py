@@ -43,7 +43,7 @@ class Span(Generic[K]):
 
         So two vectors have equal residues exactly if their difference lies in the span.
         """
-        return {self._names[place]: value for place, value in self._reduced(vector).items()}
+        return {self._names[position]: value for position, value in self._reduced(vector).items()}
 
     def add(self, vector: Mapping[K, Number]) -> bool:
         """Widen the span by a vector; returns whether it was not in it already."""
@@ -52,7 +52,7 @@ class Span(Generic[K]):
             return False
         pivot = min(rest)
         lead = rest[pivot]
-        self._rows[pivot] = rest if lead == 1 else {place: _ratio(value, lead) for place, value in rest.items()}
+        self._rows[pivot] = rest if lead == 1 else {position: _ratio(value, lead) for position, value in rest.items()}
         return True
 
     def annihilators(self, names: Iterable[K]) -> list[dict[K, int]]:
@@ -69,11 +69,11 @@ class Span(Generic[K]):
             values: dict[int, Number] = {free: 1}
             for pivot in sorted(self._rows, reverse=True):
                 row = self._rows[pivot]
-                product = sum((row[place] * value for place, value in values.items() if place in row), 0)
+                product = sum((row[position] * value for position, value in values.items() if position in row), 0)
                 if product:
                     values[pivot] = -product
             scale = lcm(*(Fraction(value).denominator for value in values.values()))
-            found.append({self._names[place]: int(value * scale) for place, value in values.items()})
+            found.append({self._names[position]: int(value * scale) for position, value in values.items()})
         return found
 
     def _reduced(self, vector: Mapping[K, Number]) -> dict[int, Number]:
@@ -82,12 +82,12 @@ class Span(Generic[K]):
             # A row has nothing before its pivot, so clearing the first pivot never brings back an earlier one.
             pivot = min(pivots)
             factor = rest[pivot]
-            for place, value in self._rows[pivot].items():
-                changed = rest.get(place, 0) - factor * value
+            for position, value in self._rows[pivot].items():
+                changed = rest.get(position, 0) - factor * value
                 if changed:
-                    rest[place] = changed
+                    rest[position] = changed
                 else:
-                    rest.pop(place, None)
+                    rest.pop(position, None)
         return rest
 
     def _place(self, name: K) -> int:

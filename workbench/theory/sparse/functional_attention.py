@@ -52,10 +52,10 @@ class SparseAttention(Generic[T]):
             raise TheoryError(f"a string of {len(x)} tokens has no {self.k} places")
         admitted: list[Fraction] = []
         every: list[Fraction] = []
-        for places in combinations(range(1, len(x) + 1), self.k):
-            content = tuple(x[i - 1] for i in places)
+        for positions in combinations(range(1, len(x) + 1), self.k):
+            content = tuple(x[i - 1] for i in positions)
             every.append(self.value(content))
-            if self.admits(places, content):
+            if self.admits(positions, content):
                 admitted.append(every[-1])
         found = admitted or every
         return sum(found, Fraction(0)) / len(found)
@@ -66,13 +66,13 @@ class Planted:
     """A k-sparse planted correlation (definition 3.2): at hidden places stands what the answer depends on.
 
     Attributes:
-        places: ``places(length)`` law of S*.
+        positions: ``places(length)`` law of S*.
         content: law of the tokens Z at S*.
         background: law of every other token, independent; one-token contents.
         answer: Y = g*(Z).
     """
 
-    places: Callable[[int], Mapping[Places, Fraction]]
+    positions: Callable[[int], Mapping[Places, Fraction]]
     content: Chances
     background: Chances
     answer: Callable[[Content], Fraction]
@@ -83,8 +83,8 @@ class Planted:
         Raises:
             TheoryError: where the backgrounds are too many to go through.
         """
-        for places, chance in self.places(length).items():
-            free = [i for i in range(1, length + 1) if i not in places]
+        for positions, chance in self.positions(length).items():
+            free = [i for i in range(1, length + 1) if i not in positions]
             if len(self.background) ** len(free) > LARGEST_BACKGROUND:
                 raise TheoryError(
                     f"{len(self.background)} background tokens at {len(free)} places are too many; sample"
@@ -93,11 +93,11 @@ class Planted:
                 self.content.items(), product(self.background.items(), repeat=len(free))
             ):
                 weight = chance * of_content
-                string = dict(zip(places, z, strict=True))
-                for place, ((token,), of_token) in zip(free, backs, strict=True):
-                    string[place] = token
+                string = dict(zip(positions, z, strict=True))
+                for position, ((token,), of_token) in zip(free, backs, strict=True):
+                    string[position] = token
                     weight *= of_token
-                yield weight, places, tuple(string[i] for i in range(1, length + 1)), self.answer(z)
+                yield weight, positions, tuple(string[i] for i in range(1, length + 1)), self.answer(z)
 
     def loss(self, hypothesis: Callable[[Content], Fraction], length: int) -> Fraction:
         """Expected distance of a hypothesis from the answer at one length, exactly."""
@@ -105,10 +105,10 @@ class Planted:
 
     def sample(self, length: int, rng: np.random.Generator) -> tuple[Places, Content, Fraction]:
         """One draw of (S*, string, answer)."""
-        places, z = _drawn(self.places(length), rng), _drawn(self.content, rng)
-        planted = dict(zip(places, z, strict=True))
+        positions, z = _drawn(self.positions(length), rng), _drawn(self.content, rng)
+        planted = dict(zip(positions, z, strict=True))
         x = tuple(planted[i] if i in planted else _drawn(self.background, rng)[0] for i in range(1, length + 1))
-        return places, x, self.answer(z)
+        return positions, x, self.answer(z)
 
 
 def uniform(outcomes: Iterable[Content]) -> dict[Content, Fraction]:
@@ -117,9 +117,9 @@ def uniform(outcomes: Iterable[Content]) -> dict[Content, Fraction]:
     return dict.fromkeys(listed, Fraction(1, len(listed)))
 
 
-def span(places: Places) -> int:
+def span(positions: Places) -> int:
     """Distance between the first and the last of some places."""
-    return places[-1] - places[0]
+    return positions[-1] - positions[0]
 
 
 def pairs_at(length: int, distance: int) -> list[Places]:
@@ -162,10 +162,10 @@ def counterexamples(longest: int) -> list[Counterexample]:
         return SparseAttention(2, admits, lambda content: Fraction(content == found))
 
     def law(beyond: Callable[[int], Mapping[Places, Fraction]]) -> Planted:
-        def places(length: int) -> Mapping[Places, Fraction]:
+        def positions(length: int) -> Mapping[Places, Fraction]:
             return uniform(pairs_at(length, 1)) if length <= longest else beyond(length)
 
-        return Planted(places, {found: Fraction(1)}, {(1,): Fraction(1)}, lambda content: Fraction(1))
+        return Planted(positions, {found: Fraction(1)}, {(1,): Fraction(1)}, lambda content: Fraction(1))
 
     def mostly_at_two(length: int) -> dict[Places, Fraction]:
         near = {s: p / 10 for s, p in uniform(pairs_at(length, 1)).items()}

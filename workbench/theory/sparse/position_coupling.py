@@ -26,14 +26,14 @@ Known = Coupled | int | None
 Coupling = Callable[[int], int]
 
 
-def is_local_coupling(psi: Coupling, places: Places, length: int, local: int) -> bool:
+def is_local_coupling(psi: Coupling, positions: Places, length: int, local: int) -> bool:
     """Whether psi is a local coupling for one string (definition 4.1, its first two demands).
 
     The images of the places span at most ``local``, and every other place is alone in its image. (The third
     demand, that how the images lie to each other does not depend on the length, is about all strings.)
     """
-    images = [psi(i) for i in places]
-    others = [psi(i) for i in range(1, length + 1) if i not in places]
+    images = [psi(i) for i in positions]
+    others = [psi(i) for i in range(1, length + 1) if i not in positions]
     alone = len(set(others)) == len(others) and not set(others) & set(images)
     return alone and max(images) - min(images) <= local
 
@@ -71,10 +71,10 @@ class CoupledAttention:
     def __call__(self, x: CoupledString) -> Fraction:
         """The exact value on a coupled string."""
 
-        def admits(places: Places, symbols: tuple[Coupled, ...]) -> bool:
+        def admits(positions: Places, symbols: tuple[Coupled, ...]) -> bool:
             content = self.content(symbols)
             ranks = tuple(range(1, self.inner.k + 1))
-            return content is not None and span(places) <= self.local and self.inner.admits(ranks, content)
+            return content is not None and span(positions) <= self.local and self.inner.admits(ranks, content)
 
         def value(symbols: tuple[Coupled, ...]) -> Fraction:
             content = self.content(symbols)
@@ -102,14 +102,14 @@ class CoupledLaw:
     k: int
     coupling: Callable[[Places, int], Coupling]
 
-    def skeleton(self, places: Places, x: Content) -> Mapping[int, Known]:
+    def skeleton(self, positions: Places, x: Content) -> Mapping[int, Known]:
         """Per place of the coupled string, what of its symbol the string determines.
 
         Raises:
             TheoryError: if psi leads outside the string, or joins places that it must not.
         """
         length = len(x)
-        psi = self.coupling(places, length)
+        psi = self.coupling(positions, length)
         fibres: dict[int, list[int]] = {i: [] for i in range(1, length + 1)}
         for j in range(1, length + 1):
             if psi(j) not in fibres:
@@ -117,7 +117,7 @@ class CoupledLaw:
             fibres[psi(j)].append(j)
         found: dict[int, Known] = {}
         for i, fibre in fibres.items():
-            ranked = tuple((places.index(j) + 1, x[j - 1]) for j in fibre if j in places)
+            ranked = tuple((positions.index(j) + 1, x[j - 1]) for j in fibre if j in positions)
             if len(fibre) > max(1, len(ranked)):
                 raise TheoryError(f"the coupling joins place {fibre[-1]}, on which nothing depends, with another one")
             found[i] = ranked or (x[fibre[0] - 1] if fibre else None)
@@ -125,7 +125,7 @@ class CoupledLaw:
 
     def sample(self, length: int, rng: np.random.Generator) -> tuple[Places, CoupledString, Fraction]:
         """One draw of (S*, coupled string, answer)."""
-        places, x, answer = self.law.sample(length, rng)
+        positions, x, answer = self.law.sample(length, rng)
         tokens = list(self.law.background)
         chances = [float(self.law.background[t]) for t in tokens]
 
@@ -135,14 +135,14 @@ class CoupledLaw:
             token = tokens[int(rng.choice(len(tokens), p=chances))][0] if known is None else known
             return ((int(rng.integers(1, self.k + 1)), token),)
 
-        skeleton = self.skeleton(places, x)
-        return places, tuple(symbol(skeleton[i]) for i in range(1, length + 1)), answer
+        skeleton = self.skeleton(positions, x)
+        return positions, tuple(symbol(skeleton[i]) for i in range(1, length + 1)), answer
 
     def loss(self, hypothesis: Callable[[CoupledString], Fraction], length: int) -> Fraction:
         """Expected distance of a hypothesis on coupled strings from the answer, exactly."""
         total = Fraction(0)
-        for chance, places, x, answer in self.law.outcomes(length):
-            skeleton = self.skeleton(places, x)
+        for chance, positions, x, answer in self.law.outcomes(length):
+            skeleton = self.skeleton(positions, x)
             choices = [self._symbols(skeleton[i]) for i in range(1, length + 1)]
             for drawn in product(*choices):
                 weight = chance

@@ -1,7 +1,7 @@
 """Zooming into an attention pattern: the ranges of a link, and the buttons beside the keys and the mouse.
 
 A part is named by the positions of its queries and keys, ``q512-1023k0-511``, first and last. The browser makes the
-name from what is dragged or pressed (``assets/zoom.js``); the worker then pools that part alone, down to single
+name from what is dragged or pressed (``assets/js/zoom.js``); the worker then pools that part alone, down to single
 tokens.
 """
 

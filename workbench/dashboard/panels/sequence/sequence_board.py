@@ -1,7 +1,7 @@
 """One sequence on screen: panels of its passes, the line of tokens, and the query that all of them show.
 
 The pages Checkpoint (one pass) and Try it (as is, edited, change) are boards. The server draws figures; which
-query is looked at, the browser shows by itself (``assets/sequence.js``) and tells the server when it settles.
+query is looked at, the browser shows by itself (``assets/js/sequence.js``) and tells the server when it settles.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 import dash_mantine_components as dmc
-import numpy as np
 from dash import dcc, html, no_update
-from numpy.typing import NDArray
 
 from workbench import figures
 from workbench.dashboard.components.icons import chevron, icon
@@ -26,9 +24,9 @@ from workbench.dashboard.panels.sequence.sequence_query import SequenceQuestion
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
-from workbench.figures.labels import head_name, layer_name, proportion, whole
-from workbench.figures.sequence.sequence_reading import PassName, ProbeReading, SequenceReading
-from workbench.figures.sequence.sequence_window import window_of
+from workbench.figures.labels import layer_name
+from workbench.figures.sequence.sequence_reading import ProbeReading, SequenceReading
+from workbench.figures.sequence.sequence_view import at_hand
 from workbench.figures.style.design_tokens import AMOUNT, colour_at, text_on
 
 POLL_MS = 250
@@ -301,37 +299,3 @@ def html_table(table: Any, title: str) -> html.Table:
     head = html.Thead(html.Tr([html.Th(name, scope="col") for name in table.columns]))
     lines = [html.Tr([html.Td(v, className="num") for v in row]) for row in table.head(TABLE_ROWS).to_numpy()]
     return html.Table([html.Caption(note), head, html.Tbody(lines)])
-
-
-def at_hand(found: SequenceReading) -> bool:
-    """Whether the cells hold every query's own weights over all its keys."""
-    return found.pool == 1 and window_of(found).whole
-
-
-def row_of(found: SequenceReading, query: int, part: PassName = "clean") -> NDArray[np.float64] | None:
-    """A query's weights over its keys, where they are at hand."""
-    one = found.of(part)
-    if one.pattern is None or one.row is None:
-        return None
-    if at_hand(found):
-        return one.pattern[query, : query + 1].astype(float)
-    return one.row[: query + 1].astype(float) if query == found.query else None
-
-
-def attention_words(found: SequenceReading, query: int) -> list[Any]:
-    """What the chosen query looks at most, in one sentence; nothing where that is not known."""
-    row = row_of(found, query)
-    if row is None:
-        return []
-    tokens = list(found.tokens)[: len(row)]
-    shares: dict[str, float] = {}
-    for token, weight in zip(tokens, row, strict=True):
-        shares[token] = shares.get(token, 0.0) + float(weight)
-    top, share = max(shares.items(), key=lambda item: item[1])
-    keys = tokens.count(top)
-    return [
-        html.Strong(head_name(found.layer, found.head), className="num"),
-        f" gives {proportion(share)} of the query\u2019s attention to ",
-        html.Code(top),
-        f": {whole(keys)} of {whole(len(tokens))} keys, a share of {proportion(keys / len(tokens))}.",
-    ]

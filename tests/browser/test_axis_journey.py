@@ -1,0 +1,66 @@
+"""Lengths as multiples of N and in tokens, in a real browser: one switch for a whole page, in its link."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.dashboard.browsing import drawn, has, needs_browser, points, says, settled
+
+pytestmark = needs_browser
+
+TICKS = "() => [...document.querySelectorAll('#accuracy-length-graph .xtick text')].map((one) => one.textContent)"
+
+
+def ticks(page: Any, wanted: set[str]) -> None:
+    settled(page, lambda: wanted <= set(page.evaluate(TICKS)))
+
+
+def test_one_switch_tells_all_lengths_of_a_page_in_multiples_or_tokens(page: Any, address: str) -> None:
+    page.goto(f"{address}/run?run=majority-nope-s0")
+    drawn(page)
+    says(page, "#length-value", "4 \u00d7 trained")
+    says(page, "#length-where", "length 200")
+    ticks(page, {"1", "2", "8"})
+    lines = points(page, "accuracy-length")
+
+    page.click("h1")
+    page.keyboard.press("x")
+    says(page, "#length-value", "200")
+    says(page, "#length-where", "4 \u00d7 trained")
+    settled(page, lambda: page.url.endswith("/run?run=majority-nope-s0&axis=length"))
+    ticks(page, {"50", "400"})
+    has(page, "#axis-toggle", "aria-pressed", "false")
+    assert points(page, "accuracy-length") == lines, "the same marks at the same places"
+
+    page.keyboard.press("ArrowUp")
+    says(page, "#length-value", "300")
+    settled(page, lambda: "len=300" in page.url and "axis=length" in page.url)
+
+    page.click("nav a:has-text('Checkpoint')")
+    says(page, "#length-value", "300")
+    settled(page, lambda: "axis=length" in page.url)
+
+    page.click("#axis-toggle")
+    says(page, "#length-value", "6 \u00d7 trained")
+    settled(page, lambda: "axis" not in page.url)
+
+
+def test_a_link_in_tokens_opens_in_tokens_and_an_unknown_axis_is_named(page: Any, address: str) -> None:
+    page.goto(f"{address}/run?run=majority-nope-s0&axis=length&len=50")
+    drawn(page)
+    says(page, "#length-value", "50")
+    ticks(page, {"50", "400"})
+    page.goto(f"{address}/run?run=majority-nope-s0&axis=parsecs")
+    drawn(page)
+    says(page, "#length-value", "4 \u00d7 trained")
+    assert "This link tells lengths in \u201cparsecs\u201d, which does not exist." in page.inner_text("#banner")
+
+
+def test_compare_shows_both_runs_over_one_span_of_multiples(page: Any, address: str) -> None:
+    page.goto(f"{address}/compare?run=majority-nope-s0&run2=flip_flop-rotary-s0")
+    settled(page, lambda: page.locator(".matrix .body.ready").count() >= 8)
+    says(page, "#length-value", "4 \u00d7 trained")
+    page.click("h1.sr", force=True)
+    page.keyboard.press("x")
+    says(page, "#length-value", "200")
+    settled(page, lambda: "axis=length" in page.url)

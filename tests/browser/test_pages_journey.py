@@ -1,0 +1,249 @@
+"""Journeys through Compare, Sweep, Theory, Glossary and what all pages share, and an accessibility scan of each."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from tests.support.dashboard import fakes
+from tests.support.dashboard.browsing import (
+    SIZE,
+    TIMEOUT,
+    console,
+    drawn,
+    has,
+    needs_browser,
+    points,
+    resting,
+    says,
+    settled,
+    visiting,
+)
+from workbench.dashboard.pages import listed
+from workbench.dashboard.state.cursor import link
+
+pytestmark = needs_browser
+
+COMPARE = "/compare?run=majority-nope-s0&run2=flip_flop-rotary-s0"
+PAGES = {
+    "runs": ("/", ".ag-row"),
+    "run": ("/run?run=majority-nope-s0", "#head-grid-body.ready"),
+    "compare": (COMPARE, "#cmp-heads-d-body.ready"),
+    "sweep": ("/sweep", "#phase-body.ready"),
+    "theory": ("/theory?run=majority-nope-s0", "#prediction dl"),
+    "glossary": ("/glossary", "#behaviour"),
+}
+OTHERS = {
+    one.name: (link("majority-nope-s0", one.path), "#page h1") for one in listed.PAGES if one.name.lower() not in PAGES
+}
+
+
+def test_two_runs_and_their_difference_at_one_cursor(page: Any, address: str) -> None:
+    page.goto(f"{address}{COMPARE}&step=1000&len=100")
+    drawn(page, 9)
+    settled(page, lambda: page.inner_text("#cmp-chip-b") == "Not fitted" or "Length" in page.inner_text("#cmp-chip-b"))
+    settled(page, lambda: page.input_value("#run2-select") == "flip_flop-rotary-s0")
+    settled(page, lambda: "A is higher" in page.inner_text("#cmp-said-d"))
+    # one colour range for both
+    bars = "[...document.querySelectorAll('#cmp-accuracy-%s-graph .cbaxis text')].map(t => t.textContent).join()"
+    assert resting(page, f"{bars % 'a'} || null") == resting(page, f"{bars % 'b'} || null")
+
+    before = points(page, "cmp-decodability-d")
+    page.get_by_role("slider", name="Training step").focus()
+    page.keyboard.press("End")
+    settled(page, lambda: points(page, "cmp-decodability-d") != before)
+    settled(page, lambda: "step=1000" not in page.url)
+
+    page.click("text=Swap A and B")
+    settled(page, lambda: "run=flip_flop-rotary-s0" in page.url and "run2=majority-nope-s0" in page.url)
+    settled(page, lambda: page.input_value("#run-select") == "flip_flop-rotary-s0")
+    drawn(page, 9)
+    settled(page, lambda: "B is higher" in page.inner_text("#cmp-said-d"))
+    page.go_back()
+    settled(page, lambda: page.input_value("#run-select") == "majority-nope-s0")
+
+
+def test_seeds_are_a_view_of_their_own(page: Any, address: str) -> None:
+    page.goto(f"{address}{COMPARE}")
+    drawn(page, 9)
+    page.click("text=Seeds")
+    settled(page, lambda: "seeds=1" in page.url)
+    page.wait_for_selector("#cmp-seeds-accuracy-d-body.ready")
+    settled(page, lambda: "1 seed" in page.inner_text("#cmp-seeds-accuracy-a-slice"))
+    has(page, "[data-seeds]", "aria-pressed", "true")
+
+
+def test_a_phase_diagram_of_any_quantity_over_any_two_axes(page: Any, address: str) -> None:
+    page.goto(f"{address}/sweep")
+    page.wait_for_selector("#phase-body.ready")
+    says(page, "#phase-title", "Accuracy")
+    first = resting(page, "document.querySelector('#phase-slice').innerText || null")
+    page.click("#sweep-quantity")
+    page.get_by_role("option", name="hardmax distance").click()
+    settled(page, lambda: page.inner_text("#phase-title") == "Hardmax distance")
+    step, length = (page.get_by_role("slider", name=name) for name in ("Training step", "Prefix length"))
+    settled(page, lambda: step.get_attribute("aria-valuetext") == "each run\u2019s last, step 3,000")
+    step.focus()
+    for _ in range(3):  # from the end over 3,000 and 1,500
+        page.keyboard.press("ArrowLeft")
+    settled(page, lambda: page.inner_text("#phase-slice") not in (first, "") and "step=1000" in page.url)
+    says(page, "#sweep-step-value", "1,000")
+    settled(page, lambda: step.get_attribute("aria-valuetext") == "1,000, measured step 3 of 5")
+    length.focus()
+    page.keyboard.press("Home")
+    settled(page, lambda: "1/8 \u00d7 N" in page.inner_text("#phase-slice") and page.url.endswith("len=0.125x"))
+    page.get_by_text("tokens", exact=True).click()
+    settled(page, lambda: "length " in page.inner_text("#phase-slice") and "x" not in page.url.rpartition("len=")[2])
+    length.focus()
+    page.keyboard.press("Home")
+    settled(page, lambda: "length 5 " in page.inner_text("#phase-slice") and page.url.endswith("len=5"))
+    says(page, "#sweep-length-where", "inside training")
+    shown = page.inner_text("#phase-slice")
+    page.reload()
+    page.wait_for_selector("#phase-body.ready")
+    says(page, "#phase-slice", shown)
+    says(page, "#sweep-step-value", "1,000")
+    with page.expect_download() as taken:
+        page.click("#phase-panel .menu-button")
+        page.get_by_role("menuitem", name="Parquet").click()
+    assert set(pd.read_parquet(taken.value.path())["runs"]) == {1}
+
+
+def test_a_sweep_link_to_what_is_not_there_says_so(page: Any, address: str) -> None:
+    page.goto(f"{address}/sweep?x=<script>alert(1)</script>&quantity=a|b&over=all&len=7&step=1200")
+    page.wait_for_selector("#phase-body.ready")
+    said = page.inner_text("#banner")
+    assert "names the axis <script>alert(1)</script>, which no run here has" in said
+    assert "names the quantity a|b" in said
+    assert "names step 1,200, which no run here has. Shown: step 1,000, the nearest earlier one." in said
+    settled(page, lambda: page.inner_text("#sweep-step-value") == "1,000")
+
+
+def test_theory_says_program_prediction_and_what_is_observed(page: Any, address: str) -> None:
+    page.goto(f"{address}/theory?run=majority-nope-s0")
+    settled(page, lambda: "guaranteed" in page.inner_text("#prediction"))
+    assert "as predicted" in page.inner_text("#prediction")
+    assert "Huang et al." in page.inner_text("#prediction")
+    page.wait_for_selector("#program table")
+    page.click("#theory-select")
+    page.get_by_role("option", name="flip_flop-rotary-s0").click()
+    settled(page, lambda: "no theorem is about rotary positions" in page.inner_text("#prediction"))
+
+
+def test_the_glossary_leads_to_a_quantity(page: Any, address: str) -> None:
+    page.goto(f"{address}/glossary")
+    page.click("text=hardmax distance")
+    settled(page, lambda: page.url.endswith("/glossary?quantity=hardmax_distance"))
+    settled(page, lambda: "Total variation" in page.inner_text(".asked"))
+
+
+def test_the_navigation_carries_the_cursor_along(page: Any, address: str) -> None:
+    page.goto(f"{address}/run?run=majority-nope-s0&step=1000&len=100")
+    drawn(page)
+    page.click("nav.nav >> text=Compare")
+    settled(page, lambda: page.url.startswith(f"{address}/compare?run=majority-nope-s0"))
+    settled(page, lambda: page.inner_text("#step-value") == "1,000")
+    settled(page, lambda: page.inner_text("#length-value") == "100")
+
+
+def test_any_quantity_of_the_table_has_its_panels(page: Any, address: str) -> None:
+    page.goto(f"{address}/run?run=majority-nope-s0")
+    page.wait_for_selector("#more-length-body.ready")
+    page.click("#more-quantity")
+    page.get_by_role("option", name="margin").first.click()
+    settled(page, lambda: "quantity=circuits.hardmax%7Cmargin" in page.url)
+    page.reload()
+    page.wait_for_selector("#more-length-body.ready")
+    settled(page, lambda: page.input_value("#more-quantity") == "margin")
+
+
+def test_play_moves_through_training_and_stops_at_its_end(page: Any, address: str) -> None:
+    page.goto(f"{address}/run?run=majority-nope-s0")
+    drawn(page)
+    page.click("#play")
+    settled(page, lambda: page.inner_text("#step-value") != "3,000")
+    settled(page, lambda: page.inner_text("#step-value") == "3,000")
+    settled(page, lambda: page.locator("#play.playing").count() == 0)
+
+
+def test_a_run_that_goes_while_one_looks_is_said_to_be_gone(page: Any, tmp_path: Path) -> None:
+    fakes.build(tmp_path, fakes.FAKES[:2], unmeasured=False, steps=(0, 3000))
+    with visiting(page, tmp_path) as address:
+        page.goto(f"{address}/run?run=majority-nope-s0")
+        drawn(page)
+        shutil.rmtree(tmp_path / "majority-nope-s0")
+        settled(page, lambda: "majority-nope-s0 is no longer here" in page.inner_text("#problems"))
+        assert page.locator("#accuracy-length-body.ready").count() == 1
+        (tmp_path / "majority-nope-s1" / "run.json").write_text("{")
+
+        def opened() -> bool:
+            """Whether the link leads to the list: a run is shown as it was until folders are read again."""
+            page.goto(f"{address}/run?run=majority-nope-s1")
+            page.wait_for_timeout(1500)
+            return bool(page.locator("#grid, .empty").count())
+
+        settled(page, opened)
+        assert "is not in this folder" in page.inner_text("#banner")
+
+
+def test_what_is_missing_can_be_measured_from_the_page_and_stopped(page: Any, tmp_path: Path) -> None:
+    """The made-up checkpoints hold no weights, so that measuring them fails: in one sentence, in its place."""
+    fakes.write_run(tmp_path, fakes.UNMEASURED, (0, 10))
+    with visiting(page, tmp_path) as address:
+        page.goto(f"{address}/run?run=majority-learned-s0")
+        page.click("text=Measure now")
+        settled(page, lambda: "Measur" in page.inner_text("#measure-strip"))
+        page.wait_for_selector("#measure-strip [data-measure-close]")
+        page.click("#measure-strip [data-measure-close]")
+        settled(page, lambda: page.inner_text("#measure-strip") == "")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_page_says_anything_in_the_console_and_all_that_is_offered_is_saved(
+    browser: Any, address: str, theme: str
+) -> None:
+    """Under the policy that forbids a page to run text: grids, plots, and pictures made in the browser."""
+    page = browser.new_context(viewport=SIZE, color_scheme=theme, accept_downloads=True).new_page()
+    page.set_default_timeout(TIMEOUT)
+    said = console(page)
+    begins = {"CSV": b"", "Parquet": b"PAR1", "SVG": b"<svg", "PNG": b"\x89PNG"}
+    panels = {"run": "accuracy-training", "compare": "cmp-decodability-d", "sweep": "phase"}
+    for name, (path, sign) in (PAGES | OTHERS).items():
+        answer = page.goto(f"{address}{path}")
+        assert "script-src 'self' 'sha256-" in answer.headers["content-security-policy"]
+        page.wait_for_selector(sign)
+        for kind, start in begins.items() if name in panels else ():
+            page.wait_for_selector(f"#{panels[name]}-body.ready")
+            page.click(f"#{panels[name]}-panel .menu-button")
+            with page.expect_download() as taken:
+                page.get_by_role("menuitem", name=kind).click()
+            data = Path(taken.value.path()).read_bytes()
+            assert len(data) > 100
+            assert data.startswith(start)
+    assert len(PAGES | OTHERS) == len(listed.PAGES)
+    page.context.close()
+    assert not said, said
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_page_has_a_serious_accessibility_fault(browser: Any, address: str, theme: str) -> None:
+    """axe-core over every page; what it calls minor or moderate is let pass."""
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="no axe-core: pip install axe-playwright-python"
+    ).Axe()
+    page = browser.new_context(viewport=SIZE, color_scheme=theme).new_page()
+    found = []
+    for name, (path, sign) in (PAGES | OTHERS).items():
+        page.goto(f"{address}{path}")
+        page.wait_for_selector(sign)
+        page.wait_for_timeout(300)
+        for fault in axe.run(page).response["violations"]:
+            if fault["impact"] in ("serious", "critical"):
+                nodes = "; ".join(node["html"][:160] for node in fault["nodes"][:3])
+                found.append(f"{name}: {fault['id']} ({fault['help']}): {nodes}")
+    page.context.close()
+    assert not found, "\n".join(found)

@@ -1,0 +1,180 @@
+"""Journeys through Checkpoint and Try it in a real browser, on a shipped run: an empty console, no foreign request."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from tests.support.dashboard.browsing import has, needs_browser, points, settled
+from tests.support.places import GALLERY
+from workbench.dashboard.screenshots import served
+
+RUN = "majority_nope_s0"
+
+pytestmark = needs_browser
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The dashboard over the shipped runs: these pages need weights."""
+    with served(GALLERY) as made:
+        yield made
+
+
+def test_a_link_restores_a_checkpoint_and_keys_move_its_query(page: Any, address: str) -> None:
+    page.goto(f"{address}/checkpoint?run={RUN}&len=63&head=1&layer=0&view=score&pos=44&site=0")
+    page.wait_for_selector("#seq-body.ready")
+    strip = page.locator("#seq-board-strip")
+    settled(page, lambda: strip.get_attribute("aria-valuenow") == "44")
+    settled(page, lambda: page.locator("#seq-board-strip span").count() == 64)
+    settled(page, lambda: page.locator("#seq-marks .outline").count() == 1)
+    settled(page, lambda: "L0 H1" in page.inner_text("#head-line"))
+    settled(page, lambda: page.locator(".head-grid-table tr.on").inner_text().startswith("L0 H1"))
+
+    page.wait_for_selector("#seq-graph .nsewdrag")
+    box = page.locator("#seq-graph .nsewdrag").nth(0).bounding_box()
+    page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 0.5 * box["height"])
+    page.wait_for_selector("#seq-graph .hovertext text")
+    label = page.locator("#seq-graph .hovertext text")
+    settled(page, lambda: re.match(r"query 3\d “[01]” · key 1\d “[01]”", label.text_content()))
+    settled(page, lambda: label.bounding_box()["width"] > 60)  # one that nobody can read is as wide as nothing
+    settled(page, lambda: strip.get_attribute("aria-valuenow").startswith("3"))
+    page.mouse.move(5, 5)
+
+    strip.focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Shift+ArrowLeft")
+    has(page, "#seq-board-strip", "aria-valuenow", "33")
+    settled(page, lambda: "pos=33" in page.url)
+    settled(page, lambda: "Query at prefix 33" in page.inner_text("#seq-board-note"))
+    assert "step=" not in page.url  # the cursor's own keys are left alone here
+
+    page.click(".head-grid-table button[data-pick-head='1.0']")
+    settled(page, lambda: "layer=1" in page.url)
+    settled(page, lambda: "L1 H0" in page.inner_text("#head-line"))
+    assert all(part in page.url for part in ("view=score", "site=0", "pos=33"))
+
+    page.focus("#seq-panel")
+    page.keyboard.press("t")
+    page.wait_for_selector("#seq-body.tabled table")
+    settled(page, lambda: page.locator("#seq-table tbody tr").count() == 64)
+
+
+def test_a_sequence_is_typed_edited_and_told_apart_from_a_wrong_one(page: Any, address: str) -> None:
+    page.goto(f"{address}/try?run={RUN}&layer=0&head=0")
+    page.wait_for_selector("#try-clean-body.ready")
+    settled(page, page.locator("#try-edited-panel").is_hidden)
+    settled(page, lambda: page.input_value("#try-text") != "")  # the sample is written there once it is drawn
+    page.fill("#try-text", "0110")
+    settled(page, lambda: page.input_value("#try-text") == "0110")
+    page.press("#try-text", "Enter")
+    settled(page, lambda: "seq=0110" in page.url)
+    settled(page, lambda: page.locator("#try-board-strip span").count() == 5)
+
+    page.click("#try-add")
+    settled(page, lambda: "edits=zero.0.0" in page.url)
+    page.wait_for_selector("#try-change-body.ready")
+    settled(page, lambda: ", edited " in page.inner_text("#try-board-note h1"))
+    settled(page, lambda: page.inner_text("#try-chips").startswith("ablate L0 H0 (zero)"))
+
+    query = page.url.partition("?")[2]
+    rows = pd.read_csv(io.BytesIO(page.request.get(f"{address}/data/try-edited.csv?{query}").body()))
+    assert set(rows["row"]) == {"outputs", "pattern", "summary", "position"}
+    assert len(rows[rows["row"] == "pattern"]) == 15
+
+    page.fill("#try-text", "01x0")
+    page.click("#try-run")
+    page.wait_for_selector("#try-clean-body.stated")
+    settled(page, lambda: "Unknown token “x” (character 3); the tokens are 0, 1." in page.inner_text("#try-board-note"))
+
+    page.go_back()  # the page before this one, of which there is none: the address stays whole
+    page.goto(f"{address}/try?{query}")
+    page.wait_for_selector("#try-change-body.ready")
+    page.click("[data-drop-edit='zero.0.0']")
+    settled(page, lambda: "edits=" not in page.url)
+    settled(page, lambda: page.locator("#try-edited-panel").is_hidden())
+
+
+def test_a_dragged_part_of_the_pattern_is_pooled_anew(page: Any, address: str) -> None:
+    """257 positions are drawn 2 by 2; of the part that is dragged into view every token is a cell."""
+    page.goto(f"{address}/try?run=flip_flop_rotary_s0&len=256&edits=zero.0.0")
+    page.wait_for_selector("#try-edited-body.ready")
+    settled(page, lambda: "highest of 2 × 2 positions" in page.inner_text("#try-clean-slice"))
+    everything = page.locator("#try-board-zoom-all")
+    settled(page, everything.is_disabled)
+    page.wait_for_selector("#try-edited-graph .nsewdrag >> nth=1")
+    plot = page.locator("#try-edited-graph .nsewdrag").nth(1).bounding_box()  # the pattern, below the answers
+    left, top = (lambda x: plot["x"] + x * plot["width"]), (lambda y: plot["y"] + y * plot["height"])
+    page.mouse.move(left(0.2), top(0.4))
+    page.mouse.down()
+    page.mouse.move(left(0.3), top(0.5), steps=3)
+    page.mouse.move(left(0.6), top(0.8), steps=3)
+    page.mouse.up()
+    settled(page, lambda: "zoom=q" in page.url)
+    settled(page, lambda: "every token a cell" in page.inner_text("#try-board-zoom-said"))
+    for panel in ("clean", "edited", "change"):
+        settled(page, lambda panel=panel: "queries 10" in page.inner_text(f"#try-{panel}-slice"))
+    first, last, start, end = map(int, re.findall(r"\d+", page.url.partition("zoom=")[2]))
+    assert (first - 103) in range(-4, 5)
+    assert (end - 154) in range(-4, 5)
+    settled(page, everything.is_enabled)
+
+    query = page.url.partition("?")[2]
+    rows = pd.read_csv(io.BytesIO(page.request.get(f"{address}/data/try-edited.csv?{query}").body()))
+    cells = rows[rows["row"] == "pattern"]
+    assert len(cells) == sum(k <= q for q in range(first, last + 1) for k in range(start, end + 1))
+    assert set(cells["position"]) == set(range(first, last + 1))
+    assert set(rows["position"]) <= set(range(min(first, start), max(last, end) + 1))
+
+    page.reload()
+    page.wait_for_selector("#try-edited-body.ready")
+    settled(page, lambda: f"queries {first} to {last} · keys {start} to {end}" in page.inner_text("#try-clean-slice"))
+    settled(page, lambda: page.url.endswith(query))
+    everything.click()
+    settled(page, lambda: "zoom=" not in page.url)
+    settled(page, lambda: "2 × 2" in page.inner_text("#try-clean-slice"))
+
+
+def test_a_part_is_reached_and_left_by_keys(page: Any, address: str) -> None:
+    page.goto(f"{address}/checkpoint?run={RUN}&len=63&pos=44")
+    page.wait_for_selector("#seq-body.ready")
+    settled(page, lambda: page.get_attribute("#seq-board-strip", "aria-valuenow") == "44")
+    said = page.locator("#seq-board-zoom-said")
+    page.keyboard.press("+")
+    settled(page, lambda: "queries 28 to 59" in said.inner_text())  # half as many, around the chosen one
+    page.locator("[data-zoom=in]").focus()
+    page.keyboard.press("ArrowUp")
+    settled(page, lambda: "queries 12 to 43" in said.inner_text() and "zoom=q12-43k" in page.url)
+    assert "len=63" in page.url  # the arrows moved the part, not the cursor
+    page.keyboard.press("-")
+    settled(page, lambda: "zoom=" not in page.url)
+    settled(page, lambda: said.inner_text() == "")
+    page.keyboard.press("+")
+    settled(page, lambda: "zoom=q" in page.url)
+    page.keyboard.press("0")
+    settled(page, lambda: "zoom=" not in page.url)
+
+
+def test_a_hostile_link_is_answered_in_words(page: Any, address: str) -> None:
+    page.goto(f"{address}/try?run={RUN}&seq=<img src=x onerror=alert(1)>&edits=__import__&pos=..%2F..&site=9")
+    page.wait_for_selector("#try-clean-body.stated")
+    parts = ("edits cannot be read", "is no prefix length", "names layer “9”")
+    settled(page, lambda: all(part in page.inner_text("#banner") for part in parts))
+    settled(page, lambda: "Unknown token “<img”" in page.inner_text("#try-board-note"))
+    assert page.locator("#try-board-note img").count() == 0
+
+
+def test_the_code_and_its_use_have_rows_of_their_own(page: Any, address: str) -> None:
+    page.goto(f"{address}/run?run={RUN}&len=63")
+    for panel in ("coupling-training", "coupling-length", "selectivity-training", "erasure-length"):
+        page.wait_for_selector(f"#{panel}-body.ready")
+    first = points(page, "coupling-length")
+    page.get_by_role("slider", name="Training step").focus()
+    page.keyboard.press("Home")
+    settled(page, lambda: points(page, "coupling-length") != first)
+    settled(page, lambda: "not fitted" in page.inner_text("#coupling-length-graph"))

@@ -1,0 +1,136 @@
+"""What every journey in a browser needs: the browser, a page that must stay silent, and ways to wait."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.dashboard.screenshots import ARGUMENTS, find_browser, served
+
+TIMEOUT = 180_000
+"""Milliseconds for which anything is waited: on a busy machine a worker that imports torch takes more than a minute."""
+SIZE = {"width": 1440, "height": 900}
+
+needs_browser = pytest.mark.skipif(
+    find_browser() is None, reason="no Chromium found; name one in the variable CHROMIUM"
+)
+
+
+@pytest.fixture(scope="session")
+def address(small_root: Path) -> Iterator[str]:
+    """The dashboard over the small data root."""
+    with served(small_root) as made:
+        yield made
+
+
+@contextmanager
+def visiting(page: Any, root: Path) -> Iterator[str]:
+    """A dashboard of its own for one journey. The page leaves it before it stops: else what it polls would be refused."""
+    with served(root) as made:
+        try:
+            yield made
+        finally:
+            page.goto("about:blank")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One Chromium for all journeys."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+    with api.sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=find_browser(), args=ARGUMENTS)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A fresh page; after the test its console must be empty and every request must have stayed here."""
+    context = browser.new_context(
+        viewport=SIZE,
+        color_scheme="light",
+        permissions=["clipboard-read", "clipboard-write"],
+        accept_downloads=True,
+    )
+    made = context.new_page()
+    made.set_default_timeout(TIMEOUT)
+    said = console(made)
+    foreign: list[str] = []
+    local = re.compile(r"^(http://127\.0\.0\.1[:/]|data:|blob:)")
+    made.on("request", lambda request: None if local.match(request.url) else foreign.append(request.url))
+    yield made
+    context.close()
+    assert not said, said
+    assert not foreign, foreign
+
+
+def console(page: Any) -> list[str]:
+    """All that a page will say in its console, of what its policy keeps it from too."""
+    said: list[str] = []
+    page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    return said
+
+
+def drawn(page: Any, panels: int = 10) -> None:
+    """Wait until so many panels show their data."""
+    settled(page, lambda: page.locator(".matrix .body.ready").count() >= panels)
+
+
+def settled(page: Any, condition: Callable[[], object]) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + TIMEOUT / 1000
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        page.wait_for_timeout(50)
+
+
+def says(page: Any, selector: str, text: str) -> None:
+    """Wait until a part of the page says exactly this."""
+    said: list[str] = []
+
+    def so() -> bool:
+        said.append(page.inner_text(selector))
+        return said[-1] == text
+
+    try:
+        settled(page, so)
+    except AssertionError:
+        raise AssertionError(f"{selector} says {said[-1]!r}, not {text!r}") from None
+
+
+def has(page: Any, selector: str, name: str, value: str) -> None:
+    """Wait until an attribute has exactly this value."""
+    settled(page, lambda: page.get_attribute(selector, name) == value)
+
+
+LINES = """(id) => {
+  const graph = document.getElementById(id + "-graph"), plot = graph && graph.querySelector(".main-svg");
+  if (!plot || Math.abs(plot.getBoundingClientRect().width - graph.getBoundingClientRect().width) > 2) return null;
+  const lines = [...graph.querySelectorAll("path.js-line")].map((line) => line.getAttribute("d"));
+  return lines.length ? JSON.stringify(lines) : null;
+}"""
+"""The lines of a plot that fills its place; null until it does. A panel is ready before Plotly has drawn it."""
+
+
+def points(page: Any, panel: str) -> str:
+    """The numbers that a panel's plot shows, as text, once they are drawn and stay."""
+    return str(resting(page, LINES, panel))
+
+
+def resting(page: Any, script: str, given: Any = None) -> Any:
+    """What a script gives once it is something, and the same at two looks in a row."""
+    reads: list[Any] = [None]
+
+    def stays() -> bool:
+        reads.append(page.evaluate(script, given))
+        return reads[-1] is not None and reads[-1] == reads[-2]
+
+    settled(page, stays)
+    return reads[-1]

@@ -1,0 +1,71 @@
+"""What tests of several tiers share. Every number that the pages of the gallery name stands in the row that it claims to come from.
+
+The table is read here with :class:`workbench.table.Table`, the pages read it through the dashboard's store: two ways
+to the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from tests.support.cited import Rows
+from tests.support.dashboard.answers import LIGHT
+from tests.support.hovers import texts_of
+from tests.support.places import GALLERY
+from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
+from workbench.dashboard.panels.render import READY, plot
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.worker import Worker
+from workbench.dashboard.state.cursor import default_cursor
+from workbench.dashboard.state.run_view import RunView
+from workbench.dashboard.state.store import Store
+from workbench.table import Table
+
+NAMES = sorted(file.parent.relative_to(GALLERY).as_posix() for file in GALLERY.rglob("run.json"))
+
+
+@pytest.fixture(scope="module")
+def gallery() -> Iterator[Context]:
+    made = Context(Store([GALLERY]), Worker())
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def rows() -> pd.DataFrame:
+    """All rows of the gallery."""
+    return Table.load(GALLERY).frame()
+
+
+def view_of(gallery: Context, name: str) -> RunView:
+    run = gallery.store.run(name)
+    assert run is not None
+    return run
+
+
+@pytest.fixture(scope="module")
+def of_run(rows: pd.DataFrame) -> dict[str, Rows]:
+    """Rows by run."""
+    return {str(name): Rows(part) for name, part in rows.groupby("run", observed=True)}
+
+
+# ---- hovers ---------------------------------------------------------------------------------------------
+BESIDE = {"flip_flop_rotary_s0": "majority_nope_s0"}
+
+
+def place_of(gallery: Context, name: str, **moved: Any) -> PanelCursor:
+    run = view_of(gallery, name)
+    cursor = default_cursor(run)
+    other = BESIDE.get(name, "flip_flop_rotary_s0")
+    return PanelCursor.asked(gallery.store, run, replace(cursor, **moved), {"run2": other})
+
+
+def drawn(gallery: Context, panel: Panel, at: PanelCursor) -> list[str]:
+    """The hover texts of a panel; none where it says why it is empty."""
+    figure, *_, state = plot(panel, at, LIGHT, "figure")
+    return list(texts_of(figure)) if state == READY else []

@@ -1,0 +1,69 @@
+"""``lengthlens tasks --check``: a task of one's own, checked before it is trained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from workbench.cli.commands.tasks import tasks
+from workbench.cli.errors import UsageError
+from workbench.tasks import TaskError, make_task
+from workbench.tasks.regular import named_languages
+from workbench.tasks.testing import TaskCheckError
+
+TASK = """
+from __future__ import annotations
+from workbench.tasks.regular.state_machines import Parity
+
+class Mine(Parity):
+    name = "mine"
+    def _strings(self, batch, length, generator, law, window):
+        return super()._strings(batch, length, generator, LAW, window)
+
+class Leaves(Parity):
+    name = "leaves"
+    def reference(self, tokens):
+        raise SystemExit(3)
+"""
+
+
+def test_a_task_of_a_file_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(TASK.replace("LAW", "law"))
+    tasks(f"{file}:Mine", check=True)
+    assert capsys.readouterr().out.startswith("mine keeps what a task promises (statement, settings, lengths, ")
+    with pytest.raises(TaskError, match=r"the code of the task leaves fails: it ends the program by sys.exit\(3\)"):
+        tasks(f"{file}:Leaves", check=True)
+
+
+def test_what_it_does_not_keep_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "alike.py"
+    file.write_text(TASK.replace("LAW", '"matched"'))
+    with pytest.raises(TaskCheckError, match=r"^the task mine fails:\n  laws: its challenge law cannot be told"):
+        tasks(f"{file}:Mine", check=True)
+
+
+def test_a_check_is_of_one_task() -> None:
+    with pytest.raises(UsageError, match=r"lengthlens tasks --check my_task.py:MyTask"):
+        tasks(None, check=True)
+
+
+def test_a_language_is_one_line_and_theory_decides_what_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks("aa_star_b_star")
+    told = capsys.readouterr().out
+    assert "Is the string so far in (aa)*b*?" in told
+    assert "theory, without positions: not expressible: before a last a, no count tells" in told
+    assert "theory, with positions: guaranteed: counts that read residues mod 2" in told
+    assert "theory: not star-free:" in told
+    assert make_task("aa_star_b_star").reference([1, 2, 1]) == [0, 0, 0]
+    assert make_task("aa_star_b_star").reference([1, 1, 2, 2]) == [0, 1, 1, 1]
+
+    monkeypatch.setattr(named_languages, "EXPRESSIONS", {**named_languages.EXPRESSIONS, "ends_in_ab": "(a|b)*ab"})
+    found = named_languages.ends_in_ab
+    assert found().reference([1, 2, 1, 2]) == [0, 1, 0, 1]
+    assert found().name == found.__name__ == "ends_in_ab"
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        named_languages.nothing  # noqa: B018

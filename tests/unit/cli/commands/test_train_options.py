@@ -1,0 +1,115 @@
+"""Options of ``train``: the user's, the task's suggestion, the general default, in this order; help that lists all."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pytest
+from typer.testing import CliRunner
+
+from workbench.cli.commands.demo import RUNS, config_of
+from workbench.cli.errors import UsageError
+from workbench.cli.main import app
+from workbench.cli.options import DEFAULTS, assignments, resolved
+from workbench.cli.run_config import build
+from workbench.models.positions import ENCODINGS, ID_SAMPLERS
+from workbench.tasks import registry
+from workbench.tasks.counting.majority import Majority
+from workbench.training.curriculum import CURRICULA
+from workbench.training.errors import TrainingError
+
+
+def test_the_order_of_precedence() -> None:
+    found = resolved({"steps": 7, "layers": None}, {"steps": 5, "layers": 3}, "x")
+    assert (found["steps"], found["layers"], found["heads"]) == (7, 3, DEFAULTS["heads"])
+
+
+def test_a_suggestion_that_is_no_option_is_told() -> None:
+    with pytest.raises(UsageError, match="x suggests 'stpes', which is no option of train; did you mean steps"):
+        resolved({}, {"stpes": 3}, "x")
+
+
+def test_what_built_in_tasks_suggest_are_options_and_make_a_run() -> None:
+    for name in registry.task_names():
+        cls = registry.find_task(name)
+        if not any(field.is_required() for field in cls.model_fields.values()):
+            config = build(name, {}, [])
+            for key in ("steps", "batch_size", "learning_rate"):
+                assert getattr(config.training, key) == cls.suggested.get(key, DEFAULTS[key])
+
+
+class Suggesting(Majority):
+    name: ClassVar[str] = "suggesting"
+    suggested: ClassVar = {"positions": "rotary", "lengths": "1-5", "heads": 2}
+
+
+@pytest.fixture
+def suggesting(monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setitem(registry.TASKS._things, "suggesting", Suggesting)
+    return "suggesting"
+
+
+def test_a_task_s_suggestions_shape_its_run_and_the_user_s_options_win(suggesting: str) -> None:
+    config = build(suggesting, {"heads": 1}, [])
+    assert config.model.positions.name == "rotary"
+    assert config.training.trained_length == 5
+    assert config.model.n_heads == 1
+    assert build(suggesting, {"positions": "none", "lengths": "1-9"}, []).training.trained_length == 9
+
+
+@pytest.mark.parametrize(("positions", "setting", "field", "value"), [
+    ("rotary", "model.positions.base=1e5", "base", 1e5),
+    ("limit", "model.positions.period=3", "period", 3),
+    ("sinusoidal", "model.positions.scale=0.5", "scale", 0.5),
+])  # fmt: skip
+def test_parameters_of_a_scheme_by_set(positions: str, setting: str, field: str, value: float) -> None:
+    config = build("majority", {"positions": positions}, assignments([setting]))
+    assert getattr(config.model.positions, field) == value
+
+
+def test_parameters_of_a_curriculum_by_set() -> None:
+    settings = assignments(
+        ["training.curriculum.start=3", "training.curriculum.over=10", "training.curriculum.growth=exponential"]
+    )
+    law = build("majority", {"curriculum": "growing", "lengths": "1-9"}, settings).training.curriculum
+    assert (law.law, law.low, law.high, law.start, law.over, law.growth) == ("growing", 1, 9, 3, 10, "exponential")
+
+
+def test_regularizers_and_early_stop_by_set() -> None:
+    settings = assignments(
+        ["training.regularizers.positional=1e-4", "training.early_stop.every=50", "training.optimizer=sgd"]
+    )
+    law = build("majority", {"positions": "learned"}, settings).training
+    assert law.regularizers == {"positional": 1e-4}
+    assert law.early_stop.every == 50
+    assert law.optimizer == "sgd"
+
+
+@pytest.mark.parametrize(("options", "setting", "sentence"), [
+    ({"curriculum": "growing"}, "training.steps=5", "curriculum growing needs the setting start"),
+    ({}, "training.weight_decy=1", "training has no setting 'weight_decy'; did you mean weight_decay"),
+    ({}, "training.early_stop.evry=5", "training: early_stop.evry"),
+    ({}, "training.optimizer=adam", "training: optimizer"),
+    ({}, "training.steps=0", "training: steps: Input should be greater than or equal to 1, not 0"),
+    ({}, "seeds.inti=1", "did you mean init"),
+])  # fmt: skip
+def test_what_does_not_fit_is_one_sentence(options: dict, setting: str, sentence: str) -> None:
+    with pytest.raises(TrainingError) as refused:
+        build("majority", options, assignments([setting]))
+    assert sentence in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_help_names_every_scheme_law_and_default() -> None:
+    shown = CliRunner().invoke(app, ["train", "--help"], env={"COLUMNS": "400", "TERM": "dumb"}).output
+    for name in (*ENCODINGS, *ID_SAMPLERS, *CURRICULA):
+        assert name in shown
+    for value in DEFAULTS.values():
+        assert f"({value})" in shown
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_run_of_the_demo_can_be_made(name: str) -> None:
+    config = config_of(name)
+    assert (config.task.name, config.model.kind) == (RUNS[name]["task"], "transformer")
+    assert config.training.steps == RUNS[name]["options"]["steps"]

@@ -1,0 +1,154 @@
+"""Sweep files: which cells they describe, what they are called, and what is wrong with a wrong one."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import workbench
+from tests.support.places import ROOT
+from workbench.cli.commands.sweep import sweep as list_sweeps
+from workbench.cli.errors import UsageError
+from workbench.cli.options import DEFAULTS
+from workbench.cli.shipped_sweeps import about, find_sweep, shipped_sweeps
+from workbench.cli.sweep_file import Sweep, read_sweep
+
+
+def read(folder: Path, text: str) -> Sweep:
+    file = folder / "sweep.yaml"
+    file.write_text(text)
+    return read_sweep(file)
+
+
+def names(sweep: Sweep) -> list[str]:
+    return [cell.name for cell in sweep.cells]
+
+
+def test_a_grid_is_the_product_of_its_axes_and_names_what_varies(tmp_path: Path) -> None:
+    sweep = read(
+        tmp_path, "base: {task: parity, steps: 5}\ngrid: {positions: [none, rotary], seed: [0, 1], layers: [2]}"
+    )
+    assert names(sweep) == ["none-seed0", "none-seed1", "rotary-seed0", "rotary-seed1"]
+    cell = sweep.cells[2]
+    assert dict(cell.settings) == {"task": "parity", "steps": 5, "positions": "rotary", "seed": 0, "layers": 2}
+    assert dict(cell.varying) == {"positions": "rotary", "seed": 0}
+    assert (cell.task, sweep.out, sweep.measure) == ("parity", None, None)
+
+
+def test_an_axis_of_its_own_sets_several_keys_at_once(tmp_path: Path) -> None:
+    text = """
+base: {task: parity, positions: none}
+grid:
+  scheme:
+    - {name: ape, positions: learned, ids: random_offset, n_ctx: 99}
+    - {positions: {name: rotary, base: 100000}}
+  training.curriculum: [{law: fixed}, {law: growing, start: 2, over: 5}]
+"""
+    sweep = read(tmp_path, text)
+    assert names(sweep) == [
+        "ape-fixed", "ape-growing_start2_over5", "rotary_base100000-fixed", "rotary_base100000-growing_start2_over5",
+    ]  # fmt: skip
+    assert sweep.cells[0].options == {"positions": "learned", "ids": "random_offset", "n_ctx": 99}
+    assert sweep.cells[3].options["positions"] == {"name": "rotary", "base": 100000}
+    assert sweep.cells[3].assignments == [(["training", "curriculum"], {"law": "growing", "start": 2, "over": 5})]
+
+
+def test_several_grids_add_up_and_an_axis_that_one_lacks_varies(tmp_path: Path) -> None:
+    text = """
+base: {lengths: 1-9}
+grid:
+  - {task: [mod_p_mean], task.p: [2, 3]}
+  - {task: [majority]}
+"""
+    sweep = read(tmp_path, text)
+    assert names(sweep) == ["mod_p_mean-p2", "mod_p_mean-p3", "majority"]
+    assert sweep.cells[1].assignments == [(["task", "p"], 3)]
+
+
+def test_without_a_grid_there_is_one_run(tmp_path: Path) -> None:
+    assert names(read(tmp_path, "base: {task: parity}")) == ["run"]
+
+
+@pytest.mark.parametrize("key", DEFAULTS)
+def test_every_option_of_train_is_a_key(tmp_path: Path, key: str) -> None:
+    sweep = read(tmp_path, f"base: {{task: parity}}\ngrid: {{{key}: [{DEFAULTS[key]!r}]}}")
+    assert sweep.cells[0].options == {key: DEFAULTS[key]}
+
+
+@pytest.mark.parametrize(("text", "sentence"), [
+    ("base: {task: parity}\ngird: {seed: [0]}", "no key 'gird'; did you mean grid"),
+    ("base: {task: parity, stpes: 5}", "base: there is no setting 'stpes'; did you mean steps"),
+    ("base: {task: parity}\ngrid: {postions: [none, learned]}", "no setting 'postions'; did you mean positions"),
+    ("base: {task: parity}\ngrid: {scheme: [{postions: none}]}", "grid: scheme: there is no setting 'postions'"),
+    ("base: {task: parity, modle.act_fn: relu}", "no setting 'modle.act_fn'"),
+    ("base: {task: parity}\ngrid: {seed: []}", "seed takes a list of values"),
+    ("base: {task: parity}\ngrid: {seed: 3}", "seed takes a list of values, e.g. [1, 2], not 3"),
+    ("grid: {seed: [1]}", "no task"),
+    ("base: {task: parity}\ngrid: {seed: [1, 1]}", "two cells are called 'run'"),
+    ("base: {task: parity}\ngrid: {seed: [1, 2], other: [{seed: 3}]}", "other sets seed, which another axis sets as well"),
+    ("base: {task: parity, task: majority}", "the key 'task' is given twice"),
+    ("base: {task: parity\ngrid", "is no YAML"),
+    ("- 1", "must be a mapping"),
+    ("base: {task: parity}\nmeasure: {onyl: [behaviour]}", "did you mean only"),
+    ("base: {task: parity}\nmeasure: {only: behaviour}", "measure: only takes a list"),
+    ("base: {task: parity}\nmeasure: {steps: lst}", "measure: steps takes a list or last"),
+    ("base: {task: parity}\nmeasure: {lengths: [true]}", "measure: lengths takes a list"),
+])  # fmt: skip
+def test_a_wrong_file_is_told_by_file_and_key(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read(tmp_path, text)
+    assert sentence in str(refused.value)
+    assert str(refused.value).startswith(str(tmp_path / "sweep.yaml"))
+    assert "\n" not in str(refused.value)
+
+
+def test_values_that_yaml_reads_as_something_else_stay_what_they_are(tmp_path: Path) -> None:
+    """none is a word to YAML and to us; 1-9 is no number; no is false, and so no scheme."""
+    sweep = read(
+        tmp_path, "base: {task: parity, lengths: 1-9, positions: none, measure: 3}".replace(", measure: 3", "")
+    )
+    assert sweep.cells[0].options == {"lengths": "1-9", "positions": "none"}
+
+
+# ---- sweeps by name ----------------------------------------------------------------------------------
+def test_a_sweep_is_found_by_its_name_and_a_file_of_that_path_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    known = shipped_sweeps()
+    assert {"gallery", "plateau"} <= set(known)
+    (tmp_path / "gallery").mkdir()  # a folder is no sweep
+    for name, file in known.items():
+        assert find_sweep(Path(name)) == file
+    (tmp_path / "plateau").write_text("base: {task: parity}")
+    assert find_sweep(Path("plateau")) == Path("plateau")
+    assert find_sweep(Path("gallery.yaml")) == Path("gallery.yaml"), "no file of that path: reading says so"
+    with pytest.raises(UsageError, match="no sweep is called that; did you mean gallery"):
+        find_sweep(Path("galery"))
+
+
+@pytest.mark.parametrize("file", shipped_sweeps().values(), ids=shipped_sweeps())
+def test_a_sweep_that_ships_can_be_read_and_says_in_its_first_line_what_it_is_about(file: Path) -> None:
+    sweep = read_sweep(file)
+    assert sweep.out == Path("checkpoints") / file.stem
+    assert about(file)[-1] in ".?"
+    assert len(about(file)) > 40
+
+
+def test_the_list_and_no_sweep_at_all(capsys: pytest.CaptureFixture[str]) -> None:
+    list_sweeps(list_=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(shipped_sweeps())
+    assert all(line.endswith(about(file)) for line, file in zip(lines, shipped_sweeps().values(), strict=True))
+    with pytest.raises(UsageError, match=r"name a sweep: a file FILE.yaml, or one of gallery, "):
+        list_sweeps()
+
+
+def test_the_sweeps_that_ship_are_data_of_the_package() -> None:
+    """So that an installed copy has them as well."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    patterns = project["tool"]["setuptools"]["package-data"]["workbench"]
+    root = Path(str(workbench.__file__)).parent
+    assert {file for pattern in patterns for file in root.glob(pattern)} >= set(shipped_sweeps().values())

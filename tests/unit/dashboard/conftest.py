@@ -1,0 +1,5 @@
+"""Fixtures of these tests."""
+
+from tests.support.dashboard.fixtures import answers, cursor, robust, small_root
+
+__all__ = ["answers", "cursor", "robust", "small_root"]

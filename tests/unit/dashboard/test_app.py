@@ -1,0 +1,123 @@
+"""The app as a whole, without a browser: no torch, nothing from elsewhere, tokens, exports, the door."""
+
+from __future__ import annotations
+
+import ast
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from flask.testing import FlaskClient
+
+from tests.support.places import ROOT
+from workbench.dashboard.app import create_app, serve
+from workbench.dashboard.components.head_files import SCRIPTS, STYLES
+from workbench.dashboard.panels.run_panels import PANELS
+from workbench.figures.style.design_tokens import DARK, LIGHT
+from workbench.figures.style.verdict_styles import VERDICTS
+
+ASSETS = ROOT / "workbench" / "dashboard" / "assets"
+LINK = "run=majority-nope-s0&step=1000&len=200&head=1&layer=0"
+
+
+@pytest.fixture(scope="module")
+def client(small_root: Path) -> Iterator[FlaskClient]:
+    app = create_app(small_root)
+    yield app.server.test_client()
+    app.server.extensions["lengthlens"].worker.close()
+
+
+def test_the_door_imports_only_the_dashboard() -> None:
+    tree = ast.parse((ROOT / "app.py").read_text())
+    modules = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module}
+    modules |= {alias.name for n in ast.walk(tree) if isinstance(n, ast.Import) for alias in n.names}
+    house = {m for m in modules if m.split(".")[0] in ("workbench", "probes", "circuits", "torch")}
+    assert house == {"workbench.dashboard.app"}
+
+
+def test_a_taken_port_is_one_sentence_with_the_way_out(small_root: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(SystemExit, match=f"port {port} .* is taken; choose another"):
+            serve(small_root, port=port)
+
+
+def test_the_page_carries_the_tokens_of_the_figures(client: FlaskClient) -> None:
+    page = client.get("/").get_data(as_text=True)
+    light = page[page.index(":root {") : page.index(":root[data-mantine-color-scheme=dark]")]
+    dark = page[page.index(":root[data-mantine-color-scheme=dark]") :]
+    for tokens, css in ((LIGHT, light), (DARK, dark)):
+        for name, value in tokens.items():
+            assert f"--{name.replace('_', '-')}: {value};" in css
+    assert all(f".glyph.{name.replace(' ', '-')} " in page for name in VERDICTS)
+
+
+def test_every_token_that_a_stylesheet_uses_exists() -> None:
+    known = {name.replace("_", "-") for name in LIGHT}
+    css = "\n".join(path.read_text() for path in ASSETS.glob("css/*.css"))
+    defined = set(re.findall(r"--([\w-]+)\s*:", css))
+    written = {"su", "lu", "c", "f", "x0", "x1", "y0", "y1", "l", "r", "t", "b"}  # by assets/js/cursor.js
+    assert set(re.findall(r"var\(--([\w-]+)", css)) <= known | defined | written
+
+
+def test_styles_and_scripts_stand_in_the_listed_order(client: FlaskClient) -> None:
+    page = client.get("/").get_data(as_text=True)
+    for folder, kind, listed in (("css", "css", STYLES), ("js", "js", SCRIPTS)):
+        found = re.findall(rf"""(?:href|src)="/assets/{folder}/(\w+)\.{kind}\?m=[\d.]+""", page)
+        assert tuple(found) == listed
+        assert set(found) == {path.stem for path in (ASSETS / folder).glob("*")}, "a file that no page loads"
+    assert SCRIPTS[0] == "cursor", "the others extend what it makes"
+    assert page.index("dash_renderer") > page.index("/assets/js/zoom.js")
+    for preload in re.findall(r'rel="preload" href="([^"]+)"', page):
+        assert client.get(f"/{preload}").status_code == 200
+    for path in ASSETS.glob("css/*.css"):
+        for address in re.findall(r"url\(([^)\"]+)\)", path.read_text()):
+            assert (path.parent / address).is_file() or address.startswith("data:"), f"{path.name} names {address}"
+
+
+def test_nothing_is_loaded_from_elsewhere(client: FlaskClient) -> None:
+    page = client.get("/").get_data(as_text=True)
+    assert not re.search(r"""(?:src|href)=["'](?:https?:)?//""", page)
+    for path in [*ASSETS.glob("css/*.css"), *ASSETS.glob("js/*.js")]:
+        for address in re.findall(r"https?://[\w./-]+", path.read_text()):
+            assert address.startswith("http://www.w3.org/"), f"{path.name} names {address}"
+
+
+def test_fonts_come_with_their_licences(client: FlaskClient) -> None:
+    for font in ("inter", "jetbrains-mono"):
+        assert client.get(f"/assets/fonts/{font}.woff2").status_code == 200
+        assert "SIL Open Font License" in (ASSETS / "fonts" / f"{font}-OFL.txt").read_text()
+
+
+@pytest.mark.parametrize("panel", [p.id for p in PANELS])
+def test_every_panel_exports_rows_figure_and_snippet(client: FlaskClient, panel: str, tmp_path: Path) -> None:
+    answer = client.get(f"/data/{panel}.csv?{LINK}")
+    assert answer.status_code == 200
+    assert f"majority-nope-s0-{panel}.csv" in answer.headers["Content-Disposition"]
+    (tmp_path / "rows.csv").write_bytes(answer.data)
+    assert len(pd.read_csv(tmp_path / "rows.csv")) > 0
+
+    picture = client.get(f"/data/{panel}.json?{LINK}&theme=dark").get_json()
+    assert picture["figure"]["data"]
+    assert "step 1,000" in picture["where"]
+    ast.parse(client.get(f"/data/{panel}.py?{LINK}").get_data(as_text=True))
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("/data/failure.csv?run=nothing", "there is no run 'nothing' here"),
+        (f"/data/rainbow.csv?{LINK}", "there is no panel 'rainbow'; the panels are accuracy-training"),
+        (f"/data/failure.xls?{LINK}", "the exports are csv, parquet, json and py"),
+        ("/data/failure.csv?run=majority-learned-s0", "No rows of behaviour"),
+    ],
+)
+def test_an_export_that_cannot_be_made_says_why(client: FlaskClient, address: str, said: str) -> None:
+    answer = client.get(address)
+    assert answer.status_code == 404
+    assert said in answer.get_data(as_text=True)

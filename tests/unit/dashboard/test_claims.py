@@ -1,0 +1,333 @@
+"""Every number that the pages of the gallery name stands in the row that it claims to come from.
+
+The table is read here with :class:`workbench.table.Table`, the pages read it through the dashboard's store: two ways
+to the same rows.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.support.cited import NUMBER, Rows, said, same, unfounded
+from tests.support.dashboard.answers import texts
+from tests.support.dashboard.claims import NAMES, drawn, gallery, of_run, place_of, rows, view_of  # noqa: F401 - fixtures
+from tests.support.hovers import VALUE, WHERE, Named, close, numbers, parsed, rows_of
+from workbench.dashboard.components import prose
+from workbench.dashboard.pages import compare, sweep, theory
+from workbench.dashboard.pages.runs import summary
+from workbench.dashboard.panels import head_grid, head_tables
+from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
+from workbench.dashboard.panels.run_panels import BY_ID
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import default_cursor
+from workbench.figures import head_sentence, rail_text, verdict_sentence, why_sentence
+from workbench.figures.labels import estimate, proportion
+from workbench.figures.panels.differences import compare_sentence, over_length_difference
+from workbench.figures.panels.many_seeds import SHOWN
+
+
+def test_the_gallery_is_walked() -> None:
+    assert len(NAMES) >= 9
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dots_on_runs_are_the_rail_of_run(gallery: Context, name: str) -> None:
+    run = view_of(gallery, name)
+    line = summary(gallery, run)
+    longest, step = run.lengths[-1], run.brief.last
+    assert step is not None
+    rail = said(rail_text(run.frame, "representation", step, longest, 0, 0, trained=run.trained))
+    seen = 0
+    for concept in ("summary", "position"):
+        carried = run.brief.carries.get(concept)
+        if carried is None:
+            assert concept not in rail.lower()
+            continue
+        seen += 1
+        text = estimate(carried["value"], carried["low"], carried["high"])
+        assert f"{concept} {text} after block {carried['layer']:.0f} at length {longest}" in rail.lower()
+        assert proportion(line[concept]) == proportion(carried["value"])
+        assert f"{concept} {text}, controls {proportion(carried['control'])}" in line["carries"]
+        assert f"controls ({proportion(carried['control'])})" in rail
+    assert seen == 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_number_in_a_sentence_cites_its_row(gallery: Context, of_run: dict[str, Rows], name: str) -> None:
+    run, held = view_of(gallery, name), of_run[name]
+    base = default_cursor(run)
+    heads = [(layer, head) for layer in range(run.n_layers) for head in range(run.n_heads)]
+    numbers = 0
+    for step in run.measured_steps:
+        told = [verdict_sentence(run.frame, step=step, trained=run.trained)]
+        for layer, head in heads if step == base.step else [(base.layer, base.head)]:
+            at: dict[str, Any] = {"step": step, "layer": layer, "head": head}
+            told.append(why_sentence(run.frame, trained=run.trained, length=base.length, **at))
+            told += head_sentence(run.frame, length=base.length, trained=run.trained, **at)
+        for length in run.lengths:
+            for kind in ("behaviour", "representation", "mechanism"):
+                told.append(rail_text(run.frame, kind, step, length, base.layer, base.head, trained=run.trained))
+        for pieces in told:
+            assert unfounded(pieces, held, run.trained) == []
+            numbers += len(NUMBER.findall(said(pieces)))
+    assert numbers > 100
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_failure_lengths_and_critical_ones_are_rows(gallery: Context, of_run: dict[str, Rows], name: str) -> None:
+    at = place_of(gallery, name)
+    pairs = {("behaviour", "failure_length"), ("circuits.hardmax", "critical_length"), ("behaviour", "accuracy")}
+    rows = [row for row in rows_of(of_run[name], pairs) if row["step"] == at.cursor.step]
+    told = drawn(gallery, BY_ID["failure"], at)
+    for text in told:
+        shown = re.search(r"<b>(> )?([\d,]+)</b>", text)
+        assert shown is not None
+        column = "length" if shown[1] else "value"
+        kind = "failure_length" if "observed" in text else "critical_length" if "critical" in text else "accuracy"
+        column = "length" if kind == "accuracy" else "low" if kind == "critical_length" and shown[1] else column
+        held = [row for row in rows if row["quantity"] == kind]
+        if column == "length" and kind == "failure_length":  # rows of the former rules end where they are censored
+            held = [row | {"length": row["low"] if row["length"] is None else row["length"]} for row in held]
+        held = [row for row in held if row[column] is not None]
+        assert any(same(shown[2], row[column]) for row in held), text
+        kept = re.search(r"kept up to ([\d,]+)", text)
+        assert kept is None or any(close(kept[1], row["low"]) for row in held), text
+    assert told or run_is_unfitted(gallery, name)
+
+
+def run_is_unfitted(gallery: Context, name: str) -> bool:
+    run = view_of(gallery, name)
+    return run.brief.verdicts[default_cursor(run).step] == "not fitted"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_log_is_drawn_as_it_was_written(gallery: Context, name: str) -> None:
+    run = view_of(gallery, name)
+    told = drawn(gallery, BY_ID["loss"], place_of(gallery, name))
+    log = run.log.to_pandas().set_index("step")
+    held = {int(step): [float(v) for v in row.dropna()] for step, row in log.iterrows()}
+    for text in told:
+        step = int(parsed(re.search(r"step ([\d,]+)", text)[1]))  # type: ignore[index]
+        value = re.search(r"<b>(.*?)</b>", text)[1]  # type: ignore[index]
+        assert any(np.isclose(parsed(value), one, rtol=0.05) or same(value, one) for one in held[step]), text
+    assert bool(told) == bool(len(run.log))
+
+
+# ---- cells ----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", NAMES)
+def test_every_cell_of_the_runs_grid_is_a_row(gallery: Context, of_run: dict[str, Rows], name: str) -> None:
+    run = view_of(gallery, name)
+    line = summary(gallery, run)
+    rows = [row for row in of_run[name].listed() if row["measurement"] == "behaviour"]
+    step = max(row["step"] for row in rows if row["quantity"] == "verdict")
+    labels = {row["step"]: row["label"] for row in rows if row["quantity"] == "verdict"}
+    assert line["verdict"] == labels[step]
+    accuracy = {
+        row["length"]: row
+        for row in rows
+        if (row["quantity"], row["step"], row["law"], row["mode"]) == ("accuracy", step, "matched", "teacher_forced")
+    }
+    assert (line["shortestLength"], line["longestLength"]) == (min(accuracy), max(accuracy))
+    for cell, length in (("inside", max(n for n in accuracy if n <= run.trained)), ("longest", max(accuracy))):
+        row = accuracy[length]
+        assert line[cell] == row["value"]
+        assert same(line[f"{cell}Text"], row["value"])
+        ends = numbers(line[f"{cell}Interval"])
+        assert len(ends) == (0 if row["low"] is None else 2)
+        assert all(same(end, row[side]) for end, side in zip(ends, ("low", "high"), strict=False))
+    failures = [row for row in rows if row["quantity"] == "failure_length" and row["step"] == step]
+    seen = [row["value"] for row in failures if row["status"] == "ok"]
+    if line["verdict"] == "not fitted":
+        assert line["failsText"] == "no verdict"
+    elif seen:
+        assert same(line["failsText"], min(seen))
+    else:
+        ends = [row["low"] if row["length"] is None else row["length"] for row in failures]
+        assert same(line["failsText"].removeprefix("> "), min(end for end in ends if end is not None))
+    if "since" in line:
+        decided = [one for one in labels if labels[one] not in (line["verdict"], "undecided")]
+        after = max(decided, default=None)
+        assert numbers(line["sinceAfter"]) == ([] if after is None else [f"{after:,}"])
+        assert line["since"] == min(one for one in labels if labels[one] == line["verdict"] and one > (after or -1))
+        assert line["sinceText"] == f"{line['since']:,}"
+    else:
+        assert line["verdict"] in ("not fitted", "undecided")
+    ties = [row for row in rows if row["quantity"] == "near_ties" and row["step"] == step and row["label"]]
+    assert [line["ties"]] * len(ties) == [row["label"] for row in ties] if ties else "ties" not in line
+
+
+def by_head(rows: Rows, at: PanelCursor) -> dict[str, list[dict[str, Any]]]:
+    """Rows of a step about heads, at the cursor's length or at none, by head."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows.listed():
+        here = row["length"] in (None, at.cursor.length) and row["step"] == at.cursor.step
+        if here and row["head"] is not None and row["layer"] is not None:
+            found.setdefault(f"L{row['layer']:.0f} H{row['head']:.0f}", []).append(row)
+    return found
+
+
+def holds(text: str, rows: list[dict[str, Any]]) -> bool:
+    """Whether a value, and its interval if it has one, are those of one row; of a small p value, whether one is so small."""
+    if text.startswith("< "):
+        return any(str(row["quantity"]).endswith("_p") and row["value"] < float(text[2:]) for row in rows)
+    found = numbers(text)
+    names = ("value", "low", "high") if numbers(text.partition("[")[0]) else ("low", "high")  # a value may be a word
+    return any(all(close(number, row[name]) for number, name in zip(found, names, strict=False)) for row in rows)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_cell_about_heads_is_a_row(gallery: Context, of_run: dict[str, Rows], name: str) -> None:
+    at = place_of(gallery, name)
+    heads = by_head(of_run[name], at)
+    table, slice_text = head_tables.head_rows(at.run, at.cursor)
+    assert str(at.cursor.length) in slice_text
+    seen = 0
+    for line in table.children[1].children:
+        head, *cells = line.children
+        for cell in cells:
+            shown = cell.title if getattr(cell, "title", None) else ""
+            value = shown.partition(";")[0].strip()
+            if numbers(value):
+                seen += 1
+                assert holds(value, heads[texts(head).strip()]), (texts(head), shown)
+    facts, _ = head_tables.fact_rows(at.run, at.cursor)
+    own = heads[f"L{at.cursor.layer} H{at.cursor.head}"]
+    for fact in facts.children:
+        value, *rest = fact.children[1].children
+        limits = rest[0].children if rest else ""
+        if numbers(value.children):
+            seen += 1
+            assert holds(value.children + limits, own), texts(fact)
+        else:
+            assert not numbers(limits), texts(fact)  # an interval without its value says nothing
+    cells, *_ = head_grid.cells(BY_ID["head-grid"], at, "light")
+    for cell in cells:
+        if getattr(cell, "title", None) and "hardmax distance" in cell.title:
+            seen += 1
+            name_of, _, shown = cell.title.partition(": hardmax distance ")
+            value, _, n = shown.partition(", n ")
+            rows = [row for row in heads[name_of] if row["quantity"] == "hardmax_distance" and close(n, row["n"])]
+            assert holds(value, rows), cell.title
+    assert seen > 20
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_theory_names_the_rows_of_its_bound_and_the_step_that_it_looks_at(
+    gallery: Context, of_run: dict[str, Rows], name: str
+) -> None:
+    run = view_of(gallery, name)
+    rows = [row for row in of_run[name].listed() if row["measurement"] == "bound"]
+    step = max(row["step"] for row in rows)
+    rows = [row for row in rows if row["step"] == step]
+    told = theory.bound(run)
+    assert f"step {step:,}" in texts(told)
+    listed = next(part for part in told if getattr(part, "className", "") == "parts")
+    values = [row["value"] for row in rows if row["quantity"] == "bound_part" and row["value"] is not None]
+    shown = [texts(line.children[0]) for line in listed.children]
+    assert len(shown) == len(values)
+    assert all(
+        np.isclose(parsed(text), value, rtol=0.006, atol=0.5 if "," in text else 1e-9)
+        for text, value in zip(shown, values, strict=True)
+    )
+    assert f"observed at step {run.brief.last:,}" in texts(theory.observed(run, "guaranteed"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_line_on_a_run_names_its_configuration(gallery: Context, name: str) -> None:
+    run = view_of(gallery, name)
+    model, training = run.config["model"], run.config["training"]
+    held = [model["n_layers"], model["n_heads"], run.trained, run.shortest, *(training.get("compiled") or {}).values()]
+    said = texts(prose.meta(run)).replace(name, "").replace(run.question, "")
+    assert [one for one in numbers(said) if not any(close(one, v) for v in held if isinstance(v, int))] == []
+
+
+def test_what_tells_two_runs_apart_cites_both_rows(gallery: Context, of_run: dict[str, Rows]) -> None:
+    told: list[str] = []
+    for a, b in (("majority_nope_s0", "majority_learned"), ("majority_nope_s0", "compiled/majority_first_32")):
+        run = view_of(gallery, a)
+        at = PanelCursor.asked(gallery.store, run, default_cursor(run), {"run2": b})
+        other = at.beside
+        data = over_length_difference(
+            run.frame, other.run.frame, step=at.cursor.step, step_b=other.cursor.step,
+            trained=run.trained, trained_b=other.run.trained,
+        )  # fmt: skip
+        both = Rows(pd.concat([of_run[a].frame, of_run[b].frame], ignore_index=True))
+        pieces = compare_sentence(data)
+        assert unfounded(pieces, both, run.trained) == []
+        told += NUMBER.findall(said(pieces))
+    assert len(told) >= 4
+
+
+def test_medians_over_seeds_are_of_the_rows_of_all_seeds(gallery: Context, of_run: dict[str, Rows]) -> None:
+    run = view_of(gallery, "majority_nope_s0")
+    seeds = ["majority_nope_s0", "majority_nope_s1"]
+    at = PanelCursor.asked(gallery.store, run, default_cursor(run), {"run2": "flip_flop_rotary_s0"})
+    seen = 0
+    for panel in compare.SEED_PANELS:
+        if not panel.id.endswith("-a"):
+            continue
+        data = panel.data(at)
+        pairs = set(zip(data["measurement"], data["quantity"], strict=True))
+        runs = [Named(of_run[name], pairs) for name in seeds]
+        held = [rows_of(of_run[name], pairs) for name in seeds]
+        for text in drawn(gallery, panel, at):
+            if text.startswith("median"):
+                shown = VALUE.search(text)
+                assert shown is not None
+                assert shown["n"] == str(len(seeds))
+                where = {name: parsed(number) for name, number in WHERE.findall(text)}
+                places = set(zip(*(data.loc[data["series"] == "median", c] for c in ("layer", "site")), strict=True))
+                values = [
+                    [
+                        row["value"]
+                        for row in rows
+                        if row["step"] == at.cursor.step
+                        and row["length"] == where["length"]
+                        and all(row[name] == of for name, of in panel_rows(panel).items())
+                        and (row["layer"], row["site"]) in {(None if p[0] != p[0] else p[0], p[1]) for p in places}
+                    ]
+                    for rows in held
+                ]
+                assert [len(one) for one in values] == [1] * len(seeds), text
+                every = [one[0] for one in values]
+                for name, value in (("value", np.median(every)), ("low", min(every)), ("high", max(every))):
+                    assert close(shown[name], value), text
+                seen += 1
+            else:
+                assert any(one.by(text) for one in runs), text
+    assert seen > 10
+
+
+def panel_rows(panel: Panel) -> dict[str, str]:
+    """What picks the rows of a panel of seeds."""
+    return dict(SHOWN[panel.settings["shown"]])
+
+
+def test_every_cell_of_a_sweep_is_the_median_of_rows_that_it_names(gallery: Context, of_run: dict[str, Rows]) -> None:
+    cells = sweep.PHASE.rows(gallery, {})
+    seen = 0
+    for cell in cells.to_dict("records"):
+        values = []
+        for member in cell["members"].split("; "):
+            told = re.fullmatch(r"(.+) step ([\d,]+)(?: length ([\d,]+))?: (\S+)", member)
+            assert told is not None, member
+            step, length = parsed(told[2]), parsed(told[3])
+            rows = [
+                row
+                for row in of_run[told[1]].listed()
+                if (row["measurement"], row["quantity"]) == ("behaviour", "accuracy")
+                and (row["law"], row["mode"]) == ("matched", "teacher_forced")
+                and (row["step"], row["length"]) == (step, length)
+            ]
+            assert [row["value"] for row in rows if np.isclose(parsed(told[4]), row["value"], rtol=0.006)], member
+            values.append(rows[0]["value"])
+            seen += 1
+        assert cell["runs"] == len(values)
+        if not cell["note"]:
+            assert (cell["value"], cell["low"], cell["high"]) == (np.median(values), min(values), max(values))
+    assert seen >= 4

@@ -1,0 +1,380 @@
+"""Verdicts and sentences, from table rows alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+
+from tests.support.cited import said, unfounded
+from workbench.figures import (
+    NotMeasured,
+    accuracy_difference_data,
+    compare_sentence,
+    glyph_svg,
+    rail_text,
+    since,
+    verdict_ribbon,
+    verdict_sentence,
+    why_sentence,
+)
+from workbench.figures.style.verdict_styles import VERDICTS, verdict_style
+from workbench.table.schema import row
+
+Made = Callable[..., pd.DataFrame]
+OTHER = '{"fitted":0.8,"robust":0.7}'
+"""Settings of rows that were made with other thresholds than today's."""
+
+
+@pytest.fixture
+def made(synthetic: Any) -> Made:
+    """A run made of a few rows: accuracies and skills per length as (value, low, high), a verdict, a failure."""
+
+    def make(
+        accuracy: dict[int, tuple[float, float, float]],
+        verdict: str,
+        *,
+        skill: dict[int, tuple[float, float, float]] | None = None,
+        failed: tuple[int, int] | None = None,
+        law: str = "matched",
+        note: str = "",
+        unseen: int | None = None,
+        horizon: int = 1024,
+        step: int = 2000,
+    ) -> pd.DataFrame:
+        common = {"run": "r", "measurement": "behaviour", "step": step}
+        rows = []
+        for quantity, values in (("accuracy", accuracy), ("skill", skill or {})):
+            for n, (value, low, high) in values.items():
+                status = "unseen_position" if unseen is not None and n >= unseen else "ok"
+                for one in ("matched", "challenge"):
+                    rows.append(
+                        row(
+                            **common,
+                            quantity=quantity,
+                            law=one,
+                            mode="teacher_forced",
+                            length=n,
+                            value=value,
+                            low=low,
+                            high=high,
+                            n=512,
+                            status=status,
+                        )
+                    )
+        if failed is not None:
+            low, high = failed
+            rows.append(
+                row(
+                    **common,
+                    quantity="failure_length",
+                    law=law,
+                    mode="teacher_forced",
+                    value=float(high),
+                    low=float(low),
+                    high=float(high),
+                    n=512,
+                )
+            )
+        rows.append(row(**common, quantity="verdict", label=verdict, length=horizon, note=note))
+        frame: pd.DataFrame = synthetic.frame_of(rows)
+        return frame
+
+    return make
+
+
+def test_length_coupled(made: Made) -> None:
+    frame = made(
+        {50: (0.986, 0.97, 0.99), 100: (0.52, 0.48, 0.56), 200: (0.5, 0.46, 0.54)},
+        "length-coupled",
+        failed=(50, 100),
+    )
+    pieces = verdict_sentence(frame, step=2000, trained=50)
+    assert said(pieces) == (
+        "Length-coupled at step 2,000: accuracy falls from 0.99 [0.97, 0.99] at length 50 "
+        "to 0.52 [0.48, 0.56] at length 100."
+    )
+    assert pieces[0] == ("Length-coupled", "position")
+    assert [text for text, role in pieces if role == "muted"] == [" [0.97, 0.99]", " [0.48, 0.56]"]
+
+
+def test_failure_on_the_challenge_law_only_is_said(made: Made) -> None:
+    frame = made({50: (1, 0.99, 1), 100: (0.5, 0.4, 0.6)}, "length-coupled", failed=(50, 100), law="challenge")
+    assert said(verdict_sentence(frame, step=2000, trained=50)).endswith("at length 100 under the challenge law.")
+
+
+def test_scale_robust(made: Made) -> None:
+    frame = made({50: (1, 0.99, 1), 256: (0.999, 0.99, 1), 1024: (0.998, 0.99, 1)}, "scale-robust")
+    pieces = verdict_sentence(frame, step=2000, trained=50)
+    assert said(pieces) == (
+        "Scale-robust at step 2,000: accuracy stays at 1.00 [0.99, 1.00] at every measured length from 50 to 1,024."
+    )
+    assert pieces[0] == ("Scale-robust", "summary")
+
+
+def test_a_robust_run_that_dips_is_quoted_at_its_lowest(made: Made) -> None:
+    frame = made({50: (1, 0.99, 1), 256: (0.961, 0.95, 0.97), 1024: (0.99, 0.98, 1)}, "scale-robust")
+    assert "stays at 0.96 [0.95, 0.97] or above at every measured length from" in said(
+        verdict_sentence(frame, step=2000, trained=50)
+    )
+
+
+def test_not_fitted_quotes_the_worst_trained_length(made: Made) -> None:
+    frame = made(
+        {50: (0.52, 0.48, 0.56)},
+        "not fitted",
+        skill={10: (0, -0.9, 0.1), 16: (0.9, 0.8, 0.94), 25: (0.04, -0.04, 0.12), 50: (0.5, 0.4, 0.6)},
+        step=64,
+    )
+    # length 10 is below N/4 and not one of the lengths that fitting is judged at
+    assert said(verdict_sentence(frame, step=64, trained=50)) == (
+        "Not fitted at step 64: skill 0.04 [\u22120.04, 0.12] at length 25, against a bar of 0.95 at every trained length."
+    )
+
+
+@pytest.mark.parametrize(
+    ("label", "reason", "note", "more"),
+    [
+        (
+            "undecided",
+            "too few strings",
+            "it is not known yet whether it fits: skill 1.000 [0.790, 1.000] at trained length 50, the bar is 0.95; "
+            "512 strings would decide",
+            "; 512 strings would decide",
+        ),
+        (
+            "undecided",
+            "at the bar",
+            "whether it fits stays open after 512 strings: skill ...",
+            "; still open after 512 strings",
+        ),
+        # by the former rules, which took a low limit for a finding
+        ("not fitted", "", "skill at trained lengths has a lower limit below 0.95", ""),
+    ],
+)
+def test_what_is_not_known_to_be_unfitted_is_not_called_so(
+    made: Made, label: str, reason: str, note: str, more: str
+) -> None:
+    frame = made({50: (1, 0.99, 1)}, label, skill={50: (1.0, 0.79, 1.0)}, note=note)
+    frame["reason"] = reason
+    pieces = verdict_sentence(frame, step=2000, trained=50)
+    assert said(pieces) == (
+        f"Not known yet at step 2,000: skill 1.00 [0.79, 1.00] at length 50, against a bar of 0.95{more}."
+    )
+    rail = rail_text(frame, "behaviour", 2000, 50, 0, 0, trained=50)
+    assert said(rail) == f"Not known yet: skill 1.00 [0.79, 1.00] at length 50, against a bar of 0.95{more}."
+    assert pieces[0] == ("Not known yet", "plain")
+    assert unfounded([*pieces, *rail], frame, 50) == []
+
+
+def test_one_length_known_to_fail_decides_whatever_is_open_at_another(made: Made) -> None:
+    frame = made({50: (1, 0.99, 1)}, "not fitted", skill={25: (1.0, 0.79, 1.0), 50: (0.90, 0.88, 0.94)})
+    assert said(verdict_sentence(frame, step=2000, trained=50)) == (
+        "Not fitted at step 2,000: skill 0.90 [0.88, 0.94] at length 50, against a bar of 0.95 at every trained length."
+    )
+
+
+def test_the_bar_is_the_one_that_the_rows_were_made_with(made: Made) -> None:
+    frame = made({50: (1, 0.99, 1)}, "not fitted", skill={50: (0.90, 0.88, 0.94)})
+    frame["setting"] = '{"fitted":0.97}'
+    assert "against a bar of 0.97" in said(verdict_sentence(frame, step=2000, trained=50))
+
+
+@pytest.mark.parametrize(("setting", "fitted", "robust"), [("{}", "0.95", "0.9"), (OTHER, "0.8", "0.7")])
+def test_a_threshold_in_words_is_that_of_the_rows_and_is_founded(
+    made: Made, setting: str, fitted: str, robust: str
+) -> None:
+    kept = made({50: (1, 0.99, 1), 256: (1, 0.99, 1)}, "scale-robust").assign(setting=setting)
+    pieces = rail_text(kept, "behaviour", 2000, 256, 0, 0, trained=50)
+    assert f"Skill is shown to be at least {robust} at every judged length" in said(pieces)
+    assert unfounded(pieces, kept, 50) == []
+    low = made({50: (0.6, 0.5, 0.7)}, "not fitted", skill={50: (0.2, 0.1, 0.3)}).assign(setting=setting)
+    pieces = verdict_sentence(low, step=2000, trained=50)
+    assert f"against a bar of {fitted} at every trained length" in said(pieces)
+    assert unfounded(pieces, low, 50) == []
+
+
+def test_undecided_gives_its_reason(made: Made) -> None:
+    accuracy = {50: (1.0, 0.99, 1.0), 100: (0.95, 0.93, 0.97)}
+    skill = {50: (1.0, 0.98, 1.0), 100: (0.9, 0.86, 0.94)}
+    frame = made(accuracy, "undecided", skill=skill, note="tested to 2 x N only", horizon=100)
+    frame["reason"] = "horizon"
+    pieces = verdict_sentence(frame, step=2000, trained=50)
+    assert said(pieces) == (
+        "Undecided at step 2,000: accuracy is lowest with 0.95 [0.93, 0.97] at length 100, of every measured length from "
+        "50 to 100; tested to 2 x N only."
+    )
+    assert unfounded(pieces, frame, 50) == []
+    assert (
+        said(rail_text(frame, "behaviour", 2000, 50, 0, 0, trained=50)) == "Undecided (horizon); tested to 2 x N only."
+    )
+
+
+@pytest.mark.parametrize(
+    ("label", "note", "words"),
+    [
+        (
+            "fail",
+            "lead 1: 0.50 at 249, 1.00 at 33 (matched law)",
+            "; near ties fail, lead 1: 0.50 at 249, 1.00 at 33 (matched law).",
+        ),
+        ("hold", "", "; near ties hold."),
+        ("open", "", "; near ties are open."),
+    ],
+)
+def test_near_ties_stand_beside_the_verdict(made: Made, synthetic: Any, label: str, note: str, words: str) -> None:
+    plain = made({50: (1, 0.99, 1), 400: (1, 0.99, 1)}, "scale-robust", horizon=400)
+    assert "near ties" not in said(verdict_sentence(plain, step=2000, trained=50))
+    ties = row(run="r", measurement="behaviour", quantity="near_ties", step=2000, label=label, note=note)
+    frame = pd.concat([plain, synthetic.frame_of([ties])], ignore_index=True)
+    for pieces in (
+        verdict_sentence(frame, step=2000, trained=50),
+        rail_text(frame, "behaviour", 2000, 50, 0, 0, trained=50),
+    ):
+        assert said(pieces).endswith(words)
+        assert unfounded(pieces, frame, 50) == []
+    aside = row(
+        run="r", measurement="behaviour", quantity="near_ties", step=2000, status="not_applicable", note="no ties"
+    )
+    frame = pd.concat([plain, synthetic.frame_of([aside])], ignore_index=True)
+    assert "near ties" not in said(verdict_sentence(frame, step=2000, trained=50))
+
+
+def test_unseen_position(made: Made) -> None:
+    frame = made(
+        {50: (0.99, 0.98, 1), 61: (0.7, 0.6, 0.8), 100: (0.5, 0.4, 0.6)},
+        "unseen position",
+        failed=(50, 61),
+        unseen=61,
+    )
+    assert said(verdict_sentence(frame, step=2000, trained=50)) == (
+        "Unseen position at step 2,000: accuracy falls from 0.99 [0.98, 1.00] at length 50 to "
+        "0.70 [0.60, 0.80] at length 61, reading positions never seen in training from length 61 on."
+    )
+
+
+def test_no_verdict_names_behaviour(robust: pd.DataFrame) -> None:
+    with pytest.raises(NotMeasured) as caught:
+        verdict_sentence(robust, step=3, trained=50)
+    assert caught.value.measurement == "behaviour"
+
+
+def test_why(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
+    pieces = why_sentence(robust, step=3000, trained=50, layer=0, head=0, length=200)
+    assert said(pieces) == (
+        "Since step 200 (last different: 100). It carries the summary after block 1 in one code at every measured length past 50 "
+        "(0.97 [0.95, 0.99] at 1,024, controls 0.15); position is not above its controls after block 1 "
+        "(0.10 [0.08, 0.12], controls 0.15 at 1,024). "
+        "First head (ablation is not measured), L0 H0 is 0.08 from hardmax from length 50 to 1,024."
+    )
+    assert ("summary", "summary") in pieces
+    assert ("position", "position") in pieces
+    pieces = why_sentence(coupled, step=3000, trained=50, layer=0, head=1)
+    text = said(pieces)
+    assert (
+        "in a code that moves (0.12 [0.10, 0.14] at 1,024, refitted 0.40, controls 0.15); position is readable" in text
+    )
+    assert text.endswith("Head L0 H1 is 0.24 from hardmax at 50 and 0.50 at 1,024 from length 50 to 1,024.")
+
+
+def test_why_leaves_out_what_is_not_measured(robust: pd.DataFrame) -> None:
+    behaviour = robust[robust["measurement"] == "behaviour"]
+    assert (
+        said(why_sentence(behaviour, step=3000, trained=50, layer=0, head=0)) == "Since step 200 (last different: 100)."
+    )
+    attention = robust[robust["measurement"] == "circuits.hardmax"]
+    assert said(why_sentence(attention, step=3000, trained=50, layer=0, head=0)).startswith("Head L0 H0 is 0.08")
+    position = robust[robust["measurement"] == "probes.position"]
+    assert said(why_sentence(position, step=3000, trained=50)).startswith("Position is not above its controls")
+    assert why_sentence(robust.iloc[:0], step=3000, trained=50) == []
+
+
+def test_rail(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
+    def rail(frame: pd.DataFrame, kind: Any, step: int = 3000, head: int = 0) -> str:
+        pieces = rail_text(frame, kind, step, 100, 0, head, trained=50)
+        if len(frame):
+            assert unfounded(pieces, frame, 50) == []
+        return said(pieces)
+
+    assert rail(robust, "behaviour") == "Yes. Skill is shown to be at least 0.9 at every judged length up to 1,024."
+    assert rail(coupled, "behaviour") == "No. Failure length 100; up to 50 every judged length passes."
+    assert rail(robust, "behaviour", step=1).startswith("No. It does not do the task at trained lengths: skill ")
+    assert rail(robust, "representation").startswith(
+        "Summary 0.97 [0.95, 0.99] after block 1 at length 100, above its controls (0.15), in the code of trained lengths; "
+    )
+    assert "not above its controls (0.15), refitted 0.42; position 1.00" not in rail(robust, "representation")
+    assert ", refitted 0.42; position 1.00" in rail(coupled, "representation")
+    assert rail(robust, "mechanism") == "L0 H0 is 0.08 from hardmax from length 50 to 1,024."
+    assert rail(coupled, "mechanism", head=2).startswith("L0 H2 is 0.33 from hardmax at 50 and 0.5")
+    for kind in ("behaviour", "representation", "mechanism"):
+        assert "step 3,000" in rail(robust.iloc[:0], kind)
+    with pytest.raises(ValueError, match="theory"):
+        rail(robust, "theory")
+
+
+def test_compare(robust: pd.DataFrame, coupled: pd.DataFrame) -> None:
+    data = accuracy_difference_data(robust, coupled, trained=50)
+    at_end = data[data["step"] == 3000]
+    assert said(compare_sentence(at_end)) == (
+        "Equal up to length 50; from length 100 on A is higher by 0.49 [0.47, 0.51] at 1,024."
+    )
+    swapped = accuracy_difference_data(coupled, robust, trained=50)
+    assert "from length 100 on B is higher by 0.49" in said(compare_sentence(swapped[swapped["step"] == 3000]))
+    assert said(compare_sentence(data[data["step"] == 0])).startswith("Equal at every length up to 1,024")
+
+
+def test_the_ribbon_is_sorted(robust: pd.DataFrame, synthetic: Any) -> None:
+    ribbon = verdict_ribbon(robust.sample(frac=1, random_state=0))
+    assert [step for step, _ in ribbon] == list(synthetic.STEPS)
+    with pytest.raises(NotMeasured):
+        verdict_ribbon(robust.iloc[:0])
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ("nnrr", "Since step 20 (last different: 10)."),
+        ("nrurur", "Since step 10 (last different: 0)."),  # undecided steps neither confirm nor break
+        ("nucr", "Since step 30 (last different: 20)."),
+        ("rcrr", "Since step 20 (last different: 10)."),
+        ("rrrr", "Since step 0."),
+        ("nru", ""),
+        ("nn", ""),
+        ("rrnn", ""),  # what is not fitted has not begun
+    ],
+)
+def test_since_is_a_bracket(synthetic: Any, labels: str, words: str) -> None:
+    names = {"n": "not fitted", "r": "scale-robust", "c": "length-coupled", "u": "undecided"}
+    rows = [
+        row(run="r", measurement="behaviour", quantity="verdict", step=10 * i, label=names[label])
+        for i, label in enumerate(labels)
+    ]
+    frame = synthetic.frame_of(rows)
+    pieces = why_sentence(frame, step=10 * (len(labels) - 1), trained=50)
+    assert said(pieces) == words
+    assert unfounded(pieces, frame, 50) == []
+    assert why_sentence(frame, step=5, trained=50) == []
+
+
+def test_since_at_an_earlier_step_knows_nothing_of_later_ones(robust: pd.DataFrame) -> None:
+    labels = dict(verdict_ribbon(robust))
+    assert since(labels) == since({step: label for step, label in labels.items() if step <= 400})
+    assert said(why_sentence(robust, step=400, trained=50)).startswith("Since step 200 (last different: 100).")
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_glyphs_are_valid_svg_that_takes_the_text_colour(verdict: str) -> None:
+    svg = ElementTree.fromstring(glyph_svg(verdict))
+    assert svg.attrib["stroke"] == "currentColor"
+    assert svg.attrib["aria-label"] == verdict_style(verdict).word
+    assert len({glyph_svg(v) for v in VERDICTS}) == len(VERDICTS)
+
+
+def test_verdict_words() -> None:
+    words = {style.word for style in VERDICTS.values()}
+    assert words == {"Scale-robust", "Length-coupled", "Not fitted", "Undecided", "Unseen position"}
+    with pytest.raises(KeyError, match="brilliant"):
+        verdict_style("brilliant")

@@ -1,0 +1,73 @@
+"""What the Run page says where there is nothing to draw: no attention, or nothing a probe could find."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from tests.support.cited import unfounded
+from workbench.figures import decodability_by_layer, decodability_over_length
+from workbench.figures.errors import Undefined
+from workbench.figures.rows.frame import Frame
+from workbench.figures.text.sentences import rail_text
+from workbench.table.schema import row
+
+HARDMAX: dict[str, Any] = {
+    "measurement": "circuits.hardmax", "quantity": "hardmax_distance", "status": "not_applicable", "note": "no attention",
+}  # fmt: skip
+
+
+def looks_back(length: int, channel: int, tokens: float, **more: Any) -> dict[str, Any]:
+    scan = {"measurement": "circuits.effective_attention", "quantity": "scan_locality", "layer": 0, "step": 10}
+    return {**scan, "length": length, "head": channel, "value": tokens, **more}
+
+
+def said(frame: pd.DataFrame | Frame) -> str:
+    pieces = rail_text(frame, "mechanism", 10, 64, 0, 0, trained=64)
+    if isinstance(frame, pd.DataFrame):
+        assert unfounded(pieces, frame, 64) == []
+    return "".join(text for text, _ in pieces)
+
+
+@pytest.fixture
+def frame_of(synthetic: ModuleType) -> Any:
+    return lambda rows: synthetic.frame_of([row(**{"run": "r", "law": "matched", **one}) for one in rows])
+
+
+def test_a_model_without_attention_tells_how_far_its_scan_looks_back(frame_of: Any) -> None:
+    rows = [
+        looks_back(n, channel, tokens * n / 64) for n in (32, 64, 512) for channel, tokens in enumerate((1, 20, 90))
+    ]
+    undefined = looks_back(512, 3, 9000.0, status="undefined", note="no weights")
+    frame = frame_of([HARDMAX, *rows, undefined, looks_back(64, 0, 777.0, step=5)])
+    told = "This model has no attention. Its scan's median channel looks back 20 tokens at length 64, 160 at 512."
+    assert said(frame) == said(Frame.of(frame)) == told
+
+
+def test_no_scan_measured_leaves_it_at_that(frame_of: Any) -> None:
+    assert said(frame_of([HARDMAX])) == "This model has no attention."
+
+
+def test_attention_that_is_not_measured_is_not_called_none(frame_of: Any) -> None:
+    assert said(frame_of([looks_back(64, 0, 1.0)])) == "Attention is not measured at step 10."
+
+
+def test_probes_without_any_value_say_why_and_draw_nothing(frame_of: Any) -> None:
+    probe = {
+        "measurement": "probes.summary", "quantity": "summary_decodability", "target": "output_summary",
+        "mode": "transfer", "site": "blocks.0.hook_resid_post", "layer": 1, "step": 10, "length": 64,
+        "status": "undefined", "note": "one class only",
+    }  # fmt: skip
+    frame = frame_of([probe])
+    for drawn in (
+        lambda: decodability_over_length(frame, step=10, trained=64),
+        lambda: decodability_by_layer(frame, step=10, length=64),
+    ):
+        with pytest.raises(Undefined, match="undefined here: one class only"):
+            drawn()
+    assert "".join(text for text, _ in rail_text(frame, "representation", 10, 64, 0, 0, trained=64)) == (
+        "What probes read there is undefined: one class only."
+    )

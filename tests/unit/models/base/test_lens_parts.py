@@ -1,0 +1,50 @@
+"""Our models are TransformerLens's modules without its whole package, which opens as soon as it is asked for."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from tests.support.models.lens_parts import SLOW, printed, same_classes
+from tests.support.places import ROOT
+
+
+def test_training_and_measuring_import_no_transformers(tmp_path: Path) -> None:
+    code = f"""
+import json, sys
+from typer.testing import CliRunner
+from workbench.cli.main import app
+run, found = sys.argv[1], []
+for words in (
+    ["--help"],
+    ["train", "majority", "--lengths", "1-8", "--d-model", "8", "--set", "training.steps=1", "--out", run],
+    ["measure", run, "--executor", "serial", "--only", "behaviour", "--only", "circuits.positional",
+     "--only", "probes.summary", "--steps", "last", "--sequences", "16"],
+    ["predict", "majority", "--positions", "relative"],
+    ["show", run],
+):
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, (words, done.output, done.exception)
+    found += [(words[0], name) for name in {SLOW} & set(sys.modules)]
+print(json.dumps(found))
+"""
+    assert printed(code, str(tmp_path / "run")) == []
+
+
+def test_classes_are_the_same_where_ours_come_first() -> None:
+    same_classes("ours first")
+
+
+def test_one_file_imports_transformer_lens() -> None:
+    """But for the conversion to it and the comparison with it."""
+    own = {
+        str(file.relative_to(ROOT))
+        for room in ("workbench", "circuits", "probes")
+        for file in (ROOT / room).rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "transformer_lens")
+        or (isinstance(node, ast.Import) and any(a.name.split(".")[0] == "transformer_lens" for a in node.names))
+    }
+    assert own == {
+        f"workbench/models/{name}.py" for name in ("base/lens_parts", "interop/upstream_lens", "interop/conformance")
+    }

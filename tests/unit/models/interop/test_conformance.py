@@ -1,0 +1,136 @@
+"""Against TransformerLens's own HookedTransformer 3.9.0, in processes that have it first on their path."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tests.support.models.reference import build
+from workbench.models import ModelConfig, to_upstream
+from workbench.models.interop.conformance import Comparison, difference, table
+from workbench.models.interop.upstream_lens import (
+    UpstreamError,
+    fields_of_config,
+    fields_of_weights,
+    our_weights,
+    upstream_fields,
+)
+from workbench.models.positions import Rotary
+
+
+def test_the_table_says_what_was_compared_and_what_lies_above_the_tolerance() -> None:
+    hooks = ("hook_embed", "blocks.0.attn.hook_q", "blocks.1.attn.hook_q")
+    good = Comparison("none", 1e-6, 2e-6, "blocks.1.attn.hook_q", hooks, ())
+    bad = Comparison("alibi", 1e-6, 2e-4, "hook_embed", hooks, ("hook_position_ids",))
+    assert list(table([good, bad])) == [
+        "model  hooks  largest difference of logits, of activations (where)",
+        "none       3  1.0e-06, 2.0e-06 (blocks.1.attn.hook_q)",
+        "alibi      3  1.0e-06, 2.0e-04 (hook_embed)  ABOVE 1e-05",
+        "hooks compared: blocks.{l}.attn.hook_q, hook_embed",
+        "hooks of ours alone: hook_position_ids",
+    ]
+
+
+def test_without_that_class_it_is_said_what_would_do() -> None:
+    with pytest.raises(UpstreamError, match=r"with version 3\.9 first on the path this works"):
+        to_upstream(build("none"))
+
+
+def test_differences_of_shape_or_of_infinities_are_infinite() -> None:
+    a = torch.tensor([1.0, -torch.inf])
+    assert difference(a, a + 0) == 0
+    assert difference(a, a[:1]) == difference(a, torch.zeros(2)) == float("inf")
+    assert difference(torch.tensor([1.0, 2.0]), torch.tensor([1.5, 2.0])) == 0.5
+
+
+# ---- what either side cannot express ----------------------------------------------------------------
+@pytest.mark.parametrize(("name", "lacking"), [
+    ("sinusoidal/none", "positions sinusoidal"), ("limit/all", "positions limit and no log_scaling all"),
+    ("none/linear", "linear attention"), ("bare", "MLPs of different widths"),
+])  # fmt: skip
+def test_models_that_transformer_lens_has_not_are_refused(name: str, lacking: str) -> None:
+    with pytest.raises(UpstreamError, match=f"has no {lacking}"):
+        to_upstream(build(name))
+
+
+CONFIG = {
+    "d_model": 16, "d_head": 8, "n_layers": 2, "n_ctx": 24, "n_heads": 2, "d_mlp": 32, "d_vocab": 5, "d_vocab_out": 3,
+    "act_fn": "relu", "normalization_type": "LN", "positional_embedding_type": "rotary", "rotary_dim": 8,
+    "rotary_base": 10000, "rotary_scaling_factor": 1.0, "dtype": "torch.float32", "device": "cpu", "eps": 1e-05,
+    "attn_scale": 8**0.5, "gated_mlp": False, "attn_only": False, "seed": None,
+}  # fmt: skip
+
+
+def test_a_config_is_read_field_by_field() -> None:
+    made = ModelConfig(**fields_of_config({**CONFIG, "rotary_base": 500, "rotary_scaling_factor": 2.0}))
+    assert made.positions == Rotary(base=500.0, scaling="linear", factor=2.0)
+    assert (made.d_mlp, made.act_fn, made.d_vocab_out, made.n_ctx) == (32, "relu", 3, 24)
+    assert upstream_fields(made) | {"rotary_base": 500} == {
+        **{k: CONFIG[k] for k in CONFIG if k not in ("dtype", "device", "attn_scale", "gated_mlp", "seed")},
+        "rotary_base": 500, "rotary_scaling_factor": 2.0,
+    }  # fmt: skip
+    assert (
+        ModelConfig(**fields_of_config({**CONFIG, "positional_embedding_type": "standard"})).positions.name == "learned"
+    )
+    assert ModelConfig(**fields_of_config({**CONFIG, "d_vocab_out": -1})).d_vocab_out == 5
+
+
+@pytest.mark.parametrize(("changes", "sentence"), [
+    ({"normalization_type": "LNPre"}, "LayerNorms were folded into the weights"),
+    ({"gated_mlp": True}, "gated_mlp = True, which our model does not have"),
+    ({"attention_dir": "bidirectional"}, "attention_dir = 'bidirectional'"),
+    ({"positional_embedding_type": "shortformer"}, "positional_embedding_type = 'shortformer'; known here: standard"),
+    ({"rotary_dim": 4}, "rotates 4 of 8 dimensions of a head, not all"),
+    ({"attn_scale": 1.0}, "divides scores by attn_scale = 1, not by sqrt"),
+    ({"new_trick": 3}, "a field 'new_trick' that is not known here"),
+])  # fmt: skip
+def test_configs_of_models_that_we_have_not_are_refused(changes: dict[str, object], sentence: str) -> None:
+    with pytest.raises(UpstreamError, match=sentence):
+        fields_of_config({**CONFIG, **changes})
+
+
+@pytest.mark.parametrize("name", ["none/none", "learned/none", "rotary/none", "bare"])
+def test_shapes_tell_what_they_can(name: str) -> None:
+    model = build(name, d_mlp=20)
+    found = fields_of_weights(model.state_dict())
+    cfg = model.cfg
+    assert {k: getattr(cfg, k) for k in found} == found
+    assert ("n_ctx" in found) == (cfg.positions.name == "learned")
+    assert ("normalization_type" in found) == (cfg.normalization_type == "LN")
+
+
+def test_buffers_are_stripped_and_checked() -> None:
+    model = build("rotary/none")
+    ids, half = torch.arange(24.0)[:, None], torch.arange(4.0)
+    angles = (ids / 10_000 ** (half / 4)).repeat(1, 2)
+    buffers = {
+        f"blocks.{layer}.attn.{name}": value
+        for layer in range(2)
+        for name, value in {
+            "rotary_cos": angles.cos(), "rotary_sin": angles.sin(), "mask": torch.ones(2, 2), "IGNORE": torch.tensor(0.0),
+        }.items()
+    }  # fmt: skip
+    weights = {**model.state_dict(), **buffers}
+    assert set(our_weights(model.cfg, weights)) == set(model.state_dict())
+    assert fields_of_weights(weights)["n_ctx"] == 24
+    other = model.cfg.model_copy(update={"positions": Rotary(base=500.0)})
+    with pytest.raises(UpstreamError, match=r"rotary_(cos|sin) is not that of rotary positions with base 500"):
+        our_weights(other, weights)
+    adjacent = {**weights, "blocks.1.attn.rotary_cos": angles[:, :4].cos().repeat_interleave(2, 1)}
+    with pytest.raises(UpstreamError, match=r"blocks.1.attn.rotary_cos is not that of"):
+        our_weights(model.cfg, adjacent)
+
+
+def test_a_position_table_is_dropped_only_where_nothing_reads_it() -> None:
+    table = {"pos_embed.W_pos": torch.ones(24, 16)}
+    alibi, none, learned = (build(f"{name}/none") for name in ("alibi", "none", "learned"))
+    assert "pos_embed.W_pos" not in our_weights(alibi.cfg, {**alibi.state_dict(), **table})
+    assert "pos_embed.W_pos" in our_weights(learned.cfg, {**learned.state_dict(), **table})
+    assert "pos_embed.W_pos" not in our_weights(none.cfg, {**none.state_dict(), "pos_embed.W_pos": torch.zeros(24, 16)})
+    with pytest.raises(UpstreamError, match="W_pos that is not 0, so its positions are not none"):
+        our_weights(none.cfg, {**none.state_dict(), **table})
+
+
+def test_what_is_no_state_dict_is_named() -> None:
+    with pytest.raises(UpstreamError, match=r"holds no tensor embed.W_E, so it is no state dict"):
+        fields_of_weights({"transformer.wte.weight": torch.zeros(2, 2)})

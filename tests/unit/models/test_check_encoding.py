@@ -1,0 +1,263 @@
+"""The kit on every encoding there is, and on encodings that break one promise each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import pytest
+import torch
+from jaxtyping import Float, Int
+from pydantic import Field
+from torch import Tensor, nn
+
+from tests.support.places import ROOT
+from workbench.models.positions import (
+    ENCODINGS,
+    Alibi,
+    Encoding,
+    Learned,
+    Limit,
+    NoPositions,
+    PositionError,
+    Relative,
+    Rotary,
+    make_encoding,
+)
+from workbench.models.positions.encoding import LimitTerms, Reach
+from workbench.models.testing import CHECKS, EncodingFault, check_encoding
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_every_encoding_keeps_its_promises(name: str) -> None:
+    assert check_encoding(ENCODINGS[name]) == tuple(CHECKS)
+
+
+class Window(Encoding):
+    """A stranger's: each head adds one learned number to the scores of the keys up to ``width`` back."""
+
+    name: Literal["window"] = "window"
+    width: int = Field(default=3, ge=1)
+    biased: ClassVar[bool] = True
+    bias_hook: ClassVar[str] = "hook_window"
+
+    def attention_parameters(self, n_heads: int) -> Mapping[str, nn.Parameter]:
+        return {"inside": nn.Parameter(torch.zeros(n_heads, 1))}
+
+    def bias_weights(self, attn: Any, shared: Mapping[str, Tensor], like: Tensor) -> Float[Tensor, "head 1"]:
+        inside: Tensor = attn.inside
+        return inside
+
+    def bias_at(
+        self, weights: Float[Tensor, "#batch #query head 1"], lags: Int[Tensor, "#batch query key"]
+    ) -> Float[Tensor, "#batch head query key"]:
+        return weights.transpose(1, 2) * (lags.abs() <= self.width)[:, None]
+
+
+def test_one_of_a_stranger_passes_and_can_be_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check_encoding(Window(width=5)) == tuple(CHECKS)
+    monkeypatch.setattr(ENCODINGS, "_things", dict(ENCODINGS._things))
+    assert ENCODINGS.register(Window) is Window
+    assert ENCODINGS["window"] is Window
+    assert make_encoding({"name": "window", "width": 5}) == Window(width=5)
+    assert check_encoding(Window) == tuple(CHECKS)
+
+    class Other(Window):
+        pass
+
+    with pytest.raises(PositionError, match="the position scheme name 'window' is taken already"):
+        ENCODINGS.register(Other)
+
+
+def test_an_address_of_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    places = {
+        "mine": "workbench.models.transformer.config:ModelConfig",
+        "other": "workbench.models.positions.alibi:Alibi",
+    }
+    monkeypatch.setattr(ENCODINGS, "_things", {**ENCODINGS._things, **places})
+    with pytest.raises(PositionError, match="announced as the encoding mine, is no subclass of Encoding"):
+        make_encoding("mine")
+    with pytest.raises(PositionError, match="announced as the encoding other but calls itself alibi"):
+        make_encoding("other")
+
+
+# ---- one promise broken each ------------------------------------------------------------------------
+class Forgets(Window):
+    width: int = Field(default=3, exclude=True)
+
+
+class Draws(Window):
+    def attention_parameters(self, n_heads: int) -> Mapping[str, nn.Parameter]:
+        return {"inside": nn.Parameter(torch.randn(n_heads, 1))}
+
+
+class DeafHook(Window):
+    def bias_at(self, weights: Tensor, lags: Tensor) -> Tensor:
+        return super().bias_at(torch.ones_like(weights), lags)
+
+
+class Turns(Rotary):
+    turns: ClassVar[bool] = False
+
+
+class Unseen(Window):
+    bias_hook: ClassVar[str] = ""
+
+
+class TwoMinds(Alibi):
+    def bias_weights(self, attn: Any, shared: Mapping[str, Tensor], like: Tensor) -> Tensor:
+        return 1.01 * super().bias_weights(attn, shared, like)
+
+
+class Ahead(Alibi):
+    """The slope depends on the longest lag of the whole string."""
+
+    def bias_at(self, weights: Tensor, lags: Tensor) -> Tensor:
+        return super().bias_at(weights, lags) / lags.abs().max().clamp_min(1)
+
+
+class Reverses(Learned):
+    """An id counts from the last one."""
+
+    def vectors(self, ids: Tensor, table: Tensor | None, d_model: int, dtype: torch.dtype) -> Tensor:
+        return super().vectors((ids.max() - ids), table, d_model, dtype)
+
+
+class Idle(NoPositions):
+    reads_ids: ClassVar[bool] = True
+
+
+class Claims(Rotary):
+    reads_ids: ClassVar[bool] = False
+
+
+class Absolute(Alibi):
+    absolute: ClassVar[bool] = True
+
+
+class Invariant(Learned):
+    absolute: ClassVar[bool] = False
+
+
+class Frozen(Limit):
+    def bias_weights(self, attn: Any, shared: Mapping[str, Tensor], like: Tensor) -> Tensor:
+        return super().bias_weights(attn, shared, like).detach()
+
+
+class Quadratic(Alibi):
+    """Makes the lags of the whole string first."""
+
+    def turn(self, ids: Tensor, d_head: int, dtype: torch.dtype) -> None:
+        (ids[:, :, None] - ids[:, None]).abs()
+
+
+class OtherTable(Relative):
+    def bias_by_lag(self, model: Any, layer: int, size: int) -> Tensor | None:
+        found = super().bias_by_lag(model, layer, size)
+        assert found is not None
+        return found - found[:, :1]
+
+
+class ShortLocalTerm(Relative):
+    def limit_terms(self, model: Any, layer: int) -> LimitTerms:
+        terms = super().limit_terms(model, layer)
+        return LimitTerms(terms.vectors, terms.phi[:, :-1], terms.far)
+
+
+class NoLimit(Limit):
+    limit: ClassVar[bool] = False
+
+
+class Sees(NoPositions):
+    @classmethod
+    def reach(cls, settings: Mapping[str, Any]) -> Reach:
+        return Reach()
+
+
+class Reads(Learned):
+    def check(self, ids: Tensor, n_ctx: int) -> None:
+        """Nothing is refused."""
+
+    def vectors(self, ids: Tensor, table: Tensor | None, d_model: int, dtype: torch.dtype) -> Tensor:
+        assert table is not None
+        return super().vectors(ids % len(table), table, d_model, dtype)
+
+
+class Unnamed(Rotary):
+    def upstream_fields(self, d_head: int) -> dict[str, Any]:
+        return {}
+
+
+BROKEN: tuple[tuple[type[Encoding], str, str], ...] = (
+    (Forgets, "settings", "let every setting be a plain field"),
+    (Draws, "determinism", "name it W_... and it is drawn by seed"),
+    (DeafHook, "hooks", "hook_window returns changes nothing"),
+    (Turns, "declarations", "turns is False, but turn()"),
+    (Unseen, "declarations", "name a bias_hook"),
+    (TwoMinds, "scores", "scores made from a cache are not the model's"),
+    (Ahead, "scores", "let bias_weights, fixed_weights and bias_at say the same"),
+    (Reverses, "causality", "let an id mean the same whatever ids follow it"),
+    (Idle, "ids matter", "declare reads_ids = False"),
+    (Claims, "ids matter", "declare reads_ids = True"),
+    (Absolute, "shifts", "moving all changes nothing"),
+    (Invariant, "shifts", "declare absolute = True"),
+    (Frozen, "gradients", "no gradient reaches blocks.0.attn.phi"),
+    (Quadratic, "memory", "let bias_at work on the lags that it is given"),
+    (OtherTable, "bias by lag", "let it use bias_at"),
+    (ShortLocalTerm, "limit terms", "let phi reach to the last lag unlike far"),
+    (NoLimit, "limit terms", "let both say the same"),
+    (Sees, "reach", "no program may read any"),
+    (Reads, "refusals", "let check() call that of Encoding"),
+    (Unnamed, "conversion", "begin with super().upstream_fields(d_head)"),
+)
+
+
+@pytest.mark.parametrize(("broken", "check", "way_out"), BROKEN, ids=[case[0].__name__ for case in BROKEN])
+def test_a_broken_promise_is_named_with_the_way_out(
+    broken: type[Encoding], check: str, way_out: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = broken.model_fields["name"].default
+    monkeypatch.setattr(ENCODINGS, "_things", {**ENCODINGS._things, name: broken})  # in place of what has that name
+    with pytest.raises(EncodingFault) as fault:
+        check_encoding(broken)
+    assert f"positions {name}, check '{check}'" in str(fault.value)
+    assert way_out in str(fault.value)
+
+
+def test_every_check_sees_something() -> None:
+    assert {check for _, check, _ in BROKEN} == set(CHECKS) - {"fused"}, (
+        "which stands for the kernels, not for encodings"
+    )
+
+
+def test_a_name_that_is_taken_is_refused() -> None:
+    class Mine(Alibi):
+        pass
+
+    with pytest.raises(EncodingFault, match="Alibi has that name already; choose another"):
+        check_encoding(Mine)
+
+
+def test_what_breaks_altogether_says_in_which_check() -> None:
+    class Half(Encoding):
+        name: Literal["half"] = "half"
+        biased: ClassVar[bool] = True
+
+    with pytest.raises(NotImplementedError, match="have no bias") as error:
+        check_encoding(Half)
+    assert error.value.__notes__ == ["in the check 'determinism' of positions half"]
+
+
+def test_the_page_lists_every_encoding_and_its_example_passes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "docs" / "encodings.md").read_text()
+    rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in page.splitlines() if line.startswith("| `")]
+    wanted = {name: [setting for setting in cls.model_fields if setting != "name"] for name, cls in ENCODINGS.items()}
+    assert {name.strip("`"): re.findall(r"`(\w+)`", settings) for name, settings in rows} == wanted
+    monkeypatch.setattr(ENCODINGS, "_things", dict(ENCODINGS._things))
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(code, "encodings.md", "exec"), {"__name__": __name__})
+    assert "'limit terms'" in capsys.readouterr().out
+    assert "window" in ENCODINGS

@@ -1,0 +1,100 @@
+"""One walk: every run once, under the name of the place where it lies, whatever is linked to whatever."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.table.making import RunMaker
+from workbench.dashboard.state.store import Store
+from workbench.runs.run import find_runs
+from workbench.table import Table
+from workbench.table.walk import walk
+
+
+def names(root: Path) -> list[str]:
+    return [name for name, _ in walk(root).runs]
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    """A folder with a run of its own, and one that is linked in from another disk."""
+    RunMaker(tmp_path / "data" / "here")
+    RunMaker(tmp_path / "elsewhere" / "group" / "there")
+    (tmp_path / "data" / "linked").symlink_to(tmp_path / "elsewhere")
+    return tmp_path / "data"
+
+
+def test_command_line_table_and_dashboard_find_the_same_runs(two: Path) -> None:
+    expected = ["here", "linked/group/there"]
+    assert names(two) == expected
+    assert [run.name for run in find_runs(two)] == expected
+    assert Table.load(two).runs()["run"].tolist() == expected
+    assert list(Store([two]).runs()) == expected
+
+
+def test_links_in_circles_end_and_rename_nothing(two: Path) -> None:
+    """Two links to a folder above double what a walk without memory looks at, at every level."""
+    for name in ("0-up", "1-up"):
+        (two / name).symlink_to(two)
+        (two / "deep" / "er").mkdir(parents=True, exist_ok=True)
+        (two / "deep" / "er" / name).symlink_to("../..")
+    (two / "0-alias").symlink_to("here")
+    (two / "self").symlink_to("self")
+    assert names(two) == ["here", "linked/group/there"], "what lies here keeps its name, whatever is linked to it"
+
+
+def test_a_run_itself_is_named_by_its_folder(two: Path, monkeypatch) -> None:
+    assert names(two / "here") == ["here"]
+    monkeypatch.chdir(two / "here")
+    assert names(Path(".")) == ["here"]
+    assert list(Store([two / "here"]).runs()) == ["here"]
+
+
+def test_hidden_folders_and_the_inside_of_runs_are_passed_over(two: Path) -> None:
+    RunMaker(two / ".hidden" / "run")
+    RunMaker(two / "here" / "inside")
+    assert names(two) == ["here", "linked/group/there"]
+
+
+def test_data_without_a_run_json_is_named_and_does_not_hide_what_is_below(two: Path) -> None:
+    (two / "lost" / "steps").mkdir(parents=True)
+    RunMaker(two / "lost" / "found")
+    found = walk(two)
+    assert found.headless == [two / "lost"]
+    assert names(two) == ["here", "linked/group/there", "lost/found"]
+
+
+def test_thousands_of_empty_folders_and_deep_ones_are_walked(tmp_path: Path) -> None:
+    for number in range(2000):
+        (tmp_path / f"{number:04d}").mkdir()
+    place = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(600):  # beyond the longest path that the system takes
+        os.mkdir("deepdeep", dir_fd=place)
+        below = os.open("deepdeep", os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = below
+    os.close(place)
+    RunMaker(tmp_path / "run")
+    found = walk(tmp_path)
+    assert [name for name, _ in found.runs] == ["run"]
+    assert len(found.problems) == 1
+    assert "cannot be looked at: File name too long" in found.problems[0]
+
+
+def test_a_walk_without_end_is_ended_and_said(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("workbench.table.walk.MOST_FOLDERS", 10)
+    for number in range(20):
+        (tmp_path / f"{number:02d}").mkdir()
+    (said,) = walk(tmp_path).problems
+    assert "holds more than 10 folders" in said
+
+
+def test_a_name_that_is_no_text_is_said(tmp_path: Path) -> None:
+    RunMaker(tmp_path / "run")
+    os.mkdir(os.fsencode(tmp_path) + b"/\xff")
+    found = walk(tmp_path)
+    assert [name for name, _ in found.runs] == ["run"]
+    assert found.problems == [f"{tmp_path} holds a folder whose name is no UTF-8, '\\udcff': rename it"]

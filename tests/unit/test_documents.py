@@ -1,0 +1,95 @@
+"""What stands beside the code and must say what the code says: READMEs of packages, the picture of floors, targets."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.places import ROOT
+
+TARGET = re.compile(r"\bmake ((?:[a-z]+(?:-[a-z]+)*)(?: [a-z]+(?:-[a-z]+)*)*)")
+
+
+def script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def targets() -> set[str]:
+    return set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+def test_the_readme_of_every_package_is_current() -> None:
+    assert [str(file) for file in script("package_readmes").stale()] == [], "make readmes"
+
+
+def test_a_line_is_the_first_sentence_of_a_docstring(tmp_path: Path) -> None:
+    file = tmp_path / "one.py"
+    file.write_text('"""What :func:`a.b` does, ``c`` too\nand more, e.g. d. And not this.\n\nNor this."""\n')
+    assert script("package_readmes").first_sentence(file) == "What `a.b` does, `c` too and more, e.g. d."
+
+
+def test_the_picture_of_the_floors_is_what_import_linter_holds() -> None:
+    drawn = (ROOT / "docs" / "architecture.md").read_text().split("```")[1].strip().splitlines()
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (floors,) = (one for one in contracts if one["name"] == "Rooms import only rooms on lower floors")
+    assert drawn == floors["layers"]
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md", "docs/adding.md"])
+def test_what_a_page_names_is_there(page: str) -> None:
+    """Files, modules and targets; names in capitals or of somebody's own are places to fill in."""
+    text = (ROOT / page).read_text()
+    named = set(re.findall(r"`((?:workbench|probes|circuits|docs|tests)/[\w/.]+)`", text))
+    invented = {path for path in named if re.search(r"[A-Z]{2}", path)}
+    assert sorted(path for path in named - invented if not (ROOT / path).exists()) == []
+    short = re.findall(r"\b((?:[a-z_]+/)+[a-z_]+\.py)\b", text)
+    roots = (ROOT, ROOT / "workbench")
+    assert sorted(path for path in short if not any((root / path).exists() for root in roots)) == []
+    called = set(re.findall(r"(?:`|^)make ([a-z-]+)", text, re.MULTILINE))
+    assert called
+    assert called <= targets()
+
+
+@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")], ids=lambda file: file.name)
+def test_what_a_page_links_is_there(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_reading_order_has_ten_files() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    assert re.findall(r"^(\d+)\. `", text, re.MULTILINE) == [str(i) for i in range(1, 11)]
+
+
+def test_hosted_checks_and_hooks_call_targets_that_exist() -> None:
+    flow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
+    action = yaml.safe_load((ROOT / ".github" / "actions" / "environment" / "action.yml").read_text())
+    steps: list[dict[str, Any]] = [step for job in flow["jobs"].values() for step in job["steps"]]
+    called = " ; ".join(step.get("run", "") for step in [*steps, *action["runs"]["steps"]])
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    called += " ; " + " ; ".join(hook["entry"] for repo in hooks if repo["repo"] == "local" for hook in repo["hooks"])
+    words = {word for words in TARGET.findall(called) for word in words.split()}
+    assert {"check", "test", "readmes"} <= words <= targets()
+    here = (ROOT / ".ci" / "run").read_text()
+    assert {"check", "test"} <= {word for words in TARGET.findall(here) for word in words.split()}
+
+
+def test_hooks_use_the_pinned_ruff() -> None:
+    (mirror,) = (
+        repo
+        for repo in yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+        if "ruff" in repo["repo"]
+    )
+    assert f"ruff=={mirror['rev'].removeprefix('v')}\n" in (ROOT / "constraints.txt").read_text()

@@ -1,0 +1,253 @@
+"""The syntax of C-RASP: nodes, the builder, and text there and back."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+
+import pytest
+from hypothesis import given, settings
+
+from tests.support.theory.random_programs import programs
+from workbench.theory.crasp import syntax as ast
+from workbench.theory.crasp.builder import MOD, TRUE, Q, all_of, any_of, count, program, where
+from workbench.theory.crasp.evaluator import evaluate, every_string
+from workbench.theory.crasp.parser import parse
+from workbench.theory.crasp.printer import expression_text
+from workbench.theory.crasp.program import Program
+from workbench.theory.crasp.syntax import CraspError
+from workbench.theory.crasp.zoo import ZOO
+
+DYCK = """
+alphabet a b   // opening and closing
+
+V := count(Q(a)) < count(Q(b))
+accept := (count(V) = 0
+    and count(Q(a)) = count(Q(b)))   // a line goes on while a parenthesis is open
+"""
+
+
+# ---- nodes ---------------------------------------------------------------------------------------
+def test_equal_expressions_are_one_object():
+    one, other = ast.Counting(ast.Symbol("a"), (1, 2)), ast.Counting(ast.Symbol("a"), (2, 1, 1))
+    assert one is other
+    assert one.offsets == (1, 2)
+    assert ast.Counting(ast.Symbol("a")) is not one
+    assert ast.Constant(1) is not ast.Scale(1, ast.Constant(1))
+    assert count(Q("a")).node is count(Q("a")).node
+
+
+def test_nodes_survive_copying_and_pickling_as_the_same_object():
+    node = ZOO["dyck_1"].program["accept"]
+    assert copy.deepcopy(node) is node
+    assert pickle.loads(pickle.dumps(node)) is node
+
+
+def test_nodes_are_not_kept_alive():
+    gc.collect()
+    before = len(ast._nodes)
+    node = ast.Symbol("no_such_symbol_elsewhere")
+    assert len(ast._nodes) == before + 1
+    del node
+    assert len(ast._nodes) == before
+
+
+def test_subterms_come_once_and_after_their_parts():
+    shared = count(Q("a"))
+    built = program("a", {"x": (shared > 1) & (shared < 5)})
+    order = built.subterms()
+    assert len(order) == len(set(order)) == 7
+    assert all(order.index(child) < order.index(node) for node in order for child in node.children)
+
+
+def test_subterms_of_a_very_deep_expression_need_no_recursion():
+    node: ast.Boolean = ast.Symbol("a")
+    for _ in range(5000):
+        node = ast.Not(ast.And((node, ast.Truth())))
+    assert len(ast.subterms([node])) == 10_002
+
+
+@pytest.mark.parametrize(
+    ("lines", "fragment", "modulus", "locality", "depth"),
+    [
+        ({"x": Q("a")}, "C-RASP[]", 1, None, 0),
+        ({"x": count(Q("a") & MOD(1, 4)) > count(MOD(1, 6))}, "C-RASP[periodic]", 12, None, 1),
+        ({"x": count(Q("a"), offsets={0, 3}) > 1}, "C-RASP[local]", 1, 3, 0),
+        ({"x": count(count(MOD(0, 2), offsets=[1]) >= 1) > 2}, "C-RASP[periodic, local]", 2, 1, 1),
+        ({"x": count(count(count(Q("a")) > 1) > 1) > 1}, "C-RASP[]", 1, None, 3),
+    ],
+)
+def test_a_program_knows_what_it_uses(lines, fragment, modulus, locality, depth):
+    built = program("ab", lines)
+    assert (built.fragment, built.modulus, built.locality, built.depth) == (fragment, modulus, locality, depth)
+
+
+# ---- the builder ---------------------------------------------------------------------------------
+def test_operators_build_what_they_say():
+    a, b = count(Q("a")), count(Q("b"))
+    cases = {
+        "count(Q(a)) + count(Q(b)) - 1 >= 2 * count(Q(a))": a + b - 1 >= 2 * a,
+        "1 - count(Q(a)) < -1 * count(Q(b))": 1 - a < -b,
+        "2 + count(Q(a)) != 3": 2 + a != 3,
+        "not (Q(a) or Q(b)) and MOD(1, 2)": ~(Q("a") | Q("b")) & MOD(1, 2),
+        "Q(a) and Q(b) and true": Q("a") & Q("b") & TRUE,
+        "Q(a) and Q(b) or true": any_of([all_of([Q("a"), Q("b")]), TRUE]),
+        "where(Q(a), count(Q(a)), 0) > count[0, 2](Q(b))": where(Q("a"), a, 0) > count(Q("b"), offsets={2, 0}),
+    }
+    for text, made in cases.items():
+        assert expression_text(made.node) == text
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: count(count(Q("a"))), "a Boolean is needed here, but a count was given"),
+        (lambda: count(Q("a")) + Q("b"), "a count or an integer is needed here, but a Boolean was given"),
+        (lambda: count(Q("a")) > True, "a count or an integer is needed here, but True was given"),
+        (lambda: 1.5 * count(Q("a")), "a factor is an integer, not 1.5"),
+        (lambda: Q("a") & True, "a Boolean is needed here, but True was given"),
+        (lambda: 1 <= count(Q("a")) <= 3, "no truth value"),
+        (lambda: Q("a") and Q("b"), "no truth value"),
+        (lambda: count(Q("a"), offsets=iter([1])), "unbounded"),
+        (lambda: count(Q("a"), offsets={-1}), "at least 0"),
+        (lambda: count(Q("a"), offsets=()), "at least one offset"),
+        (lambda: MOD(3, 3), "0..2"),
+        (lambda: MOD(0, 0), "a modulus is at least 1, not 0"),
+        (lambda: Q("a b"), "without spaces"),
+        (lambda: program("ab", {"x": Q("c")}), "unknown symbol 'c'; the alphabet is a b"),
+        (lambda: program("aa", {"x": Q("a")}), "distinct"),
+        (lambda: program("a", {}), "at least one line"),
+        (lambda: program("a", {"x": True}), "not an expression"),
+        (lambda: program("a", {"count": Q("a")}), "'count' cannot name a line"),
+        (lambda: program("a", {"x": count(Q("a"))}), "the line x is a count"),
+        (lambda: program("a", {"first": Q("a")}, outputs=["frist"]), "did you mean first"),
+        (lambda: program("a", {"x": Q("a")}).ids("ab"), "unknown symbol 'b'"),
+        (lambda: ast.And((ast.Truth(),)), "at least two"),
+        (lambda: ast.Compare(ast.Constant(1), "=>", ast.Constant(2)), "unknown comparison '=>'"),
+        (lambda: ast.Conditional(ast.Constant(1), ast.Constant(1), ast.Constant(1)), "condition of where"),
+    ],
+)
+def test_what_is_no_program_is_refused_in_one_sentence(make, message):
+    with pytest.raises(CraspError, match=message) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
+def test_comparisons_cannot_be_put_into_sets_by_accident():
+    with pytest.raises(TypeError):
+        {count(Q("a"))}
+
+
+# ---- text ----------------------------------------------------------------------------------------
+def test_text_and_builder_make_the_same_program():
+    a, b = count(Q("a")), count(Q("b"))
+    below = a < b
+    built = program("ab", {"V": below, "accept": (count(below) == 0) & (a == b)})
+    assert parse(DYCK) == built
+    assert parse(str(built)) == built
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_every_program_of_the_zoo_is_read_back_from_its_text(name):
+    case = ZOO[name].program
+    assert parse(str(case)) == case
+    assert str(parse(str(case))) == str(case)
+
+
+@settings(max_examples=30, deadline=None)
+@given(made=programs())
+def test_random_programs_are_read_back_from_their_text(made: Program):
+    assert parse(str(made)) == made
+
+
+def test_symbols_that_are_no_words_are_quoted():
+    made = parse('alphabet "(" ")" 0\nx := Q("(") or Q(0)')
+    assert made.alphabet == ("(", ")", "0")
+    assert str(made) == 'alphabet "(" ")" 0\nx := Q("(") or Q(0)'
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("count[1..3, 7](Q(a)) == 2", "count[1, 2, 3, 7](Q(a)) = 2"),
+        ("-count(Q(a)) - -3 > 2 * 3 * count(Q(a))", "-1 * count(Q(a)) - -3 > 2 * 3 * count(Q(a))"),
+        ("count(Q(a)) * 3 > (1 + 2) * 4", "3 * count(Q(a)) > 4 * (1 + 2)"),
+        ("1 - (2 - 3) > (1 - 2) - 3", "1 - (2 - 3) > 1 - 2 - 3"),
+        ("(((Q(a))))", "Q(a)"),
+    ],
+)
+def test_text_is_printed_with_as_few_parentheses_as_it_needs(text, printed):
+    assert str(parse(f"alphabet a\nx := {text}")).splitlines()[1] == f"x := {printed}"
+
+
+def test_outputs_are_the_last_line_or_those_named():
+    text = "alphabet a b\nx := Q(a)\ny := Q(b)\nz := count(x)\n"
+    assert parse(text + "w := z > 1").outputs == ("w",)
+    several = parse(text + "outputs x y")
+    assert several.outputs == ("x", "y")
+    assert str(several).endswith("outputs x y")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1, column 1: a program begins with its alphabet"),
+        ("\n\nx := Q(a)", "line 3, column 1: a program begins with its alphabet"),
+        ("alphabet", "line 1, column 9: alphabet is followed by at least one symbol, but the end was found"),
+        ("alphabet a b a\nx := Q(a)", "line 1, column 14: the symbol a is listed twice"),
+        (
+            "alphabet a (\nx := Q(a)",
+            "line 1, column 12: the line should end here, but '(' follows; a symbol that is no",
+        ),
+        ("alphabet a\n", "line 2, column 1: a program needs at least one line"),
+        ("alphabet a\nx = Q(a)", "line 2, column 3: ':=' is needed here, but '=' was found"),
+        ("alphabet a\n7 := Q(a)", "line 2, column 1: a line begins with a name and :=, and '7' is no name"),
+        ("alphabet a\nx := Q(a)\nx := Q(a)", "line 3, column 1: two lines are called x"),
+        ("alphabet a\nx := ", "line 2, column 6: an expression is needed here, but the end was found"),
+        (
+            "alphabet a\nx := Q(a) and\ny := Q(a)",
+            "line 2, column 14: an expression is needed here, but the end of the l",
+        ),
+        ("alphabet a\nx := (Q(a)", "line 2, column 11: ')' is needed here, but the end was found"),
+        ("alphabet a\nx := Q(a) Q(a)", "line 2, column 11: the line should end here, but 'Q' follows"),
+        ("alphabet a\nx := Q(b)", "line 2, column 8: unknown symbol 'b'; the alphabet is a"),
+        ("alphabet a\nx := a", "line 2, column 6: 'a' is a symbol; write Q(a)"),
+        (
+            "alphabet a\nfirst := Q(a)\nx := frist",
+            "line 3, column 6: unknown name 'frist'; a line may use the lines before it, did you mean first?",
+        ),
+        ("alphabet a\nx := y\ny := Q(a)", "line 2, column 6: unknown name 'y'; a line may use the lines before it"),
+        ("alphabet a\nx := count(count(Q(a))) > 1", "line 2, column 6: count takes a Boolean, but a count was given"),
+        ("alphabet a\nx := Q(a) + 1 > 0", "line 2, column 11: + takes counts, but a Boolean was given"),
+        ("alphabet a\nx := Q(a) > 0", "line 2, column 11: > takes counts, but a Boolean was given"),
+        ("alphabet a\nx := Q(a) and\n", "line 2, column 14: an expression is needed here, but the end of the line"),
+        ("alphabet a\nx := not 3", "line 2, column 6: not joins Booleans, but a count was given"),
+        ("alphabet a\nx := Q(a) and (\n  1 + 1)", "line 2, column 11: and joins Booleans, but a count was given"),
+        ("alphabet a\nx := where(1, 2, 3) > 1", "line 2, column 6: the condition of where is a Boolean"),
+        ("alphabet a\nx := count(Q(a))", "line 2, column 1: the output x is a count; outputs are Booleans"),
+        ("alphabet a\nx := Q(a)\noutputs x y", "line 3, column 11: the output 'y' is no line of the program"),
+        ("alphabet a\nx := 1 < 2 < 3", "line 2, column 12: comparisons do not chain"),
+        ("alphabet a\nx := count(Q(a)) * count(Q(a)) > 1", "line 2, column 18: * multiplies a count by an integer"),
+        ("alphabet a\nx := count[1..](Q(a)) > 0", "line 2, column 13: the local predicate 1.. is unbounded"),
+        ("alphabet a\nx := count[3..1](Q(a)) > 0", "line 2, column 13: the range 3..1 is empty"),
+        ("alphabet a\nx := count[-1](Q(a)) > 0", "line 2, column 6: an offset i - j is at least 0"),
+        ("alphabet a\nx := MOD(4, 4)", "line 2, column 6: a remainder modulo 4 lies in 0..3"),
+        ("alphabet a\nx := MOD(a, 4)", "line 2, column 10: an integer is needed here, but 'a' was found"),
+        ("alphabet a\nx := #[j<=i] Q(a) > 1", "line 2, column 6: # is not read here; write count(P)"),
+        ('alphabet a\nx := Q("a)', 'line 2, column 8: a symbol in quotes must end with " on the same line'),
+    ],
+)
+def test_a_wrong_text_is_refused_with_line_and_column(text, message):
+    with pytest.raises(CraspError) as caught:
+        parse(text)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_binds_how():
+    program_of = parse("alphabet a b\nx := not Q(a) and Q(b) or Q(a) and not Q(b)").boolean("x")
+    a, b = ast.Symbol("a"), ast.Symbol("b")
+    assert program_of is ast.Or((ast.And((ast.Not(a), b)), ast.And((a, ast.Not(b)))))
+    values = evaluate(parse("alphabet a b\nx := 3 - 2 - 1 = 0 and 2 * 2 + 1 = 5"), every_string(2, 2))
+    assert values["x"].all()

@@ -1,0 +1,42 @@
+"""Fitting a limit transformer to measured scores: exact where there is one, and honest where there is none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.support.theory.head_estimates import PROBES
+from tests.support.theory.limit_models import limit_model, strings
+from workbench.models.handmade.transformers import key_head
+from workbench.theory.errors import TheoryError
+from workbench.theory.limit_transformers.head_estimates import _locality, estimate_heads
+
+
+def test_without_positions_there_is_neither_period_nor_local_term() -> None:
+    for found in estimate_heads(limit_model(positions="none"), PROBES, 0):
+        assert (found.period, found.locality) == (1, 0)
+        assert found.residual_share < 1e-9
+
+
+def test_a_known_margin_is_read_off() -> None:
+    tokens = strings(24, 60, 3)
+    (found,) = estimate_heads(key_head(2.5), tokens, 0)
+    assert found.margins.top == pytest.approx(2.5, abs=1e-5)
+    assert found.residual_share < 1e-9
+
+
+@pytest.mark.parametrize(("size", "tau"), [(0.99, 0), (1.01, 3)])
+def test_a_local_term_counts_from_the_negligible_size_on(size: float, tau: int) -> None:
+    """One lag just below or above it: the threshold is on squares, so it is its square."""
+    for negligible in (1e-3, 0.5, 20.0):
+        phi = np.zeros(13)
+        phi[3] = size * negligible
+        assert _locality(phi, negligible) == tau
+        assert _locality(-phi, negligible) == tau
+
+
+def test_too_little_to_probe_with_is_refused() -> None:
+    with pytest.raises(TheoryError, match="2 strings or more"):
+        estimate_heads(limit_model(), strings(8, 20), 0)
+    with pytest.raises(TheoryError, match="linear"):
+        estimate_heads(limit_model(positions="none", attention="linear"), PROBES, 0)

@@ -1,0 +1,25 @@
+"""``lengthlens app``: the dashboard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workbench.cli.options import TrustCode
+
+
+def serve_app(
+    folders: Annotated[
+        list[Path] | None, typer.Argument(metavar="[DIR]...", help="Folders of runs; default checkpoints/.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8050,
+    browser: Annotated[bool, typer.Option("--open", help="Open a browser on it.")] = False,
+    trust_code: TrustCode = None,
+) -> None:
+    """Serve the dashboard. Everything is served from this machine; nothing else is contacted."""
+    from workbench.dashboard.app import serve
+
+    serve(folders or [Path("checkpoints")], host=host, port=port, open_browser=browser, trust_code=trust_code or ())

@@ -1,0 +1,231 @@
+"""The cells of a sweep: checked, looked for, trained in parallel, and measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.cli.errors import Stopping, UsageError, say
+from workbench.cli.progress import Bar, following
+from workbench.cli.sweep_file import Sweep, SweepCell
+from workbench.cli.time_limit import NotFinished, TimeLimit
+from workbench.jobs.choose import make_executor
+from workbench.jobs.executors import Failure
+from workbench.jobs.time_limit import Before, TimeIsUp
+from workbench.runs.errors import RunError
+from workbench.runs.run import Run
+
+if TYPE_CHECKING:
+    from workbench.training.config import RunConfig
+
+MEMORY_PER_WORKER = 1 << 30
+"""Bytes a training process may need: torch, and a model of the size this workbench is for."""
+SHOWN_PROBLEMS = 10
+
+
+@dataclass(frozen=True)
+class Work:
+    """A cell to be trained: all that a worker process needs."""
+
+    cell: SweepCell
+    folder: str
+    until: float | None = None
+    """When to stop and save, in seconds since the epoch."""
+
+
+def checked(file: Path, sweep: Sweep, root: Path) -> dict[str, RunConfig]:
+    """The config of every cell.
+
+    Raises:
+        UsageError: with a line for each cell that cannot be built, or whose folder holds another run.
+    """
+    configs: dict[str, RunConfig] = {}
+    problems: dict[str, list[SweepCell]] = {}
+    for cell in sweep.cells:
+        try:
+            configs[cell.name] = config_of(cell)
+            refuse_held(root / cell.name, configs[cell.name])
+            refuse_measuring(sweep.measure, configs[cell.name])
+        except Exception as error:
+            sentence = say(error)
+            if sentence is None:
+                raise
+            problems.setdefault(sentence, []).append(cell)
+    if problems:
+        lines = [_problem(sentence, cells, len(sweep.cells)) for sentence, cells in problems.items()]
+        more = [f"... and {len(lines) - SHOWN_PROBLEMS} more"] if len(lines) > SHOWN_PROBLEMS else []
+        raise UsageError("\n".join(f"{file}: {line}" for line in [*lines[:SHOWN_PROBLEMS], *more]))
+    return configs
+
+
+def _problem(sentence: str, cells: Sequence[SweepCell], total: int) -> str:
+    if len(cells) == total > 1:
+        return f"every cell: {sentence}"
+    first = cells[0]
+    settings = ", ".join(f"{key}: {value}" for key, value in first.varying.items())
+    others = f" and {len(cells) - 1} more" if len(cells) > 1 else ""
+    return f"cell {first.name}{f' ({settings})' if settings else ''}{others}: {sentence}"
+
+
+def config_of(cell: SweepCell) -> RunConfig:
+    """The run of a cell."""
+    from workbench.cli.run_config import build
+
+    return build(cell.task, cell.options, cell.assignments)
+
+
+def refuse_held(folder: Path, config: RunConfig) -> None:
+    """Refuse a folder that holds another run, unless that gives way; one that cannot be read is told of later.
+
+    Raises:
+        RunError: naming what differs.
+    """
+    from workbench.training.compare_configs import gives_way, refuse_another
+
+    if (folder / "run.json").exists():
+        try:
+            run = Run.open(folder)
+        except RunError:
+            return
+        if not gives_way(run, config):
+            refuse_another(run, config)
+
+
+def refuse_measuring(options: Mapping[str, Any] | None, config: RunConfig) -> None:
+    """Refuse what could not be measured once the run is trained.
+
+    Raises:
+        MeasurementError, UsageError: for a measurement or a setting that does not exist.
+        TaskError, PositionError: for a length that the task does not admit or the model cannot read.
+    """
+    from workbench.cli.measure_plan import settings_of
+    from workbench.measure.grid import make_grid, readable
+    from workbench.measure.registry import choose, make_measurement
+
+    if options is None:
+        return
+    choose(options.get("only"))
+    for name, settings in settings_of(set_pairs(options)).items():
+        make_measurement(name, settings)
+    if options.get("lengths"):
+        grid = make_grid(config.task, config.training.trained_length, options["lengths"])
+        readable(grid, config.task, config.model, strict=True)
+
+
+def set_pairs(options: Mapping[str, Any]) -> list[tuple[list[str], Any]]:
+    """The settings of measurements as (path, value)."""
+    return [(key.split("."), value) for key, value in options.get("set", {}).items()]
+
+
+def states_of(cells: Sequence[SweepCell], root: Path) -> tuple[dict[str, str], list[str]]:
+    """Whether each cell is done, begun, missing or damaged, and a sentence for each damaged one."""
+    states, problems = {}, []
+    for cell in cells:
+        folder = root / cell.name
+        try:
+            states[cell.name] = _state(folder)
+        except RunError as error:
+            states[cell.name] = "damaged"
+            problems.append(f"cell {cell.name}: {error}")
+    return states, problems
+
+
+def _state(folder: Path) -> str:
+    if not (folder / "run.json").exists():
+        return "missing"
+    return "done" if Run.open(folder).finished else "begun"
+
+
+def cost(config: RunConfig) -> int:
+    """What training a cell takes, in tokens."""
+    law = config.training
+    return law.steps * law.batch_size * law.trained_length
+
+
+def train_cell(work: Work) -> int:
+    """Train one cell, in a worker process; returns the last step.
+
+    Raises:
+        Stopped: where the time was up, with everything saved.
+    """
+    from workbench.training.trainer import Trainer
+
+    trainer = Trainer(config_of(work.cell), Path(work.folder))
+
+    def look(step: int, scores: object) -> None:
+        trainer.stopping = trainer.stopping or (work.until is not None and time.time() >= work.until)
+
+    trainer.watcher = look
+    return trainer.run().steps[-1]
+
+
+def train(
+    works: Sequence[Work], configs: Mapping[str, RunConfig], executor: str, workers: int | None, limit: TimeLimit | None
+) -> tuple[list[str], list[str]]:
+    """Train the cells; a sentence for each that failed, and the names of those for which the time was up.
+
+    Raises:
+        Stopping: after Ctrl-C, with everything saved.
+    """
+    problems: list[str] = []
+    left: list[str] = []
+    ended: dict[str, int] = {}
+    planned = {work.cell.name: configs[work.cell.name].training.steps for work in works}
+    with Bar(sum(planned.values()), "training", "step") as bar:
+
+        def told(index: int, result: object) -> None:
+            name = works[index].cell.name
+            ended[name] = planned[name]
+            if isinstance(result, Failure):
+                if result.error.startswith(("Stopped", TimeIsUp.__name__)) and limit is not None and limit.up:
+                    left.append(name)
+                    return
+                if result.error.startswith("Stopped"):
+                    raise Stopping(f"Stopped: {name} {result.error.removeprefix('Stopped: ')}")
+                problems.append(f"cell {name}: {result.error}")
+
+        if works:
+            with following(bar, {work.cell.name: Path(work.folder) for work in works}, ended):
+                engine = make_executor(executor, workers=workers)
+                function = Before(train_cell, None if limit is None else limit.until)
+                engine.map(function, works, on_done=told, memory_per_worker=MEMORY_PER_WORKER)
+            bar.update(bar.total, "")
+    return problems, left
+
+
+def measure(
+    folders: Sequence[Path],
+    options: Mapping[str, Any],
+    executor: str,
+    workers: int | None,
+    limit: TimeLimit | None,
+) -> list[str]:
+    """Measure the cells that have checkpoints; what is there stays. A sentence if anything went wrong.
+
+    Raises:
+        NotFinished: if the time was up before that.
+    """
+    from workbench.cli.measure_plan import run_plan, settings_of
+    from workbench.measure.running.plan import plan
+
+    there = [folder for folder in folders if list(folder.glob("steps/[0-9]*"))]
+    if not there:
+        return []
+    todo = plan(
+        there,
+        only=options.get("only"),
+        steps=options.get("steps"),
+        lengths=options.get("lengths"),
+        sequences=options.get("sequences"),
+        settings=settings_of(set_pairs(options)),
+    )
+    try:
+        run_plan(todo, executor, workers, limit)
+    except NotFinished:
+        raise
+    except SystemExit:
+        return ["not everything could be measured; see above"]
+    return []

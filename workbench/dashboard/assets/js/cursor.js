@@ -1,0 +1,297 @@
+/* The cursor in the browser: where the reader is, what the sliders say, and the lines over the plots.
+   The server is asked only for what must be redrawn. */
+(function () {
+  "use strict";
+  const dc = (window.dash_clientside = window.dash_clientside || {});
+  const THROTTLE = 120, REST = 400;
+  const root = document.documentElement;
+  const lens = (window.lens = { scale: null, known: {}, at: { step: 0, length: 0 } });
+
+  lens.set = function (id, props) { dc.set_props(id, props); };
+  lens.theme = function () { return root.getAttribute("data-mantine-color-scheme") === "dark" ? "dark" : "light"; };
+  lens.count = function (x) { return Math.round(x).toLocaleString("en-US"); };
+
+  /* ---- pages ------------------------------------------------------------------------------ */
+  let ticks = 0;
+  lens.here = function () {
+    return { path: location.pathname, search: location.search, last: lens.run || lens.last || "", tick: ++ticks };
+  };
+  lens.carried = function (href) {  // a page under the cursor bar opens at the cursor of the page before
+    const asked = new URLSearchParams(location.search);
+    if (!document.querySelector(".cursor-page") || !asked.get("run")) return href;
+    const parts = [];
+    for (const key of ["run", "step", "len", "layer", "head", "axis"]) {
+      if (asked.has(key)) parts.push(key + "=" + encodeURIComponent(asked.get(key)).replace(/%2F/g, "/"));
+    }
+    return href.split("?")[0] + "?" + parts.join("&");
+  };
+  lens.go = function (href, replace) {
+    if (replace) history.replaceState({}, "", href);
+    else if (location.pathname + location.search !== href) history.pushState({}, "", href);
+    lens.set("place", { data: lens.here() });
+    window.scrollTo(0, 0);
+  };
+  window.addEventListener("popstate", function () { lens.set("place", { data: lens.here() }); });
+
+  /* ---- sliders: text at once, the server on release and at most every 120 ms ---------------- */
+  const waiting = {};
+  lens.send = function (id, value) {
+    if (JSON.stringify(lens.known[id]) === JSON.stringify(value)) return;
+    lens.known[id] = value;
+    const w = (waiting[id] = waiting[id] || { last: 0, timer: 0 });
+    const send = function () { w.last = Date.now(); w.timer = 0; lens.set(id, { data: lens.known[id] }); };
+    const left = THROTTLE - (Date.now() - w.last);
+    if (left <= 0) { clearTimeout(w.timer); send(); } else if (!w.timer) { w.timer = setTimeout(send, left); }
+  };
+  const nearest = lens.nearest = function (values, u, where) {
+    let best = 0;
+    for (let i = 1; i < values.length; i++) {
+      if (Math.abs(where(values[i]) - u) < Math.abs(where(values[best]) - u)) best = i;
+    }
+    return best;
+  };
+  const uStep = (s) => Math.log2(1 + s);
+  const uLength = (n) => Math.log2(n);
+  lens.uStep = uStep; lens.uLength = uLength;
+
+  const say = lens.say = function (slider, text) {
+    const thumb = document.querySelector("#" + slider + " [role=slider]");
+    if (thumb) thumb.setAttribute("aria-valuetext", text);
+  };
+
+  function adopt(scale) {  // a new page or a grown run: what the server already knows is not sent back
+    if (lens.scale === scale) return;
+    if (!lens.scale || lens.scale.run !== scale.run) {
+      for (const one of Object.values(waiting)) { clearTimeout(one.timer); one.timer = 0; }
+    }
+    clearTimeout(resting);
+    told = JSON.stringify({ step: scale.at.step, length: scale.at.length, head: scale.at.head });
+    lens.scale = scale;
+    lens.known = Object.assign({}, scale.at);
+    lens.head = scale.at.head;
+  }
+
+  /* What stands below the first screen follows at once while any of it is seen, else when the cursor rests. */
+  let resting = 0, told = "";
+  function late(step, length, head) {
+    const at = { step, length, head }, text = JSON.stringify(at);
+    clearTimeout(resting);
+    if (step === null || step === undefined || text === told) return;
+    const seen = [...document.querySelectorAll(".late")].some(function (node) {
+      const box = node.getBoundingClientRect();
+      return box.bottom > 0 && box.top < window.innerHeight;
+    });
+    resting = setTimeout(function () {
+      if (!document.querySelector(".cursor-page")) return;
+      told = text;
+      lens.set("late", { data: at });
+    }, seen ? 0 : REST);
+  }
+
+  function step(u, scale) {
+    if (!scale || u === undefined || u === null) return dc.no_update;
+    adopt(scale);
+    const i = nearest(scale.steps, u, uStep), value = scale.steps[i];
+    lens.at.step = uStep(value);
+    follow();
+    const where = "checkpoint " + (i + 1) + " of " + scale.steps.length;
+    requestAnimationFrame(function () { say("step-slider", lens.count(value) + ", " + where); lens.dots(); });
+    lens.stepIndex = i;
+    lens.send("step", value);
+    return [lens.count(value), where, "line: accuracy at step " + lens.count(value)];
+  }
+
+  function length(u, scale) {
+    if (!scale || u === undefined || u === null) return dc.no_update;
+    adopt(scale);
+    const i = nearest(scale.lengths, u, uLength), value = scale.lengths[i];
+    lens.at.length = uLength(value);
+    follow();
+    const inside = value <= scale.trained, times = multiple(value / scale.trained) + " × trained", tokens = lens.count(value);
+    const [first, where] = scale.axis === "length" ? [tokens, inside ? "inside training" : times] : [times, "length " + tokens];
+    requestAnimationFrame(function () { say("length-slider", first + ", " + where); lens.dots(); });
+    lens.lengthIndex = i;
+    lens.send("length", value);
+    return [first, where, inside ? "where soft" : "where train", "line: accuracy at length " + tokens];
+  }
+
+  function multiple(times) {  // as labels.multiple writes it
+    if (times >= 10) return Math.round(times).toLocaleString("en-US");
+    return String(times < 1 ? Number(times.toPrecision(2)) : Math.round(times * 10) / 10);
+  }
+  lens.toggleAxis = function () {
+    const unit = document.getElementById("sweep-unit");
+    if (unit) lens.set("sweep-unit", { value: unit.querySelector("input:checked")?.value === "tokens" ? "times" : "tokens" });
+    else if (lens.scale && document.getElementById("axis-toggle")) {
+      lens.set("axis", { data: lens.scale.axis === "length" ? "times" : "length" });
+    }
+  };
+
+  function atStep(value) { return ["at step " + lens.count(value), "step " + lens.count(value)]; }
+  function atLength(value) { return ["at length " + lens.count(value), "length " + lens.count(value)]; }
+
+  lens.moveStep = function (by) {
+    const s = lens.scale;
+    if (!s) return false;
+    const i = Math.min(s.steps.length - 1, Math.max(0, lens.stepIndex + by));
+    lens.set("step-slider", { value: uStep(s.steps[i]) });
+    return i !== lens.stepIndex;
+  };
+  lens.moveLength = function (by) {
+    const s = lens.scale;
+    if (!s) return;
+    const i = Math.min(s.lengths.length - 1, Math.max(0, lens.lengthIndex + by));
+    lens.set("length-slider", { value: uLength(s.lengths[i]) });
+  };
+  lens.moveHead = function (by) {
+    const s = lens.scale;
+    if (!s) return;
+    const heads = s.layers * s.heads, [l, h] = (lens.head || "0.0").split(".").map(Number);
+    const at = (l * s.heads + h + by + heads) % heads;
+    lens.set("head-select", { value: Math.floor(at / s.heads) + "." + (at % s.heads) });
+  };
+
+  /* ---- play ---------------------------------------------------------------------------------- */
+  let playing = 0;
+  lens.stop = function () {
+    clearInterval(playing); playing = 0;
+    document.getElementById("play")?.classList.remove("playing");
+  };
+  lens.play = function () {
+    const button = document.getElementById("play");
+    if (playing || !button || !lens.scale) return lens.stop();
+    button.classList.add("playing");
+    if (lens.stepIndex >= lens.scale.steps.length - 1) lens.set("step-slider", { value: uStep(lens.scale.steps[0]) });
+    playing = setInterval(function () {
+      if (!document.getElementById("play") || !lens.moveStep(1)) lens.stop();
+    }, 333);
+  };
+
+  /* ---- lines and dots over the plots: placed by CSS from the figure's own margins and ranges ---- */
+  function put(node, name, value) {  // only what changes: whatever stands below is styled anew
+    if (node.style.getPropertyValue(name) !== String(value)) node.style.setProperty(name, value);
+  }
+  function follow() {  // on the lines themselves, not above: a page has thousands of nodes to style
+    for (const node of document.querySelectorAll(".body > .line, .body > .dots")) {
+      put(node, "--su", lens.at.step);
+      put(node, "--lu", lens.at.length);
+    }
+  }
+  function frame(figure, id) {
+    const body = document.getElementById(id + "-body");
+    if (!body || !figure || !figure.layout || !figure.layout.margin) return;
+    if (!body.querySelector(":scope > .dots")) {
+      for (const name of ["line line-x", "line line-y", "dots"]) {
+        body.append(Object.assign(document.createElement("div"), { className: name }));
+      }
+    }
+    const m = figure.layout.margin, meta = figure.layout.meta || {};
+    for (const side of ["l", "r", "t", "b"]) put(body, "--" + side, m[side] + "px");
+    for (const axis of ["x", "y"]) {
+      const span = meta[axis];
+      body.dataset[axis] = span ? span.kind : "";
+      if (!span) continue;
+      put(body, "--" + axis + "0", span.low);
+      put(body, "--" + axis + "1", span.high);
+    }
+  }
+  function values(a) {  // plotly.py sends numbers as base64 typed arrays
+    if (!a || Array.isArray(a)) return a || [];
+    if (a.bdata === undefined) return Array.from(a);
+    const kinds = { f8: Float64Array, f4: Float32Array, i4: Int32Array, i2: Int16Array, i1: Int8Array, u1: Uint8Array, u4: Uint32Array, u2: Uint16Array };
+    const bytes = Uint8Array.from(atob(a.bdata), (c) => c.charCodeAt(0));
+    return Array.from(new kinds[a.dtype](bytes.buffer));
+  }
+  const figures = {};
+  lens.dots = function () {
+    for (const [id, figure] of Object.entries(figures)) {
+      const holder = document.querySelector("#" + id + "-body > .dots");
+      if (!holder || !figure || !figure.data) continue;
+      const x = figure.layout.meta && figure.layout.meta.x, y = figure.layout.yaxis && figure.layout.yaxis.range;
+      const u = x && lens.at[x.kind];
+      const marks = [];
+      if (x && y && !(figure.layout.meta && figure.layout.meta.y)) {
+        for (const trace of figure.data) {
+          if (!trace.line || !(trace.line.width >= 2) || !(trace.mode || "").includes("markers")) continue;
+          const xs = values(trace.x), ys = values(trace.y);
+          const i = xs.findIndex((v) => Math.abs(v - u) < 1e-6);
+          if (i < 0 || ys[i] === null || !isFinite(ys[i])) continue;
+          const shape = trace.name === "position" ? " diamond" : "";
+          marks.push([shape, trace.line.color, 1 - (ys[i] - y[0]) / (y[1] - y[0])]);
+        }
+      }
+      const html = marks.map(([s, c, f]) => `<i class="dot${s}" style="--f:${f};--c:${c}"></i>`).join("");
+      if (holder.dataset.html !== html) { holder.dataset.html = html; holder.innerHTML = html; }
+    }
+  };
+  function drawn() {
+    const ids = dc.callback_context.inputs_list.map((i) => i.id.replace(/-graph$/, ""));
+    ids.forEach((id, i) => { figures[id] = arguments[i]; frame(arguments[i], id); });
+    follow();
+    requestAnimationFrame(lens.dots);
+  }
+
+  /* A click anywhere in a plot sets the cursor to what stands there. */
+  function clicked() {
+    const hit = dc.callback_context.triggered[0];
+    if (!hit || !hit.value || !lens.scale) return;
+    const id = hit.prop_id.split(".")[0].replace(/-graph$/, "");
+    const meta = (figures[id] && figures[id].layout.meta) || {}, e = hit.value;
+    const at = { x: e.xvals ? e.xvals[0] : e.points?.[0]?.x, y: e.yvals ? e.yvals[0] : e.points?.[0]?.y };
+    for (const axis of ["x", "y"]) {
+      const span = meta[axis];
+      if (!span || at[axis] === undefined || at[axis] === null) continue;
+      const v = Number(at[axis]);
+      if (span.kind === "step") lens.set("step-slider", { value: uStep(lens.scale.steps[nearest(lens.scale.steps, v, uStep)]) });
+      if (span.kind === "length") lens.set("length-slider", { value: uLength(lens.scale.lengths[nearest(lens.scale.lengths, v, uLength)]) });
+    }
+  }
+
+  /* ---- small things ---------------------------------------------------------------------------- */
+  function head(value) { lens.head = value; lens.known.head = value; return value || dc.no_update; }
+  function openRun(name) {
+    if (!name) return;
+    const asked = new URLSearchParams(location.search);
+    if (!document.querySelector(".cursor-page") || asked.get("run") === name || lens.run === name) return;
+    const parts = ["run=" + encodeURIComponent(name).replace(/%2F/g, "/")];
+    for (const key of ["step", "len", "layer", "head", "view", "axis"]) {
+      if (asked.has(key)) parts.push(key + "=" + encodeURIComponent(asked.get(key)));
+    }
+    lens.go(location.pathname + "?" + parts.join("&"));
+  }
+  function write(link) {  // the canonical link, made on the server; never one of a page already left
+    if (!link || location.pathname !== link.path) return;
+    if (link.run && lens.run !== link.run) return;
+    if (location.pathname + location.search !== link.href) history.replaceState({}, "", link.href);
+  }
+  function start() {
+    return [lens.here(), { theme: lens.theme(), size: window.innerWidth >= 1900 ? 12 : 11 }];
+  }
+  function arrived(here) {
+    if (!here) return;
+    lens.last = here.run || lens.last;
+    lens.run = here.run;
+    lens.stop();
+    document.title = here.title;
+  }
+  function changed(version) {  // a page that is not drawn yet will be drawn from the new state anyway
+    if (document.querySelector(".cursor-page")) lens.set("run-check", { data: version });
+    else if (document.getElementById("grid")) lens.set("rows-check", { data: version });
+    else {
+      const check = document.querySelector("[data-check]");
+      if (check) lens.set(check.dataset.check, { data: version });
+    }
+  }
+  let readAt = 0;
+  function read() { readAt = Date.now(); age(); }
+  function age() {
+    const node = document.getElementById("age");
+    if (!node || !readAt) return;
+    const s = Math.round((Date.now() - readAt) / 1000);
+    node.textContent = s > 90 ? "read " + Math.round(s / 60) + " min ago" : "read " + s + " s ago";
+    document.getElementById("dot")?.classList.toggle("lost", s > 10);
+  }
+  setInterval(age, 1000);
+
+  dc.lens = { step, length, late, atStep, atLength, head, drawn, clicked, openRun, write, start, arrived, changed, read };
+})();

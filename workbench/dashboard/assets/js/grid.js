@@ -1,0 +1,103 @@
+/* Cells of the runs grid. All numbers and paths come ready from the server; here they are only drawn. */
+(function () {
+  "use strict";
+  const h = React.createElement;
+  const cells = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || {});
+  const box = (cls, ...children) => h("div", { className: cls }, ...children);
+  const none = () => box("cell-none", "–");
+
+  cells.RunName = function ({ data }) {
+    return box("cell-two",
+      h("a", { href: data.href, "data-nav": "1", className: "strong" }, data.name), h("span", { className: "soft" }, data.question));
+  };
+  cells.VerdictChip = function ({ data }) {
+    const word = data.verdict.charAt(0).toUpperCase() + data.verdict.slice(1);
+    const chip = h("span", { className: "chip " + data.slug },
+      h("span", { className: "icon glyph " + data.slug, "aria-hidden": "true" }), word);
+    const beside = [data.seeds ? data.of + " seeds" : "", data.tiesText || ""].filter(Boolean).join(" · ");
+    return beside ? h("div", { className: "cell-chip", title: data.tiesNote || "" }, chip, h("span", { className: "soft small num" }, beside)) : chip;
+  };
+  cells.AccuracySpark = function ({ data }) {
+    if (!data.spark) {
+      return h("span", { className: "cell-command" }, h("code", null, data.command),
+        h("button", { className: "ib", type: "button", "data-copy": data.command, "aria-label": "Copy: " + data.command },
+          h("span", { className: "icon copy" })));
+    }
+    const line = (x1, y1, x2, y2, cls) => h("line", { x1, y1, x2, y2, className: cls, vectorEffect: "non-scaling-stroke" });
+    const said = "Accuracy over prefix length: " + data.insideText + " at the trained length, " + data.longestText +
+      " at length " + data.longestLength.toLocaleString("en-US");
+    return h("svg", { className: "spark " + data.slug, width: "100%", height: 30, viewBox: "0 0 180 28", preserveAspectRatio: "none", role: "img", "aria-label": said },
+      h("rect", { x: 0, y: 0, width: data.sparkTrained, height: 28, className: "wash" }),
+      line(0, data.sparkChance, 180, data.sparkChance, "chance"),
+      line(data.sparkTrained, 0, data.sparkTrained, 28, "trained"),
+      (data.sparkLines || []).map((d, i) => h("path", { key: i, d, className: "faint", vectorEffect: "non-scaling-stroke" })),
+      h("path", { d: data.spark, className: "curve", vectorEffect: "non-scaling-stroke" }),
+      h("line", { x1: 180, y1: data.sparkEnd, x2: 180, y2: data.sparkEnd, className: "end", vectorEffect: "non-scaling-stroke" }));
+  };
+  cells.ValueCell = function ({ data, colDef }) {
+    const f = colDef.field;
+    if (!data[f + "Text"]) return none();
+    return box("cell-two right num", h("span", null, data[f + "Text"]), h("span", { className: "soft small" }, data[f + "Interval"]));
+  };
+  cells.FailsAt = function ({ data }) {
+    if (!data.failsText) return none();
+    const kind = data.failed ? "strong" : "soft";
+    if (!data.failsTimes) return box("cell-one right num " + kind, data.failsText);
+    return box("cell-two right num", h("span", { className: kind }, data.failsTimes), h("span", { className: "soft small" }, data.failsText));
+  };
+  cells.DotPair = function ({ data }) {
+    const s = data.summary, p = data.position;
+    if (s === undefined && p === undefined) return none();
+    const at = (v) => 8 + 100 * Math.min(1, Math.max(0, v));
+    const both = s !== undefined && p !== undefined;
+    return h("svg", { className: "pair", width: 116, height: 20, viewBox: "0 0 116 20", role: "img", "aria-label": data.carries },
+      h("title", null, data.carries),
+      h("line", { x1: 8, y1: 10, x2: 108, y2: 10, className: "base" }),
+      [8, 58, 108].map((x) => h("line", { key: x, x1: x, y1: 7, x2: x, y2: 13, className: "tick" })),
+      both && h("line", { x1: at(s), y1: 10, x2: at(p), y2: 10, className: "span" }),
+      p !== undefined && h("rect", { x: at(p) - 3.6, y: 6.4, width: 7.2, height: 7.2, transform: "rotate(45 " + at(p) + " 10)", className: "position" }),
+      s !== undefined && h("circle", { cx: at(s), cy: 10, r: 4.6, className: "summary" }));
+  };
+  cells.ModelCell = ({ data }) => box("cell-two", h("span", { className: "num" }, data.model, data.seeds ? h("span", { className: "soft" }, " · " + data.seeds + " seeds") : data.seed === null || data.seed === undefined ? null : h("span", { className: "soft" }, " · seed " + data.seed)), h("span", { className: "soft" }, data.order));
+  cells.Expects = function ({ data }) {
+    if (!data.expects) return none();
+    if (!data.theory) return box("cell-one soft", data.expects);
+    return box("cell-two", h("span", { className: data.expects.startsWith("≠") ? "strong" : "" }, data.expects), h("span", { className: "soft", title: data.theory }, data.theory));
+  };
+  cells.Since = function ({ data }) {
+    if (!data.sinceText) return none();
+    return box("cell-two right num", h("span", null, data.sinceText), data.sinceAfter ? h("span", { className: "soft small" }, data.sinceAfter) : null);
+  };
+  cells.Steps = function ({ data }) {
+    return box("cell-one right num",
+      data.live ? h("span", { className: "dot live", role: "img", "aria-label": "training", title: "Training now" }) : null,
+      data.steps.toLocaleString("en-US"));
+  };
+
+  /* On narrow screens the columns that say when and how long give way. */
+  const LESS = ["since", "steps"], NARROW = 1390, LEAST = ["model", "expects"], TABLET = 1000;
+  async function fit() {
+    const grids = window.dash_ag_grid;
+    if (!grids || !document.getElementById("grid")) return;
+    const api = await grids.getApiAsync("grid");
+    if (api.isDestroyed()) return;
+    api.setColumnsVisible(LESS, window.innerWidth > NARROW);
+    api.setColumnsVisible(LEAST, window.innerWidth > TABLET);
+  }
+  window.addEventListener("resize", fit);
+  window.dash_clientside.lens.fitted = function () { fit(); };
+
+  /* A row opens its run: by click anywhere that is not a control, and by Enter. */
+  const rowOf = (target) => target.closest("#grid .ag-row");
+  const open = (row) => { const link = row.querySelector("a[data-nav]"); if (link) window.lens.go(link.getAttribute("href")); };
+  document.addEventListener("click", function (e) {
+    if (!(e.target instanceof Element) || e.target.closest("a, button, input, [col-id=ag-Grid-SelectionColumn]") || e.metaKey || e.ctrlKey) return;
+    const row = rowOf(e.target);
+    if (row && !String(getSelection())) open(row);
+  });
+  document.addEventListener("keydown", function (e) {
+    if (e.key !== "Enter" || !(e.target instanceof Element) || e.target.closest("a, button")) return;
+    const row = rowOf(e.target);
+    if (row) { e.preventDefault(); open(row); }
+  });
+})();

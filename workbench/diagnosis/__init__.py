@@ -1,0 +1,1 @@
+"""Why a model fails past its training length, and what mends it."""

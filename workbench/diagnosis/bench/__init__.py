@@ -1,0 +1,1 @@
+"""Models whose cause of failure past N is planted, and so known."""

@@ -1,0 +1,53 @@
+"""Length axes in multiples of N: what runs of different N have in common.
+
+Places on a length axis are log2 of the length, so that an axis in multiples has the same marks at the same places and
+other words: any figure is turned into one after it was drawn.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from workbench.figures.labels import multiple
+from workbench.figures.offered import offered
+from workbench.figures.style.design_tokens import TOKENS, Theme
+from workbench.figures.style.marks import span_meta
+from workbench.figures.style.plain_figure import Drawing
+from workbench.figures.style.template import PLOT_HEIGHT, PLOT_WIDTH, choose_ticks, u_length
+
+D = TypeVar("D", bound=Drawing)
+
+TITLE = "prefix length, \u00d7 trained"
+#: Multiples that may be ticks, the most telling first: doublings past N, then below it, then what lies between.
+_WANTED = (*(2.0**k for k in range(12, 0, -1)), 0.5, 0.25, 1.5, 3.0, 6.0)
+
+
+@offered
+def in_multiples(figure: D, *, trained: float, span: tuple[float, float] | None = None, theme: Theme = "light") -> D:
+    """The same figure with its length axes in multiples of N, the longest length seen in training.
+
+    Args:
+        figure: any figure of this package; one without a length axis stays as it is.
+        trained: N of the run that it is of.
+        span: lowest and highest place of the axis as log2 of a multiple, for figures side by side; None = as it is.
+        theme: the tick at N has its colour.
+    """
+    meta = figure.layout.meta or {}
+    for side, pixels in (("x", PLOT_WIDTH), ("y", PLOT_HEIGHT)):
+        if (meta.get(side) or {}).get("kind") != "length":
+            continue
+        axis = getattr(figure.layout, f"{side}axis")
+        at_one = u_length(trained)
+        low, high = axis.range if span is None else (span[0] + at_one, span[1] + at_one)
+        named = f'<span style="color:{TOKENS[theme]["train"]}">{multiple(1)}</span>'
+        wanted = [(at_one, named), *((at_one + u_length(times), multiple(times)) for times in _WANTED)]
+        kept = choose_ticks(wanted, low, high, pixels, vertical=side == "y")
+        changed = {
+            "range": [low, high],
+            "tickvals": [wanted[i][0] for i in kept],
+            "ticktext": [wanted[i][1] for i in kept],
+            "title": {"text": TITLE},
+        }
+        figure.update_layout(**{f"{side}axis": changed})
+        figure.layout.meta = {**figure.layout.meta, side: span_meta("length", changed)}
+    return figure

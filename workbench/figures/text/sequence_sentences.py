@@ -1,0 +1,112 @@
+"""What pages say of one sequence, each number with what of the sequence's rows it is.
+
+The rows are those of :func:`workbench.figures.sequence_view_data`, which readers take away as CSV; no table holds them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.figures.labels import Piece, head_name, magnitude, proportion, whole
+from workbench.figures.rows.claims import READING, Cite, Claim, asked, plain
+from workbench.figures.sequence.sequence_data import oracle_words
+from workbench.figures.sequence.sequence_reading import PassName, SequenceReading
+from workbench.figures.sequence.sequence_view import row_of
+
+STRONG, CODE = "strong", "code"
+"""Roles of pieces: a name that is set off, a token."""
+
+
+def answers_sentence(found: SequenceReading, query: int) -> list[Piece]:
+    """What the oracle and the model say at a query, and the model under edits if there are any.
+
+    Args:
+        found: the sequence.
+        query: index of the query on the position axis.
+    """
+    right = oracle_words(found, query)
+    said: list[Piece] = [asked("prefix", prefix_of(found, query), "At prefix ", " ")]
+    if right:
+        told = Claim(right, "plain", [_cite(right, "true", row="outputs", position=query)])
+        said += [plain("the oracle says "), told, plain(", the model ")]
+    else:
+        said.append(plain("nothing is asked; the model says "))
+    said += _answer(found, "clean", query)
+    if found.edited is not None:
+        said += [plain(", edited "), *_answer(found, "edited", query)]
+    return [*said, plain(".")]
+
+
+def tally_sentence(found: SequenceReading) -> list[Piece]:
+    """At how many prefixes the model is right, as it is and under edits."""
+    answers = [one for one in found.clean.correct if one is not None]
+    if not answers:
+        return [plain("The task asks nothing of this sequence.")]
+    said: list[Piece] = [
+        _count(sum(answers), "right", "Right at "),
+        _count(len(answers), "asked", " of ", " prefixes asked"),
+    ]
+    if found.edited is None:
+        return [*said, plain(".")]
+    edited = [one for one in found.edited.correct if one is not None]
+    changed = sum(a != b for a, b in zip(answers, edited, strict=True))
+    said.append(_count(sum(edited), "right", ", edited at ", part="edited"))
+    said.append(_count(changed, "changed", "; ", f" answer{' changes' if changed == 1 else 's change'}.", "change"))
+    return said
+
+
+def attention_sentence(found: SequenceReading, query: int) -> list[Piece]:
+    """What a query looks at most; nothing where its weights are not at hand."""
+    row = row_of(found, query)
+    if row is None:
+        return []
+    tokens = list(found.tokens)[: len(row)]
+    shares: dict[str, float] = {}
+    for token, weight in zip(tokens, row, strict=True):
+        shares[token] = shares.get(token, 0.0) + float(weight)
+    top, share = max(shares.items(), key=lambda item: item[1])
+    keys = tokens.count(top)
+    here: dict[str, Any] = {"row": "pattern", "position": query}
+    head = head_name(found.layer, found.head)
+    numbers = [_cite(str(found.layer), "layer"), _cite(str(found.head), "head")]
+    weight_text, counted, of = proportion(share), whole(keys), whole(len(tokens))
+    part = proportion(keys / len(tokens))
+    return [
+        Claim(head, STRONG, numbers),
+        plain(" gives "),
+        Claim(weight_text, "plain", [_cite(weight_text, "sum", **here, key_token=top)]),
+        plain(" of the query\u2019s attention to "),
+        Claim(top, CODE, [_cite(top, "key_token", **here)]),
+        plain(": "),
+        Claim(counted, "plain", [_cite(counted, "rows", **here, key_token=top)]),
+        Claim(f" of {of} keys", "plain", [_cite(of, "rows", **here)]),
+        Claim(f", a share of {part}.", "plain", [_cite(part, "share", **here, key_token=top)]),
+    ]
+
+
+def prefix_of(found: SequenceReading, query: int) -> int:
+    """The prefix length that ends at a position."""
+    return query if found.bos else query + 1
+
+
+def _answer(found: SequenceReading, part: PassName, query: int) -> list[Piece]:
+    """A class with its probability, or numbers."""
+    output, here = found.of(part).outputs[query], {"row": "outputs", "position": query, "part": part}
+    if not found.classes:
+        texts = [magnitude(float(value)) for value in output]
+        return [Claim(", ".join(texts), "plain", [_cite(text, "value", **here, at=i) for i, text in enumerate(texts)])]
+    best = found.classes[int(output.argmax())]
+    share = proportion(float(output.max()))
+    return [
+        Claim(best, "plain", [_cite(best, "name", **here)]),
+        Claim(f" ({share})", "plain", [_cite(share, "value", **here, name=best)]),
+    ]
+
+
+def _count(number: int, what: str, before: str = "", after: str = "", part: str = "clean") -> Claim:
+    text = whole(number)
+    return Claim(f"{before}{text}{after}", "plain", [_cite(text, what, row="outputs", part=part)])
+
+
+def _cite(text: str, column: str, **where: Any) -> Cite:
+    return Cite(text, column, where, READING)
