@@ -63,7 +63,7 @@ def slopes(rounds: int) -> list[Line]:
     """How cost grows with n: exponents between n = 1,024 and 4,096."""
     from circuits.attention.all_queries import sweep
     from circuits.attention.attention_scores import score_inputs
-    from circuits.hardmax.reduction import reduce_part, window_queries
+    from circuits.hardmax.reduction import RowReducer, window_queries
 
     work: dict[str, Callable[[], object]] = {}
     for n in SLOPES:
@@ -75,7 +75,9 @@ def slopes(rounds: int) -> list[Line]:
                 return model(tokens)
 
         work[f"forward {n}"] = fused
-        work[f"window {n}"] = lambda b=batch, i=inputs, q=queries: reduce_part(b, i, q, 1.0, {})  # type: ignore[misc]
+        work[f"window {n}"] = lambda b=batch, i=inputs, q=queries: [  # type: ignore[misc]
+            RowReducer(layer, q, 1.0, {}).add(of_layer, b, {}) for layer, of_layer in enumerate(i)
+        ]
         work[f"every {n}"] = lambda i=inputs: [sweep(of_layer) for of_layer in i]  # type: ignore[misc]
     times = interleaved(work, rounds, warm=1)
 

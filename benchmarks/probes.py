@@ -56,7 +56,7 @@ def ours(run: Any) -> Times:
     """Seconds per checkpoint of the forward pass alone, and of the pass with all probes."""
     from workbench.measure.grid import make_grid
     from workbench.measure.registry import make_measurement
-    from workbench.measure.running.engine import Isolation, Wanted, observe_all
+    from workbench.measure.running.engine import Isolation, Watching, observe_all
     from workbench.measure.study import CheckpointStudy, Evaluation, forward
 
     grid = make_grid(run.task, TRAINED, LENGTHS)
@@ -70,10 +70,10 @@ def ours(run: Any) -> Times:
         forward(model, source, names)
         found["forward"].append(process_time() - start)
         start = process_time()
-        made = [(Wanted(name, (), SEQUENCES, ""), make_measurement(name)) for name in PROBES]
-        observe_all(model, evaluation, made, Isolation())
         study = CheckpointStudy(run, step, model, evaluation, SEQUENCES)
-        rows = [row for _, measurement in made for row in measurement.finish(study)]
+        watching = [Watching(make_measurement(name), study, name) for name in PROBES]
+        observe_all(model, evaluation, watching, Isolation())
+        rows = [row for one in watching for row in one.measurement.finish(study)]
         # Of models that were never trained, some numbers say nothing: their intervals are too wide.
         assert {row["status"] for row in rows} <= {"ok", "undefined"}
         assert sum(row["status"] == "ok" for row in rows) > len(rows) / 2

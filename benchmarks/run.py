@@ -27,7 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 HISTORY = ROOT / "benchmarks" / "history.jsonl"
 #: Each module has ``measure() -> list[Line]``; the quick and important ones come first.
 PARTS = (
-    "start", "step", "attention", "circuits", "scan", "batches", "store", "dashboard", "probes", "crasp", "deciders",
+    "start", "step", "attention", "circuits", "scan", "batches", "store", "dashboard", "observing", "probes",
+    "crasp", "deciders",
 )  # fmt: skip
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 

@@ -16,7 +16,7 @@ from pydantic import PrivateAttr
 
 from circuits.hardmax.reduction import window_queries
 from circuits.head_rows import head_rows
-from workbench.measure.measurement import Measurement, Quantity, Study
+from workbench.measure.measurement import Measurement, Observer, Quantity, Study, show
 from workbench.measure.settings import Count, Share
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
@@ -88,7 +88,8 @@ class EffectiveAttention(Measurement):
     epsilon: Share = 0.05
     resamples: Count = 400
 
-    _seen: dict[int, tuple[Batch, dict[str, Tensor]]] = PrivateAttr(default_factory=dict)
+    _seen: dict[int, ChannelValues] = PrivateAttr(default_factory=dict)
+    _held: dict[int, tuple[Batch, dict[str, Tensor]]] = PrivateAttr(default_factory=dict)
 
     def hooks(self, cfg: Architecture) -> list[str]:
         from workbench.models.ssm.hidden_attention import effective_hooks
@@ -96,40 +97,38 @@ class EffectiveAttention(Measurement):
         return [name for layer in range(cfg.n_layers) for name in effective_hooks(layer)]
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        # The map is also made of weights, which come with the study; these activations are [pos, channel].
-        self._seen[length] = (batch, {name: cache[name].clone() for name in cache if "hook_ssm_" in name})
+        # The map is also made of weights, which come with the study.
+        self._held[length] = (batch, {name: cache[name].clone() for name in cache if "hook_ssm_" in name})
+
+    def observer(self, study: Study, law: str, length: int, batch: Batch) -> Observer:
+        return self._observer(study.model, length, batch)
+
+    def _observer(self, model: Any, length: int, batch: Batch) -> ChannelValues:
+        self._seen[length] = ChannelValues(model, batch, self.window, self.epsilon)
+        return self._seen[length]
 
     def finish(self, study: Study) -> list[Row]:
         return self.rows(study.model, study.rng)
 
     def rows(self, model: Any, rng: Rng) -> list[Row]:
         """Rows of all observed lengths of a state-space model; ``rng`` makes generators by name."""
+        for length, (batch, cache) in self._held.items():
+            show(self._observer(model, length, batch), cache)
         made: list[Row] = []
         before: tuple[int, Floats] | None = None
         for length in sorted(self._seen):
-            batch, cache = self._seen[length]
-            queries = window_queries(batch, self.window)
-            if not len(queries):
+            queries = self._seen[length].queries
+            if not queries:
                 note = f"no supervised query in the last {self.window} of length {length}"
                 made += [self._missing(length, quantity.name, note) for quantity in QUANTITIES]
                 continue
-            found = self._values(model, cache, [int(q) for q in queries])
-            keys = int(queries[-1]) + 1
+            found = self._seen[length].values()
+            keys = queries[-1] + 1
             made += [r for name in VALUES for r in self._rows(rng, length, name, found[name])]
             peak = np.log(found["scan_peak_support"])
             made += self._dispersion(rng, length, keys, peak, before)
             before = keys, peak
         return made
-
-    def _values(self, model: Any, cache: Mapping[str, Tensor], queries: list[int]) -> dict[str, Floats]:
-        """Values ``[sequence, layer, channel]``; NaN where all weights of a channel are 0."""
-        from workbench.models.ssm.hidden_attention import effective_inputs
-
-        layers = []
-        for layer in range(model.cfg.n_layers):
-            weights = effective_inputs(model, cache, layer).weights(queries)
-            layers.append(statistics(weights.double().numpy(), queries, self.epsilon))
-        return {name: np.stack([layer[name] for layer in layers], 1) for name in VALUES}
 
     def _rows(self, rng: Rng, length: int, name: str, values: Floats) -> list[Row]:
         drawn, made = rng(NAME, name, length), list[Row]()
@@ -149,6 +148,38 @@ class EffectiveAttention(Measurement):
 
     def _missing(self, length: int, name: str, note: str) -> Row:
         return row(quantity=name, law="matched", length=length, status="undefined", note=note)
+
+
+class ChannelValues(Observer):
+    """Values of the maps of all layers at one length.
+
+    Args:
+        model: a state-space model.
+        batch: the strings.
+        window, epsilon: see :class:`EffectiveAttention`.
+
+    Attributes:
+        queries: indices of the queries that are used.
+    """
+
+    def __init__(self, model: Any, batch: Batch, window: int, epsilon: float) -> None:
+        from workbench.models.ssm.hidden_attention import effective_hooks
+
+        self.batch, self.queries = batch, [int(query) for query in window_queries(batch, window)]
+        self._model, self._epsilon = model, epsilon
+        self._layers: dict[int, list[dict[str, Floats]]] = {layer: [] for layer in range(model.cfg.n_layers)}
+        self.groups = {layer: effective_hooks(layer) for layer in self._layers} if self.queries else {}
+
+    def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        from workbench.models.ssm.hidden_attention import effective_inputs
+
+        weights = effective_inputs(self._model, seen, key).weights(self.queries)
+        self._layers[key].append(statistics(weights.double().numpy(), self.queries, self._epsilon))
+
+    def values(self) -> dict[str, Floats]:
+        """Values ``[sequence, layer, channel]``; NaN where all weights of a channel are 0."""
+        found = {name: [[part[name] for part in parts] for parts in self._layers.values()] for name in VALUES}
+        return {name: np.stack([np.concatenate(parts) for parts in layers], 1) for name, layers in found.items()}
 
 
 def statistics(weights: Floats, queries: list[int], epsilon: float) -> dict[str, Floats]:

@@ -16,7 +16,7 @@ Position alone says everything of position and, beyond itself, nothing of the su
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
@@ -30,7 +30,7 @@ from probes.fitting import controls
 from probes.fitting.decode import Rng
 from probes.fitting.linear import ridge
 from probes.fitting.metrics import ProbeScore, Resamples, estimates, fields_of, says_nothing
-from probes.fitting.probe_rows import ProbeRows, folds, gather, halves, layer_of
+from probes.fitting.probe_rows import ProbeRows, RowPlaces, folds, halves, layer_of
 from probes.residual_stream import POSITION, TARGET, Queries, ResampledMeasurement, summary_labels
 from workbench.measure.measurement import Quantity, Study
 from workbench.measure.settings import Count
@@ -166,7 +166,7 @@ class ConditionalProbes(ResampledMeasurement):
     positions: Annotated[Count, AfterValidator(_several)] = 8
     queries: Queries = "supervised"
 
-    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> ProbeRows:
+    def places(self, batch: Batch, length: int) -> RowPlaces:
         """The same few positions of the band, evenly spread, of every sequence."""
         first, last = batch.index(length // 2 + 1), batch.index(length)
         asked = batch.mask.cpu() if self.queries == "supervised" else torch.ones_like(batch.mask.cpu())
@@ -176,7 +176,7 @@ class ConditionalProbes(ResampledMeasurement):
         at[:, 1] = chosen[at[:, 1]]
         place = at[:, 1] + (0 if batch.bos else 1)
         summary = summary_labels(batch)[at[:, 0], at[:, 1]].cpu()
-        return gather(batch, cache, sites, at, {TARGET: summary, POSITION: place})
+        return RowPlaces.of(batch, at, {TARGET: summary, POSITION: place})
 
     def finish(self, study: Study) -> list[Row]:
         """Both quantities at all layers and lengths, with their controls."""

@@ -8,8 +8,6 @@ a count that is not normalised grows with i. Position alone reads itself perfect
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import torch
 from jaxtyping import Int
@@ -17,7 +15,7 @@ from torch import Tensor
 
 from probes.decodability_rows import QuantityNames
 from probes.fitting import controls
-from probes.fitting.probe_rows import ProbeRows, gather
+from probes.fitting.probe_rows import RowPlaces
 from probes.probe_measurement import ProbeMeasurement
 from probes.residual_stream import Queries
 from workbench.measure.measurement import Quantity
@@ -61,11 +59,11 @@ class Position(ProbeMeasurement):
     seed: Seed = 0
     queries: Queries = "supervised"
 
-    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> ProbeRows:
+    def places(self, batch: Batch, length: int) -> RowPlaces:
         """Some positions of the band (length/2, length] of every sequence."""
         at = self._draw(batch, length)
         place = (at[:, 1] + (0 if batch.bos else 1)).double()
-        return gather(batch, cache, sites, at, {"log_i": place.log(), "i": place})
+        return RowPlaces.of(batch, at, {"log_i": place.log(), "i": place})
 
     def _draw(self, batch: Batch, length: int) -> Int[Tensor, "row 2"]:
         """(sequence, index) of the drawn positions, without those that are not supervised."""

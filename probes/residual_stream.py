@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeVar
 
@@ -11,8 +11,8 @@ import torch
 from pydantic import AfterValidator, PrivateAttr
 from torch import Tensor
 
-from probes.fitting.probe_rows import MID, ProbeError, ProbeRows, gather, sites_in, sites_of
-from workbench.measure.measurement import Measurement, Spec, Study
+from probes.fitting.probe_rows import MID, ProbeError, ProbeRows, RowCollector, RowPlaces, sites_in, sites_of
+from workbench.measure.measurement import Measurement, Observer, Spec, Study, show
 from workbench.measure.settings import Count, Layers, Positive
 from workbench.tasks.base import Batch
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SEQUENCES = 512
+ROWS = "rows"
+"""The places of the rows that probes are fitted on, among those that a pass collects."""
 TARGET, POSITION = "output_summary", "log_i"
 
 
@@ -93,12 +95,22 @@ class StreamMeasurement(Measurement):
         """
         return sites_of(cfg.n_layers, cfg.resid_mid and self.mids, self.layers)
 
-    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> ProbeRows:
-        """The rows of one forward pass: unless overridden, the supervised queries of exactly that prefix length.
+    def places(self, batch: Batch, length: int) -> RowPlaces:
+        """Where rows are taken: unless overridden, at the supervised queries of exactly that prefix length."""
+        index = batch.index(length)
+        sequence = batch.mask[:, index].nonzero()[:, 0]
+        at = torch.stack([sequence, torch.full_like(sequence, index)], 1)
+        return RowPlaces.of(batch, at, {TARGET: summary_labels(batch)[sequence, index].cpu()})
 
-        Which rows those are depends on the batch alone.
-        """
-        return summary_rows(batch, length, cache, sites)
+    def every_place(self, batch: Batch, length: int) -> Mapping[str, RowPlaces]:
+        """By name, where rows are taken: unless overridden, those that probes are fitted on."""
+        return {ROWS: self.places(batch, length)}
+
+    def reduce(self, batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> ProbeRows:
+        """The rows of one forward pass."""
+        collector = RowCollector(batch, {ROWS: self.places(batch, length)}, sites)
+        show(collector, cache)
+        return collector.rows(ROWS)
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         """Keep the rows of one prefix length.
@@ -106,33 +118,64 @@ class StreamMeasurement(Measurement):
         Raises:
             ProbeError: if this length was observed already.
         """
+        sites = [site for site in sites_in(cache, self.layers) if self.mids or not site.endswith(MID)]
+        show(self.collector(length, batch, sites), cache)
+
+    def observer(self, study: Study, law: str, length: int, batch: Batch) -> Observer:
+        return self.collector(length, batch, self.hooks(study.cfg))
+
+    def collector(self, length: int, batch: Batch, sites: list[str]) -> Observer:
+        """What keeps the rows of one prefix length.
+
+        Raises:
+            ProbeError: if this length was observed already.
+        """
         if length in self.rows:
             raise ProbeError(f"{self.name} observed length {length} twice; use one instance per checkpoint")
-        self._read = [site for site in sites_in(cache, self.layers) if self.mids or not site.endswith(MID)]
+        self._read = sites
         self._drawn = max(self._drawn, len(batch))
-        self._rows[length] = self.reduce(batch, length, cache, self.read)
+        return LengthCollector(self, length, batch, self.every_place(batch, length), sites)
+
+    def keep(self, length: int, collector: RowCollector) -> None:
+        """Take over what was collected of one prefix length."""
+        self._rows[length] = collector.rows(ROWS)
 
     def memo(self, study: Study, make: Callable[[], T]) -> T:
         """Keep what does not depend on the checkpoint, for the others of the run."""
         return study.memo((self.name, json.dumps(self.settings, sort_keys=True), tuple(sorted(self.rows))), make)
 
-    def untrained_passes(self, study: Study, names: Sequence[str]) -> Iterator[tuple[int, Mapping[str, Tensor]]]:
-        """Each length that ``observe`` kept, with the activations of the run's step 0; none without a step 0."""
-        closed = study.task.prefix_closed(self.law)
-        cache: Mapping[str, Tensor] | None = None
-        for length in sorted(self.rows, reverse=True):
-            if cache is None or not closed:
-                cache = study.cache(self.law, length, names, untrained=True)
-            if cache is None:
-                return
-            yield length, cache
-
-    def untrained_rows(self, study: Study) -> dict[int, ProbeRows] | None:
+    def untrained_rows(self, study: Study, sites: Sequence[str] | None = None) -> dict[int, ProbeRows] | None:
         """The rows that ``observe`` kept, taken from the run's step 0; None where there is none."""
-        names = self.hooks(study.cfg)
-        passes = self.untrained_passes(study, names)
-        made = {n: self.reduce(study.batch(self.law, n), n, cache, names) for n, cache in passes}
-        return made or None
+        names = self.hooks(study.cfg) if sites is None else sites
+        batches = {n: study.batch(self.law, n) for n in self.rows}
+        made = {n: RowCollector(batch, {ROWS: self.places(batch, n)}, names) for n, batch in batches.items()}
+        shown = self.show_untrained(study, made)
+        return {n: collector.rows(ROWS) for n, collector in made.items()} if shown else None
+
+    def show_untrained(self, study: Study, observers: Mapping[int, Observer]) -> bool:
+        """Show the run's step 0 to observers of its prefix lengths; whether there is one."""
+        lengths = sorted(observers)
+        if study.task.prefix_closed(self.law):
+            return bool(lengths) and study.show(self.law, lengths[-1], list(observers.values()), untrained=True)
+        return bool(lengths) and all(study.show(self.law, n, [observers[n]], untrained=True) for n in reversed(lengths))
+
+
+class LengthCollector(RowCollector):
+    """Collects the rows of one prefix length for a measurement."""
+
+    def __init__(
+        self,
+        measurement: StreamMeasurement,
+        length: int,
+        batch: Batch,
+        places: Mapping[str, RowPlaces],
+        sites: Sequence[str],
+    ) -> None:
+        super().__init__(batch, places, sites)
+        self._measurement, self._length = measurement, length
+
+    def close(self) -> None:
+        self._measurement.keep(self._length, self)
 
 
 class ResampledMeasurement(StreamMeasurement):
@@ -143,14 +186,6 @@ class ResampledMeasurement(StreamMeasurement):
     """
 
     resamples: Resampled = 400
-
-
-def summary_rows(batch: Batch, length: int, cache: Mapping[str, Tensor], sites: list[str]) -> ProbeRows:
-    """The supervised queries whose prefix length is exactly ``length``, one per sequence, with their summary."""
-    index = batch.index(length)
-    sequence = batch.mask[:, index].nonzero()[:, 0]
-    at = torch.stack([sequence, torch.full_like(sequence, index)], 1)
-    return gather(batch, cache, sites, at, {TARGET: summary_labels(batch)[sequence, index].cpu()})
 
 
 def summary_labels(batch: Batch) -> Tensor:

@@ -16,8 +16,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from circuits.attention.attention_scores import cached_inputs, score_hooks
-from workbench.measure.study import forward
+from circuits.attention.score_observer import LayerReducer, reduced_layers
+from workbench.measure.measurement import joined
 from workbench.models.transformer.scores import ScoreInputs
 
 if TYPE_CHECKING:
@@ -157,8 +157,20 @@ def sweep_statistics(
     model: HookedModel, batch: Batch, reducers: Mapping[str, Reducer] = REDUCERS, budget: int = BUDGET
 ) -> list[dict[str, Float[Tensor, "batch head query"]]]:
     """:func:`sweep` for every layer of a model on the strings of a batch, the forward pass included."""
-    cache = forward(model, batch, score_hooks(model.cfg))
-    return [sweep(inputs, reducers, budget) for inputs in cached_inputs(model.cfg, cache)]
+    return reduced_layers(model, batch, lambda: _Sweep(reducers, budget))
+
+
+class _Sweep(LayerReducer[dict[str, Tensor]]):
+    """Every reducer's numbers for the queries of one layer."""
+
+    def __init__(self, reducers: Mapping[str, Reducer], budget: int) -> None:
+        self._reducers, self._budget, self._parts = reducers, budget, list[dict[str, Tensor]]()
+
+    def add(self, inputs: ScoreInputs, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        self._parts.append(sweep(inputs, self._reducers, self._budget))
+
+    def result(self) -> dict[str, Tensor]:
+        return joined(self._parts)
 
 
 class _Scores:
@@ -166,14 +178,14 @@ class _Scores:
 
     def __init__(self, inputs: ScoreInputs) -> None:
         self.inputs = inputs
-        if not inputs.biased:
+        if inputs.plain:
             scale = 1.0 / math.sqrt(inputs.q.shape[-1])
             q = inputs.q * scale if inputs.factor is None else inputs.q * (scale * inputs.factor[..., None])
             self.q = q.transpose(1, 2).contiguous()
             self.k = inputs.k.permute(0, 2, 3, 1).contiguous()
 
     def __call__(self, queries: range) -> Float[Tensor, "batch head query key"]:
-        if self.inputs.biased:
+        if not self.inputs.plain:
             return self.inputs.scores(queries, queries.stop)
         scores = self.q[:, :, queries.start : queries.stop] @ self.k[..., : queries.stop]
         # Only the last len(queries) keys can lie after a query.

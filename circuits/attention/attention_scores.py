@@ -19,7 +19,6 @@ from torch import Tensor
 
 from workbench.measure.study import forward
 from workbench.models.positions.encoding import Queries
-from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.scores import ScoreInputs, cached_score_inputs
 
 if TYPE_CHECKING:
@@ -47,12 +46,20 @@ def cached_inputs(cfg: Architecture, cache: Any) -> list[ScoreInputs]:
         KeyError: if the cache lacks one of them.
         TypeError: for an architecture without attention.
     """
-    if not isinstance(cfg, ModelConfig):
-        raise TypeError(f"a {cfg.title} has no attention, and no scores")
-    missing = [name for name in score_hooks(cfg) if name not in cache]
+    return [layer_inputs(cfg, layer, cache) for layer in range(cfg.n_layers)]
+
+
+def layer_inputs(cfg: Architecture, layer: int, cache: Any) -> ScoreInputs:
+    """What the scores of one layer are made of, from a cache that holds ``cfg.score_hooks(layer)``.
+
+    Raises:
+        KeyError, TypeError: as :func:`cached_inputs`.
+    """
+    missing = [name for name in cfg.score_hooks(layer) if name not in cache]
     if missing:
         raise KeyError(f"the cache holds no {missing[0]}; ask for the names that score_hooks(cfg) gives")
-    return [cached_score_inputs(cfg, layer, cache) for layer in range(cfg.n_layers)]
+    inputs: ScoreInputs = cfg.score_inputs(layer, cache)
+    return inputs
 
 
 def score_inputs(model: HookedModel, batch: Batch) -> list[ScoreInputs]:

@@ -1,28 +1,72 @@
-"""What the measurements share that keep something of the attention scores of every length."""
+"""What the measurements share that keep something of the attention scores of every length and layer."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from pydantic import PrivateAttr
 
-from circuits.attention.attention_scores import cached_inputs, score_hooks
-from workbench.measure.measurement import Measurement, Needs
+from circuits.attention.attention_scores import layer_inputs, score_hooks
+from workbench.measure.measurement import Measurement, Needs, Observer, Study, show
+from workbench.measure.study import Shown, show_pass
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from workbench.models.base.architecture import Architecture
+    from workbench.models.base.protocol import HookedModel
     from workbench.models.transformer.scores import ScoreInputs
     from workbench.tasks.base import Batch
 
 Kept = TypeVar("Kept")
 
 
+class LayerReducer(ABC, Generic[Kept]):
+    """Reduces one layer's scores on one batch, some sequences at a time: never the scores of all queries."""
+
+    @abstractmethod
+    def add(self, inputs: ScoreInputs, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        """Take in the next sequences: what their scores are made of, and all activations that were asked for."""
+
+    @abstractmethod
+    def result(self) -> Kept:
+        """What is kept of the layer."""
+
+
+class EveryLayer(Observer, Generic[Kept]):
+    """A reducer for each layer.
+
+    Args:
+        cfg: the model's configuration.
+        batch: the strings.
+        reducers: one per layer.
+        names: further activations that a reducer sees, by layer.
+        done: takes what all layers keep.
+    """
+
+    def __init__(
+        self,
+        cfg: Architecture,
+        batch: Batch,
+        reducers: Sequence[LayerReducer[Kept]],
+        done: Callable[[list[Kept]], None],
+        names: Callable[[int], list[str]] = lambda layer: [],
+    ) -> None:
+        self.batch, self.groups = batch, {n: [*cfg.score_hooks(n), *names(n)] for n in range(cfg.n_layers)}
+        self._cfg, self._reducers, self._done = cfg, reducers, done
+
+    def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        self._reducers[key].add(layer_inputs(self._cfg, key, seen), part, seen)
+
+    def close(self) -> Observer | None:
+        self._done([reducer.result() for reducer in self._reducers])
+        return None
+
+
 class ScoreObserver(Measurement, Generic[Kept]):
-    """Asks for what scores are made of, and keeps per length what :meth:`reduce` makes of each layer."""
+    """Asks for what scores are made of, and keeps per length what its reducers make of each layer."""
 
     needs: ClassVar[Needs] = "attention"
 
@@ -31,14 +75,44 @@ class ScoreObserver(Measurement, Generic[Kept]):
 
     def hooks(self, cfg: Architecture) -> list[str]:
         self._cfg = cfg
-        return score_hooks(cfg)
+        further = [name for layer in range(cfg.n_layers) for name in self.further(layer)]
+        return [*score_hooks(cfg), *further]
+
+    def further(self, layer: int) -> list[str]:
+        """Names of the activations of a layer that are wanted beside those of scores."""
+        return []
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         if self._cfg is None:
             raise ValueError(f"{type(self).__name__}: ask hooks(cfg) what to observe before observing it")
-        layers = enumerate(cached_inputs(self._cfg, cache))
-        self._seen[length] = [self.reduce(inputs, batch, cache, layer) for layer, inputs in layers]
+        show(self._observer(self._cfg, length, batch), cache)
+
+    def observer(self, study: Study, law: str, length: int, batch: Batch) -> EveryLayer[Kept]:
+        return self._observer(study.cfg, length, batch)
+
+    def _observer(self, cfg: Architecture, length: int, batch: Batch) -> EveryLayer[Kept]:
+        def done(layers: list[Kept]) -> None:
+            self._seen[length] = layers
+
+        return EveryLayer(cfg, batch, [self.reducer(batch) for _ in range(cfg.n_layers)], done, self.further)
 
     @abstractmethod
-    def reduce(self, inputs: ScoreInputs, batch: Batch, cache: Mapping[str, Tensor], layer: int) -> Kept:
-        """What is kept of one layer at one length: never the scores of all queries."""
+    def reducer(self, batch: Batch) -> LayerReducer[Kept]:
+        """What reduces one layer on these strings."""
+
+
+def reduced_layers(
+    model: HookedModel, batch: Batch, make: Callable[[], LayerReducer[Kept]], chunk: int | None = None
+) -> list[Kept]:
+    """One forward pass, and what a reducer keeps of each of its layers.
+
+    Args:
+        model: with attention.
+        batch: the strings.
+        make: a reducer of one layer.
+        chunk: sequences at a time; None = as many as one pass takes.
+    """
+    found: list[Any] = []
+    observer = EveryLayer(model.cfg, batch, [make() for _ in range(model.cfg.n_layers)], found.extend)
+    show_pass(model, batch, [Shown(observer)], chunk)
+    return found

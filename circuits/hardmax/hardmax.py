@@ -7,22 +7,34 @@ those of :mod:`circuits.attention.row_statistics`, :mod:`circuits.hardmax.critic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import PrivateAttr
 
-from circuits.attention.attention_scores import cached_inputs, score_hooks
+from circuits.attention.attention_scores import score_hooks
+from circuits.attention.score_observer import EveryLayer
 from circuits.hardmax.hardmax_rows import LOG_SCALED, NOT_LOG_SCALED, HardmaxRows, not_applicable, nothing_supervised
-from circuits.hardmax.reduction import LengthRecord, join, reduce_part, window_queries
+from circuits.hardmax.reduction import (
+    CARRIED,
+    LengthRecord,
+    RowReducer,
+    TieSet,
+    by_length,
+    length_record,
+    stack_layers,
+    window_queries,
+)
 from workbench.core.thresholds import HARD
-from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.measurement import Measurement, Observer, Quantity, show
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.settings import Count, NotNegative, Real
 from workbench.models.transformer.config import ModelConfig
+from workbench.models.transformer.tie_sets import Floats, Ints
 from workbench.table.schema import Row
 from workbench.tasks.base import Batch
 
@@ -197,35 +209,30 @@ class Hardmax(Measurement):
         Raises:
             ValueError: if lengths do not come in ascending order, or the batch has another length.
         """
+        self._refuse(law, length, batch)
+        show(self._observer(self._config, law, length, batch, None), cache)
+
+    def observer(self, study: Study, law: str, length: int, batch: Batch) -> Observer:
+        self._cfg = study.cfg
+        self._refuse(law, length, batch)
+        return self._observer(study.cfg, law, length, batch, study.grid.trained or None)
+
+    def _refuse(self, law: str, length: int, batch: Batch) -> None:
         if batch.length != length:
             raise ValueError(f"{NAME} observes length {length}, but its strings have length {batch.length}")
-        self.observe_parts(law, length, batch, [(batch, cache)])
-
-    def observe_parts(
-        self, law: str, length: int, batch: Batch, parts: Iterable[tuple[Batch, Mapping[str, Tensor]]]
-    ) -> None:
-        """Reduce the batch of one length part by part, so that q and k of all sequences never exist at once.
-
-        Raises:
-            ValueError: as :meth:`observe`.
-        """
         if length <= self._seen.get(law, 0):
             raise ValueError(
                 f"{NAME} carries tie sets from shorter to longer lengths: observe them in ascending order, "
                 f"not {length} after {self._seen[law]}"
             )
+
+    def _observer(self, cfg: Architecture, law: str, length: int, batch: Batch, trained: int | None) -> Observer:
         self._seen[law] = length
-        earlier = self._records.setdefault(law, [])
-        tie_sets = {record.length: record.tie_set for record in earlier}
         queries = window_queries(batch, self.window)
-        if self._config.attention != "softmax" or not len(queries):
+        if cfg.attention != "softmax" or not len(queries):
             self._empty.append((law, length))
-            return
-        reduced = [
-            reduce_part(part, cached_inputs(self._config, cache), queries, self.delta, tie_sets)
-            for part, cache in parts
-        ]
-        earlier.append(join(reduced, batch, queries))
+            return _Nothing(batch)
+        return _LengthRows(cfg, batch, queries, self.delta, self._records.setdefault(law, []), trained)
 
     def finish(self, study: Study) -> list[Row]:
         return self.rows(study.grid.trained or None, study.rng(NAME))
@@ -260,6 +267,72 @@ class Hardmax(Measurement):
         if self._cfg is None:
             raise ValueError(f"{NAME}: ask hooks(cfg) what to observe before observing it")
         return self._cfg
+
+
+class _Nothing(Observer):
+    """Needs no pass."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch, self.groups = batch, {}
+
+    def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        """Never called."""
+
+
+class _LengthRows(EveryLayer[dict[str, Floats]]):
+    """The rows of one length.
+
+    Tie sets of shorter lengths are those of all their sequences. Where one pass serves these lengths too they are known
+    only at its end: what is carried then takes a second pass, over the sequences of this measurement.
+
+    Args:
+        cfg: the model's configuration.
+        batch: the strings.
+        queries: see :func:`circuits.hardmax.reduction.window_queries`.
+        delta: setting of ``margin_min``.
+        records: of shorter lengths; that of this one is added.
+        trained: N: where it is known, tie sets of longer lengths are carried nowhere.
+    """
+
+    def __init__(
+        self,
+        cfg: Architecture,
+        batch: Batch,
+        queries: Ints,
+        delta: float,
+        records: list[LengthRecord],
+        trained: int | None,
+    ) -> None:
+        self._queries, self._delta, self._records, self._trained = queries, delta, records, trained
+        known = self._tie_sets()
+        reducers = [RowReducer(layer, queries, delta, known) for layer in range(cfg.n_layers)]
+        super().__init__(cfg, batch, reducers, self._add)
+
+    def _tie_sets(self) -> dict[int, TieSet]:
+        """Those of shorter lengths, as far as they are known."""
+        most = math.inf if self._trained is None else self._trained
+        return {record.length: record.tie_set for record in self._records if record.length <= most}
+
+    def _add(self, layers: list[dict[str, Floats]]) -> None:
+        self._records.append(length_record(layers, self.batch, self._queries))
+
+    def close(self) -> Observer | None:
+        super().close()
+        own = self._records[-1]
+        late = {n: tie_set for n, tie_set in self._tie_sets().items() if n < own.length and n not in own.carried}
+        if not late:
+            return None
+        if all(np.isnan(tie_set.size).all() for tie_set in late.values()):  # there is nothing to carry
+            nothing = np.full((len(self.batch), *own.tie_set.size.shape), np.nan)
+            own.carried.update({n: dict.fromkeys(CARRIED, nothing) for n in late})
+            return None
+
+        def add(layers: list[dict[str, Floats]]) -> None:
+            own.carried.update(by_length(stack_layers(layers)))
+
+        layers = range(self._cfg.n_layers)
+        reducers = [RowReducer(layer, self._queries, self._delta, late, carried_only=True) for layer in layers]
+        return EveryLayer(self._cfg, self.batch, reducers, add)
 
 
 @dataclass(frozen=True)

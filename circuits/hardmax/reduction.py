@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from circuits.attention.attention_scores import scores_at
 from circuits.attention.row_statistics import entropy, log_mass, margin, margin_min, tie_uniformity
+from circuits.attention.score_observer import LayerReducer
 from circuits.hardmax.critical_lengths import log_critical_length
 from workbench.models.transformer.scores import ScoreInputs
 from workbench.models.transformer.tie_sets import Floats, Ints, SortedRows, nearest_hardmax, sort_rows
@@ -21,6 +23,9 @@ from workbench.tasks.base import Batch
 
 #: Scores held at once; with the float64 sums this is about 100 bytes each.
 CHUNK = 1 << 18
+
+CARRIED = ("leak_fixed", "leak_share", "log_critical")
+"""What :func:`carried_values` gives."""
 
 
 @dataclass(frozen=True)
@@ -66,17 +71,6 @@ class LengthRecord:
         return int((self.queries > 0).sum())
 
 
-@dataclass(frozen=True)
-class RowPart:
-    """Some sequences of one length, before the sizes of their tie sets are summarised."""
-
-    queries: Ints
-    values: dict[str, Floats]
-    carried: dict[int, dict[str, Floats]]
-    sizes: Ints
-    """``[sequence, layer, head, query]`` k*, 0 where the query is not used or its tie set is everything."""
-
-
 def window_queries(batch: Batch, window: int) -> Ints:
     """Indices of the queries with prefix lengths in (n - window, n] that any sequence supervises."""
     first = max(1, batch.length - window + 1)
@@ -85,41 +79,63 @@ def window_queries(batch: Batch, window: int) -> Ints:
     return kept
 
 
-def reduce_part(
-    batch: Batch, inputs: Sequence[ScoreInputs], queries: Ints, delta: float, tie_sets: Mapping[int, TieSet]
-) -> RowPart:
-    """Reduce some sequences of one length.
+class RowReducer(LayerReducer[dict[str, Floats]]):
+    """Name -> ``[sequence, head]`` (and ``sizes``: ``[sequence, head, query]``) of one layer at one length.
+
+    ``sizes`` holds k*, 0 where the query is not used or its tie set is everything.
 
     Args:
-        batch: the sequences.
-        inputs: per layer what its scores are made of, for all sequences of ``batch``.
+        layer: its number.
         queries: indices of the queries to use, see :func:`window_queries`.
         delta: setting of ``margin_min``.
         tie_sets: tie sets of shorter lengths, by length.
+        carried_only: whether only what these give is wanted.
     """
-    used = batch.mask[:, queries].numpy(force=True)
-    layers = []
-    for layer, of_layer in enumerate(inputs):
-        _, keys, heads, _ = of_layer.k.shape
-        held = heads * len(queries) * keys
-        step = max(1, CHUNK // max(held, 1))
-        for start in range(0, len(batch), step):
+
+    def __init__(
+        self, layer: int, queries: Ints, delta: float, tie_sets: Mapping[int, TieSet], carried_only: bool = False
+    ) -> None:
+        self._layer, self._queries, self._delta = layer, queries, delta
+        self._tie_sets, self._carried_only = tie_sets, carried_only
+        self._parts: list[dict[str, Floats]] = []
+
+    def add(self, inputs: ScoreInputs, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        used = part.mask[:, self._queries].numpy(force=True)
+        _, keys, heads, _ = inputs.k.shape
+        step = max(1, CHUNK // max(heads * len(self._queries) * keys, 1))
+        for start in range(0, len(part), step):
             rows = slice(start, start + step)
-            found = _chunk(of_layer.select(rows), queries, used[rows], batch.bos, delta, layer, tie_sets)
-            layers.append((layer, found))
-    per_layer = [_concatenate([found for at, found in layers if at == layer], axis=0) for layer in range(len(inputs))]
-    stacked = {name: np.stack([x[name] for x in per_layer], axis=1) for name in per_layer[0]}
-    carried: dict[int, dict[str, Floats]] = {length: {} for length in tie_sets}
-    for name in [n for n in stacked if "@" in n]:
-        kind, _, length = name.partition("@")
-        carried[int(length)][kind] = stacked.pop(name)
-    return RowPart(used.sum(1), stacked, carried, stacked.pop("sizes").astype(np.int64))
+            self._parts.append(self._reduced(inputs.select(rows), used[rows], part.bos))
+
+    def result(self) -> dict[str, Floats]:
+        return _concatenate(self._parts, axis=0)
+
+    def _reduced(self, inputs: ScoreInputs, used: NDArray[np.bool_], bos: bool) -> dict[str, Floats]:
+        batch, keys, heads, _ = inputs.k.shape
+        shape = (batch, heads, len(self._queries))
+        scores = scores_at(inputs, self._queries.tolist()).numpy(force=True).reshape(-1, keys)
+        rows = sort_rows(scores, np.broadcast_to(self._queries + 1, shape).reshape(-1))
+        values = {} if self._carried_only else row_values(rows, self._delta)
+        size = values.pop("size", np.zeros(0))
+        if not self._carried_only:
+            # A sink is a point: BOS that merely leads a nearly uniform row or a larger tie set is none.
+            values["sink"] = ((size == 1) & (scores.argmax(1) == 0) & bos).astype(np.float64)
+        for length, tie_set in self._tie_sets.items():
+            of_head = np.broadcast_to(tie_set.size[self._layer][None, :, None], shape).reshape(-1)
+            for name, value in carried_values(rows, of_head, of_head / tie_set.keys).items():
+                values[f"{name}@{length}"] = value
+        weight = used[:, None, :]
+        found = {name: _query_mean(value.reshape(shape), weight) for name, value in values.items()}
+        if not self._carried_only:
+            found["sizes"] = np.where(weight & (values["partial"] > 0).reshape(shape), size.reshape(shape), 0)
+        return found
 
 
-def join(parts: Sequence[RowPart], batch: Batch, queries: Ints) -> LengthRecord:
-    """The record of one length from all its parts; ``batch`` gives the length, ``queries`` are those used."""
-    sizes = np.concatenate([p.sizes for p in parts])
-    queries_used = np.concatenate([p.queries for p in parts])
+def length_record(layers: Sequence[Mapping[str, Floats]], batch: Batch, queries: Ints) -> LengthRecord:
+    """The record of one length from what :class:`RowReducer` gives of each layer; ``queries`` are those used."""
+    stacked = stack_layers(layers)
+    sizes = stacked.pop("sizes").astype(np.int64)
+    queries_used = batch.mask[:, queries].numpy(force=True).sum(1)
     keys = queries + 1.0
     size = np.full(sizes.shape[1:3], np.nan)
     for at in np.ndindex(*size.shape):
@@ -127,16 +143,30 @@ def join(parts: Sequence[RowPart], batch: Batch, queries: Ints) -> LengthRecord:
         partial = partial[partial > 0]
         if len(partial) and 2 * len(partial) >= queries_used.sum():
             size[at] = np.median(partial)
-    first = parts[0]
     return LengthRecord(
         length=batch.length,
         keys=batch.index(batch.length) + 1,
         log_keys=float(np.log(keys).mean()),
         queries=queries_used,
-        values=_concatenate([p.values for p in parts], axis=0),
-        carried={n: _concatenate([p.carried[n] for p in parts], axis=0) for n in first.carried},
+        values={name: value for name, value in stacked.items() if "@" not in name},
+        carried=by_length(stacked),
         tie_set=TieSet(size, float(keys.mean())),
     )
+
+
+def stack_layers(layers: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
+    """``[sequence, layer, ...]`` of what all layers have."""
+    return {name: np.stack([layer[name] for layer in layers], axis=1) for name in layers[0]}
+
+
+def by_length(stacked: Mapping[str, Floats]) -> dict[int, dict[str, Floats]]:
+    """Those values whose names say from which length a tie set was carried, by that length."""
+    found: dict[int, dict[str, Floats]] = {}
+    for name, value in stacked.items():
+        kind, at, length = name.partition("@")
+        if at:
+            found.setdefault(int(length), {})[kind] = value
+    return found
 
 
 def row_values(rows: SortedRows, delta: float) -> dict[str, Floats]:
@@ -179,34 +209,6 @@ def carried_values(rows: SortedRows, size: Floats, share: Floats) -> dict[str, F
         "log_critical": log_critical_length(fixed, gap),
     }
     return {name: np.where(known, value, np.nan) for name, value in found.items()}
-
-
-def _chunk(
-    inputs: ScoreInputs,
-    queries: Ints,
-    used: NDArray[np.bool_],
-    bos: bool,
-    delta: float,
-    layer: int,
-    tie_sets: Mapping[int, TieSet],
-) -> dict[str, Floats]:
-    """Name -> ``[sequence, head]`` (and ``sizes``: ``[sequence, head, query]``) of one chunk of one layer."""
-    batch, keys, heads, _ = inputs.k.shape
-    shape = (batch, heads, len(queries))
-    scores = scores_at(inputs, queries.tolist()).numpy(force=True).reshape(-1, keys)
-    rows = sort_rows(scores, np.broadcast_to(queries + 1, shape).reshape(-1))
-    values = row_values(rows, delta)
-    size = values.pop("size")
-    # A sink is a point: BOS that merely leads a nearly uniform row or a larger tie set is none.
-    values["sink"] = ((size == 1) & (scores.argmax(1) == 0) & bos).astype(np.float64)
-    for length, tie_set in tie_sets.items():
-        of_head = np.broadcast_to(tie_set.size[layer][None, :, None], shape).reshape(-1)
-        for name, value in carried_values(rows, of_head, of_head / tie_set.keys).items():
-            values[f"{name}@{length}"] = value
-    weight = used[:, None, :]
-    found = {name: _query_mean(value.reshape(shape), weight) for name, value in values.items()}
-    found["sizes"] = np.where(weight & (values["partial"] > 0).reshape(shape), size.reshape(shape), 0)
-    return found
 
 
 def _query_mean(values: Floats, used: NDArray[np.bool_]) -> Floats:

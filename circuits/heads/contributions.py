@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
@@ -23,10 +23,10 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from circuits.attention.attention_scores import cached_inputs, score_hooks, scores_at
+from circuits.attention.attention_scores import layer_inputs, scores_at
 from circuits.hardmax.critical_lengths import PROPORTIONAL, growth_exponent
 from circuits.head_rows import head_rows
-from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.measurement import Measurement, Observer, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.rows import missing_row
@@ -107,23 +107,16 @@ class Contributions(Measurement):
         if not asked.any():
             why = "the task asks nothing at this length"
             return [missing_row("undefined", why, quantity=q.name, law=LAW, length=length) for q in QUANTITIES]
-        cfg = study.cfg
-        values = [f"blocks.{layer}.attn.hook_v" for layer in range(cfg.n_layers)]
-        stream = f"blocks.{cfg.n_layers - 1}.hook_resid_post"
-        cache = study.cache(LAW, length, [*score_hooks(cfg), *values, stream])
-        assert cache is not None
-        # Not from hook_scale: to observe it, LayerNorm leaves its fused path, and outputs change in their last bits.
-        scale = (cache[stream][:, -1].double().var(-1, correction=0) + cfg.eps).sqrt()
+        seen = _SplitHeads(study.cfg, batch, length, sets)
+        study.show(LAW, length, [seen])
         rows = []
-        for layer, inputs in enumerate(cached_inputs(cfg, cache)):
-            scores = scores_at(inputs, [batch.tokens.shape[1] - 1])
-            chosen, notes = sets[layer].choose(length, scores[:, :, 0])
-            parts = split(inputs, scores, chosen, cache[values[layer]])
+        for layer in range(study.cfg.n_layers):
             found = {
-                "answer_logit_set": answer_logits(study.model, layer, parts.inside, scale, batch.targets[:, -1]),
-                "answer_logit_rest": answer_logits(study.model, layer, parts.outside, scale, batch.targets[:, -1]),
-                "set_log_odds": parts.log_odds.numpy(force=True),
+                "answer_logit_set": seen.logits(study.model, layer, "inside"),
+                "answer_logit_rest": seen.logits(study.model, layer, "outside"),
+                "set_log_odds": seen.log_odds(layer),
             }
+            notes = sets[layer].notes
             rng, everything = study.rng(NAME, length, layer), "the set is all keys in every sequence"
             place: dict[str, Any] = {"law": LAW, "length": length, "layer": layer}
             made = head_rows({q: x[asked] for q, x in found.items()}, rng, self.resamples, everything, **place)
@@ -145,32 +138,44 @@ class CarriedSets:
 
     Args:
         trained: N: up to it sets are the tie sets, and those of the longest such length are carried on.
+
+    Attributes:
+        notes: of each head, what its sets at the last length are where that is not the tie set.
     """
 
     def __init__(self, trained: int) -> None:
         self.trained = trained
+        self.notes: list[str] = []
         self._known: list[tuple[int, int, NDArray[np.float64]]] = []
+        self._sizes: list[NDArray[np.float64]] = []
 
-    def choose(
-        self, length: int, scores: Float[Tensor, "sequence head key"]
-    ) -> tuple[Bool[Tensor, "sequence head key"], list[str]]:
-        """The sets at one length, and for each head what they are where that is not the tie set."""
+    def choose(self, length: int, scores: Float[Tensor, "sequence head key"]) -> Bool[Tensor, "sequence head key"]:
+        """The sets of some sequences at one length; :meth:`learn` is called when it has been asked for all of them."""
         keys, heads = scores.shape[-1], scores.shape[1]
         own = in_tie_set(scores[:, :, None])[:, :, 0]
         if length <= self.trained:
-            size = own.sum(-1).numpy(force=True).astype(np.float64)
-            partial = size < keys
-            size[~partial] = np.nan
-            # A head whose set is everything in most sequences has no set to carry.
-            common = partial.mean(0) >= 0.5
-            median = np.array([np.nanmedian(size[:, head]) if common[head] else np.nan for head in range(heads)])
-            self._known.append((length, keys, median))
+            self._sizes.append(own.sum(-1).numpy(force=True).astype(np.float64))
         if length <= self.trained or not self._known:
-            return own, [""] * heads
+            self.notes = [""] * heads
+            return own
         rank = torch.argsort(torch.argsort(scores, dim=-1, descending=True, stable=True), dim=-1)
         carried = [self._carried(head, keys) for head in range(heads)]
         kept = torch.tensor([keys if count is None else count for count, _ in carried])
-        return rank < kept[:, None], [note for _, note in carried]
+        self.notes = [note for _, note in carried]
+        return rank < kept[:, None]
+
+    def learn(self, length: int, keys: int) -> None:
+        """Take the sets of a trained length, at which queries see so many keys, for those to carry on."""
+        if not self._sizes:
+            return
+        size = np.concatenate(self._sizes)
+        self._sizes = []
+        partial = size < keys
+        size[~partial] = np.nan
+        # A head whose set is everything in most sequences has no set to carry.
+        common = partial.mean(0) >= 0.5
+        median = np.array([np.nanmedian(size[:, n]) if common[n] else np.nan for n in range(size.shape[1])])
+        self._known.append((length, keys, median))
 
     def _carried(self, head: int, keys: int) -> tuple[int | None, str]:
         """How many of the highest keys, and why; None = all."""
@@ -184,6 +189,42 @@ class CarriedSets:
             if growth_exponent(size, before, seen, first_seen) > PROPORTIONAL:
                 return max(1, round(size * keys / seen)), f"set: top {size / seen:.3g} of all keys, as at {length}"
         return max(1, round(size)), f"set: top {round(size):g} keys, as at {length}"
+
+
+class _SplitHeads(Observer):
+    """What each head takes from its set and from the rest at the last query of every string."""
+
+    def __init__(self, cfg: Architecture, batch: Batch, length: int, sets: Sequence[CarriedSets]) -> None:
+        self.batch, self._cfg, self._length, self._sets = batch, cfg, length, sets
+        self._stream = f"blocks.{cfg.n_layers - 1}.hook_resid_post"
+        layers = {n: [*cfg.score_hooks(n), f"blocks.{n}.attn.hook_v"] for n in range(cfg.n_layers)}
+        self.groups = {**layers, cfg.n_layers: [self._stream]}
+        self._splits: dict[int, list[Split]] = {layer: [] for layer in layers}
+        self._scale: list[Tensor] = []
+
+    def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        if key == self._cfg.n_layers:
+            # Not from hook_scale: to observe it, LayerNorm leaves its fused path, and outputs change in last bits.
+            last = seen[self._stream][:, -1].double()
+            self._scale.append((last.var(-1, correction=0) + self._cfg.eps).sqrt())
+            return
+        inputs = layer_inputs(self._cfg, key, seen)
+        scores = scores_at(inputs, [part.tokens.shape[1] - 1])
+        chosen = self._sets[key].choose(self._length, scores[:, :, 0])
+        self._splits[key].append(split(inputs, scores, chosen, seen[f"blocks.{key}.attn.hook_v"]))
+
+    def close(self) -> None:
+        for sets in self._sets:
+            sets.learn(self._length, self.batch.tokens.shape[1])
+
+    def logits(self, model: HookedModel, layer: int, part: Literal["inside", "outside"]) -> NDArray[np.float64]:
+        """``[sequence, head]`` what a part of a layer's heads adds to the right answer's logit."""
+        z = torch.cat([getattr(one, part) for one in self._splits[layer]])
+        return answer_logits(model, layer, z, torch.cat(self._scale), self.batch.targets[:, -1])
+
+    def log_odds(self, layer: int) -> NDArray[np.float64]:
+        """``[sequence, head]`` of the set."""
+        return torch.cat([one.log_odds for one in self._splits[layer]]).numpy(force=True)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ recurs after random lags. On repeats of one fixed lag a head that always looks t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +21,8 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from circuits.attention.attention_scores import cached_inputs, score_hooks, scores_at
-from circuits.attention.score_observer import ScoreObserver
+from circuits.attention.attention_scores import scores_at
+from circuits.attention.score_observer import LayerReducer, ScoreObserver, reduced_layers
 from circuits.attention.target_keys import (
     ANSWER_META,
     KEY_META,
@@ -32,7 +33,6 @@ from circuits.attention.target_keys import (
     named_positions,
 )
 from circuits.head_rows import head_rows
-from circuits.passes import clean_pass
 from workbench.core.thresholds import SINK
 from workbench.measure.measurement import Quantity
 from workbench.measure.model_study import run
@@ -130,8 +130,8 @@ class Heads(ScoreObserver["Scores"]):
     definition: Definition = "same"
     resamples: Count = 400
 
-    def reduce(self, inputs: ScoreInputs, batch: Batch, cache: Mapping[str, Tensor], layer: int) -> Scores:
-        return head_scores(inputs, batch, self.window, self.definition)
+    def reducer(self, batch: Batch) -> HeadScores:
+        return HeadScores(self.window, self.definition)
 
     def finish(self, study: Study) -> list[Row]:
         rows: list[Row] = []
@@ -163,12 +163,10 @@ class Heads(ScoreObserver["Scores"]):
         batch = study.batch(LAW, length)
         generator = torch.Generator().manual_seed(int(study.rng(NAME, "repeats").integers(2**31)))
         tokens = repeats(len(batch), batch.tokens.shape[1], study.cfg.d_vocab, generator, batch.bos)
-        ids = study.cfg.ids.evaluation(tokens.shape[1], study.cfg.n_ctx, batch.position_ids)
         study.passes += 1
-        clean = clean_pass(study.model, tokens, ids, score_hooks(study.cfg))
-        queries = torch.arange(max(1, tokens.shape[1] - self.window), tokens.shape[1])
-        inputs = cached_inputs(study.cfg, clean.seen)
-        return [token_scores(of_layer, tokens, queries, self.definition) for of_layer in inputs]
+        return reduced_layers(
+            study.model, replace(batch, tokens=tokens), lambda: TokenScores(self.window, self.definition), len(batch)
+        )
 
     def _copying(self, study: Study) -> list[Row]:
         shared = {"quantity": "ov_copying", "law": ""}
@@ -180,6 +178,32 @@ class Heads(ScoreObserver["Scores"]):
             row(value=float(value), layer=layer, head=head, note="from the weights", **shared)
             for (layer, head), value in np.ndenumerate(copying)
         ]
+
+
+class TokenScores(LayerReducer["Scores"]):
+    """Scores of the heads of one layer on any tokens, from their last ``window`` queries."""
+
+    def __init__(self, window: int = 16, definition: Definition = "same") -> None:
+        self._window, self._definition, self._parts = window, definition, list[Scores]()
+
+    def add(self, inputs: ScoreInputs, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        self._parts.append(self.scores(inputs, part))
+
+    def scores(self, inputs: ScoreInputs, part: Batch) -> Scores:
+        """Those of some sequences."""
+        size = part.tokens.shape[1]
+        queries = torch.arange(max(1, size - self._window), size)
+        return token_scores(inputs, part.tokens, queries, self._definition)
+
+    def result(self) -> Scores:
+        return {name: np.concatenate([part[name] for part in self._parts]) for name in self._parts[0]}
+
+
+class HeadScores(TokenScores):
+    """Those on the strings of a task, which may name further keys (:func:`head_scores`)."""
+
+    def scores(self, inputs: ScoreInputs, part: Batch) -> Scores:
+        return head_scores(inputs, part, self._window, self._definition)
 
 
 def head_statistics(

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import AfterValidator
 
-from circuits.attention.attention_scores import score_inputs
-from circuits.heads.head_scores import head_scores
+from circuits.attention.score_observer import reduced_layers
+from circuits.heads.head_scores import HeadScores
 from circuits.interventions.ablate_components import Ablator, Answers, Head, Mode, roles
 from circuits.interventions.ablate_edges import without_circuit
 from circuits.passes import canary
@@ -151,7 +151,7 @@ class Ablation(Measurement):
         nothing: dict[str, list[Head]] = {name: [] for name in SETS}
         if not ablator.heads:
             return nothing, "the model has no attention heads"
-        scores = [head_scores(inputs, ablator.batch) for inputs in score_inputs(study.model, ablator.batch)]
+        scores = reduced_layers(study.model, ablator.batch, HeadScores)
         study.passes += 1
         if "answer_token" not in scores[0]:
             return nothing, "the task names no key that holds the answer"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from circuits.attention.attention_scores import scores_at
+from circuits.attention.score_observer import LayerReducer
 from circuits.positional.translation_fit import Floats, positional_share, row_residual
 
 if TYPE_CHECKING:
@@ -73,41 +75,62 @@ class PositionTables:
         return kept
 
 
-def position_tables(inputs: ScoreInputs, batch: Batch, span: int, eps: float) -> PositionTables:
-    """Scores among the last ``span`` positions of a batch, BOS left out.
+class TableSums(LayerReducer[PositionTables]):
+    """Sums the scores among the last ``span`` positions of a batch of one length, BOS left out.
 
     Args:
-        inputs: one layer's.
-        batch: strings of one length.
+        batch: all its strings.
         span: number of positions.
         eps: attention beyond the reach is at most this share.
     """
-    end = batch.tokens.shape[1]
-    first = max(int(batch.bos), end - span)
-    queries = range(first, end)
-    size, heads, half = len(queries), inputs.q.shape[2], len(batch) // 2
-    parts = max(1, min(PARTS, half))
-    group = torch.as_tensor(np.concatenate([_shared_out(half, parts), parts + _shared_out(len(batch) - half, parts)]))
-    mask = torch.ones(size, size, dtype=torch.float64).tril()
-    sums = torch.zeros(2 * parts, heads, size, size, dtype=torch.float64)
-    within, reach = torch.zeros(2 * parts, heads, dtype=torch.float64), []
-    step = max(1, (1 << 21) // (size * end * heads))
-    for start in range(0, len(batch), step):
-        chosen = inputs.select(slice(start, start + step))
-        whole = scores_at(chosen, queries)
-        reach.append(_reach(chosen.pattern(whole[:, :, -1:].double())[:, :, 0], eps))
-        scores = whole[..., first:].double().masked_fill(mask == 0, 0.0)
-        centred = (scores - (scores.sum(-1) / mask.sum(-1))[..., None]) * mask
-        own = group[start : start + step]
-        sums.index_add_(0, own, scores)
-        within.index_add_(0, own, centred.pow(2).sum((2, 3)))
-    counts = torch.bincount(group, minlength=2 * parts)
-    return PositionTables(
-        sums.unflatten(0, (2, parts)).numpy(),
-        counts.unflatten(0, (2, parts)).numpy(),
-        within.unflatten(0, (2, parts)).numpy(),
-        torch.cat(reach).numpy(force=True),
-    )
+
+    def __init__(self, batch: Batch, span: int, eps: float) -> None:
+        self._end, self._eps, half = batch.tokens.shape[1], eps, len(batch) // 2
+        self._first = max(int(batch.bos), self._end - span)
+        self._parts = max(1, min(PARTS, half))
+        groups = [_shared_out(half, self._parts), self._parts + _shared_out(len(batch) - half, self._parts)]
+        self._group = torch.as_tensor(np.concatenate(groups))
+        self._done = 0
+        self._sums: Tensor | None = None
+        self._within = torch.zeros(0)
+        self._reach: list[Tensor] = []
+
+    def add(self, inputs: ScoreInputs, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        queries = range(self._first, self._end)
+        size, heads = len(queries), inputs.q.shape[2]
+        if self._sums is None:
+            self._sums = torch.zeros(2 * self._parts, heads, size, size, dtype=torch.float64)
+            self._within = torch.zeros(2 * self._parts, heads, dtype=torch.float64)
+        mask = torch.ones(size, size, dtype=torch.float64).tril()
+        step = max(1, (1 << 21) // (size * self._end * heads))
+        for start in range(0, len(part), step):
+            chosen = inputs.select(slice(start, start + step))
+            whole = scores_at(chosen, queries)
+            self._reach.append(_reach(chosen.pattern(whole[:, :, -1:].double())[:, :, 0], self._eps))
+            scores = whole[..., self._first :].double().masked_fill(mask == 0, 0.0)
+            centred = (scores - (scores.sum(-1) / mask.sum(-1))[..., None]) * mask
+            own = self._group[self._done : self._done + len(scores)]
+            self._done += len(scores)
+            # Added one by one, in the order of the sequences: how many come at once does not matter.
+            self._sums.index_add_(0, own, scores)
+            self._within.index_add_(0, own, centred.pow(2).sum((2, 3)))
+
+    def result(self) -> PositionTables:
+        assert self._sums is not None
+        halves, counts = (2, self._parts), torch.bincount(self._group, minlength=2 * self._parts)
+        return PositionTables(
+            self._sums.unflatten(0, halves).numpy(),
+            counts.unflatten(0, halves).numpy(),
+            self._within.unflatten(0, halves).numpy(),
+            torch.cat(self._reach).numpy(force=True),
+        )
+
+
+def position_tables(inputs: ScoreInputs, batch: Batch, span: int, eps: float) -> PositionTables:
+    """Those sums of one layer from what the scores of a whole batch are made of; see :class:`TableSums`."""
+    sums = TableSums(batch, span, eps)
+    sums.add(inputs, batch, {})
+    return sums.result()
 
 
 def _shared_out(count: int, parts: int) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ score of position i's vector with position j's, through the head's own matrices.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import torch
@@ -16,7 +16,7 @@ from pydantic import AfterValidator
 
 from circuits.attention.score_observer import ScoreObserver
 from circuits.head_rows import head_rows
-from circuits.positional.position_tables import PositionTables, position_tables
+from circuits.positional.position_tables import PositionTables, TableSums
 from circuits.positional.translation_fit import Floats, Gauge, gauge, locality, translation_variances
 from workbench.measure.intervals import jackknife
 from workbench.measure.measurement import Quantity
@@ -28,11 +28,8 @@ from workbench.table.schema import Row, row
 from workbench.training.regularizers import positional_penalty
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from workbench.measure.measurement import Study
     from workbench.models.base.protocol import HookedModel
-    from workbench.models.transformer.scores import ScoreInputs
     from workbench.tasks.base import Batch, Task
 
 NAME = "circuits.positional"
@@ -132,8 +129,8 @@ class Positional(ScoreObserver[PositionTables]):
     eps: Share = 0.05
     resamples: Count = 400
 
-    def reduce(self, inputs: ScoreInputs, batch: Batch, cache: Mapping[str, Tensor], layer: int) -> PositionTables:
-        return position_tables(inputs, batch, self.span, self.eps)
+    def reducer(self, batch: Batch) -> TableSums:
+        return TableSums(batch, self.span, self.eps)
 
     def finish(self, study: Study) -> list[Row]:
         rows = []

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from circuits.attention.attention_scores import scores_at
-from circuits.attention.score_observer import ScoreObserver
+from circuits.attention.score_observer import LayerReducer, ScoreObserver
 from circuits.sparsity.influence import Influence, influential_tokens, recall
 from workbench.measure.measurement import Quantity
 from workbench.measure.model_study import run
@@ -23,7 +23,6 @@ from workbench.table.schema import Row, row
 
 if TYPE_CHECKING:
     from workbench.measure.measurement import Study
-    from workbench.models.base.architecture import Architecture
     from workbench.models.base.protocol import HookedModel
     from workbench.models.transformer.scores import ScoreInputs
     from workbench.tasks.base import Batch, Task
@@ -120,13 +119,11 @@ class Sparsity(ScoreObserver["NDArray[np.int64] | None"]):
     searched: Count = 8
     resamples: Count = 400
 
-    def hooks(self, cfg: Architecture) -> list[str]:
-        return [*super().hooks(cfg), *(f"blocks.{layer}.attn.hook_v" for layer in range(cfg.n_layers))]
+    def further(self, layer: int) -> list[str]:
+        return [f"blocks.{layer}.attn.hook_v"]
 
-    def reduce(
-        self, inputs: ScoreInputs, batch: Batch, cache: Mapping[str, Tensor], layer: int
-    ) -> NDArray[np.int64] | None:
-        return keys_needed(inputs, cache[f"blocks.{layer}.attn.hook_v"], self.eps)
+    def reducer(self, batch: Batch) -> KeysNeeded:
+        return KeysNeeded(len(batch), self.eps)
 
     def finish(self, study: Study) -> list[Row]:
         rows = [r for n, layers in self._seen.items() for r in self._head_rows(study, n, layers)]
@@ -201,48 +198,87 @@ def sparsity_statistics(
     return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
-def keys_needed(
-    inputs: ScoreInputs, values: Float[Tensor, "batch pos head d_head"], eps: float
-) -> NDArray[np.int64] | None:
-    """``[head]`` keys needed by the last queries of all sequences; 0 where their outputs do not differ.
+class KeysNeeded(LayerReducer["NDArray[np.int64] | None"]):
+    """Keys needed by the last queries of all sequences, ``[head]``; 0 where their outputs do not differ.
 
     With o a head's output and o_k that of its k heaviest keys, renormalised: the smallest k with
     rms |o - o_k| <= eps rms |o - mean o| over queries. Around the mean, because else any few keys would do wherever
     values have a mean: half of the keys of a uniform head give o to 3 % if values have mean 1 and deviation 1, while
     around the mean a uniform head needs K / (1 + eps^2) of its K keys. Equal weights are ordered at random.
+    None for fewer than two sequences.
 
-    Returns:
-        None for fewer than two sequences.
+    Args:
+        sequences: how many there are.
+        eps: as above.
     """
-    if len(inputs.q) < 2:
-        return None
-    size, heads = inputs.k.shape[1], inputs.k.shape[2]
-    total = torch.zeros(heads, size, dtype=torch.float64)
-    outputs = []
-    generator = torch.Generator().manual_seed(0)
-    step = max(1, (1 << 22) // (heads * size * values.shape[-1]))
-    for start in range(0, len(inputs.q), step):
-        rows = slice(start, start + step)
-        chosen = inputs.select(rows)
-        weights = chosen.pattern(scores_at(chosen, [size - 1]).double())[:, :, 0]
-        shuffled = torch.rand(weights.shape, generator=generator).argsort(-1)
-        order = shuffled.gather(-1, weights.gather(-1, shuffled).argsort(-1, descending=True))
-        sorted_weights = weights.gather(-1, order)
-        v = values[rows].double().transpose(1, 2)
-        sorted_values = torch.take_along_dim(v, order[..., None], 2)
-        partial = (sorted_weights[..., None] * sorted_values).cumsum(2) / sorted_weights.cumsum(2)[..., None]
-        own = torch.einsum("bhk,bhke->bhe", weights, v)
-        outputs.append(own)
-        total += (partial - own[:, :, None]).pow(2).sum(-1).sum(0)
-    all_outputs = torch.cat(outputs)
-    spread = (all_outputs - all_outputs.mean(0)).pow(2).sum(-1).sum(0)
-    enough = total <= eps**2 * spread[:, None]
-    # The last column is 0 but for rounding.
-    enough[:, -1] = True
-    first = enough.double().argmax(-1) + 1
-    flat = spread <= 1e-20 * all_outputs.pow(2).sum((0, 2)).clamp(min=1e-300)
-    found: NDArray[np.int64] = torch.where(flat, 0, first).numpy(force=True)
-    return found
+
+    def __init__(self, sequences: int, eps: float) -> None:
+        self._sequences, self._eps = sequences, eps
+        self._generator = torch.Generator().manual_seed(0)
+        self._errors: list[Tensor] = []
+        self._total: Tensor | None = None
+        self._outputs: list[Tensor] = []
+
+    def add(self, inputs: ScoreInputs, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        (values,) = (value for name, value in seen.items() if name.endswith(".hook_v"))
+        self.take(inputs, values)
+
+    def take(self, inputs: ScoreInputs, values: Float[Tensor, "batch pos head d_head"]) -> None:
+        """The next sequences."""
+        size, heads = inputs.k.shape[1], inputs.k.shape[2]
+        step = max(1, HELD // (heads * size * values.shape[-1]))
+        for start in range(0, len(inputs.q), step):
+            rows = slice(start, start + step)
+            chosen = inputs.select(rows)
+            weights = chosen.pattern(scores_at(chosen, [size - 1]).double())[:, :, 0]
+            shuffled = torch.rand(weights.shape, generator=self._generator).argsort(-1)
+            order = shuffled.gather(-1, weights.gather(-1, shuffled).argsort(-1, descending=True))
+            sorted_weights = weights.gather(-1, order)
+            v = values[rows].double().transpose(1, 2)
+            sorted_values = torch.take_along_dim(v, order[..., None], 2)
+            partial = (sorted_weights[..., None] * sorted_values).cumsum(2) / sorted_weights.cumsum(2)[..., None]
+            own = torch.einsum("bhk,bhke->bhe", weights, v)
+            self._outputs.append(own)
+            self._sum((partial - own[:, :, None]).pow(2).sum(-1), step)
+
+    def _sum(self, errors: Float[Tensor, "batch head key"], step: int) -> None:
+        """Add up errors, ``step`` sequences at a time however many come at once: sums keep their last bits."""
+        if self._total is None:
+            self._total = torch.zeros(errors.shape[1:], dtype=torch.float64)
+        self._errors.append(errors)
+        while sum(map(len, self._errors)) >= step:
+            held = torch.cat(self._errors)
+            self._total += held[:step].sum(0)
+            self._errors = [held[step:]]
+
+    def result(self) -> NDArray[np.int64] | None:
+        if self._sequences < 2:
+            return None
+        assert self._total is not None
+        rest = torch.cat(self._errors)
+        total = self._total + rest.sum(0) if len(rest) else self._total
+        all_outputs = torch.cat(self._outputs)
+        spread = (all_outputs - all_outputs.mean(0)).pow(2).sum(-1).sum(0)
+        enough = total <= self._eps**2 * spread[:, None]
+        # The last column is 0 but for rounding.
+        enough[:, -1] = True
+        first = enough.double().argmax(-1) + 1
+        flat = spread <= 1e-20 * all_outputs.pow(2).sum((0, 2)).clamp(min=1e-300)
+        found: NDArray[np.int64] = torch.where(flat, 0, first).numpy(force=True)
+        return found
+
+
+HELD = 1 << 22
+"""Entries of sorted values that are held at once."""
+
+
+def keys_needed(
+    inputs: ScoreInputs, values: Float[Tensor, "batch pos head d_head"], eps: float
+) -> NDArray[np.int64] | None:
+    """Those of one layer from what the scores and the outputs of all sequences are made of."""
+    needed = KeysNeeded(len(inputs.q), eps)
+    needed.take(inputs, values)
+    return needed.result()
 
 
 def planted_positions(batch: Batch) -> list[set[int]] | None:

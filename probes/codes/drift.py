@@ -31,8 +31,8 @@ from probes.codes.class_means import Draws, Labelling, NoCode, centred, codes, i
 from probes.codes.code_change import NOISE, STILL, Codes, codes_of
 from probes.fitting import controls
 from probes.fitting.metrics import ProbeScore, fields_of
-from probes.fitting.probe_rows import layer_of
-from probes.residual_stream import TARGET, ResampledMeasurement
+from probes.fitting.probe_rows import RowCollector, layer_of
+from probes.residual_stream import ROWS, TARGET, ResampledMeasurement
 from workbench.core.thresholds import SETTLED
 from workbench.measure.intervals import interval
 from workbench.measure.measurement import Quantity, Study
@@ -189,8 +189,8 @@ class Drift(ResampledMeasurement):
             made += self._between(site, xs, coded, beyond(trained, coded), control)
 
         def fixed() -> list[Row]:
-            passes = self.untrained_passes(study, [site])
-            features = {n: self.reduce(study.batch(self.law, n), n, cache, [site]).x[0] for n, cache in passes}
+            untrained = self.untrained_rows(study, [site]) or {}
+            features = {n: rows.x[0] for n, rows in untrained.items()}
             read = {controls.UNTRAINED: features} if features else {}
             tokens = {n: rows.tokens for n, rows in self.rows.items()}
             read |= {c: controls.inputs_by_length(tokens, c) for c in (controls.TOKEN, controls.TOKENS)}
@@ -229,9 +229,10 @@ class Drift(ResampledMeasurement):
         trained = study.grid.trained
 
         def make() -> Tensor:
-            cache = study.cache(self.law, trained, self.read, step=step)
-            assert cache is not None
-            return self.reduce(study.batch(self.law, trained), trained, cache, self.read).x
+            batch = study.batch(self.law, trained)
+            collector = RowCollector(batch, {ROWS: self.places(batch, trained)}, self.read)
+            study.show(self.law, trained, [collector], step=step)
+            return collector.rows(ROWS).x
 
         return make() if self.rows[trained].x.nbytes > KEPT_BYTES else study.memo((*key, step), make)
 

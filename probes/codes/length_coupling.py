@@ -18,7 +18,7 @@ code, so the figure means something only beside whether the checkpoint is fitted
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,10 +32,11 @@ from probes.codes.code_change import STILL, Change, Codes, codes_of, mean_change
 from probes.codes.mean_jacobian import mean_jacobian
 from probes.fitting import controls
 from probes.fitting.metrics import ProbeScore, fields_of
-from probes.fitting.probe_rows import MID, ProbeError, layer_of
-from probes.residual_stream import TARGET, ResampledMeasurement
+from probes.fitting.probe_rows import MID, ProbeError, RowCollector, RowPlaces, layer_of
+from probes.residual_stream import ROWS, TARGET, ResampledMeasurement
 from workbench.measure.intervals import interval
-from workbench.measure.measurement import Quantity, Study
+from workbench.measure.measurement import Observer, Quantity, Study
+from workbench.measure.study import LOGITS
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
 
@@ -44,6 +45,8 @@ FACTORS = (2, 4, 8)
 USED, STORED, INNER = "used", "stored", "used_inner"
 #: Sequences per length that the mean Jacobian is taken over.
 JACOBIAN_SEQUENCES = 64
+OUTPUTS = -1
+"""The key of what is no site of the stream."""
 
 
 class LengthCoupling(ResampledMeasurement):
@@ -109,12 +112,13 @@ class LengthCoupling(ResampledMeasurement):
 
     _logits: dict[int, Tensor] = PrivateAttr(default_factory=dict)
 
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        super().observe(law, length, batch, cache)
-        self._logits[length] = self._at_query(batch, length, cache)
+    def collector(self, length: int, batch: Batch, sites: list[str]) -> Observer:
+        outputs = output_collector(batch, self.places(batch, length))
 
-    def _at_query(self, batch: Batch, length: int, cache: Mapping[str, Tensor]) -> Float[Tensor, "row out"]:
-        return cache["logits"][:, batch.index(length)].detach().double().cpu()[self.rows[length].sequence]
+        def keep() -> None:
+            self._logits[length] = outputs.rows(ROWS).x[0]
+
+        return _WithOutputs(super().collector(length, batch, sites), outputs, keep)
 
     def finish(self, study: Study) -> list[Row]:
         """Rows of one checkpoint: the one figure first."""
@@ -141,10 +145,10 @@ class LengthCoupling(ResampledMeasurement):
 
     def _fixed(self, study: Study) -> Iterator[ComparedCode]:
         """What does not depend on the checkpoint: the untrained model's logits, and the last tokens alone."""
-        passes = self.untrained_passes(study, [])
-        untrained = {n: self._at_query(study.batch(self.law, n), n, cache) for n, cache in passes}
-        if untrained:
-            xs = {n: centred(study, x) for n, x in untrained.items()}
+        batches = {n: study.batch(self.law, n) for n in self.rows}
+        collectors = {n: output_collector(batch, self.places(batch, n)) for n, batch in batches.items()}
+        if self.show_untrained(study, collectors):
+            xs = {n: centred(study, collector.rows(ROWS).x[0]) for n, collector in collectors.items()}
             # To a model that has seen no id all are alike; which ones this checkpoint has seen is not asked.
             yield ComparedCode(self._fields(USED, "logits", controls.UNTRAINED), xs, brief=True, positions=False)
         tokens = {n: rows.tokens for n, rows in self.rows.items()}
@@ -175,6 +179,29 @@ class LengthCoupling(ResampledMeasurement):
     def _fields(self, mode: str, site: str, control: str = "") -> Row:
         layer = {} if site == "logits" else {"layer": layer_of(site)}
         return {"law": self.law, "target": TARGET, "mode": mode, "site": site, "control": control, **layer}
+
+
+def output_collector(batch: Batch, places: RowPlaces) -> RowCollector:
+    """Collects the outputs at those places."""
+    return RowCollector(batch, {ROWS: places}, [LOGITS], torch.float64)
+
+
+class _WithOutputs(Observer):
+    """Shows the outputs to one observer, and all else to another."""
+
+    def __init__(self, stream: Observer, outputs: RowCollector, keep: Callable[[], None]) -> None:
+        self.batch, self._stream, self._outputs, self._keep = stream.batch, stream, outputs, keep
+        self.groups = {**stream.groups, OUTPUTS: [LOGITS]}
+
+    def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        if key == OUTPUTS:
+            self._outputs.see(0, rows, part, seen)
+        else:
+            self._stream.see(key, rows, part, seen)
+
+    def close(self) -> None:
+        self._stream.close()
+        self._keep()
 
 
 def centred(study: Study, outputs: Float[Tensor, "*of out"]) -> Float[Tensor, "*of out"]:

@@ -29,7 +29,7 @@ from torch import Tensor
 from probes.erasure.leace import Eraser, Whitened, residual
 from probes.fitting import controls
 from probes.fitting.decode import REFIT, TRANSFER
-from probes.fitting.probe_rows import ProbeRows, gather, halves, join, layer_of
+from probes.fitting.probe_rows import ProbeRows, RowCollector, RowPlaces, halves, join, layer_of
 from probes.residual_stream import POSITION, TARGET, RealFactors, StreamMeasurement, summary_labels
 from workbench.measure.intervals import clopper_pearson
 from workbench.measure.measurement import Quantity, Study
@@ -43,6 +43,8 @@ BINS = 8
 CONTROL = "random_of_equal_rank"
 CONCEPTS = (controls.TOKEN, controls.HASHED)
 """What is erased in the summary's place to see what its erasure alone does."""
+TOKENS = "tokens"
+"""The places of the rows that erasers of position are fitted on."""
 FEWEST = 16
 """Fewest sequences that an eraser is fitted or an accuracy taken on."""
 
@@ -131,18 +133,21 @@ class Erasure(StreamMeasurement):
     _tokens: dict[int, ProbeRows] = PrivateAttr(default_factory=dict)
     """By prefix length, tokens drawn from the whole prefix."""
 
-    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        super().observe(law, length, batch, cache)
-        self._tokens[length] = self._draw(batch, length, cache)
+    def every_place(self, batch: Batch, length: int) -> Mapping[str, RowPlaces]:
+        return {**super().every_place(batch, length), TOKENS: self._draw(batch, length)}
 
-    def _draw(self, batch: Batch, length: int, cache: Mapping[str, Tensor]) -> ProbeRows:
+    def keep(self, length: int, collector: RowCollector) -> None:
+        super().keep(length, collector)
+        self._tokens[length] = collector.rows(TOKENS)
+
+    def _draw(self, batch: Batch, length: int) -> RowPlaces:
         """Some tokens of every sequence, anywhere in the prefix, with their position and summary."""
         order = np.random.default_rng([1, length]).random((len(batch), length)).argsort(1)
         place = torch.from_numpy(1 + order[:, : self.positions])
         sequence = torch.arange(len(batch))[:, None].expand_as(place).flatten()
         index = place.flatten() - (0 if batch.bos else 1)
         labels = {TARGET: summary_labels(batch)[sequence, index].cpu(), POSITION: place.flatten().double().log()}
-        return gather(batch, cache, self.read, torch.stack([sequence, index], 1), labels)
+        return RowPlaces.of(batch, torch.stack([sequence, index], 1), labels)
 
     def finish(self, study: Study) -> list[Row]:
         """Accuracies of all edits of one checkpoint."""

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from probes.fitting.linear import FOLDS
 from workbench.core.errors import LensError
+from workbench.measure.measurement import Observer, show
 from workbench.tasks.base import Batch
 
 WINDOW = 8
@@ -54,6 +55,71 @@ class ProbeRows:
         return ProbeRows(self.x[:, which], labels, self.sequence[which], self.tokens[which])
 
 
+@dataclass(frozen=True)
+class RowPlaces:
+    """Where rows are taken from a batch, and what probes are to read from them.
+
+    Attributes:
+        at: (sequence, index on the position axis) of every row.
+        labels: as in :class:`ProbeRows`.
+        tokens: as in :class:`ProbeRows`.
+    """
+
+    at: Int[Tensor, "row 2"]
+    labels: dict[str, Shaped[Tensor, "row *s"]]
+    tokens: Int[Tensor, "row window"]
+
+    @classmethod
+    def of(cls, batch: Batch, at: Int[Tensor, "row 2"], labels: dict[str, Shaped[Tensor, "row *s"]]) -> RowPlaces:
+        """Those places of a batch."""
+        sequence, index = at.cpu().unbind(1)
+        window = index[:, None] + torch.arange(1 - WINDOW, 1)
+        tokens = batch.tokens.cpu()[sequence[:, None], window.clamp(min=0)]
+        return cls(at.cpu(), labels, tokens.masked_fill(window < (1 if batch.bos else 0), -1))
+
+    def within(self, rows: slice) -> tuple[Int[Tensor, " of"], Int[Tensor, " of"], Int[Tensor, " of"]]:
+        """The places in some sequences: which of all they are, the sequence counted from the first, and the index."""
+        sequence, index = self.at.unbind(1)
+        which = ((sequence >= rows.start) & (sequence < rows.stop)).nonzero()[:, 0]
+        return which, sequence[which] - rows.start, index[which]
+
+    def rows(self, x: Float[Tensor, "site row d"]) -> ProbeRows:
+        """The rows that hold ``x``."""
+        return ProbeRows(x, self.labels, self.at[:, 0], self.tokens)
+
+
+class RowCollector(Observer):
+    """Copies rows out of a forward pass.
+
+    Args:
+        batch: the strings.
+        places: where, by name; of each the same activations.
+        sites: names of the activations.
+        dtype: of the copies.
+    """
+
+    def __init__(
+        self, batch: Batch, places: Mapping[str, RowPlaces], sites: Sequence[str], dtype: torch.dtype = torch.float32
+    ) -> None:
+        self.batch, self.groups, self.sites = batch, {i: [site] for i, site in enumerate(sites)}, list(sites)
+        self._places, self._dtype = places, dtype
+        self._x: dict[str, dict[int, Tensor]] = {name: {} for name in places}
+
+    def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        (value,) = seen.values()
+        for name, places in self._places.items():
+            which, sequence, index = places.within(rows)
+            if key not in self._x[name]:
+                self._x[name][key] = torch.zeros(len(places.at), value.shape[-1], dtype=self._dtype)
+            found = value[sequence.to(value.device), index.to(value.device)]
+            self._x[name][key][which] = found.detach().to("cpu", self._dtype)
+
+    def rows(self, name: str) -> ProbeRows:
+        """The rows at those places."""
+        found = self._x[name]
+        return self._places[name].rows(torch.stack([found[key] for key in self.groups]))
+
+
 def join(parts: list[ProbeRows]) -> ProbeRows:
     """All rows of several lengths, one after the other."""
     return ProbeRows(
@@ -72,12 +138,9 @@ def gather(
     labels: dict[str, Shaped[Tensor, "row *s"]],
 ) -> ProbeRows:
     """Rows at given (sequence, index on the position axis) pairs, copied out of the forward pass."""
-    sequence, index = at.cpu().unbind(1)
-    first = 1 if batch.bos else 0
-    window = index[:, None] + torch.arange(1 - WINDOW, 1)
-    tokens = batch.tokens.cpu()[sequence[:, None], window.clamp(min=0)].masked_fill(window < first, -1)
-    x = torch.stack([cache[s][sequence.to(cache[s].device), index.to(cache[s].device)] for s in sites])
-    return ProbeRows(x.detach().float().cpu(), labels, sequence, tokens)
+    collector = RowCollector(batch, {"": RowPlaces.of(batch, at, labels)}, sites)
+    show(collector, cache)
+    return collector.rows("")
 
 
 def sites_of(n_layers: int, mids: bool, layers: Sequence[int] | None = None) -> list[str]:

@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 
 from tests.support.places import ROOT
 
@@ -76,6 +77,61 @@ def test_every_error_class_for_readers_has_the_one_base() -> None:
             others |= {c.__name__ for c in classes if c.__module__ == name and not issubclass(c, LensError)}
     assert others | {"LensError"} == set(NOT_FOR_READERS)
     assert "LensError" in (ROOT / "workbench" / "cli" / "errors.py").read_text()
+
+
+MOST_MODULES = 16
+"""Modules of a folder: as many names as a reader takes in at a glance."""
+
+
+def test_no_folder_has_more_modules_than_one_sees_at_a_glance() -> None:
+    held: Counter[str] = Counter()
+    for room in ("workbench", "probes", "circuits", "tests", "benchmarks"):
+        for file in (ROOT / room).rglob("*.py"):
+            if file.stem not in ("__init__", "__main__"):
+                held[file.parent.relative_to(ROOT).as_posix()] += 1
+    assert len(held) > 100
+    assert {folder: count for folder, count in held.items() if count > MOST_MODULES} == {}
+
+
+TWICE = {
+    "adopt": "the command, and what it does",
+    "app": "the command, and the Dash app that it serves",
+    "base": "what all of a room's classes derive from",
+    "config": "the settings of one kind of model, or of training",
+    "errors": "a room's error classes",
+    "model": "the model itself, beside its config",
+    "one_sequence": "what a room says about one sequence",
+    "predict": "the command, and what it does",
+    "registry": "what of a room is found by its name",
+    "run": "a run's folder, and the page about it",
+    "sweep": "the command, and the page about its runs",
+    "testing": "the kit by which somebody checks a class of their own",
+}
+"""Names that modules of several rooms have, each with what it means in all of them."""
+
+
+def test_a_name_of_modules_in_two_rooms_means_the_same_in_both() -> None:
+    files = [file for package in ("workbench", "probes", "circuits") for file in (ROOT / package).rglob("*.py")]
+    stems = Counter(file.stem for file in files if file.stem not in ("__init__", "__main__"))
+    assert {stem for stem, count in stems.items() if count > 1} == set(TWICE)
+
+
+TIERS = ("unit", "science", "conformance", "e2e", "browser", "product", "hostile")
+BESIDE = {
+    "campaign": "the tools of tests/campaign",
+    "docs": "the tables of docs/",
+    "hostile": "a share of what make hostile tries",
+    "trust": "data run no code, whichever room reads them",
+}
+"""Rooms of tests that are none of the packages."""
+
+
+def test_every_test_lies_in_the_folder_of_its_tier_and_room() -> None:
+    files = [file.relative_to(ROOT / "tests").parts for file in (ROOT / "tests").rglob("test_*.py")]
+    assert {parts[0] for parts in files} == set(TIERS)
+    rooms = {parts[1] for parts in files if parts[0] in ("unit", "science") and len(parts) > 2}
+    packages = {folder.name for folder in (ROOT / "workbench").iterdir() if folder.is_dir()} | {"probes", "circuits"}
+    assert rooms - packages == set(BESIDE)
 
 
 def test_the_dashboards_door_imports_only_the_dashboard() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from workbench.core.errors import LensError
 
@@ -50,6 +50,7 @@ class Failure:
         return cls(index, item, f"{name}: {said}" if said else name, whole)
 
 
+@runtime_checkable
 class Executor(Protocol):
     """Calls a function for each of some items."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
@@ -161,6 +161,15 @@ class Study(Protocol):
         """
         ...
 
+    def show(
+        self, law: str, length: int, observers: Sequence[Observer], untrained: bool = False, step: int | None = None
+    ) -> bool:
+        """A further forward pass as of :meth:`cache`, shown to observers of its strings or their beginnings.
+
+        Returns False, and makes none, where :meth:`cache` returns None.
+        """
+        ...
+
     def answers(self, batch: Batch, names: Sequence[str]) -> Mapping[str, Tensor]:
         """A further forward pass, of strings of the measurement's own: ``names`` and the logits."""
         ...
@@ -170,14 +179,64 @@ class Study(Protocol):
         ...
 
 
+class Observer(ABC):
+    """Reduces one batch while a forward pass goes over it: some sequences and some activations at a time.
+
+    What it is shown is freed as soon as all who asked for it have seen it, so that the memory of a pass is bounded
+    by what observers keep.
+
+    Attributes:
+        batch: the strings it is about: the first ones of those that the pass reads, and their beginnings.
+        groups: what it wants to see together, names of activations by a key of its own (the layer, where there is
+            one); ``logits`` is a name too. Nothing = it needs no pass.
+    """
+
+    batch: Batch
+    groups: Mapping[int, Sequence[str]]
+
+    @abstractmethod
+    def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        """Reduce one group of some sequences; these come in their order, the groups of each in that of the model.
+
+        Args:
+            key: which group.
+            rows: which sequences of :attr:`batch`.
+            part: these.
+            seen: the activations, each ``[sequence, pos, ...]``. They must not be changed.
+        """
+
+    def close(self) -> Observer | None:
+        """Everything was seen; shorter lengths of the same law are closed before longer ones.
+
+        Returns:
+            what must see the same strings again, now that all of them are known; None = nothing.
+        """
+        return None
+
+
+def show(observer: Observer, cache: Mapping[str, Tensor]) -> None:
+    """Show an observer activations of its whole batch.
+
+    Raises:
+        KeyError: for an activation that the cache lacks.
+    """
+    if missing := [name for names in observer.groups.values() for name in names if name not in cache]:
+        raise KeyError(f"the cache holds no {missing[0]}")
+    for key, names in observer.groups.items():
+        observer.see(key, slice(0, len(observer.batch)), observer.batch, {name: cache[name] for name in names})
+    if (again := observer.close()) is not None:
+        show(again, cache)
+
+
 class Measurement(BaseModel):
     """Observes forward passes, reduces them at once, and ends in rows.
 
     A subclass is a frozen pydantic model: its fields are its settings, and all have defaults. It states the class
     variables below and implements :meth:`hooks`, :meth:`observe` and :meth:`finish`; what it keeps between these is
     private (``_seen: ... = PrivateAttr(default_factory=dict)``). :attr:`spec` follows from both. The engine makes a
-    fresh instance per checkpoint, calls ``observe`` once per law in ``spec.laws`` and length in the grid, lengths
-    ascending, and ``finish`` at the end.
+    fresh instance per checkpoint, calls ``start``, then ``observe`` once per law in ``spec.laws`` and length in the
+    grid, lengths ascending, and ``finish`` at the end. One that would rather not be handed the activations of all
+    sequences and layers at once gives an :meth:`observer`, which is shown them bit by bit instead.
 
     Raises:
         MeasurementError: on construction, for a setting that there is not or a value that it cannot have.
@@ -241,18 +300,36 @@ class Measurement(BaseModel):
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
         """Reduce one batch. Position axis of every cached tensor = that of ``batch.tokens``."""
 
-    def observe_parts(
-        self, law: str, length: int, batch: Batch, parts: Iterable[tuple[Batch, Mapping[str, Tensor]]]
-    ) -> None:
-        """Reduce one batch that is shown some sequences at a time, as models in memory are.
+    def start(self, study: Study) -> None:
+        """What it is about to observe; called once, before anything is. Nothing, unless overridden."""
 
-        Unless overridden, by one that would rather never hold the activations of all of them, they are put together.
+    def observer(self, study: Study, law: str, length: int, batch: Batch) -> Observer:
+        """What takes in the batch of one law and length while a pass goes over it, some sequences at a time.
+
+        Unless overridden, by one that would rather never hold the activations of all sequences and layers at once,
+        they are put together for :meth:`observe`.
         """
-        self.observe(law, length, batch, joined(cache for _, cache in parts))
+        return _Whole(self, law, length, batch, self.hooks(study.cfg))
 
     @abstractmethod
     def finish(self, study: Study) -> list[Row]:
         """Rows made with ``schema.row``; the engine adds run, step, measurement and setting."""
+
+
+class _Whole(Observer):
+    """Puts the activations of a batch together, for a measurement that wants them so."""
+
+    def __init__(self, measurement: Measurement, law: str, length: int, batch: Batch, names: Sequence[str]) -> None:
+        self.batch, self.groups = batch, {0: tuple(dict.fromkeys([*names, "logits"]))}
+        self._measurement, self._law, self._length = measurement, law, length
+        self._parts: list[Mapping[str, Tensor]] = []
+
+    def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        self._parts.append(seen)
+
+    def close(self) -> None:
+        self._measurement.observe(self._law, self._length, self.batch, joined(self._parts))
+        self._parts.clear()
 
 
 def joined(parts: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:

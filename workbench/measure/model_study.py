@@ -10,11 +10,11 @@ from torch import Tensor
 
 from workbench.core.canonical import canonical
 from workbench.measure.grid import make_grid
-from workbench.measure.measurement import Grid, Measurement
+from workbench.measure.measurement import Grid, Measurement, Observer
 from workbench.measure.result import Result
 from workbench.measure.running.applicable import lacking, not_applicable
 from workbench.measure.settings import MeasurementError
-from workbench.measure.study import Evaluation, forward, parts_of
+from workbench.measure.study import Evaluation, Shown, forward, show_pass
 from workbench.tasks.base import Batch, Task
 from workbench.tasks.random_generator import generator
 
@@ -95,6 +95,15 @@ class ModelStudy:
             return None
         self.passes += 1
         return forward(model, self.batch(law, length), names)
+
+    def show(
+        self, law: str, length: int, observers: Sequence[Observer], untrained: bool = False, step: int | None = None
+    ) -> bool:
+        model = self._untrained if untrained else self.model
+        if model is None:
+            return False
+        self.passes += show_pass(model, self.batch(law, length), [Shown(observer) for observer in observers])
+        return True
 
     def further(
         self, law: str, length: int, start: int, stop: int, names: Sequence[str], word: str = "evaluate"
@@ -179,13 +188,12 @@ def run(
 
 def observe(measurement: Measurement, study: ModelStudy, given: Iterable[tuple[str, int]] | None = None) -> None:
     """Show a measurement its laws and lengths, or the given ones; lengths ascending."""
-    names = measurement.hooks(study.cfg)
     laws = measurement.spec.laws
     every = [(law, n) for law in laws for n in study.grid.lengths]
+    measurement.start(study)
     for law, length in every if given is None else sorted(given) if laws else ():
         batch = study.batch(law, length)
-        parts = ((piece, forward(study.model, piece, names)) for piece in parts_of(batch))
-        measurement.observe_parts(law, length, batch, parts)
+        show_pass(study.model, batch, [Shown(measurement.observer(study, law, length, batch))])
 
 
 def _grid(task: Task, trained: int | None, lengths: Sequence[int] | None) -> Grid:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.core.seeds import seed_of
-from workbench.measure.measurement import Grid, joined
+from workbench.measure.measurement import Grid, Observer, joined
 from workbench.models.base.protocol import HookedModel
 from workbench.runs.run import Run
 from workbench.tasks.base import EVALUATION_LAWS, Batch, Task
@@ -37,6 +39,9 @@ MATERIALISING = (
     "hook_ssm_gates", "hook_ssm_write", "hook_ssm_state",
 )  # fmt: skip
 """Hooks that make a model compute in the open what it else computes fused, which changes the last bits."""
+
+LOGITS = "logits"
+"""What the outputs are called beside the activations."""
 
 _MEMO: dict[tuple[object, ...], Any] = {}
 _MEMO_SIZE = 256
@@ -73,19 +78,17 @@ def forward(
     return joined(parts)
 
 
-def parts_of(batch: Batch) -> Iterator[Batch]:
-    """The sequences of a batch, as many at a time as one pass takes."""
-    size = _chunk(batch.tokens.shape[1])
-    for start in range(0, len(batch), size):
-        yield batch.rows(start, start + size)
+def chunks(
+    model: HookedModel, batch: Batch, ids: Tensor | None = None, chunk: int | None = None
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Tokens and ids (None = those of evaluation) of a batch, ``chunk`` sequences at a time.
 
-
-def chunks(model: HookedModel, batch: Batch, ids: Tensor | None = None) -> Iterator[tuple[Tensor, Tensor]]:
-    """Tokens and ids (None = those of evaluation) of a batch, as many sequences at a time as one pass takes."""
+    None = as many as one pass takes.
+    """
     positions = batch.tokens.shape[1]
     if ids is None:
         ids = model.cfg.ids.evaluation(positions, model.cfg.n_ctx, batch.position_ids)
-    size = _chunk(positions)
+    size = chunk or _chunk(positions)
     for start in range(0, len(batch), size):
         rows = slice(start, start + size)
         yield batch.tokens[rows], ids if ids.shape[0] == 1 else ids[rows]
@@ -95,6 +98,118 @@ def _chunk(positions: int) -> int:
     """Sequences per forward pass: the largest power of two that CHUNK_TOKENS and BLOCK admit."""
     most = min(BLOCK, max(1, CHUNK_TOKENS // positions))
     return 1 << (most.bit_length() - 1)
+
+
+@dataclass
+class Shown:
+    """An observer in a pass.
+
+    Attributes:
+        observer: it.
+        guard: what each call of it is made inside; else what it raises ends the pass.
+        lost: whether it raised something, and is shown no more.
+    """
+
+    observer: Observer
+    guard: Callable[[], AbstractContextManager[None]] = nullcontext
+    lost: bool = False
+
+    def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        """Let the observer see a group."""
+        if not self.lost:
+            self.lost = True
+            with self.guard():
+                self.observer.see(key, rows, part, seen)
+                self.lost = False
+
+    def close(self) -> list[Shown]:
+        """Close the observer; what must see the strings again."""
+        if not self.lost:
+            with self.guard():
+                following = self.observer.close()
+                return [] if following is None else [Shown(following, self.guard)]
+        return []
+
+
+def show_pass(model: HookedModel, batch: Batch, shown: Sequence[Shown], chunk: int | None = None) -> int:
+    """One forward pass over a batch, shown to all who observe it, and what must be seen again once more.
+
+    Args:
+        model: the model.
+        batch: the sequences; those at the end that nobody observes are not run.
+        shown: the observers, of shorter lengths before those of longer ones.
+        chunk: sequences at a time; None = as many as one pass takes.
+
+    Returns:
+        the number of passes: none where nobody wants anything.
+
+    Raises:
+        KeyError: for a name the model does not have.
+    """
+    passes = 0
+    while shown:
+        if wanting := [one for one in shown if one.observer.groups]:
+            _pass_once(model, batch, wanting, chunk)
+            passes += 1
+        shown = [following for one in shown for following in one.close()]
+    return passes
+
+
+def _pass_once(model: HookedModel, batch: Batch, shown: Sequence[Shown], chunk: int | None) -> None:
+    names = {name for one in shown for group in one.observer.groups.values() for name in group}
+    if unknown := sorted(names - {*model.hook_dict, LOGITS}):
+        raise KeyError(f"the model has no hook {unknown[0]!r}")
+    most = max(len(one.observer.batch) for one in shown)
+    start = 0
+    for tokens, ids in chunks(model, batch, chunk=chunk):
+        if start >= most:
+            return
+        part = _PassPart(shown, slice(start, start + len(tokens)))
+        hooks = [(name, part.fired) for name in part.waiting if name != LOGITS]
+        with torch.no_grad(), model.hooks(fwd_hooks=hooks):
+            # Outputs may be the largest tensor of all.
+            logits = model(tokens, ids) if LOGITS in part.waiting else model(tokens, ids, return_type=None)
+        if logits is not None:
+            part.take(LOGITS, logits)
+        start += len(tokens)
+
+
+class _PassPart:
+    """Some sequences of a pass: hands on what was computed as soon as a group is whole, and then lets go of it.
+
+    Attributes:
+        waiting: by name, how many groups it is still wanted for.
+    """
+
+    def __init__(self, shown: Sequence[Shown], rows: slice) -> None:
+        self._held: dict[str, Tensor] = {}
+        self._open: list[tuple[Shown, int, Sequence[str], slice, Batch]] = []
+        for one in shown:
+            batch = one.observer.batch
+            if rows.start < len(batch):
+                own = slice(rows.start, min(rows.stop, len(batch)))
+                part = batch.rows(own.start, own.stop)
+                self._open += [(one, key, names, own, part) for key, names in one.observer.groups.items()]
+        self.waiting = Counter(name for _, _, names, _, _ in self._open for name in dict.fromkeys(names))
+
+    def fired(self, value: Tensor, hook: Any) -> None:
+        """A forward hook."""
+        self.take(hook.name, value)
+
+    def take(self, name: str, value: Tensor) -> None:
+        """An activation, which may complete some groups."""
+        self._held[name] = value.detach()
+        for one, key, names, rows, part in self._open:
+            if name not in names or not all(n in self._held for n in names):
+                continue
+            one.see(key, rows, part, {n: _cut(self._held[n], part.tokens.shape) for n in names})
+            self.waiting.subtract(dict.fromkeys(names, 1))
+        self._held = {n: tensor for n, tensor in self._held.items() if self.waiting[n]}
+
+
+def _cut(tensor: Tensor, shape: Sequence[int]) -> Tensor:
+    """The first sequences and positions of an activation: exact, for a causal model."""
+    return tensor[: shape[0], : shape[1]]
 
 
 @dataclass
@@ -182,13 +297,26 @@ class CheckpointStudy:
     def cache(
         self, law: str, length: int, names: Sequence[str], untrained: bool = False, step: int | None = None
     ) -> Mapping[str, Tensor] | None:
-        model = self.model if step is None else self._run.load(step)
-        if untrained:
-            if 0 not in self._run.steps:
-                return None
-            model = self.memo(("untrained",), lambda: self._run.load(0))
+        model = self._model(untrained, step)
+        if model is None:
+            return None
         self.passes += 1
         return forward(model, self.batch(law, length), names)
+
+    def show(
+        self, law: str, length: int, observers: Sequence[Observer], untrained: bool = False, step: int | None = None
+    ) -> bool:
+        model = self._model(untrained, step)
+        if model is None:
+            return False
+        self.passes += show_pass(model, self.batch(law, length), [Shown(observer) for observer in observers])
+        return True
+
+    def _model(self, untrained: bool, step: int | None) -> HookedModel | None:
+        """This checkpoint, another one, or the run's step 0 where it has one."""
+        if untrained:
+            return self.memo(("untrained",), lambda: self._run.load(0)) if 0 in self._run.steps else None
+        return self.model if step is None else self._run.load(step)
 
     def further(
         self, law: str, length: int, start: int, stop: int, names: Sequence[str], word: str = "evaluate"

@@ -223,7 +223,7 @@ CURRICULA: dict[str, type[Curriculum]] = {
 }
 
 
-def curriculum(value: dict[str, Any] | Curriculum) -> Curriculum:
+def curriculum(value: object) -> Curriculum:
     """A curriculum from its fields; ``law`` names it.
 
     Raises:

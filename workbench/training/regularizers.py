@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float
@@ -23,6 +23,7 @@ from workbench.tasks.base import Batch
 from workbench.training.errors import TrainingError
 
 
+@runtime_checkable
 class Regularizer(Protocol):
     """A penalty on a model and on what it does with a batch."""
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -55,6 +55,7 @@ class Stopped(Exception):
     """Training was asked to stop (SIGTERM or Ctrl-C) and has saved its state."""
 
 
+@runtime_checkable
 class Watcher(Protocol):
     """Told how training goes; see ``workbench.cli.progress``."""
 

@@ -12,7 +12,7 @@ from tests.campaign.forked import Ended, start
 
 LIMIT_S = 300.0
 """A command that has not ended by then hangs."""
-STATUSES = (0, 1, 2)
+STATUSES = (0, 1, 2, 75)
 
 NUMBERS = (
     "-1", "0", "x", "", " ", "1e3", "1.5", "nan", "inf", "-inf", "99999999999999999999", "9" * 5000, "0x10", "1_0", "[1]", "null",
@@ -37,6 +37,8 @@ SETTINGS = (
     "probes.summary.layers=99", "probes.summary.layers=[99]", "probes.summary.law=x", "probes.=1", "circuits.ablation.modes=[1]",
     "positions.period=x", "positions.period=0", "a." * 200 + "b=1", "model.x=" + "[" * 3000, "model.x=" + "9" * 5000, "model.x=\udcff",
 )  # fmt: skip
+SHARES = ("0/8", "9/8", "8", "1/0", "-1/8", "1/8/2", "1/1", "2/3", "\u0661/8", "/", "")
+TIMES = ("0m", "55", "m", "1.5h", "5m1h", "999999d", "1h", "1s", "\u0665m", "inf", "")
 REGEXES = (
     "(",
     ")",
@@ -108,6 +110,7 @@ def path(dice: random.Random, places: Places) -> str:
 
 number, name, span = one_of(NUMBERS), one_of(NAMES, NUMBERS), one_of(RANGES, NUMBERS)
 setting, regex = one_of(SETTINGS), one_of(REGEXES, NAMES)
+share, duration = one_of(SHARES), one_of(TIMES)
 
 TRAIN = [
     "--steps",
@@ -131,10 +134,12 @@ OPTIONS: dict[str, dict[str, Draw]] = {
         "--steps": number, "--layers": number, "--d-model": number, "--heads": number, "--n-ctx": number, "--learning-rate": number,
         "--batch-size": number, "--seed": number, "--set": setting, "--out": path, "--nonsense": number,
     },
-    "sweep": {"--out": path, "--workers": number, "--executor": name, "--dry-run": lambda dice, places: "", "--nonsense": number},
+    "sweep": {"--out": path, "--workers": number, "--executor": name, "--dry-run": lambda dice, places: "", "--nonsense": number,
+        "--shard": share, "--time-limit": duration,
+    },
     "measure": {
         "--only": name, "--steps": number, "--lengths": number, "--sequences": number, "--set": setting, "--executor": name,
-        "--workers": number, "--nonsense": number,
+        "--workers": number, "--nonsense": number, "--shard": share, "--time-limit": duration,
     },
     "adopt": {"--task": name, "--lengths": span, "--out": path, "--config": path, "--files": name, "--set": setting},
     "compile": {"--lengths": span, "--up-to": number, "--first-keys": number, "--log-scaled": lambda dice, places: "", "--out": path, "--task": name, "--set": setting},

@@ -14,6 +14,7 @@ from probes.fitting.probe_rows import ProbeError
 from probes.position import Position
 from probes.summary import Summary
 from workbench.measure.measurement import Grid, Measurement
+from workbench.measure.study import Shown, show_pass
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.table.schema import to_arrow
 from workbench.tasks.base import Batch
@@ -58,6 +59,16 @@ class FakeStudy:
         return self.untrained.run_with_cache(
             self.batches[length].tokens, names_filter=list(names), return_cache_object=False
         )[1]
+
+    def show(
+        self, law: str, length: int, observers: Sequence[Any], untrained: bool = False, step: int | None = None
+    ) -> bool:
+        if self.untrained is None:
+            return False
+        self.passes.append(length)
+        batch = self.batches[length]
+        show_pass(self.untrained, batch, [Shown(observer) for observer in observers], chunk=len(batch))
+        return True
 
     def further(self, *args: Any) -> Any:
         raise AssertionError("no probe draws further strings")

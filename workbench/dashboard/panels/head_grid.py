@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dash import html
@@ -16,6 +16,12 @@ from workbench.figures.rows.frame import missing
 from workbench.figures.style.design_tokens import Theme, cell_colours, difference_colours
 from workbench.figures.style.sparklines import spark_svg
 from workbench.figures.style.template import u_length
+
+CURVES, NUMBERS = (4, 6), (7, 8)
+"""Most layers and heads of a grid whose cells have room for a number and a curve, and for a number alone, in the
+smallest panel; of more heads the cells are colours, and say the rest on hover and focus."""
+LABELS = 8
+"""Most names beside the rows, and above the columns, of a grid of colours."""
 
 
 def cells(panel: Panel, at: PanelCursor, theme: Theme) -> tuple[list[Any], dict[str, str], str]:
@@ -32,21 +38,36 @@ def cells(panel: Panel, at: PanelCursor, theme: Theme) -> tuple[list[Any], dict[
     chosen = (place.cursor.layer, place.cursor.head)
     by_place = {(int(r["layer"]), int(r["head"])): r for r in grid}
     layers, heads = (sorted({at[axis] for at in by_place}) for axis in (0, 1))
+    size = (len(layers), len(heads))
     children: list[Any] = [html.Span(className="corner")]
-    children += [html.Span(f"head {h}", className="head-name num") for h in heads]
+    children += [html.Span(_label("head", h, heads, size), className="head-name num") for h in heads]
     for layer in layers:
-        children.append(html.Span(f"layer {layer}", className="layer-name num"))
+        children.append(html.Span(_label("layer", layer, layers, size), className="layer-name num"))
         for head in heads:
             row = by_place.get((layer, head))
-            children.append(_cell(row, (layer, head) == chosen, theme) if row is not None else html.Span())
+            made = html.Span() if row is None else _cell(row, (layer, head) == chosen, theme, size)
+            children.append(made)
     style = {
         "gridTemplateColumns": f"max-content repeat({len(heads)}, minmax(0, 1fr))",
-        "gridTemplateRows": f"max-content repeat({len(layers)}, minmax(34px, 1fr))",
+        "gridTemplateRows": f"max-content repeat({len(layers)}, minmax(0, 1fr))",
+        "gap": "4px" if _fits(size, CURVES) else "2px" if _fits(size, NUMBERS) else "1px",
     }
     return children, style, "line: length" if alone else "same layer and head"
 
 
-def _cell(row: dict[str, Any], chosen: bool, theme: Theme) -> html.Button:
+def _fits(size: tuple[int, int], most: tuple[int, int]) -> bool:
+    """Whether a grid of so many layers and heads is at most so large."""
+    return all(count <= limit for count, limit in zip(size, most, strict=True))
+
+
+def _label(noun: str, index: int, every: Sequence[int], size: tuple[int, int]) -> str:
+    """The name of a row or column; of a large grid numbers alone, and not each of them."""
+    if _fits(size, CURVES):
+        return f"{noun} {index}"
+    return str(index) if every.index(index) % -(-len(every) // LABELS) == 0 else ""
+
+
+def _cell(row: dict[str, Any], chosen: bool, theme: Theme, size: tuple[int, int]) -> html.Button:
     name = head_name(int(row["layer"]), int(row["head"]))
     defined = not missing(row["share"])
     signed = "curve_a" in row
@@ -56,12 +77,12 @@ def _cell(row: dict[str, Any], chosen: bool, theme: Theme) -> html.Button:
     counted = not signed and not missing(row["n"])
     return html.Button(
         [
-            html.Span(row["text"], className="num"),
-            *([] if signed else [html.Span(className="curve", style=_curve(row))]),
+            *([html.Span(row["text"], className="num")] if _fits(size, NUMBERS) else []),
+            *([html.Span(className="curve", style=_curve(row))] if _fits(size, CURVES) and not signed else []),
         ],
         type="button",
         title=f"{spoken}, n {whole(row['n'])}" if counted else spoken,
-        className="on" if chosen else "",
+        className=" ".join(["on"] * chosen + ["low"] * (not _fits(size, CURVES))),
         style={"background": fill, "color": ink},
         **{
             "aria-label": spoken,

@@ -44,11 +44,20 @@ from workbench.measure.behaviour.free_running import affordable, free_run
 from workbench.measure.behaviour.hard_strings import strata_of
 from workbench.measure.behaviour.looks import LookBoard, Looks, Tally, look
 from workbench.measure.behaviour.near_ties import STRINGS, near_ties
-from workbench.measure.behaviour.observed import Observed, reduce_batch, share_right, string_hashes, tally
+from workbench.measure.behaviour.observed import (
+    Answered,
+    AnswerObserver,
+    Observed,
+    join_observed,
+    share_right,
+    string_hashes,
+    tally,
+)
 from workbench.measure.behaviour.verdict import decide
 from workbench.measure.intervals import Ends, mean_ends, wilson
-from workbench.measure.measurement import Measurement, Quantity, Spec, Study
+from workbench.measure.measurement import Measurement, Quantity, Spec, Study, show
 from workbench.measure.settings import Count, Counts, Real
+from workbench.measure.study import LOGITS
 from workbench.models.transformer.predicted_ids import NEXT_IDS, next_id_hooks
 from workbench.table.schema import Row, row
 from workbench.tasks.base import EVALUATION_LAWS as LAWS
@@ -209,7 +218,8 @@ class Behaviour(Measurement):
     robust: Real = ROBUST
     strata: Count = STRINGS
 
-    _seen: dict[Key, tuple[Batch, Mapping[str, Tensor]]] = PrivateAttr(default_factory=dict)
+    _held: dict[Key, tuple[Batch, Mapping[str, Tensor]]] = PrivateAttr(default_factory=dict)
+    _seen: dict[Key, Answered] = PrivateAttr(default_factory=dict)
     _strings: dict[Key, set[int]] = PrivateAttr(default_factory=dict)
     _bands: dict[Key, Band] = PrivateAttr(default_factory=dict)
 
@@ -231,14 +241,24 @@ class Behaviour(Measurement):
         return next_id_hooks(cfg)
 
     def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
-        # Task and training length arrive with the study; answers are small enough to be kept as they are.
-        self._seen[law, length] = (batch, {name: cache[name] for name in ("logits", NEXT_IDS) if name in cache})
+        # Kept as they are: what is right is the task's to say, which arrives with the study.
+        self._held[law, length] = (batch, {name: cache[name] for name in (LOGITS, NEXT_IDS) if name in cache})
+
+    def observer(self, study: Study, law: str, length: int, batch: Batch) -> AnswerObserver:
+        free = affordable(batch, self.free_running) if batch.prompt is not None else 0
+        # Where all strings are one, it is asked about at each of its prefixes.
+        whole = 1 if study.task.one_string_per_length else 0
+        made = AnswerObserver(study, length, batch, self.hooks(study.cfg), max(free, whole))
+        self._seen[law, length] = made.answered
+        return made
 
     def finish(self, study: Study) -> list[Row]:
-        observed = {key: reduce_batch(study, key[1], *held) for key, held in self._seen.items()}
+        for (law, n), (batch, cache) in self._held.items():
+            show(self.observer(study, law, n, batch), cache)
+        observed = {key: join_observed(answered.parts) for key, answered in self._seen.items()}
         floors = {key: floor_of(study.task, *key, study.grid.trained, study.seed) for key in self._seen}
         unseen = frozenset(n for n in study.grid.outside if study.reads_unseen(n))
-        first = max(len(batch) for batch, _ in self._seen.values())
+        first = max(len(answered.batch) for answered in self._seen.values())
         counted = self._counted(study)
         if counted is None:
             drawn = {key: self._cell(key, seen, floors[key]) for key, seen in observed.items()}
@@ -263,7 +283,7 @@ class Behaviour(Measurement):
         return rows + verdict_rows(verdict if counted else with_few(verdict, board), board)
 
     def _cell(self, key: Key, seen: Observed, floor: Floor) -> Cell:
-        batch = self._seen[key][0]
+        batch = self._seen[key].batch
         self._strings[key] = string_hashes(batch, batch.mask[:, batch.index(key[1])])
         distinct = len(self._strings[key])
         return Cell(*key, right=int(seen.correct.sum()), n=len(seen.correct), floor=floor.value, distinct=distinct)
@@ -272,7 +292,8 @@ class Behaviour(Measurement):
         """All lengths, where each has one string."""
         if not study.task.one_string_per_length:
             return None
-        return count_lengths(study, self.hooks(study.cfg), self._seen["matched", max(study.grid.lengths)])
+        longest = self._seen["matched", max(study.grid.lengths)]
+        return count_lengths(study, self.hooks(study.cfg), longest.batch, longest.first)
 
     def _few(self, study: Study, cell: Cell, first: int) -> Cell:
         """The cell, or in its place one that is counted, or drawn over its band, where its law has few strings."""
@@ -342,7 +363,7 @@ class Behaviour(Measurement):
 
     def _free_rows(self, study: Study, law: str, n: int) -> list[Row]:
         """The rows of the mode ``free_running``, for tasks whose answers are part of the sequence."""
-        batch, cache = self._seen[law, n]
+        batch, cache = self._seen[law, n].batch, self._seen[law, n].first
         if batch.prompt is None:
             return []
         shared: dict[str, Any] = {"law": law, "length": n, "mode": "free_running"}
@@ -353,7 +374,7 @@ class Behaviour(Measurement):
         batch = batch.rows(0, count)
         predicted = cache.get(NEXT_IDS)
         next_ids = None if predicted is None else predicted[:count]
-        found = free_run(study.model, study.task, batch, cache["logits"][:count], next_ids)
+        found = free_run(study.model, study.task, batch, cache[LOGITS][:count], next_ids)
         study.passes += found.passes
         shared["n"] = count
         rows = []

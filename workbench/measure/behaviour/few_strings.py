@@ -75,17 +75,18 @@ class Counted:
         return min((n for n, right in self.right.items() if n > self.grid.trained and right < 1), default=None)
 
 
-def count_lengths(study: Study, names: Sequence[str], whole: tuple[Batch, Mapping[str, Tensor]]) -> Counted:
+def count_lengths(study: Study, names: Sequence[str], whole: Batch, answers: Mapping[str, Tensor]) -> Counted:
     """Ask at every length up to the grid's last.
 
     Args:
         study: of a task with one string per length.
         names: activations that answers are judged by, beside the logits.
-        whole: the string of the grid's last length, and what the model made of it. A causal model reads every prefix
-            of it as it would alone, unless prefixes have other position ids alone; then each length has its own pass.
+        whole: the string of the grid's last length, once or several times.
+        answers: what the model made of it. A causal model reads every prefix of it as it would alone, unless prefixes
+            have other position ids alone; then each length has its own pass.
     """
     task, grid = study.task, study.grid
-    batch, cache = whole[0].rows(0, 1), {name: tensor[:1] for name, tensor in whole[1].items()}
+    batch, cache = whole.rows(0, 1), {name: tensor[:1] for name, tensor in answers.items()}
     lengths = [n for n in range(1, max(grid.lengths) + 1) if task.admissible(n)]
     right = {}
     if study.cfg.ids.consistent:
@@ -96,8 +97,8 @@ def count_lengths(study: Study, names: Sequence[str], whole: tuple[Batch, Mappin
     else:
         for n in lengths:
             alone = task.sample(1, n, generator("length", study.seed, n), "matched", window=grid.trained)
-            answers = study.answers(alone, names)
-            right[n] = float(task.answered(right_queries(study, alone, answers)[0], alone)[0])
+            found = right_queries(study, alone, study.answers(alone, names))[0]
+            right[n] = float(task.answered(found, alone)[0])
     kept, bands = bands_of(grid, lengths, task.period)
     return Counted(kept, bands, right)
 

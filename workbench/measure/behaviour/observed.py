@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
+from torch import Tensor
 
 from workbench.measure.behaviour.looks import Tally
+from workbench.measure.measurement import Observer, joined
+from workbench.measure.study import LOGITS
 from workbench.models.transformer.predicted_ids import NEXT_IDS, ids_right
+from workbench.tasks.base import Batch
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from workbench.models.base.architecture import Architecture
-    from workbench.tasks.base import Batch, Task
+    from workbench.tasks.base import Task
 
 
+@runtime_checkable
 class ObservedModel(Protocol):
     """What answers are judged by: the task, and how the model reads ids. A study is one."""
 
@@ -64,6 +67,57 @@ def reduce_batch(study: ObservedModel, length: int, batch: Batch, cache: Mapping
         tokens=None if batch.prompt is None else share_right(right, batch)[asked.cpu().numpy()],
         loss=loss[asked].cpu().double().numpy(),
         parts={name: study.task.answered(part, batch)[asked].cpu().numpy() for name, part in parts.items()},
+    )
+
+
+@dataclass
+class Answered:
+    """What is kept of the answers to one batch.
+
+    Attributes:
+        batch: the strings.
+        parts: their results, some sequences each.
+        first: outputs, and predicted ids where there are, of the first few sequences, as they are.
+    """
+
+    batch: Batch
+    parts: list[Observed] = field(default_factory=list)
+    first: dict[str, Tensor] = field(default_factory=dict)
+
+
+class AnswerObserver(Observer):
+    """Judges answers as they come.
+
+    Args:
+        study: says what is right.
+        length: at whose query.
+        batch: the strings.
+        names: activations that answers are judged by, beside the outputs.
+        kept: of how many sequences the outputs are kept.
+    """
+
+    def __init__(self, study: ObservedModel, length: int, batch: Batch, names: Sequence[str], kept: int) -> None:
+        self.batch, self.groups = batch, {0: [*names, LOGITS]}
+        self.answered = Answered(batch)
+        self._study, self._length, self._kept = study, length, kept
+
+    def see(self, key: int, rows: slice, part: Batch, seen: Mapping[str, Tensor]) -> None:
+        self.answered.parts.append(reduce_batch(self._study, self._length, part, seen))
+        if rows.start < self._kept:
+            wanted = {name: tensor[: self._kept - rows.start].clone() for name, tensor in seen.items()}
+            before = self.answered.first
+            self.answered.first = joined([before, wanted]) if before else wanted
+
+
+def join_observed(parts: Sequence[Observed]) -> Observed:
+    """The results of parts of a batch, at least one, as those of the whole."""
+    tokens = [part.tokens for part in parts if part.tokens is not None]
+    return Observed(
+        correct=np.concatenate([part.correct for part in parts]),
+        exact=np.concatenate([part.exact for part in parts]),
+        tokens=np.concatenate(tokens) if tokens else None,
+        loss=np.concatenate([part.loss for part in parts]),
+        parts={name: np.concatenate([part.parts[name] for part in parts]) for name in parts[0].parts},
     )
 
 

@@ -7,14 +7,15 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from workbench.core.canonical import canonical, key_of
-from workbench.measure.measurement import Grid, Measurement, Spec
+from workbench.measure.measurement import Grid, Measurement, Spec, Study
 from workbench.measure.registry import make_measurement
 from workbench.measure.running.applicable import lacking, not_applicable
-from workbench.measure.study import BLOCK, MATERIALISING, CheckpointStudy, Evaluation, forward
+from workbench.measure.study import BLOCK, MATERIALISING, CheckpointStudy, Evaluation, Shown, show_pass
 from workbench.runs.run import Run
 from workbench.storage.errors import StorageError
 from workbench.table.errors import TableError
@@ -65,6 +66,15 @@ class Done:
     extra_passes: int
     seconds: float
     problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Watching:
+    """A measurement that is shown a checkpoint, what it is told of it, and what it is called when it fails."""
+
+    measurement: Measurement
+    study: Study
+    name: str
 
 
 @dataclass
@@ -160,15 +170,17 @@ def measure_item(item: Item) -> Done:
                 made.append((wanted, measurement))
     sequences, seed = max(w.sequences for w in wanted_still), run.config["seeds"]["evaluation"]
     evaluation = Evaluation(run.task, item.grid, seed, sequences, consistent=model.cfg.ids.consistent)
-    passes, extra = observe_all(model, evaluation, made, apart), 0
-    for wanted, measurement in made:
+    watching = [
+        Watching(m, CheckpointStudy(run, item.step, model, evaluation, w.sequences, w.deep), w.name) for w, m in made
+    ]
+    passes, extra = observe_all(model, evaluation, watching, apart), 0
+    for (wanted, measurement), one in zip(made, watching, strict=True):
         if wanted.name in apart.failures:
             continue
         with apart.of(wanted.name):
-            study = CheckpointStudy(run, item.step, model, evaluation, wanted.sequences, wanted.deep)
-            rows = measurement.finish(study)
-            write_rows(run, item.step, wanted, measurement.spec, mark_unseen(rows, study), study.passes)
-            extra += study.passes
+            rows = measurement.finish(one.study)
+            write_rows(run, item.step, wanted, measurement.spec, mark_unseen(rows, one.study), one.study.passes)
+            extra += one.study.passes
             total += len(rows)
     seconds = time.monotonic() - start
     return Done(run.name, item.step, total, passes, extra, seconds, tuple(apart.failures.values()))
@@ -186,11 +198,12 @@ def _made_since(run: Run, step: int, wanted: Wanted) -> bool:
     return True
 
 
-def observe_all(
-    model: Any, evaluation: Evaluation, made: Sequence[tuple[Wanted, Measurement]], apart: Isolation
-) -> int:
-    """Show every measurement its laws and lengths; returns the number of forward passes."""
-    groups = [[(w, m) for w, m in made if _materialises(m, model) == materialises] for materialises in (False, True)]
+def observe_all(model: Any, evaluation: Evaluation, made: Sequence[Watching], apart: Isolation) -> int:
+    """Show every measurement its laws and lengths; returns the number of forward passes that they share."""
+    for one in made:
+        with apart.of(one.name):
+            one.measurement.start(one.study)
+    groups = [[one for one in made if _materialises(one.measurement, model) == materialises] for materialises in (0, 1)]
     return sum(_observe(model, evaluation, group, apart) for group in groups)
 
 
@@ -199,32 +212,25 @@ def _materialises(measurement: Measurement, model: Any) -> bool:
     return any(name.endswith(MATERIALISING) for name in measurement.hooks(model.cfg))
 
 
-def _observe(model: Any, evaluation: Evaluation, made: Sequence[tuple[Wanted, Measurement]], apart: Isolation) -> int:
+def _observe(model: Any, evaluation: Evaluation, made: Sequence[Watching], apart: Isolation) -> int:
+    """One pass for all lengths that the same strings serve."""
     passes = 0
-    for law in dict.fromkeys(law for _, m in made for law in m.spec.laws):
-        watching = [(w, m) for w, m in made if law in m.spec.laws]
-        names = sorted({name for _, m in watching for name in m.hooks(model.cfg)})
-        cache: dict[str, Any] = {}
-        held = -1
+    for law in dict.fromkeys(law for one in made for law in one.measurement.spec.laws):
+        served: dict[int, list[int]] = {}
         for length in evaluation.grid.lengths:
-            source = evaluation.source_length(law, length)
-            if source != held:
-                cache, held = forward(model, evaluation.source(law, length), names), source
-                passes += 1
-            batch = evaluation.batch(law, length)
-            for wanted, measurement in watching:
-                rows = batch.rows(0, wanted.sequences)
-                with apart.of(wanted.name):
-                    measurement.observe(law, length, rows, _cut(cache, rows.tokens.shape))
+            served.setdefault(evaluation.source_length(law, length), []).append(length)
+        for lengths in served.values():
+            shown: list[Shown] = []
+            for length in lengths:
+                for one in [one for one in made if law in one.measurement.spec.laws]:
+                    with apart.of(one.name):
+                        observer = one.measurement.observer(one.study, law, length, one.study.batch(law, length))
+                        shown.append(Shown(observer, partial(apart.of, one.name)))
+            passes += show_pass(model, evaluation.source(law, lengths[0]), shown)
     return passes
 
 
-def _cut(cache: Mapping[str, Any], shape: Sequence[int]) -> dict[str, Any]:
-    """The first sequences and positions of every activation: exact, for a causal model."""
-    return {name: tensor[: shape[0], : shape[1]] for name, tensor in cache.items()}
-
-
-def mark_unseen(rows: Sequence[Row], study: CheckpointStudy) -> list[Row]:
+def mark_unseen(rows: Sequence[Row], study: Study) -> list[Row]:
     """Rows about queries that read ids never seen in training say so instead of *ok*.
 
     The verdict is about all lengths at once; its length is the horizon.

@@ -101,6 +101,16 @@ class Architecture(BaseModel):
         """Names of the activations that the attention scores of a layer are made of; none without attention."""
         return []
 
+    def score_inputs(self, layer: int, cache: Any) -> Any:
+        """What the scores of a layer are made of, from a cache that holds :meth:`score_hooks`.
+
+        Their type is :class:`workbench.models.transformer.scores.ScoreInputs`.
+
+        Raises:
+            TypeError: for an architecture without attention.
+        """
+        raise TypeError(f"a {self.title} has no attention, and no scores")
+
     @property
     def resid_mid(self) -> bool:
         """Whether blocks have a residual stream in their middle, ``hook_resid_mid``."""

@@ -15,7 +15,11 @@ class HookedModel(Protocol):
     cfg: Any
     hook_dict: dict[str, Any]
 
-    def __call__(self, tokens: Tensor, position_ids: Tensor | None = None) -> Tensor: ...
+    def __call__(
+        self, tokens: Tensor, position_ids: Tensor | None = None, *, return_type: str | None = "logits"
+    ) -> Tensor:
+        """Outputs ``[batch, pos, out]``; with ``return_type=None``, as in TransformerLens, none are made."""
+        ...
 
     def run_with_cache(self, *args: Any, **kwargs: Any) -> Any: ...
 

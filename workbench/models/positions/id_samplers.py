@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Int
@@ -247,7 +247,7 @@ ID_SAMPLERS: Registry[type[IdSampler]] = Registry(
 """Classes of id samplers by the name that a config says."""
 
 
-def id_sampler(value: str | dict[str, Any] | IdSampler) -> IdSampler:
+def id_sampler(value: object) -> IdSampler:
     """The id sampler of that name (with parameters, if a dict).
 
     Raises:

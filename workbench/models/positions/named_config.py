@@ -23,7 +23,7 @@ class Scheme(BaseModel):
     name: str
 
 
-def named(registry: Registry[type[S]], value: str | Mapping[str, Any] | S) -> S:
+def named(registry: Registry[type[S]], value: object) -> S:
     """An entry of ``registry`` from its name, from ``{"name": ..., **parameters}``, or as it is.
 
     Raises:

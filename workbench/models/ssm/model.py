@@ -171,4 +171,5 @@ class HookedSSM(Hooked):
             x = block(x)
         if stop_at_layer is not None:
             return x
-        return self.returned(self.unembed(self.ln_final(x)), tokens, return_type)
+        x = self.ln_final(x)
+        return None if return_type is None else self.returned(self.unembed(x), tokens, return_type)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import model_validator
 
 from workbench.models.base.architecture import Architecture, Size, Width, whole
 from workbench.models.positions.registry import those_with
+
+if TYPE_CHECKING:
+    from workbench.models.transformer.scores import ScoreInputs
 
 
 class ModelConfig(Architecture):
@@ -107,6 +110,11 @@ class ModelConfig(Architecture):
         if self.positions.biased:
             names.append("hook_position_ids")
         return names
+
+    def score_inputs(self, layer: int, cache: Any) -> ScoreInputs:
+        from workbench.models.transformer.scores import cached_score_inputs
+
+        return cached_score_inputs(self, layer, cache)
 
     @property
     def attn_scale(self) -> float:

@@ -183,6 +183,8 @@ class HookedTransformer(WithHeads, Hooked):
         x = self.ln_final(x)
         if self.cfg.ids.predicted and observed(self.hook_id_logits, self.hook_next_ids):
             self.hook_next_ids(self.hook_id_logits(self.unembed_ids(x)).argmax(-1))
+        if return_type is None:
+            return None
         logits: Tensor = self.unembed(x)
         return self.returned(logits if only is None else only.put(logits), tokens, return_type)
 

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from workbench.models.positions.encoding import Encoding, Queries
 
 if TYPE_CHECKING:
-    from workbench.models.transformer.config import ModelConfig
+    from workbench.models.base.architecture import Architecture
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,10 @@ class ScoreInputs:
     ``score[b, h, i, j] = factor[b, i, h] * (q[b, i, h] . k[b, j, h] / sqrt(d_head) + bias[b, h, i, j])`` for
     j <= i, and -inf for later keys. The bias is nothing, or what the encoding makes of ``bias_weights[b, i, h]`` at the
     lag ``id_i - id_j`` (:meth:`workbench.models.positions.encoding.Encoding.bias_at`).
+
+    Models that others made may have fewer heads in k than in q (each is then read by as many in a row), a ``scale`` of
+    their own, a ``soft_cap`` c, which makes c tanh(s / c) of q . k scale = s, and a ``window``: how many keys, its own
+    among them, a query sees.
 
     Under linear attention scores are ``log(phi(q) . phi(k))`` instead, with phi(x) = elu(x) + 1, so that
     there too the pattern is their softmax.
@@ -39,15 +43,32 @@ class ScoreInputs:
         bias_weights: of each query and head, where there is a bias.
         factor: what each query's whole row is multiplied by (log scaling).
         attention: softmax, hardmax or linear.
+        scale: in place of 1 / sqrt(d_head).
+        soft_cap, window: as above; None = none.
     """
 
     q: Float[Tensor, "batch pos head d_head"]
-    k: Float[Tensor, "batch pos head d_head"]
+    k: Float[Tensor, "batch pos key_head d_head"]
     encoding: Encoding | None = None
     ids: Real[Tensor, "#batch pos"] | None = None
     bias_weights: Float[Tensor, "#batch #pos head column"] | None = None
     factor: Float[Tensor, "#batch pos #head"] | None = None
     attention: str = "softmax"
+    scale: float | None = None
+    soft_cap: float | None = None
+    window: int | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether scores are q . k of equal heads, times a number, and -inf after the query alone."""
+        own = (self.scale, self.soft_cap, self.window)
+        return not self.biased and own == (None, None, None) and self.k.shape[2] == self.q.shape[2]
+
+    @property
+    def every_k(self) -> Float[Tensor, "batch pos head d_head"]:
+        """A key for each head of q."""
+        times = self.q.shape[2] // self.k.shape[2]
+        return self.k if times == 1 else self.k.repeat_interleave(times, dim=2)
 
     @property
     def biased(self) -> bool:
@@ -64,7 +85,7 @@ class ScoreInputs:
         return replace(
             self,
             q=self.q[rows, :, heads],
-            k=self.k[rows, :, heads],
+            k=(self.k if heads == slice(None) else self.every_k)[rows, :, heads],
             ids=of_batch(self.ids),
             bias_weights=None if weights is None else weights[:, :, heads],
             factor=factor if factor is None or factor.shape[2] == 1 else factor[:, :, heads],
@@ -78,14 +99,17 @@ class ScoreInputs:
             keys: only the first so many keys; None = all.
         """
         keys = self.k.shape[1] if keys is None else keys
-        q, k = _at(self.q, queries), self.k[:, :keys]
+        q, k = _at(self.q, queries), self.every_k[:, :keys]
         if self.attention == "linear":
             scores = _products(feature_map(q), feature_map(k)).log()
         elif self.attention == "hardmax":
             # Summed in float64 and rounded: in float32, equal keys can miss a tie by the shape of the matrices.
             scores = (_products(q.double(), k.double()) / math.sqrt(q.shape[-1])).to(q.dtype)
         else:
-            scores = _products(q, k) / math.sqrt(q.shape[-1])
+            products = _products(q, k)
+            scores = products / math.sqrt(q.shape[-1]) if self.scale is None else products * self.scale
+        if self.soft_cap is not None:
+            scores = (scores / self.soft_cap).tanh() * self.soft_cap
         bias = self.bias(queries, keys)
         if bias is not None:
             scores = scores + bias
@@ -108,12 +132,13 @@ class ScoreInputs:
         return self.encoding.bias_at(self.bias_weights if one else _at(self.bias_weights, queries), lags)
 
     def later(self, queries: Queries, keys: int) -> torch.Tensor:
-        """``[query, key]``: True where the key comes after the query."""
-        index = torch.as_tensor(queries, device=self.k.device)
-        return torch.arange(keys, device=self.k.device) > index[:, None]
+        """``[query, key]``: True where the query does not see the key: it comes later, or before the window."""
+        index = torch.as_tensor(queries, device=self.k.device)[:, None]
+        key = torch.arange(keys, device=self.k.device)
+        return key > index if self.window is None else (key > index) | (key <= index - self.window)
 
 
-def cached_score_inputs(cfg: ModelConfig, layer: int, cache: Any) -> ScoreInputs:
+def cached_score_inputs(cfg: Architecture, layer: int, cache: Any) -> ScoreInputs:
     """The inputs of a layer's scores from a cache that holds ``cfg.score_hooks(layer)``.
 
     Args:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.support.measure.measuring import Counting, measured
-from workbench.measure.running.engine import Isolation, Wanted, observe_all
+from workbench.measure.running.engine import Isolation, Watching, observe_all
 from workbench.measure.running.plan import execute, plan
 from workbench.measure.settings import MeasurementError
 from workbench.measure.study import CheckpointStudy, Evaluation, forward
@@ -143,9 +143,12 @@ def test_one_forward_serves_all_prefixes_of_a_closed_law_and_gives_the_same(make
     evaluation = Evaluation(TASK, item.grid, 0, 8)
     model = run.load(100)
     small, large = Counting(strings=5), Counting(asked=("matched",))
-    orders = [(Wanted("counting", (), m.spec.sequences, ""), m) for m in (small, large)]
+    watching = [
+        Watching(m, CheckpointStudy(run, 100, model, evaluation, m.strings), f"counting {m.strings}")
+        for m in (small, large)
+    ]
     apart = Isolation()
-    passes = observe_all(model, evaluation, orders, apart)
+    passes = observe_all(model, evaluation, watching, apart)
     assert apart.failures == {}
     assert passes == 1 + len(item.grid.lengths), "matched is prefix-closed; challenge is not"
     assert len(small.shown) == 2 * len(item.grid.lengths)

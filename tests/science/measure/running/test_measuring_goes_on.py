@@ -12,7 +12,7 @@ import torch
 
 from tests.support.measure.measuring import Counting, measured
 from workbench.measure.registry import make_measurement
-from workbench.measure.running.engine import Isolation, Wanted, measure_item, observe_all
+from workbench.measure.running.engine import Isolation, Wanted, Watching, measure_item, observe_all
 from workbench.measure.running.plan import execute, plan
 from workbench.measure.study import MATERIALISING, CheckpointStudy, Evaluation
 from workbench.models import HookedTransformer, ModelConfig
@@ -163,12 +163,15 @@ def test_numbers_do_not_depend_on_what_else_is_measured(make_run, tmp_path) -> N
     for name, others in (("alone", []), ("together", [Counting(strings=200), Looking()])):
         run = make_run(small_model(), TASK, trained=9, name=name)
         item = plan([run.path], only=["behaviour"], sequences=100).items[0]
-        (wanted,) = item.wanted
-        company = [(Wanted(str(k), (), o.spec.sequences, ""), o) for k, o in enumerate(others)]
         evaluation = Evaluation(TASK, item.grid, 0, max([100, *(o.spec.sequences for o in others)]))
         model, own = run.load(100), make_measurement("behaviour")
-        observe_all(model, evaluation, [*company, (wanted, own)], Isolation())
-        frames.append(own.finish(CheckpointStudy(run, 100, model, evaluation, 100)))
+        study = CheckpointStudy(run, 100, model, evaluation, 100)
+        company = [
+            Watching(o, CheckpointStudy(run, 100, model, evaluation, o.spec.sequences), str(k))
+            for k, o in enumerate(others)
+        ]
+        observe_all(model, evaluation, [*company, Watching(own, study, own.name)], Isolation())
+        frames.append(own.finish(study))
     assert frames[0] == frames[1]
 
 

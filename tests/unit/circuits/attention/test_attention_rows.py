@@ -11,7 +11,7 @@ import torch
 
 from circuits.hardmax.hardmax import hardmax_statistics
 from circuits.hardmax.hardmax_verdict import hardmax_kind
-from circuits.hardmax.reduction import RowPart, join
+from circuits.hardmax.reduction import length_record
 from circuits.positional.positional import Positional, positional_statistics, weight_tables
 from circuits.positional.translation_fit import gauge
 from circuits.sparsity.sparsity import OF_WINDOWS, sparsity_statistics
@@ -37,13 +37,15 @@ def test_of_sets_that_are_equally_near_the_smallest_counts() -> None:
 @pytest.mark.parametrize(("sizes", "carried"), [((1, 1, 1, 9), 1.0), ((1, 1, 9, 9), 5.0), ((2, 9, 9, 9), 9.0)])
 def test_the_set_that_is_carried_has_the_median_size(sizes: tuple[int, ...], carried: float, asked: Make) -> None:
     batch = asked(torch.ones(4, 13, dtype=torch.long))
-    part = RowPart(np.ones(4, dtype=np.int64), {}, {}, np.array(sizes)[:, None, None, None])
-    assert join([part], batch, np.array([12])).tie_set.size.tolist() == [[carried]]
+
+    def carried_of(*found: int) -> float:
+        layer = {"sizes": np.array(found, dtype=np.float64)[:, None, None]}
+        return length_record([layer], batch, np.array([12])).tie_set.size.item()
+
+    assert carried_of(*sizes) == carried
     # Half of the queries see a set that is everything (0): the other half still decides, fewer do not.
-    half = RowPart(np.ones(4, dtype=np.int64), {}, {}, np.array([sizes[0], sizes[0], 0, 0])[:, None, None, None])
-    assert join([half], batch, np.array([12])).tie_set.size.tolist() == [[sizes[0]]]
-    fewer = RowPart(np.ones(4, dtype=np.int64), {}, {}, np.array([sizes[0], 0, 0, 0])[:, None, None, None])
-    assert np.isnan(join([fewer], batch, np.array([12])).tie_set.size).all()
+    assert carried_of(sizes[0], sizes[0], 0, 0) == sizes[0]
+    assert np.isnan(carried_of(sizes[0], 0, 0, 0))
 
 
 @pytest.mark.parametrize(

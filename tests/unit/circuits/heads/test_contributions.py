@@ -98,9 +98,11 @@ def test_a_set_that_grows_with_length_is_carried_as_a_share() -> None:
         return 9.0 * (torch.arange(keys) % 2 == 0).expand(5, 1, keys)
 
     for length in (10, 40):
-        chosen, notes = sets.choose(length, half(length))
+        chosen = sets.choose(length, half(length))
+        notes = sets.notes
+        sets.learn(length, half(length).shape[-1])
         assert notes == [""]
-    chosen, notes = sets.choose(400, half(400))
+    chosen, notes = sets.choose(400, half(400)), sets.notes
     assert torch.equal(chosen, half(400) > 0)
     assert notes == ["set: top 0.5 of all keys, as at 40"]
 

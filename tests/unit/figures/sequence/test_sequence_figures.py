@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from cited import said, same
 
+from tests.support.cited import said, same
 from workbench import figures
 from workbench.figures.rows.claims import CURSOR, Cite, Claim, cites
 from workbench.figures.sequence.sequence_data import answer_words, oracle_words

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from workbench.measure.behaviour.behaviour import Behaviour
 from workbench.measure.behaviour.free_running import BUDGET_TOKENS, affordable, free_run
-from workbench.measure.measurement import Grid
+from workbench.measure.measurement import Grid, show
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.positions import Arange
 from workbench.tasks import Task
@@ -149,6 +149,8 @@ def test_after_the_end_nothing_counts_as_right() -> None:
 
 
 class FakeStudy(SimpleNamespace):
+    cfg = SimpleNamespace(ids=SimpleNamespace(predicted=False))
+
     def reads_unseen(self, length: int) -> bool:
         return False
 
@@ -214,7 +216,7 @@ def test_without_fed_back_tokens_it_is_not_applicable() -> None:
     study = FakeStudy(task=task, model=model, grid=Grid(13, (13,), (13,), ()), passes=0)
     behaviour = Behaviour()
     batch = task.sample(8, 13, generator("x"), "matched")
-    behaviour.observe("matched", 13, batch, {"logits": model(batch.tokens)})
+    show(behaviour.observer(study, "matched", 13, batch), {"logits": model(batch.tokens)})
     assert [r["status"] for r in behaviour._free_rows(study, "matched", 13)] == ["not_applicable"]
 
 
@@ -224,5 +226,6 @@ def test_tasks_that_ask_without_showing_have_no_such_rows() -> None:
     task = make_task("majority")
     batch = task.sample(8, 5, generator("x"), "matched")
     behaviour = Behaviour()
-    behaviour.observe("matched", 5, batch, {"logits": torch.zeros(8, 6, 2)})
-    assert behaviour._free_rows(FakeStudy(task=task), "matched", 5) == []
+    study = FakeStudy(task=task)
+    show(behaviour.observer(study, "matched", 5, batch), {"logits": torch.zeros(8, 6, 2)})
+    assert behaviour._free_rows(study, "matched", 5) == []

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from workbench.measure.grid import make_grid, readable
 from workbench.measure.measurement import Grid, Measurement
-from workbench.measure.running.engine import Isolation, Wanted, observe_all
+from workbench.measure.model_study import ModelStudy
+from workbench.measure.running.engine import Isolation, Watching, observe_all
 from workbench.measure.study import CheckpointStudy, Evaluation
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.positions import ENCODINGS, PositionError
@@ -59,7 +60,8 @@ def test_a_pass_is_shared_only_where_prefixes_keep_their_ids(ids: str, passes: i
     observer, made = model("learned", ids), Seen()
     grid = Grid(9, (5, 9, 21), (5, 9), (21,))
     evaluation = Evaluation(Majority(), grid, 0, 4, consistent=observer.cfg.ids.consistent)
-    assert observe_all(observer, evaluation, [(Wanted("seen", (), 4, ""), made)], Isolation()) == passes
+    study = ModelStudy(observer, Majority(), grid, 4, 0)
+    assert observe_all(observer, evaluation, [Watching(made, study, "seen")], Isolation()) == passes
     for length, (batch, logits) in made._shown.items():
         own = observer.cfg.ids.evaluation(length + 1, 64)
         with torch.no_grad():

@@ -1,0 +1,291 @@
+"""Every family of pretrained models, as a tiny folder made here, against plain eager transformers in float64."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+import torch
+
+from workbench.models.base.protocol import HookedModel
+from workbench.models.interop.hugging_face import adapter
+from workbench.models.interop.hugging_face.adapter import PretrainedModel
+from workbench.models.interop.hugging_face.families import FAMILIES, PretrainedError
+from workbench.models.interop.hugging_face.opening import open_folder
+from workbench.models.interop.hugging_face.self_test import self_test
+
+LAYERS, HEADS, WIDTH, VOCABULARY, WINDOW = 2, 4, 32, 40, 5
+TOKENS = torch.randint(0, VOCABULARY, (3, 12), generator=torch.Generator().manual_seed(1))
+COMMON = {
+    "vocab_size": VOCABULARY, "hidden_size": WIDTH, "intermediate_size": 48, "num_hidden_layers": LAYERS,
+    "num_attention_heads": HEADS, "max_position_embeddings": 64, "initializer_range": 0.3, "pad_token_id": 0,
+    "bos_token_id": 0, "eos_token_id": 0,
+}  # fmt: skip
+GROUPED = {**COMMON, "num_key_value_heads": 2}
+CONFIGS = {
+    "gpt2": {"vocab_size": VOCABULARY, "n_embd": WIDTH, "n_layer": LAYERS, "n_head": HEADS, "n_positions": 64,
+             "initializer_range": 0.3},
+    "gpt_neox": {**COMMON, "use_parallel_residual": True},
+    "gpt_neox sequential": {**COMMON, "use_parallel_residual": False},
+    "llama": GROUPED,
+    "mistral": {**GROUPED, "sliding_window": WINDOW},
+    "olmo": GROUPED,
+    "phi3": GROUPED,
+    "qwen2": {**GROUPED, "use_sliding_window": True, "sliding_window": WINDOW, "max_window_layers": 1},
+    "qwen3": {**GROUPED, "head_dim": 8},
+    "smollm3": GROUPED,
+    "gemma2": {**GROUPED, "head_dim": 8, "sliding_window": WINDOW, "attn_logit_softcapping": 2.0,
+               "final_logit_softcapping": 5.0, "query_pre_attn_scalar": 16},
+    "gemma3_text": {**GROUPED, "head_dim": 8, "sliding_window": WINDOW, "query_pre_attn_scalar": 16,
+                    "layer_types": ["sliding_attention", "full_attention"]},
+    "olmo2": GROUPED,
+    "olmo3": {**GROUPED, "sliding_window": WINDOW, "layer_types": ["sliding_attention", "full_attention"]},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory):
+    root = tmp_path_factory.mktemp("pretrained")
+
+    @cache
+    def make(name: str) -> Path:
+        from transformers import AutoConfig, AutoModelForCausalLM
+
+        torch.manual_seed(0)
+        config = AutoConfig.for_model(name.split()[0], **CONFIGS[name])
+        model = AutoModelForCausalLM.from_config(config)
+        with torch.no_grad():  # what starts at 0 or 1 would hide a norm or a bias that was left out
+            for parameter in model.parameters():
+                if parameter.ndim == 1:
+                    parameter += 0.2 * torch.randn(parameter.shape)
+        model.save_pretrained(root / name)
+        return root / name
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def opened(folders):
+    @cache
+    def make(name: str) -> PretrainedModel:
+        return open_folder(folders(name), dtype=torch.float64)
+
+    return make
+
+
+def eager(folder: Path):
+    from transformers import AutoModelForCausalLM
+
+    return AutoModelForCausalLM.from_pretrained(
+        folder, attn_implementation="eager", dtype=torch.float64, local_files_only=True
+    ).eval()
+
+
+def eager_logits(model, **options) -> torch.Tensor:
+    with torch.no_grad():
+        return model(input_ids=TOKENS, use_cache=False, **options).logits
+
+
+def edited(model: PretrainedModel, name: str, edit) -> torch.Tensor:
+    with torch.no_grad():
+        return model.run_with_hooks(TOKENS, fwd_hooks=[(name, lambda value, hook: edit(value))])
+
+
+def test_every_listed_type_is_tried() -> None:
+    assert {name.split()[0] for name in CONFIGS} == {*FAMILIES}
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_logits_scores_and_pattern_are_those_of_plain_attention(folders, opened, name) -> None:
+    model = opened(name)
+    assert isinstance(model, HookedModel)
+    assert model.refused == {}
+    assert model.cfg.n_layers == LAYERS
+    with torch.no_grad():
+        out = eager(folders(name))(input_ids=TOKENS, use_cache=False, output_attentions=True)
+        fused = model(TOKENS)
+    logits, seen = model.run_with_cache(TOKENS)
+    # Plain attention takes its softmax in float32, whatever the model's type.
+    assert torch.allclose(fused, out.logits, atol=1e-5)
+    assert torch.allclose(logits, out.logits, atol=1e-5)
+    for layer, pattern in enumerate(out.attentions):
+        own = seen[f"blocks.{layer}.attn.hook_pattern"]
+        assert torch.allclose(own, pattern, atol=1e-6)
+        assert torch.allclose(own.sum(-1), torch.ones(()).double())
+        scores = seen[f"blocks.{layer}.attn.hook_attn_scores"]
+        visible = pattern > 0
+        assert torch.equal(scores.isfinite(), visible)
+        own_key = pattern.diagonal(dim1=-2, dim2=-1)[..., None]
+        gaps = scores - scores.diagonal(dim1=-2, dim2=-1)[..., None]
+        assert torch.allclose(gaps[visible], (pattern / own_key).log()[visible], atol=1e-4)
+        again = model.cfg.score_inputs(layer, seen).scores([3, 11])
+        assert torch.allclose(again, scores[:, :, [3, 11]], atol=1e-12)
+        window = model.cfg.windows[layer]
+        assert int(visible[0, 0, -1].sum()) == (12 if window is None else window)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_stream_adds_up_and_ends_in_the_read_out(opened, name) -> None:
+    model = opened(name)
+    logits, seen = model.run_with_cache(TOKENS)
+    for layer in range(LAYERS):
+        pre, attn, mlp, post = (
+            seen[f"blocks.{layer}.hook_{part}"] for part in ("resid_pre", "attn_out", "mlp_out", "resid_post")
+        )
+        assert torch.allclose(pre + attn + mlp, post)
+        if not model.cfg.parallel:
+            assert torch.allclose(seen[f"blocks.{layer}.hook_resid_mid"], pre + attn)
+    assert ("blocks.0.hook_resid_mid" in model.hook_dict) == (name != "gpt_neox")
+    assert torch.allclose(model.read_out(seen["ln_final.hook_normalized"]), logits)
+    asked = torch.tensor([2, 7])
+    with torch.no_grad():
+        assert torch.allclose(model(TOKENS, positions=asked), logits[:, asked])
+        assert model(TOKENS, return_type=None) is None
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_edits_do_what_they_do_in_plain_attention(folders, opened, name) -> None:
+    model, peer = opened(name), eager(folders(name))
+    blocks = peer.get_submodule(model.family.base).get_submodule(model.family.blocks)
+    attention = blocks[1].get_submodule(model.family.attention)
+    width = model.cfg.d_head
+
+    def without_head(module, args):
+        z = args[0].clone()
+        z[..., 2 * width : 3 * width] = 0
+        return (z,)
+
+    out = next(getattr(attention, n) for n in ("o_proj", "dense", "c_proj") if hasattr(attention, n))
+    handle = out.register_forward_pre_hook(without_head)
+    head = torch.arange(HEADS) == 2
+    found = edited(model, "blocks.1.attn.hook_z", lambda z: z.masked_fill(head[:, None], 0.0))
+    assert torch.allclose(found, eager_logits(peer), atol=1e-5)
+    handle.remove()
+    assert not torch.allclose(found, eager_logits(peer), atol=1e-3), "the head matters"
+
+    # Without queries, all scores are 0.
+    flat = edited(model, "blocks.1.attn.hook_attn_scores", lambda s: torch.zeros_like(s).where(s.isfinite(), s))
+    uniform = edited(model, "blocks.1.attn.hook_pattern", lambda p: (p > 0).double() / (p > 0).sum(-1, keepdim=True))
+    assert torch.allclose(flat, uniform)
+    no_queries(attention, name)
+    assert torch.allclose(flat, eager_logits(peer), atol=1e-5)
+
+    halved = edited(model, "blocks.0.hook_resid_post", lambda x: x * 0.5)
+    peer = eager(folders(name))
+    peer.get_submodule(model.family.base).get_submodule(model.family.blocks)[0].register_forward_hook(
+        lambda m, args, out: out * 0.5
+    )
+    assert torch.allclose(halved, eager_logits(peer), atol=1e-5)
+    if not model.cfg.parallel:
+        ramp = torch.linspace(-1, 1, WIDTH)
+        added = [edited(model, f"blocks.0.hook_{part}", lambda x: x + ramp) for part in ("resid_mid", "attn_out")]
+        assert torch.allclose(*added)
+        assert not torch.allclose(added[0], eager_logits(eager(folders(name))), atol=1e-3)
+
+
+def no_queries(attention, name: str) -> None:
+    """Let a plain layer's queries all be 0."""
+    with torch.no_grad():
+        if name == "gpt2":
+            attention.c_attn.weight[:, :WIDTH] = 0
+            attention.c_attn.bias[:WIDTH] = 0
+        elif name == "phi3":
+            attention.qkv_proj.weight[:WIDTH] = 0
+        elif name.startswith("gpt_neox"):
+            for part in (attention.query_key_value.weight, attention.query_key_value.bias):
+                part.view(HEADS, 3, WIDTH // HEADS, -1)[:, 0] = 0
+        else:
+            for parameter in attention.q_proj.parameters():
+                parameter.zero_()
+
+
+def test_a_hook_that_does_nothing_is_refused_by_its_name(folders, monkeypatch) -> None:
+    def deaf(self, query, key, value, mask, scale, soft_cap, window):
+        z = real(self, query, key, value, mask, scale, soft_cap, window)
+        self.hook_pattern(torch.zeros(z.shape[0], HEADS, z.shape[1], z.shape[1]))
+        return z
+
+    real = adapter.AttentionPoints.forward
+    model = open_folder(folders("llama"))
+    assert model.refused == {}
+    monkeypatch.setattr(adapter.AttentionPoints, "forward", deaf)
+    model = open_folder(folders("llama"))
+    assert model.refused["blocks.0.attn.hook_pattern"] == "it does not hold the weights that transformers gives"
+    assert "blocks.0.attn.hook_pattern" not in model.hook_dict
+
+
+def test_a_model_that_is_read_wrongly_is_refused(folders, monkeypatch) -> None:
+    monkeypatch.setattr(adapter, "_form", lambda attention: adapter.ScoreForm(attention.scaling, None, 3))
+    with pytest.raises(PretrainedError, match="where its module states"):
+        open_folder(folders("llama"))
+    monkeypatch.undo()
+    model = open_folder(folders("llama"))
+    with torch.no_grad():
+        real = model.read_out
+        monkeypatch.setattr(model, "read_out", lambda hidden: real(hidden) * 1.01)
+        with pytest.raises(PretrainedError, match="not those of transformers' plain attention"):
+            self_test(model)
+
+
+@pytest.mark.parametrize(("model_type", "why"), [
+    ("bloom", "written into its own code"),
+    ("mamba", "neither its states nor its gates"),
+    ("lama", "cannot be read|did you mean llama"),
+    ("opt", "no family is stated for it"),
+])  # fmt: skip
+def test_other_families_are_refused_in_words(tmp_path, model_type, why) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": model_type}))
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    with pytest.raises(PretrainedError, match=why):
+        open_folder(tmp_path)
+
+
+def test_a_folder_that_is_none_or_lacks_something_gets_one_sentence(tmp_path) -> None:
+    with pytest.raises(PretrainedError, match="is no folder"):
+        open_folder(tmp_path / "nowhere")
+    with pytest.raises(PretrainedError, match=r"holds no config\.json"):
+        open_folder(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
+    with pytest.raises(PretrainedError, match="holds no weights"):
+        open_folder(tmp_path)
+    (tmp_path / "pytorch_model.bin").write_bytes(b"")
+    with pytest.raises(PretrainedError, match="pickles, which could run code"):
+        open_folder(tmp_path)
+
+
+def test_weights_that_are_damaged_or_incomplete_are_refused(folders, tmp_path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    whole = folders("llama")
+    weights = load_file(whole / "model.safetensors")
+    del weights["model.layers.1.mlp.up_proj.weight"]
+    (tmp_path / "config.json").write_bytes((whole / "config.json").read_bytes())
+    save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
+    with pytest.raises(PretrainedError, match=r"lack 1 .* model\.layers\.1\.mlp\.up_proj\.weight"):
+        open_folder(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes((whole / "model.safetensors").read_bytes()[:500])
+    with pytest.raises(PretrainedError, match="cannot be read"):
+        open_folder(tmp_path)
+
+
+def test_scores_without_the_extras_are_as_before() -> None:
+    from workbench.models.transformer.scores import ScoreInputs
+
+    generator = torch.Generator().manual_seed(0)
+    q, k = (torch.randn(2, 6, 4, 8, generator=generator) for _ in range(2))
+    inputs = ScoreInputs(q, k)
+    assert inputs.plain
+    scores = inputs.scores(range(6))
+    assert torch.equal(scores, replace(inputs, window=6).scores(range(6)))
+    assert torch.allclose(scores, replace(inputs, scale=1 / math.sqrt(8)).scores(range(6)))
+    grouped = replace(inputs, k=k[:, :, :2])
+    assert not grouped.plain
+    whole = replace(inputs, k=k[:, :, [0, 0, 1, 1]]).scores([5])
+    assert torch.equal(grouped.scores([5]), whole)
+    assert torch.equal(grouped.select(slice(0, 1), slice(2, 3)).scores([5]), whole[:1, 2:3])
+    capped = replace(inputs, soft_cap=0.5).scores([5])[..., :6]
+    assert torch.allclose(capped, 0.5 * (scores[:, :, 5:] / 0.5).tanh())

@@ -1,0 +1,307 @@
+"""A model of transformers with TransformerLens's hooks: one attention function of ours, and hooks on its modules.
+
+transformers hands queries, keys and values, turned and normalised as the model does it, to a function that is
+registered under a name (``AttentionInterface``). Ours shows them to hooks, and is fused while nobody looks at scores or
+pattern. The residual stream is seen by hooks on the model's own modules, whose paths :mod:`.families` states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from workbench.models.base.architecture import Architecture
+from workbench.models.base.layers import observed
+from workbench.models.base.lens_parts import ActivationCache, HookedRootModule, HookPoint
+from workbench.models.interop.hugging_face.families import Family, PretrainedError, family_of
+from workbench.models.positions.learned import Learned
+from workbench.models.positions.rotary import Rotary
+from workbench.models.transformer.scores import ScoreInputs
+
+ATTENTION = "workbench"
+"""What our attention function is called in transformers."""
+
+
+class PretrainedConfig(Architecture):
+    """What measurements ask of the config of such a model; see :class:`Architecture`.
+
+    Attributes:
+        model_type: transformers' name of the architecture.
+        n_heads, n_key_heads: of queries, and of keys and values.
+        d_head: width of a head.
+        parallel: whether attention and MLP of a block read the same, so that there is no middle between them.
+        scales, soft_caps, windows: by layer, see :class:`workbench.models.transformer.scores.ScoreInputs`.
+    """
+
+    kind: ClassVar[str] = "pretrained"
+    title: ClassVar[str] = "pretrained model"
+    model: ClassVar[str] = "workbench.models.interop.hugging_face.adapter:PretrainedModel"
+
+    model_type: str
+    n_heads: int
+    n_key_heads: int
+    d_head: int
+    parallel: bool = False
+    attention: Literal["softmax"] = "softmax"
+    attn_only: bool = False
+    scales: tuple[float, ...]
+    soft_caps: tuple[float | None, ...]
+    windows: tuple[int | None, ...]
+
+    def __init__(self, **data: Any) -> None:
+        super().__init__(**data)
+
+    @property
+    def variant(self) -> str:
+        return self.model_type
+
+    @property
+    def resid_mid(self) -> bool:
+        return not self.parallel
+
+    @property
+    def n_key_value_heads(self) -> int | None:  # type: ignore[override]  # None where each head has its own
+        return None if self.n_key_heads == self.n_heads else self.n_key_heads
+
+    def score_hooks(self, layer: int) -> list[str]:
+        turned = "rot_" if self.positions.turns else ""
+        return [f"blocks.{layer}.attn.hook_{turned}{part}" for part in "qk"]
+
+    def score_inputs(self, layer: int, cache: Any) -> ScoreInputs:
+        q, k = (cache[name] for name in self.score_hooks(layer))
+        return ScoreInputs(q, k, scale=self.scales[layer], soft_cap=self.soft_caps[layer], window=self.windows[layer])
+
+
+class AttentionPoints(nn.Module):
+    """The hooks of one layer's attention, and the function that transformers calls in it."""
+
+    def __init__(self, turned: bool) -> None:
+        super().__init__()
+        self.hook_v, self.hook_z = HookPoint(), HookPoint()
+        self.hook_attn_scores, self.hook_pattern = HookPoint(), HookPoint()
+        self.turned = turned
+        if turned:
+            self.hook_rot_q, self.hook_rot_k = HookPoint(), HookPoint()
+        else:
+            self.hook_q, self.hook_k = HookPoint(), HookPoint()
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch head pos d_head"],
+        key: Float[Tensor, "batch key_head pos d_head"],
+        value: Float[Tensor, "batch key_head pos d_head"],
+        mask: Tensor | None,
+        scale: float,
+        soft_cap: float | None,
+        window: int | None,
+    ) -> Float[Tensor, "batch pos head d_head"]:
+        """What each head reads. ``mask`` is True where a query sees a key, None where it sees all up to itself."""
+        q, k, v = (x.transpose(1, 2) for x in (query, key, value))
+        hook_q, hook_k = (self.hook_rot_q, self.hook_rot_k) if self.turned else (self.hook_q, self.hook_k)
+        q, k, v = hook_q(q), hook_k(k), self.hook_v(v)
+        if soft_cap is not None or observed(self.hook_attn_scores, self.hook_pattern):
+            inputs = ScoreInputs(q, k, scale=scale, soft_cap=soft_cap, window=window)
+            scores = self.hook_attn_scores(inputs.scores(range(q.shape[1])))
+            pattern = self.hook_pattern(inputs.pattern(scores))
+            every_v = v.repeat_interleave(q.shape[2] // v.shape[2], dim=2)
+            z = torch.einsum("bhqk,bkhe->bqhe", pattern, every_v)
+        else:
+            z = F.scaled_dot_product_attention(
+                q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), attn_mask=mask, is_causal=mask is None,
+                scale=scale, enable_gqa=q.shape[2] != k.shape[2],
+            ).transpose(1, 2)  # fmt: skip
+        read: Tensor = self.hook_z(z)
+        return read
+
+
+class BlockPoints(nn.Module):
+    """The hooks of one block."""
+
+    def __init__(self, family: Family, parallel: bool) -> None:
+        super().__init__()
+        self.attn = AttentionPoints(family.turned)
+        self.hook_resid_pre, self.hook_attn_out = HookPoint(), HookPoint()
+        if not parallel:
+            self.hook_resid_mid = HookPoint()
+        self.hook_mlp_out, self.hook_resid_post = HookPoint(), HookPoint()
+        self.parallel = parallel
+        self._before: Tensor | None = None
+
+    def attach(self, block: nn.Module, family: Family) -> None:
+        """Put the hooks on a block of the model."""
+        attention = block.get_submodule(family.attention)
+        object.__setattr__(attention, "_workbench_points", self.attn)
+        block.register_forward_pre_hook(self._enter, with_kwargs=True)
+        block.get_submodule(family.attention_out).register_forward_hook(_first(self._attention))
+        block.get_submodule(family.mlp_out).register_forward_hook(_first(self.hook_mlp_out))
+        block.register_forward_hook(_first(self._leave))
+
+    def _enter(self, block: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if args:
+            self._before = self.hook_resid_pre(args[0])
+            return (self._before, *args[1:]), kwargs
+        self._before = self.hook_resid_pre(kwargs["hidden_states"])
+        return args, {**kwargs, "hidden_states": self._before}
+
+    def _attention(self, out: Tensor) -> Tensor:
+        out = self.hook_attn_out(out)
+        if self.parallel or not observed(self.hook_resid_mid):
+            return out
+        assert self._before is not None
+        middle = self._before + out
+        edited = self.hook_resid_mid(middle)
+        # The model adds its own input to what attention gives, so an edit of the sum is one of what is added.
+        return out if edited is middle else edited - self._before
+
+    def _leave(self, out: Tensor) -> Tensor:
+        self._before = None
+        after: Tensor = self.hook_resid_post(out)
+        return after
+
+
+class FinalPoints(nn.Module):
+    """The hook behind the last normalisation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hook_normalized = HookPoint()
+
+
+class PretrainedModel(HookedRootModule):  # type: ignore[misc]  # the base ships no usable types
+    """A causal model of transformers; see :class:`workbench.models.base.protocol.HookedModel`.
+
+    Args:
+        module: a causal language model of one of our families, whose attention is ours (see :mod:`.opening`).
+
+    Attributes:
+        refused: by name, the hooks that the self test found wanting, with the reason; they are not in ``hook_dict``.
+        tokenizer: that of its folder, or None.
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        family = family_of(module.config.model_type)  # type: ignore[arg-type, union-attr]
+        self.cfg: PretrainedConfig = _config(module, family)
+        self.family, self.refused, self.tokenizer = family, dict[str, str](), None
+        self.module = module.eval()
+        self.hook_embed, self.ln_final = HookPoint(), FinalPoints()
+        self.blocks = nn.ModuleList(BlockPoints(family, self.cfg.parallel) for _ in range(self.cfg.n_layers))
+        base = module.get_submodule(family.base)
+        base.get_submodule(family.embed).register_forward_hook(_first(self.hook_embed))
+        base.get_submodule(family.final).register_forward_hook(_first(self.ln_final.hook_normalized))
+        blocks: Any = base.get_submodule(family.blocks)
+        for points, block in zip(self.blocks, blocks, strict=True):
+            points.attach(block, family)  # type: ignore[operator]
+        self.setup()
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "batch pos"],
+        position_ids: Int[Tensor, "rows pos"] | None = None,
+        *,
+        return_type: Literal["logits"] | None = "logits",
+        positions: Int[Tensor, " asked"] | None = None,
+    ) -> Any:
+        """Logits ``[batch, pos, out]``.
+
+        Args:
+            tokens: token ids.
+            position_ids: ids per token; None = 0, 1, 2, ...
+            return_type: None = no logits are made.
+            positions: indices of the positions whose logits are wanted; None = all.
+        """
+        ids = None if position_ids is None else position_ids.expand_as(tokens)
+        stack = self.module.get_submodule(self.family.base)
+        hidden = stack(input_ids=tokens, position_ids=ids, use_cache=False).last_hidden_state
+        if return_type is None:
+            return None
+        return self.read_out(hidden if positions is None else hidden[:, positions])
+
+    def read_out(self, hidden: Float[Tensor, "batch asked d_model"]) -> Float[Tensor, "batch asked out"]:
+        """Logits of what the last normalisation gave."""
+        logits: Tensor = self.module.get_output_embeddings()(hidden)  # type: ignore[operator]
+        cap = getattr(self.module.config, "final_logit_softcapping", None)
+        return logits if cap is None else (logits / cap).tanh() * cap
+
+    def run_with_cache(
+        self, *args: Any, return_cache_object: bool = True, remove_batch_dim: bool = False, **kwargs: Any
+    ) -> tuple[Tensor, Any]:
+        """Logits and an ``ActivationCache``, as in TransformerLens, without keeping a graph."""
+        with torch.set_grad_enabled(bool(kwargs.get("incl_bwd", False))):
+            out, cache = super().run_with_cache(*args, remove_batch_dim=remove_batch_dim, **kwargs)
+        if return_cache_object:
+            cache = ActivationCache(cache, self, has_batch_dim=not remove_batch_dim)
+        return out, cache
+
+    def score_hooks(self, layer: int) -> list[str]:
+        """Names of the activations that the attention scores of a layer are made of."""
+        return self.cfg.score_hooks(layer)
+
+
+def register() -> None:
+    """Make our attention function known to transformers."""
+    from transformers import AttentionInterface
+    from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
+
+    AttentionInterface.register(ATTENTION, _attend)
+    AttentionMaskInterface.register(ATTENTION, sdpa_mask)
+
+
+def _attend(
+    module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: Any
+) -> tuple[Tensor, None]:
+    """What transformers calls in place of its own attention."""
+    layer: AttentionPoints = module._workbench_points
+    form = _form(module)
+    given = (options.get("scaling", form.scale), options.get("softcap"), options.get("sliding_window"))
+    if given != (form.scale, form.soft_cap, form.window) or options.get("s_aux") is not None:
+        raise PretrainedError(
+            f"attention of {type(module).__name__} is called with scale, soft cap and window {given} where its module "
+            f"states {tuple(form)}, or with a sink: it is not what this reads it as"
+        )
+    return layer(query, key, value, attention_mask, *form), None
+
+
+class ScoreForm(NamedTuple):
+    """What makes scores of q . k in one layer; see :class:`workbench.models.transformer.scores.ScoreInputs`."""
+
+    scale: float
+    soft_cap: float | None
+    window: int | None
+
+
+def _form(attention: Any) -> ScoreForm:
+    """As a layer's own module states it, or else the config."""
+    window = getattr(attention, "sliding_window", getattr(attention.config, "sliding_window", None))
+    return ScoreForm(attention.scaling, getattr(attention, "attn_logit_softcapping", None), window)
+
+
+def _config(module: nn.Module, family: Family) -> PretrainedConfig:
+    config: Any = module.config
+    blocks: Any = module.get_submodule(family.base).get_submodule(family.blocks)
+    forms = [_form(block.get_submodule(family.attention)) for block in blocks]
+    heads = config.num_attention_heads
+    width = getattr(config, "head_dim", None) or config.hidden_size // heads
+    parallel = bool(getattr(config, "use_parallel_residual", False))
+    return PretrainedConfig(
+        model_type=config.model_type, d_vocab=config.vocab_size, n_layers=len(blocks), d_model=config.hidden_size,
+        n_ctx=config.max_position_embeddings, n_heads=heads, d_head=width, parallel=parallel,
+        n_key_heads=getattr(config, "num_key_value_heads", None) or heads,
+        positions=Rotary() if family.turned else Learned(),
+        scales=tuple(form.scale for form in forms), soft_caps=tuple(form.soft_cap for form in forms),
+        windows=tuple(form.window for form in forms),
+    )  # fmt: skip
+
+
+def _first(act: Callable[[Tensor], Tensor]) -> Callable[[nn.Module, Any, Any], Any]:
+    """A forward hook that acts on a module's output, or on the first part of it."""
+
+    def hook(module: nn.Module, args: Any, out: Any) -> Any:
+        return (act(out[0]), *out[1:]) if isinstance(out, tuple) else act(out)
+
+    return hook

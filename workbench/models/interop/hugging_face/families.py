@@ -1,0 +1,78 @@
+"""Where models of each family of Hugging Face's transformers keep what TransformerLens's names mean. Plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from workbench.core.errors import LensError
+from workbench.core.suggest import nearest
+
+
+class PretrainedError(LensError, ValueError):
+    """A folder of weights that cannot be opened, or not be trusted; the message says why and the way out."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Module paths of models that are built alike.
+
+    Attributes:
+        title: what sentences call it.
+        base: the stack without its read-out.
+        embed, blocks, final: below the base: token embedding, list of blocks, last normalisation.
+        attention, mlp: in a block.
+        attention_out, mlp_out: in a block, whose output is added to the residual stream.
+        turned: whether positions turn queries and keys, which are then seen turned.
+    """
+
+    title: str
+    base: str
+    embed: str
+    blocks: str
+    final: str
+    attention: str
+    mlp: str
+    attention_out: str
+    mlp_out: str
+    turned: bool = True
+
+
+GPT2 = Family("GPT-2", "transformer", "wte", "h", "ln_f", "attn", "mlp", "attn", "mlp", turned=False)
+GPT_NEOX = Family(
+    "GPT-NeoX", "gpt_neox", "embed_in", "layers", "final_layer_norm", "attention", "mlp", "attention", "mlp"
+)
+LLAMA = Family("Llama", "model", "embed_tokens", "layers", "norm", "self_attn", "mlp", "self_attn", "mlp")
+POST_NORM = Family(
+    "post-norm", "model", "embed_tokens", "layers", "norm", "self_attn", "mlp",
+    "post_attention_layernorm", "post_feedforward_layernorm",
+)  # fmt: skip
+
+FAMILIES: Mapping[str, Family] = {
+    "gpt2": GPT2,
+    "gpt_neox": GPT_NEOX,
+    **dict.fromkeys(("llama", "mistral", "olmo", "phi3", "qwen2", "qwen3", "smollm3"), LLAMA),
+    **dict.fromkeys(("gemma2", "gemma3_text", "olmo2", "olmo3"), POST_NORM),
+}
+"""By the ``model_type`` of a config."""
+
+WITHOUT_INTERFACE = ("bloom", "codegen", "falcon", "gpt_neo", "gptj", "mpt")
+"""Whose attention transformers does not let anybody replace or look into."""
+STATE_SPACES = ("falcon_mamba", "mamba", "mamba2")
+
+
+def family_of(model_type: str) -> Family:
+    """The family of a model type.
+
+    Raises:
+        PretrainedError: for one that is not opened, with the reason.
+    """
+    if model_type in FAMILIES:
+        return FAMILIES[model_type]
+    if model_type in WITHOUT_INTERFACE:
+        why = "its attention is written into its own code in transformers, where no hook sees or edits it"
+    elif model_type in STATE_SPACES:
+        why = "transformers shows neither its states nor its gates"
+    else:
+        why = f"no family is stated for it ({nearest(model_type, FAMILIES)})"
+    raise PretrainedError(f"a model of the type {model_type!r} is not opened: {why}")
