@@ -107,6 +107,8 @@ QUANTITIES = (
         "share",
         0,
         1,
+        formula="1/C Σ_{c} Pr[g_{N}(x_{n}) = c | class c]",
+        where="C: number of classes, g_{N}: probe fitted at N, x_{n}: last row at n",
         interval=False,
     ),
     Quantity(
@@ -116,6 +118,8 @@ QUANTITIES = (
         "share",
         0,
         1,
+        formula="1/C Σ_{c} Pr[g_{n}(x_{n}) = c | class c]",
+        where="C: number of classes, g_{n}: probe fitted at n, x_{n}: last row at n",
         controls=(UNTRAINED, SHUFFLED),
         interval=False,
     ),
@@ -125,12 +129,16 @@ QUANTITIES = (
         "other. It knows the answer's place, so that it locates and names no cause. The control is the distance from "
         "chance that the same edit reaches in untrained models",
         "share",
+        formula="(A_{n}′ − A_{n}) / (A_{ref} − A_{n})",
+        where="A_{n}′: balanced_accuracy at n when the head reads the answer's token alone",
         controls=(UNTRAINED,),
     ),
     Quantity(
         "oracle_key_gap",
         "score of the token that holds the answer less the best other score, median over the strings answered wrong",
         "nats",
+        formula="median (s_{a} − max_{j ≠ a} s_{j})",
+        where="a: the token that holds the answer",
         interval=False,
     ),
 )  # fmt: skip
