@@ -95,7 +95,7 @@ def test_sliders_move_by_keyboard_and_redraw_only_what_depends_on_them(run_page:
     page.get_by_role("slider", name="Prefix length").focus()
     page.keyboard.press("Home")
     settled(page, lambda: "len=5" in page.url)
-    says(page, "#length-where", "inside training")
+    says(page, "#length-where", "length 5")
     settled(page, lambda: points(page, "decodability-training") != training)
     assert points(page, "decodability-length") == length
 
@@ -110,7 +110,7 @@ def test_arrows_anywhere_move_the_cursor_and_its_lines(run_page: Any) -> None:
     says(page, "#step-value", "0")
     settled(page, lambda: page.evaluate(line) < before - 100)
     page.keyboard.press("ArrowUp")
-    says(page, "#length-value", "300")
+    says(page, "#length-value", "6 × trained")
 
 
 def test_the_cursor_line_stands_on_its_tick(run_page: Any) -> None:
@@ -137,7 +137,7 @@ def test_a_click_in_a_plot_sets_the_cursor(run_page: Any) -> None:
     under = "document.querySelector('#accuracy-training-graph .js-plotly-plot')._hoverdata?.length > 0"
     settled(page, lambda: page.evaluate(under))
     page.mouse.click(*at)
-    settled(page, lambda: page.inner_text("#step-value") == "0" and page.inner_text("#length-value") == "5")
+    settled(page, lambda: page.inner_text("#step-value") == "0" and page.inner_text("#length-where") == "length 5")
 
 
 def test_a_head_is_chosen_in_the_grid_and_everywhere_else(run_page: Any) -> None:
@@ -157,8 +157,8 @@ def test_a_deep_link_restores_the_view(page: Any, address: str) -> None:
     page.goto(f"{address}/run?run=flip_flop-rotary-s0&step=1000&len=100&layer=1&head=3")
     drawn(page)
     says(page, "#step-value", "1,000")
-    says(page, "#length-value", "100")
-    says(page, "#length-where", "2 × trained")
+    says(page, "#length-value", "2 × trained")
+    says(page, "#length-where", "length 100")
     settled(page, lambda: page.input_value("#head-select") == "L1 · H3")
     has(page, ".heads button.on", "data-pick-head", "1.3")
     assert page.locator("#banner .banner").count() == 0

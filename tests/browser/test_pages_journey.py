@@ -147,7 +147,7 @@ def test_the_navigation_carries_the_cursor_along(page: Any, address: str) -> Non
     page.click("nav.nav >> text=Compare")
     settled(page, lambda: page.url.startswith(f"{address}/compare?run=majority-nope-s0"))
     settled(page, lambda: page.inner_text("#step-value") == "1,000")
-    settled(page, lambda: page.inner_text("#length-value") == "100")
+    settled(page, lambda: page.inner_text("#length-value") == "2 × trained")
 
 
 def test_any_quantity_of_the_table_has_its_panels(page: Any, address: str) -> None:

@@ -12,6 +12,7 @@ from rich.table import Table as Grid
 
 from workbench.core.apart import apart
 from workbench.figures.style.verdict_styles import since
+from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
 from workbench.runs.run import Run
 from workbench.table import Table
 
@@ -100,6 +101,13 @@ def beside(console: Console, rows: Any, step: int) -> None:
     for row in rows[(rows["quantity"] == "near_ties") & (rows["step"] == step)].itertuples():
         said = f": {row.note}" if row.note else ""
         console.print(f"  near ties {row.label}{said}", highlight=False, markup=False)
+
+
+def why(console: Console, rows: Any, step: int, trained: int) -> None:
+    """Why it fails past N and what mends it, where that was measured."""
+    if not rows.empty and (rows["step"] == step).any():
+        sentence = told(diagnosis_sentence(rows, step=step, longest=trained))
+        console.print(f"  {sentence}", highlight=False, markup=False)
 
 
 def behaviour(rows: Any, trained: int) -> Grid:

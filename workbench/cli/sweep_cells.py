@@ -13,8 +13,8 @@ from workbench.cli.progress import Bar, following
 from workbench.cli.sweep_file import Sweep, SweepCell
 from workbench.cli.time_limit import NotFinished, TimeLimit
 from workbench.jobs.choose import make_executor
+from workbench.jobs.deadline import Before, TimeIsUp
 from workbench.jobs.executors import Failure
-from workbench.jobs.time_limit import Before, TimeIsUp
 from workbench.runs.errors import RunError
 from workbench.runs.run import Run
 

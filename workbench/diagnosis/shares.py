@@ -115,12 +115,12 @@ class Bootstrap:
         self.a_reference = balanced_accuracy(reference.right, reference.classes)
         self.a_at = balanced_accuracy(at.right, at.classes)
         self._reference = _resampled(others.astype(np.float64), reference.right, reference.classes)
-        self._at = self._accuracies(at.right)
+        self.accuracies = self._accuracies(at.right)
 
     @property
     def loss(self) -> Estimate95:
         """A_ref - A_n."""
-        low, high = interval(self._reference - self._at)
+        low, high = interval(self._reference - self.accuracies)
         return Estimate95(self.a_reference - self.a_at, float(low), float(high))
 
     def share(self, repaired: ArrayLike) -> Estimate95:
@@ -150,13 +150,13 @@ class Bootstrap:
     def _gained(self, repaired: ArrayLike) -> tuple[float, Array]:
         right = np.asarray(repaired, dtype=np.float64)
         gained = balanced_accuracy(right, self.at.classes) - self.a_at
-        return gained, self._accuracies(right) - self._at
+        return gained, self._accuracies(right) - self.accuracies
 
     def _over_loss(self, gained: float, samples: Array) -> Estimate95:
         loss = self.a_reference - self.a_at
         if loss <= 0:
             raise ValueError("where nothing is lost, nothing has a share in it")
-        losses = self._reference - self._at
+        losses = self._reference - self.accuracies
         shares = np.full(len(losses), np.nan)
         np.divide(samples, losses, out=shares, where=losses > 0)
         value = gained / loss

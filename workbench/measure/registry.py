@@ -38,6 +38,7 @@ BUILT_IN: Mapping[str, str] = {
     "circuits.positional": "circuits.positional.positional:Positional",
     "circuits.sparsity": "circuits.sparsity.sparsity:Sparsity",
     "circuits.swaps": "circuits.interventions.attention_swaps:Swaps",
+    "diagnosis": "workbench.diagnosis.diagnosis:Diagnosis",
 }
 """Name -> where its class is; in the order in which they are shown."""
 GROUP = "lengthlens.measurements"

@@ -314,6 +314,16 @@ class Task(BaseModel):
         """See :attr:`Batch.prompt`; None where answers are asked for, not shown."""
         return None
 
+    def answer_index(self, batch: Batch) -> Int[Tensor, " batch"] | None:
+        """Index on the position axis of the one token that holds each string's last answer; None where none is stated.
+
+        By default the ``answer_position`` of ``meta``, where the task gives it for one query.
+        """
+        found = batch.meta.get("answer_position")
+        if found is None or found.numel() != len(batch) or bool((found < 1).any()):
+            return None
+        return found.reshape(len(batch)) - (0 if batch.bos else 1)
+
     @property
     def answer_tokens(self) -> tuple[int, ...] | None:
         """Token id that each answer class is when the model feeds on its own output; None where it never does.

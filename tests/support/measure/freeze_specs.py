@@ -41,6 +41,7 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     "circuits.positional": {"eps": 0.1},
     "circuits.sparsity": {"k": 2},
     "circuits.swaps": {"delta": 1, "factors": [2]},
+    "diagnosis": {"factors": [8], "law": "challenge", "resamples": 100},
 }
 """Settings as somebody may type them: whole numbers for real ones, other lists."""
 

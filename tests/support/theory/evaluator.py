@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.support.theory.oracles import ORACLES
+from workbench.claims.exact.language_oracles import ORACLES
 from workbench.theory.crasp.evaluator import evaluate, every_string
 from workbench.theory.crasp.program import Program
 from workbench.theory.crasp.zoo import Case

@@ -19,8 +19,8 @@ from workbench.cli.options import share_of
 from workbench.cli.sweep_cells import Work, train_cell
 from workbench.cli.sweep_file import read_sweep
 from workbench.cli.time_limit import NOT_FINISHED, TimeLimit, seconds_of
+from workbench.jobs.deadline import Before, TimeIsUp
 from workbench.jobs.share import WHOLE, Share
-from workbench.jobs.time_limit import Before, TimeIsUp
 from workbench.measure.running import plan as planning
 from workbench.measure.running.engine import Done, Item
 from workbench.models.handmade.transformers import majority

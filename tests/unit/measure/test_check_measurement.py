@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from torch import Tensor
 
+from workbench.diagnosis.bench.needle_models import TRAINED, NeedleNumbers, WrittenBit
 from workbench.measure import Measurement, Quantity
 from workbench.measure.registry import measurements
 from workbench.measure.rows import missing_row, share_row
@@ -25,6 +26,9 @@ FURTHER: dict[str, Callable[[], list[TrialSubject]]] = {
     ],
     "bound": lambda: [
         TrialSubject.of(make_task("majority"), n_layers=1, positions="none", normalization_type=None, log_scaling="all")
+    ],
+    "diagnosis": lambda: [
+        TrialSubject(NeedleNumbers(row_scores=8.0).build(), WrittenBit(), TRAINED, (8, 16, TRAINED, 4 * TRAINED))
     ],
     "probes.summary": lambda: [TrialSubject.of(make_task("majority")), TrialSubject.of(make_task("mod_p_mean"))],
 }

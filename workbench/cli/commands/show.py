@@ -15,7 +15,7 @@ def show(
     """Show a run in the terminal: its verdict, its behaviour over prefix length, and its steps."""
     from rich.console import Console
 
-    from workbench.cli.run_in_terminal import behaviour, beside, head, steps, verdict
+    from workbench.cli.run_in_terminal import behaviour, beside, head, steps, verdict, why
     from workbench.core.apart import apart
     from workbench.runs.errors import RunError
     from workbench.runs.run import Run
@@ -40,6 +40,7 @@ def show(
     with apart(said.append, f"the rows of {opened.path} are not what behaviour measures"):
         verdict(console, rows[rows["step"] == chosen], int(chosen))
         beside(console, rows, int(chosen))
+        why(console, table.frame(measurement="diagnosis"), int(chosen), opened.trained_length)
         console.print(behaviour(rows[rows["step"] == chosen], opened.trained_length))
         console.print(steps(rows, opened))
     for problem in said:

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from workbench.core.apart import apart
 from workbench.figures.style.verdict_styles import UNDECIDED, since
 from workbench.jobs.choose import make_executor
+from workbench.jobs.deadline import Before, TimeIsUp
 from workbench.jobs.executors import Failure
 from workbench.jobs.share import WHOLE, Share
-from workbench.jobs.time_limit import Before, TimeIsUp
 from workbench.measure.grid import make_grid, readable
 from workbench.measure.measurement import Grid, Measurement, Spec
 from workbench.measure.registry import broken, choose, make_measurement

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from workbench.tasks.automata.dfa import Automaton
-from workbench.tasks.base import BOS, SMALL_SSM, Law, Task, TaskError
+from workbench.tasks.base import BOS, SMALL_SSM, Batch, Law, Task, TaskError
 from workbench.tasks.sampling import coins, integers, outer_margin, positions, sorted_bits
 
 __all__ = ["EvenPairs", "FlipFlop", "Parity"]
@@ -108,6 +108,11 @@ class FlipFlop(Task):
         state = torch.where(written, bit, 2)  # 2: nothing written yet
         mask = written & (position >= meta["first_query"][:, None]) if "first_query" in meta else written
         return state.where(written, 0), mask, state, state
+
+    def answer_index(self, batch: Batch) -> Int[Tensor, " batch"] | None:
+        """The last write."""
+        write = (batch.tokens == 1) | (batch.tokens == 2)
+        return torch.where(write, torch.arange(batch.tokens.shape[1]), 0).amax(1) if bool(write.any(1).all()) else None
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
         _, _, state, _ = self._label(tokens, {})

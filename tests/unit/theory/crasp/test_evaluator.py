@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from benchmarks.peers.crasp_interpreter import interpret
 from tests.support.theory.evaluator import accepted, agree_with_the_oracle, letters, many_strings, to_length
-from tests.support.theory.oracles import ORACLES
 from tests.support.theory.random_programs import ALPHABET, programs
+from workbench.claims.exact.language_oracles import ORACLES
 from workbench.theory.crasp import evaluator
 from workbench.theory.crasp.builder import MOD, TRUE, Q, count, program, where
 from workbench.theory.crasp.evaluator import accepts, evaluate, every_string, trace, trace_table

@@ -1,0 +1,121 @@
+"""The committed table of exact claims is what computing them gives, and the numbers that papers print stand in it."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.claims.committed import EVIDENCE, FOLDER, QUICK, built, compare_with_committed
+from workbench.claims.claim import Claim, Row
+from workbench.claims.claim_pages import index_page, suite_page
+from workbench.claims.claims_table import FILE, judged, read_evidence
+from workbench.claims.suites.registry import SUITES
+
+LARGEST = 5_000_000
+
+
+@pytest.mark.parametrize("claim", [claim for claim in built() if claim.id in QUICK], ids=lambda claim: claim.id)
+def test_the_committed_rows_are_computed_again(claim: Claim) -> None:
+    compare_with_committed(claim)
+
+
+def test_every_exact_claim_that_is_built_is_decided() -> None:
+    for suite in SUITES.values():
+        for claim in suite.claims:
+            if claim.rows:
+                assert judged(claim, EVIDENCE).verdict in ("holds", "does not hold at this scale", "described"), (
+                    claim.id
+                )
+
+
+def test_the_pages_are_those_of_the_table_and_the_table_is_small() -> None:
+    assert (FOLDER / "index.md").read_text() == index_page(list(SUITES.values()), EVIDENCE)
+    for suite in SUITES.values():
+        assert (FOLDER / f"{suite.name}.md").read_text() == suite_page(suite, EVIDENCE)
+    assert (FOLDER / FILE).stat().st_size < LARGEST
+
+
+def rows(claim: str, quantity: str) -> dict[str, Row]:
+    return {row.item: row for row in EVIDENCE[claim].rows if row.quantity == quantity}
+
+
+# ---- numbers of the papers, stated here once more ------------------------------------------------
+def test_the_74_published_labels() -> None:
+    found = rows("HE07b", "predicted expressible")
+    assert len(found) == 74
+    # 32 maps with learned positions less 7, the same without positions less 13, 10 retrieval and copying tasks less 4
+    assert sum(row.value for row in found.values()) == 25 + 19 + 6
+    assert all(row.value == row.expected for row in found.values())
+
+
+def test_thresholds_of_rounding() -> None:
+    found = {item: row.value for item, row in rows("QB01", "threshold").items()}
+    assert found == {
+        f"p {p}, gamma {gamma:g}": float(math.ceil(2 ** (p / gamma))) for p in (4, 8, 12) for gamma in (0.5, 1, 2)
+    }
+
+
+@pytest.mark.parametrize(
+    ("claim", "quantity", "losses"),
+    [
+        ("SE03", "loss beyond", (3 / 7, 227 / 238, 6802 / 6993)),
+        ("SE04", "loss beyond", (1 / 2, 6 / 7, 8 / 9)),
+        ("SE05", "loss beyond", (6 / 7, 39 / 44, 81 / 91)),
+        ("SE06", "loss beyond", (20 / 21, 65 / 66, 90 / 91)),
+    ],
+)
+def test_the_tables_of_proposition_c_3(claim: str, quantity: str, losses: tuple[float, ...]) -> None:
+    found = rows(claim, quantity)
+    assert [found[f"l {n}"].value for n in (7, 12, 14)] == pytest.approx(losses, abs=1e-12)
+
+
+def test_the_slope_of_markov_subsequences() -> None:
+    (row,) = rows("QB12", "slope of log error on log n").values()
+    assert row.high is not None
+    assert row.low is not None
+    assert row.low < row.value < row.high < -0.28
+    assert row.value < -1 / 3
+
+
+def test_the_weight_of_a_log_scaled_local_key() -> None:
+    found = rows("QB10", "weight of the local key")
+    wanted = {"m 0.5, K 100": 0.0917, "m 1, K 10": 0.5263, "m 1.5, K 1,000": 0.9694, "m 2, K 10,000": 0.9999}
+    assert {item: round(found[item].value, 4) for item in wanted} == wanted
+
+
+# ---- the command ---------------------------------------------------------------------------------
+def lengthlens(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "workbench.cli.main", "reproduce", *words]
+    return subprocess.run(command, capture_output=True, text=True, cwd=FOLDER.parents[1])
+
+
+def test_the_command_lists_suites_and_claims_without_torch() -> None:
+    code = (
+        "import sys\nfrom workbench.cli.main import app\n"
+        "try:\n    app(['reproduce', '--list'])\nexcept SystemExit:\n    pass\n"
+        "assert not {'torch', 'pandas', 'transformer_lens', 'scipy'} & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=FOLDER.parents[1])
+    assert done.returncode == 0, done.stderr
+    assert all(name in done.stdout for name in SUITES)
+    assert "HE07b" in lengthlens("crasp-exact", "--list").stdout
+
+
+def test_the_command_says_what_a_dry_run_would_do(tmp_path: Path) -> None:
+    done = lengthlens("ssm-exact", "--dry-run", "--out", str(tmp_path))
+    assert "5 of 8 claims are missing" in done.stdout
+    assert "SX04 cannot be run yet: needs" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+    assert "nothing is missing" in lengthlens("ssm-exact", "--dry-run").stdout
+
+
+def test_the_command_computes_a_claim_into_a_new_folder(tmp_path: Path) -> None:
+    done = lengthlens("HE06", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "HE06   E     0.1      holds    rows 2 in 6 cases" in done.stdout
+    assert read_evidence(tmp_path).keys() == {"HE06"}
+    assert lengthlens().stderr.startswith("error: name a suite or a claim")

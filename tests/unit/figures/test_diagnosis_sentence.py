@@ -1,0 +1,114 @@
+"""The sentence of a diagnosis, from rows alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from workbench.figures.errors import NotMeasured
+from workbench.figures.rows.claims import cites
+from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
+from workbench.table.schema import FIELDS, row
+
+HERE: dict[str, Any] = {"run": "r", "step": 7, "measurement": "diagnosis", "law": "matched", "length": 64}
+
+
+def frame(*rows: dict[str, Any]) -> pd.DataFrame:
+    return pd.DataFrame([row(**{**HERE, **r}) for r in rows], columns=list(FIELDS))
+
+
+def share(target: str, value: float, note: str = "", mode: str = "alone") -> dict[str, Any]:
+    ends = {"value": value, "low": value - 0.1, "high": value + 0.1}
+    return {"quantity": "restored_share", "target": target, "mode": mode, "note": note, **ends}
+
+
+def said(*rows: dict[str, Any]) -> str:
+    return told(diagnosis_sentence(frame(*rows), step=7, longest=32))
+
+
+CHOSEN = "chosen of its family on the other half of the strings"
+
+
+def entry(label: str, target: str = "", grade: str = "strong") -> tuple[dict[str, Any], dict[str, Any]]:
+    return (
+        {"quantity": "entry", "label": label, "target": target},
+        {"quantity": "entry_grade", "label": grade, "target": target},
+    )
+
+
+def site(label: str, layer: int | None = None, head: int | None = None) -> dict[str, Any]:
+    return {"quantity": "failure_site", "label": label, "layer": layer, "head": head}
+
+
+def test_entry_site_what_restores_and_what_does_not() -> None:
+    rows = (*entry("position", "P.int"), site("selection", 0, 1), share("P.int", 0.93, CHOSEN))
+    text = said(*rows, share("D.beta2", -0.12, CHOSEN), share("D.logn", 0.4))
+    assert text == (
+        "At 64, fails because positions beyond 32 make L0 H1 attend to wrong keys: ids inside the trained range "
+        "restore 0.93 [0.83, 1.03]; sharpening restores −0.12 [−0.22, −0.02]."
+    )
+
+
+@pytest.mark.parametrize(
+    ("where", "effect"),
+    [
+        (site("dispersion", 1, 0), "thin out what L1 H0 gives to the right keys"),
+        (site("code", 1), "move the code of the answer after block 1"),
+        (site("read-out"), "make the read-out miss an answer that the last row still holds as at N"),
+        (site("lost", 0), "lose the answer after block 0"),
+    ],
+)
+def test_every_site_has_its_clause(where: dict[str, Any], effect: str) -> None:
+    text = said(*entry("keys", "K.sink", "partly"), where, share("K.sink", 0.6, CHOSEN))
+    assert text == (
+        f"At 64, fails partly because more keys than at 32 {effect}: the first key's weight held as at N restores 0.60 "
+        "[0.50, 0.70]."
+    )
+
+
+def test_a_pair_names_both() -> None:
+    pair = share("P.int and K.sink", 0.9, mode="pair")
+    text = said(*entry("joint", "P.int and K.sink"), site("lost", 1), pair)
+    assert "positions and more keys, together, beyond 32" in text
+    assert "ids inside the trained range with the first key's weight held as at N restore 0.90" in text
+
+
+def test_what_is_not_explained_says_how_much_is_restored_at_most_and_where_the_answer_still_is() -> None:
+    readable = {"quantity": "answer_readable", "layer": 0, "value": 0.97}
+    text = said(
+        *entry("not explained", grade="none"), share("P.int", 0.4), share("D.gap", 0.1),
+        {"quantity": "balanced_accuracy", "value": 0.5}, {"quantity": "balanced_loss", "value": 0.5},
+        readable, {**readable, "value": 0.5, "control": "untrained"},
+    )  # fmt: skip
+    assert text == (
+        "At 64, no repair restores more than 0.40 of the loss: not explained; the answer is still readable after block 0."
+    )
+
+
+def test_where_all_repairs_of_ids_harm_it_says_that_positions_cannot_be_tested() -> None:
+    harm = {
+        "quantity": "restored_share", "target": "P.int", "mode": "alone", "status": "not_applicable",
+        "note": "it harms inside training: it costs 0.48 at N",
+    }  # fmt: skip
+    text = said(*entry("not explained", grade="none"), share("D.gap", 0.1), harm)
+    assert text.endswith("; whether positions are to blame cannot be tested by ids, for such repairs harm at N.")
+
+
+def test_a_refusal_is_a_sentence_and_a_longer_length_with_a_name_comes_before_it() -> None:
+    why = {"quantity": "entry", "status": "undefined", "note": "37 wrong strings of the 100 that are needed"}
+    assert said(why) == "37 wrong strings of the 100 that are needed."
+    later = [{**r, "length": 128} for r in (*entry("content"), site("selection", 1, 0))]
+    assert said(why, *later).startswith("At 128, fails because what strings hold beyond 32 make L1 H0 attend")
+
+
+def test_each_number_cites_its_row() -> None:
+    rows = frame(*entry("position", "P.int"), site("selection", 0, 1), share("P.int", 0.93, CHOSEN))
+    found = cites(diagnosis_sentence(rows, step=7, longest=32))
+    assert [one.text for one in found] == ["64", "32", "0", "1", "0.93", "0.83", "1.03"]
+
+
+def test_a_step_without_diagnosis_is_not_measured() -> None:
+    with pytest.raises(NotMeasured, match="no diagnosis at step 8"):
+        diagnosis_sentence(frame(*entry("content")), step=8, longest=32)

@@ -1,0 +1,184 @@
+"""What a claim is: a sentence of a paper, what is measured for it, and when it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from workbench.claims.errors import ClaimError
+
+Kind = Literal["E", "C", "T", "TM"]
+KINDS = {
+    "E": "exact: closed form or enumeration, no model",
+    "C": "a hand-made or compiled model",
+    "T": "training",
+    "TM": "training and mechanism",
+}
+Side = Literal["holds", "fails", "open"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One reduced number that a claim rests on.
+
+    Attributes:
+        quantity: what it is a value of; conditions name it.
+        item: which of the claim's settings, e.g. ``p 4, gamma 0.5``; "" where there is one.
+        value: the number.
+        low: lower end of its 95 % interval over strings or draws; None where it is exact.
+        high: upper end of it.
+        expected: what the claim says it is; None where the condition is a bound.
+        n: strings, draws or cases that it is made of.
+        run: id of the run; "" for what no run is needed for.
+        step: of the checkpoint; -1 without one.
+        seed: of the run.
+        fitted: whether the run is fitted on its trained lengths; None without a run.
+    """
+
+    quantity: str
+    item: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    expected: float | None = None
+    n: int | None = None
+    run: str = ""
+    step: int = -1
+    seed: int | None = None
+    fitted: bool | None = None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The interval; of an exact number, the number twice."""
+        return (self.value if self.low is None else self.low, self.value if self.high is None else self.high)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """When a claim holds: bounds on a quantity, for every one of its items.
+
+    Attributes:
+        quantity: which rows it is about.
+        at_least: smallest value on the claim's side; None = no bound.
+        at_most: largest value on the claim's side; None = no bound.
+        near: largest distance from what a row expects; None = no such demand.
+        fails_below: value below which the claim fails; None = ``at_least``.
+        fails_above: value above which it fails; None = ``at_most``.
+    """
+
+    quantity: str
+    at_least: float | None = None
+    at_most: float | None = None
+    near: float | None = None
+    fails_below: float | None = None
+    fails_above: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.at_least is None and self.at_most is None and self.near is None:
+            raise ClaimError(f"the condition on {self.quantity} asks for nothing; give it a bound")
+        if (self.fails_below is not None and (self.at_least is None or self.fails_below > self.at_least)) or (
+            self.fails_above is not None and (self.at_most is None or self.fails_above < self.at_most)
+        ):
+            raise ClaimError(f"on {self.quantity}, what fails must lie beyond what holds")
+
+    def side(self, low: float, high: float, expected: float | None = None) -> Side:
+        """On which side of its thresholds an interval lies as a whole; a number is one with equal ends."""
+        sides: list[Side] = []
+        if self.near is not None:
+            if expected is None:
+                raise ClaimError(f"a row of {self.quantity} says no expected value")
+            sides.append(_side(low, high, expected - self.near, expected + self.near))
+        if self.at_least is not None:
+            below = self.at_least if self.fails_below is None else self.fails_below
+            sides.append("holds" if low >= self.at_least else "fails" if high < below else "open")
+        if self.at_most is not None:
+            above = self.at_most if self.fails_above is None else self.fails_above
+            sides.append("holds" if high <= self.at_most else "fails" if low > above else "open")
+        return "fails" if "fails" in sides else "open" if "open" in sides else "holds"
+
+    def __str__(self) -> str:
+        parts = []
+        if self.near is not None:
+            parts.append("equal to what is expected" + (f" within {self.near:g}" if self.near else ""))
+        if self.at_least is not None and self.at_least == self.at_most:
+            parts.append(f"= {self.at_least:g}")
+        else:
+            parts += [f">= {self.at_least:g}"] if self.at_least is not None else []
+            parts += [f"<= {self.at_most:g}"] if self.at_most is not None else []
+        parts += [f"fails below {self.fails_below:g}"] if self.fails_below is not None else []
+        parts += [f"fails above {self.fails_above:g}"] if self.fails_above is not None else []
+        return f"{self.quantity} {', '.join(parts)}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim.
+
+    Attributes:
+        id: e.g. ``QB01``.
+        kind: see :data:`KINDS`.
+        source: the paper and where in it.
+        prediction: what is claimed, in one sentence.
+        statistic: what is computed.
+        conditions: all must hold, for every item. Empty for a description, which is neither held nor refuted.
+        scale: the settings, in words.
+        rows: address ``package.module:function`` of what computes the rows of an exact claim; the function takes
+            nothing and returns a list of :class:`Row`. "" where nothing is built yet: the note says what is needed.
+        minutes: processor minutes that it takes, roughly.
+        version: raised when the rows would come out otherwise; stored rows of another version are computed again.
+        seeds: seeds that a trained claim plans; 0 for an exact one.
+        settings_tried: settings among which the one of this row was chosen on trained lengths.
+        exempt: whether runs enter although they are not fitted (claims that say "not even fitted").
+        note: what the reader must know beside the verdict.
+    """
+
+    id: str
+    kind: Kind
+    source: str
+    prediction: str
+    statistic: str
+    conditions: tuple[Condition, ...]
+    scale: str
+    rows: str
+    minutes: float
+    version: int = 1
+    seeds: int = 0
+    settings_tried: int = 1
+    exempt: bool = False
+    note: str = ""
+
+    @property
+    def holds_if(self) -> str:
+        """The conditions in words."""
+        return "; ".join(map(str, self.conditions)) or "a description: nothing to hold"
+
+    @property
+    def trained(self) -> bool:
+        """Whether it needs runs."""
+        return self.kind in ("T", "TM")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Claims that are reproduced together.
+
+    Attributes:
+        name: e.g. ``crasp-exact``.
+        title: what they are about.
+        claims: in order.
+    """
+
+    name: str
+    title: str
+    claims: tuple[Claim, ...]
+
+    @property
+    def minutes(self) -> float:
+        """Processor minutes of all claims."""
+        return sum(claim.minutes for claim in self.claims)
+
+
+def _side(low: float, high: float, least: float, most: float) -> Side:
+    if least <= low and high <= most:
+        return "holds"
+    return "fails" if high < least or low > most else "open"

@@ -1,0 +1,141 @@
+"""The Markdown pages: one per suite with every row, and an index of all claims."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from workbench.claims.claim import KINDS, Claim, Row, Suite
+from workbench.claims.claims_table import Evidence, current, judged, read_evidence
+from workbench.claims.judging import LABELS, Judgement, chance, number
+from workbench.claims.suites.registry import SUITES
+from workbench.storage.atomic import replacing
+
+MOST_ROWS = 12
+"""Rows of a claim that its page shows; the table holds all."""
+
+
+def write_pages(folder: Path) -> None:
+    """Write the index and the page of every suite; the same table gives the same bytes."""
+    evidence = read_evidence(folder)
+    pages = {f"{suite.name}.md": suite_page(suite, evidence) for suite in SUITES.values()}
+    for name, text in {"index.md": index_page(list(SUITES.values()), evidence), **pages}.items():
+        with replacing(folder / name) as stream:
+            stream.write(text.encode())
+
+
+def index_page(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> str:
+    """One table of all claims, with counts."""
+    verdicts = {claim.id: judged(claim, evidence) for suite in suites for claim in suite.claims}
+    lines = [
+        "# Claims",
+        "",
+        "What papers on length generalization claim, as experiments that run by name. Each page tells what was "
+        "computed, from which settings, and when the claim would not hold. All numbers are in `claims.parquet`.",
+        "",
+        "    lengthlens reproduce --list",
+        "    lengthlens reproduce crasp-exact",
+        "",
+        _counts(list(verdicts.values())),
+        "",
+        "| suite | " + " | ".join(LABELS) + " | all |",
+        "|---|" + "---|" * (len(LABELS) + 1),
+    ]
+    for suite in suites:
+        found = Counter(verdicts[claim.id].verdict for claim in suite.claims)
+        cells = [str(found[label] or "") for label in LABELS]
+        lines.append(f"| [{suite.name}]({suite.name}.md) | " + " | ".join(cells) + f" | {len(suite.claims)} |")
+    lines += ["", "| claim | suite | what is claimed | verdict | observed |", "|---|---|---|---|---|"]
+    for suite in suites:
+        for claim in suite.claims:
+            said = verdicts[claim.id]
+            lines.append(
+                f"| [{claim.id}]({suite.name}.md#{claim.id.lower()}) | {suite.name} | {_cell(claim.prediction)} | "
+                f"{_verdict(said)} | {_cell(said.observation)} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def suite_page(suite: Suite, evidence: Mapping[str, Evidence]) -> str:
+    """Everything about the claims of one suite."""
+    verdicts = [judged(claim, evidence) for claim in suite.claims]
+    lines = [
+        f"# {suite.title}",
+        "",
+        f"    lengthlens reproduce {suite.name}",
+        "",
+        _counts(verdicts),
+        "",
+        "| claim | verdict | observed |",
+        "|---|---|---|",
+        *(
+            f"| [{claim.id}](#{claim.id.lower()}) | {_verdict(said)} | {_cell(said.observation)} |"
+            for claim, said in zip(suite.claims, verdicts, strict=True)
+        ),
+    ]
+    for claim, said in zip(suite.claims, verdicts, strict=True):
+        found = current(claim, evidence)
+        lines += _section(claim, said, found.rows if found else ())
+    return "\n".join(lines) + "\n"
+
+
+def _section(claim: Claim, said: Judgement, rows: Sequence[Row]) -> list[str]:
+    facts = {
+        "Claimed": claim.prediction,
+        "Source": claim.source,
+        "Kind": KINDS[claim.kind],
+        "Measured": claim.statistic,
+        "Settings": claim.scale,
+        "Settings tried": str(claim.settings_tried) if claim.trained else "",
+        "Holds if": claim.holds_if,
+        "Verdict": f"**{said.verdict}**" + (f" ({said.why})" if said.why else ""),
+        "Observed": said.observation,
+        "Beside": claim.note,
+        "Run it": f"`lengthlens reproduce {claim.id}`",
+    }
+    lines = ["", f"## {claim.id}", "", *(f"- {name}: {text}" for name, text in facts.items() if text)]
+    return [*lines, *_rows(rows)]
+
+
+def _rows(rows: Sequence[Row]) -> list[str]:
+    if not rows:
+        return []
+    columns = {
+        "of": lambda r: r.item,
+        "quantity": lambda r: r.quantity,
+        "value": lambda r: number(r.value),
+        "95 %": lambda r: "" if r.low is None or r.high is None else f"{number(r.low)} to {number(r.high)}",
+        "expected": lambda r: "" if r.expected is None else number(r.expected),
+        "seed": lambda r: "" if r.seed is None else str(r.seed),
+        "n": lambda r: "" if r.n is None else f"{r.n:,}",
+    }
+    cells = {name: [_cell(of(row)) for row in rows[:MOST_ROWS]] for name, of in columns.items()}
+    shown = [name for name, values in cells.items() if any(values)]
+    lines = ["", "| " + " | ".join(shown) + " |", "|" + "---|" * len(shown)]
+    lines += ["| " + " | ".join(values) + " |" for values in zip(*(cells[name] for name in shown), strict=True)]
+    more = len(rows) - MOST_ROWS
+    return [*lines, *(["", f"and {more:,} more rows, in `claims.parquet`"] if more > 0 else [])]
+
+
+def _counts(judgements: Sequence[Judgement]) -> str:
+    found = Counter(j.verdict for j in judgements)
+    told = ", ".join(f"{found[label]} {label}" for label in LABELS if found[label])
+    luck = chance(judgements)
+    rest = (
+        f"{luck.by_interval} of the {luck.decided} decided ones rest on intervals at 95 %; by chance alone at most "
+        f"{luck.false_by_chance:.1f} of them would be decided wrongly"
+        if luck.by_interval
+        else f"all {luck.decided} decided ones are exact"
+        if luck.decided
+        else "none is decided"
+    )
+    return f"{len(judgements)} claims: {told}. {rest[0].upper()}{rest[1:]}."
+
+
+def _verdict(said: Judgement) -> str:
+    return said.verdict + (f" ({said.why})" if said.why else "")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,9 @@
+"""What can go wrong with claims."""
+
+from __future__ import annotations
+
+from workbench.core.errors import LensError
+
+
+class ClaimError(LensError, ValueError):
+    """A suite or claim that does not exist, or a table of claims that cannot be read."""

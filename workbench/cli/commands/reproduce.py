@@ -1,0 +1,108 @@
+"""``lengthlens reproduce``: claims of the literature, computed by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from workbench.claims.reproducing import Plan
+
+
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A suite (crasp-exact) or a claim (HE07); see --list.")
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option(min=0.0, help="Begin nothing after so many minutes; the same command goes on.")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Seeds of each trained claim; default: what the claim plans.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what is missing and what it costs; compute nothing.")
+    ] = False,
+    list_: Annotated[
+        bool, typer.Option("--list", help="The suites, or the claims of NAME, with kind, cost and last verdict.")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Folder of claims.parquet and of the pages.")] = Path("docs/claims"),
+) -> None:
+    """Reproduce what papers claim about length generalization: whatever is missing; what is there stays.
+
+    A claim states beforehand what is computed and when it holds. Verdicts: *holds*, *does not hold at this scale*,
+    *undecided*, *not run*. Numbers go to claims.parquet, with a page per suite beside it. --out with a new folder
+    computes everything anew.
+    """
+    from workbench.claims.reproducing import plan
+    from workbench.claims.reproducing import reproduce as carry_out
+    from workbench.claims.suites.registry import SUITES, claims_named
+    from workbench.cli.errors import UsageError
+    from workbench.cli.table_text import aligned
+
+    if name is None and not list_:
+        raise UsageError(f"name a suite or a claim: {', '.join(SUITES)}; `lengthlens reproduce --list` lists them")
+    if list_:
+        for line in aligned(_suites(out) if name is None else _claims(name, out)):
+            print(line)
+        return
+    todo = plan(claims_named(str(name)), out)
+    if dry_run:
+        _tell(todo)
+        return
+    left = carry_out(todo, out, minutes, print)
+    for line in aligned(_claims(str(name), out)):
+        print(line)
+    if left.missing:
+        print(f"not run yet: {', '.join(claim.id for claim in left.missing)}; the same command goes on")
+    _tell_unbuilt(left)
+
+
+def _suites(out: Path) -> list[list[str]]:
+    """A line per suite: how many claims, what they cost, and how they came out."""
+    from workbench.claims.claims_table import judged, read_evidence
+    from workbench.claims.judging import LABELS
+    from workbench.claims.suites.registry import SUITES
+
+    stored = read_evidence(out)
+    rows = [["suite", "claims", "minutes", "verdicts", "about"]]
+    for suite in SUITES.values():
+        found = [judged(claim, stored).verdict for claim in suite.claims]
+        verdicts = ", ".join(f"{found.count(label)} {label}" for label in LABELS if label in found)
+        rows.append([suite.name, str(len(suite.claims)), f"{suite.minutes:.0f}", verdicts, suite.title])
+    return rows
+
+
+def _claims(name: str, out: Path) -> list[list[str]]:
+    """A line per claim: kind, cost, verdict and the number behind it."""
+    from workbench.claims.claims_table import judged, read_evidence
+    from workbench.claims.suites.registry import claims_named
+
+    stored = read_evidence(out)
+    rows = [["claim", "kind", "minutes", "verdict", "observed"]]
+    for _, claim in claims_named(name):
+        said = judged(claim, stored)
+        verdict = said.verdict + (f" ({said.why})" if said.why else "")
+        rows.append([claim.id, claim.kind, f"{claim.minutes:g}", verdict, said.observation])
+    return rows
+
+
+def _tell(todo: Plan) -> None:
+    """What a plan would do, in words."""
+    from workbench.cli.table_text import aligned
+
+    if todo.missing:
+        count = f"{len(todo.missing)} of {len(todo.claims)} claims"
+        print(f"{count} are missing, about {todo.minutes:.1f} processor minutes and no training:")
+        for line in aligned([[f"  {c.id}", f"{c.minutes:g} min", c.prediction] for c in todo.missing]):
+            print(line)
+    else:
+        print("nothing is missing that can be computed")
+    _tell_unbuilt(todo)
+
+
+def _tell_unbuilt(todo: Plan) -> None:
+    """The claims that cannot be computed yet, each with what it needs."""
+    for claim in todo.unbuilt:
+        print(f"{claim.id} cannot be run yet: {claim.note.removeprefix('not built: ')}")

@@ -1,0 +1,301 @@
+"""Where it first goes wrong: what knows the answer's key locates, what knows the answer bounds; neither names a cause.
+
+Three readings of the last query, block by block: a linear probe fitted at N and applied at n (is the code kept?), one
+fitted at n (is the answer still there?), and, where the task says which token holds the answer, that token put in place
+of what one head reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from circuits.passes import Clean, Edit, edited_pass, evaluation_ids, pieces
+from probes.fitting.logistic import logistic
+from workbench.diagnosis.repaired_pass import clearly_right, last_classes
+from workbench.diagnosis.shares import Judged, balanced_accuracy, chance, halves
+from workbench.measure.study import forward
+from workbench.models.base.protocol import HookedModel
+from workbench.models.transformer.scores import cached_score_inputs
+from workbench.tasks.base import Batch, Task
+
+CARRIES = 0.8
+"""Share of answers that must turn with what a head reads for it to carry the answer."""
+KEPT = 0.5
+"""Share of the surplus over chance below which a block's code counts as lost."""
+READABLE = 0.9
+"""Share of the surplus from which on the answer counts as still there, or as kept."""
+UNTRAINED = 0.5
+"""Share of the surplus that untrained weights may show, for a reading to count."""
+FRESH = 8
+"""Untrained models of the same architecture that stand beside an oracle's keys."""
+
+
+@dataclass(frozen=True)
+class BlockReading:
+    """What probes read off the last row behind one block, as balanced accuracies.
+
+    Attributes:
+        layer: the block.
+        at_n_trained: fitted at N, other strings at N.
+        kept: fitted at N, applied at n.
+        refit: fitted at n, on other strings.
+        untrained: fitted at n behind the same block of untrained weights.
+        shuffled: fitted at n on shuffled answers.
+    """
+
+    layer: int
+    at_n_trained: float
+    kept: float
+    refit: float
+    untrained: float
+    shuffled: float
+
+
+@dataclass(frozen=True)
+class HeadReading:
+    """One head with the answer's key in place of what its last query reads.
+
+    Attributes:
+        layer, head: which.
+        carries: share of answers at N that turn to the class of another string's key.
+        right: ``[string]`` 0/1 at n with the own key.
+        gap: median over wrong strings at n of the key's score less the best other score.
+        weight_trained, weight: mean weight on the key at N and at n.
+        untrained: largest distance from chance of untrained models at n with the same edit.
+    """
+
+    layer: int
+    head: int
+    carries: float
+    right: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    gap: float = 0.0
+    weight_trained: float = 0.0
+    weight: float = 0.0
+    untrained: float = 0.0
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where it first goes wrong.
+
+    Attributes:
+        label: ``selection``, ``dispersion``, ``code``, ``read-out`` or ``lost``.
+        layer, head: where; None where that is not said.
+        note: one clause of evidence.
+    """
+
+    label: str
+    layer: int | None = None
+    head: int | None = None
+    note: str = ""
+
+
+def last_rows(model: HookedModel, batch: Batch) -> list[Float[Tensor, "batch d_model"]]:
+    """The last row behind each block."""
+    names = [f"blocks.{layer}.hook_resid_post" for layer in range(model.cfg.n_layers)]
+    found: list[list[Tensor]] = [[] for _ in names]
+    for piece in pieces(batch):
+        seen = forward(model, piece, names)
+        for rows, name in zip(found, names, strict=True):
+            rows.append(seen[name][:, -1])
+    return [torch.cat(rows) for rows in found]
+
+
+def read_blocks(
+    model: HookedModel, untrained: HookedModel, fit: Batch, inside: Batch, batch: Batch, rng: np.random.Generator
+) -> list[BlockReading]:
+    """The readings of every block.
+
+    Args:
+        model: the model.
+        untrained: one of the same architecture before training.
+        fit: strings at N, on which probes are fitted.
+        inside: other strings at N.
+        batch: strings at n.
+        rng: shuffles answers.
+    """
+    classes = sorted({*last_classes(fit).tolist(), *last_classes(batch).tolist(), *last_classes(inside).tolist()})
+
+    def labels(of: Batch) -> NDArray[np.int64]:
+        return np.searchsorted(np.array(classes), last_classes(of)).astype(np.int64)
+
+    y_fit, y_inside, y = labels(fit), labels(inside), labels(batch)
+    rows = zip(*(last_rows(model, one) for one in (fit, inside, batch)), last_rows(untrained, batch), strict=True)
+    shuffled = rng.permutation(y)
+    found = []
+    for layer, (x_fit, x_inside, x, x_untrained) in enumerate(rows):
+        probe = logistic(x_fit, torch.as_tensor(y_fit), len(classes))
+        found.append(
+            BlockReading(
+                layer,
+                balanced_accuracy(probe(x_inside) == y_inside, y_inside),
+                balanced_accuracy(probe(x) == y, y),
+                crossed(x, y, len(classes)),
+                crossed(x_untrained, y, len(classes)),
+                crossed(x, shuffled, len(classes)),
+            )
+        )
+    return found
+
+
+def crossed(x: Float[Tensor, "row d"], y: NDArray[np.int64], classes: int) -> float:
+    """Balanced accuracy of a probe on each half of the rows, fitted on the other half."""
+    first, second = halves(len(y))
+    right = np.zeros(len(y))
+    for fit, test in ((first, second), (second, first)):
+        probe = logistic(x[torch.as_tensor(fit)], torch.as_tensor(y[fit]), classes)
+        right[test] = probe(x[torch.as_tensor(test)]) == y[test]
+    return balanced_accuracy(right, y)
+
+
+# ---- heads --------------------------------------------------------------------------------------
+def key_values(model: HookedModel, layer: int, batch: Batch, keys: Tensor) -> Float[Tensor, "batch head d_head"]:
+    """What each head would read if it attended to these keys alone."""
+    name = f"blocks.{layer}.attn.hook_v"
+    v = torch.cat([forward(model, piece, [name])[name] for piece in pieces(batch)])
+    return v[torch.arange(len(v)), keys]
+
+
+def with_head_reading(
+    model: HookedModel, batch: Batch, layer: int, head: int, values: Float[Tensor, "batch d_head"]
+) -> Float[Tensor, "batch pos out"]:
+    """Outputs when the last query of one head reads these values."""
+    outputs, start = [], 0
+    for piece in pieces(batch):
+        given = values[start : start + len(piece)]
+
+        def edit(z: Tensor, given: Tensor = given) -> Tensor:
+            made = z.clone()
+            made[:, -1, head] = given
+            return made
+
+        ids = evaluation_ids(model, piece)
+        edits: dict[str, Edit] = {f"blocks.{layer}.attn.hook_z": edit}
+        outputs.append(edited_pass(model, Clean(piece.tokens, ids, (), {}, ids), edits)[0])
+        start += len(piece)
+    return torch.cat(outputs)
+
+
+def read_heads(
+    model: HookedModel,
+    task: Task,
+    inside: Batch,
+    batch: Batch,
+    at: Judged,
+    fresh: Sequence[HookedModel],
+    layers: Sequence[int],
+    rng: np.random.Generator,
+) -> list[HeadReading]:
+    """The heads of some blocks that carry the answer, each with the own key in place of what it reads.
+
+    Empty where the task names no key, the attention is not by softmax, or no head carries.
+    """
+    keys_inside, keys = task.answer_index(inside), task.answer_index(batch)
+    if keys_inside is None or keys is None or model.cfg.attention != "softmax":
+        return []
+    classes = last_classes(inside)
+    donors = other_class(classes, rng)
+    if donors is None:
+        return []
+    found = []
+    wrong = torch.as_tensor(at.right < 0.5)
+    for layer in layers:
+        theirs = key_values(model, layer, inside, keys_inside)[torch.as_tensor(donors)]
+        own = key_values(model, layer, batch, keys)
+        for head in range(model.cfg.n_heads):
+            turned = with_head_reading(model, inside, layer, head, theirs[:, head])[:, -1].argmax(-1)
+            carried = float((turned.numpy(force=True) == classes[donors]).mean())
+            if carried < CARRIES:
+                continue
+            right = clearly_right(task, with_head_reading(model, batch, layer, head, own[:, head]), batch)
+            gaps, weight = key_scores(model, batch, keys, layer, head)
+            _, weight_inside = key_scores(model, inside, keys_inside, layer, head)
+            beside = [_untrained_distance(one, task, batch, keys, layer, head) for one in fresh]
+            weights = float(weight_inside.mean()), float(weight.mean())
+            gap = float(gaps[wrong].median())
+            found.append(HeadReading(layer, head, carried, right, gap, *weights, max(beside, default=0.0)))
+    return found
+
+
+def other_class(classes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64] | None:
+    """For each string another one whose class is another; None where there is only one class."""
+    if len(np.unique(classes)) < 2:
+        return None
+    return np.array([rng.choice(np.flatnonzero(classes != c)) for c in classes], dtype=np.int64)
+
+
+def key_scores(
+    model: HookedModel, batch: Batch, keys: Tensor, layer: int, head: int
+) -> tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]:
+    """Score of each string's key less the best other score, and the weight on it, of the last query of a head."""
+    names = model.cfg.score_hooks(layer)
+    gaps, weights, start = [], [], 0
+    for piece in pieces(batch):
+        inputs = cached_score_inputs(model.cfg, layer, forward(model, piece, names))
+        scores = inputs.select(slice(None), slice(head, head + 1)).scores([piece.tokens.shape[1] - 1])[:, 0, 0]
+        chosen = keys[start : start + len(piece), None]
+        gaps.append(scores.gather(1, chosen)[:, 0] - scores.scatter(1, chosen, -torch.inf).amax(1))
+        weights.append(scores.softmax(-1).gather(1, chosen)[:, 0])
+        start += len(piece)
+    return torch.cat(gaps), torch.cat(weights)
+
+
+def _untrained_distance(model: HookedModel, task: Task, batch: Batch, keys: Tensor, layer: int, head: int) -> float:
+    values = key_values(model, layer, batch, keys)[:, head]
+    right = clearly_right(task, with_head_reading(model, batch, layer, head, values), batch)
+    classes = last_classes(batch)
+    return abs(balanced_accuracy(right, classes) - chance(classes))
+
+
+# ---- the rule -----------------------------------------------------------------------------------
+def first_bad_block(blocks: Sequence[BlockReading], a_reference: float, guess: float) -> int | None:
+    """The first block that has the answer at N and whose code is lost at n; None where all keep it."""
+    for block in blocks:
+        there = block.at_n_trained - guess >= KEPT * (a_reference - guess)
+        if there and block.kept - guess < KEPT * (block.at_n_trained - guess):
+            return block.layer
+    return None
+
+
+def name_site(
+    blocks: Sequence[BlockReading],
+    heads: Sequence[HeadReading],
+    shares: Sequence[float],
+    a_reference: float,
+    guess: float,
+) -> Site:
+    """The site, from readings.
+
+    Args:
+        blocks: of every block.
+        heads: of the heads that carry the answer.
+        shares: what each of them restores with the own key.
+        a_reference: accuracy at N.
+        guess: that of a guess.
+    """
+    bad = first_bad_block(blocks, a_reference, guess)
+    surplus = a_reference - guess
+    if bad is None:
+        last = blocks[-1]
+        if last.kept - guess >= READABLE * surplus:
+            return Site("read-out", note=f"a probe fitted at N reads {last.kept:.2f} behind the last block")
+        return Site("lost", note="no block loses the code at once")
+    for head, share in zip(heads, shares, strict=True):
+        if head.layer > bad:
+            continue
+        if head.gap < 0 and share >= KEPT:
+            return Site("selection", head.layer, head.head, f"the answer's key scores {-head.gap:.1f} below the best")
+        if head.gap > 0 and head.weight < 0.5 * head.weight_trained:
+            note = f"weight on the answer's key {head.weight:.2f}, at N {head.weight_trained:.2f}"
+            return Site("dispersion", head.layer, head.head, note)
+    block = blocks[bad]
+    if block.refit - guess >= READABLE * surplus and block.untrained - guess < UNTRAINED * surplus:
+        return Site("code", bad, note=f"a probe fitted at n reads {block.refit:.2f}, one fitted at N {block.kept:.2f}")
+    return Site("lost", bad, note=f"a probe fitted at n reads {block.refit:.2f} behind block {bad}")

@@ -1,0 +1,173 @@
+"""Why a model fails past its training length, and what mends it, in one sentence made of the rows of ``diagnosis``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import Piece
+from workbench.figures.rows.claims import Claim, count, estimate, head, layer, note, number, plain, trained
+from workbench.figures.rows.door import of_rows
+from workbench.figures.rows.frame import Frame, missing
+from workbench.figures.rows.picking import valued
+
+MEASUREMENT = "diagnosis"
+REPAIRS: Mapping[str, str] = {
+    "P.lag": "lags inside the trained range",
+    "P.row": "trained rows in place of others",
+    "P": "ids inside the trained range",
+    "D.logn": "scores scaled by log n",
+    "D": "sharpening",
+    "K.sink": "the first key's weight held as at N",
+    "K.scale": "head outputs held at their scale at N",
+    "C": "rows moved to where they lay at N",
+}
+"""What a repair does, by its name or by its family."""
+CAUSES = {
+    "position": "positions beyond ",
+    "keys": "more keys than at ",
+    "keys or content": "what grows with strings beyond ",
+    "content": "what strings hold beyond ",
+    "joint": "positions and more keys, together, beyond ",
+}
+ASIDE = {"P": "D", "D": "P", "K": "P", "C": "P"}
+"""The family whose best member is told beside the one that is named."""
+NEAR, FAR = 0.05, 0.25
+"""How far below the accuracy at N a probe may be for the answer to count as readable, and how far one of untrained
+weights must be."""
+Row = Mapping[str, Any]
+
+
+@of_rows
+def diagnosis_sentence(frame: Frame, *, step: int, longest: float, length: int | None = None) -> list[Piece]:
+    """The entry, the site and what restores how much, at the first length at which there is something to explain.
+
+    Args:
+        frame: rows of one run.
+        step: the checkpoint.
+        longest: N, the longest trained length.
+        length: speak of this length; None = the first with a name, else the first that was asked.
+
+    Raises:
+        NotMeasured: where the checkpoint has no diagnosis.
+    """
+    own = frame.where(measurement=MEASUREMENT, step=step)
+    entries = own.where(quantity="entry").sort("length").rows()
+    entries = [row for row in entries if length is None or row["length"] == length]
+    if not entries:
+        raise NotMeasured(MEASUREMENT, f"no diagnosis at step {step:,}")
+    named = next((row for row in entries if row["label"]), entries[0])
+    if not named["label"]:
+        return [_capital(note(named, after="."))]
+    here = own.where(length=named["length"])
+    if named["label"] == "not explained":
+        return _unexplained(here, named)
+    grades = here.where(quantity="entry_grade").rows()
+    part = grades and grades[0]["label"] == "partly"
+    pieces: list[Piece] = [
+        count(named, "length", "At ", ", "),
+        plain(f"fails {'partly ' if part else ''}because {CAUSES[named['label']]}"),
+        trained(longest),
+        plain(" "),
+        *_effect(here),
+    ]
+    return [*pieces, *_restored(here, named), plain(".")]
+
+
+def _effect(here: Frame) -> list[Piece]:
+    """What the entry does, at its site."""
+    sites = here.where(quantity="failure_site").rows()
+    if not sites or not sites[0]["label"]:
+        return [plain("break the answer")]
+    site = sites[0]
+    label = str(site["label"])
+    if label == "selection":
+        return [plain("make "), head(site), plain(" attend to wrong keys")]
+    if label == "dispersion":
+        return [plain("thin out what "), head(site), plain(" gives to the right keys")]
+    if label == "read-out":
+        return [plain("make the read-out miss an answer that the last row still holds as at N")]
+    if label == "code":
+        return [plain("move the code of the answer"), layer(site, " ")]
+    return [plain("lose the answer")] + ([] if missing(site["layer"]) else [layer(site, " ")])
+
+
+def _restored(here: Frame, named: Row) -> list[Piece]:
+    """What the naming repair restores, and the best of another family beside it."""
+    shares = valued(here.where(quantity="restored_share", control="")).rows()
+    own = [row for row in shares if row["target"] == named["target"]]
+    if not own:
+        oracle = valued(here.where(quantity="oracle_key_share", control="")).rows()
+        best = max(oracle, key=lambda row: float(row["value"]), default=None)
+        told = [plain("; no blind repair restores half")]
+        return told if best is None else [plain(": the right key alone restores "), *estimate(best), *told]
+    pieces: list[Piece] = [plain(f": {_phrase(str(named['target']))} restore{_s(str(named['target']))} ")]
+    pieces += estimate(own[0])
+    aside = ASIDE[str(named["target"])[0]]
+    other = [row for row in shares if str(row["target"]).startswith(aside) and row["mode"] == "alone" and row["note"]]
+    if other and " and " not in str(named["target"]):
+        target = str(other[0]["target"])
+        pieces += [plain(f"; {_phrase(target)} restore{_s(target)} "), *estimate(other[0])]
+    return pieces
+
+
+def _unexplained(here: Frame, named: Row) -> list[Piece]:
+    shares = valued(here.where(quantity="restored_share", control="", mode="alone")).rows()
+    pieces: list[Piece] = [count(named, "length", "At ", ", ")]
+    if shares:
+        best = max(shares, key=lambda row: float(row["value"]))
+        pieces += [plain("no repair restores more than "), number(best), plain(" of the loss: not explained")]
+    else:
+        pieces.append(plain("no repair is applicable: not explained"))
+    still = _still_readable(here)
+    pieces += [] if still is None else [plain("; the answer is still readable"), layer(still, " ")]
+    if _untestable(here):
+        pieces.append(plain("; whether positions are to blame cannot be tested by ids, for such repairs harm at N"))
+    return [*pieces, plain(".")]
+
+
+def _still_readable(here: Frame) -> Row | None:
+    """The last block behind which a probe reads nearly what N has, and untrained weights would not show it."""
+    readable = here.where(quantity="answer_readable")
+    accuracy = here.where(quantity="balanced_accuracy").rows()
+    loss = valued(here.where(quantity="balanced_loss")).rows()
+    if not accuracy or not loss:
+        return None
+    at_trained = float(accuracy[0]["value"]) + float(loss[0]["value"])
+    control = {row["layer"]: float(row["value"]) for row in readable.where(control="untrained").rows() if row["value"]}
+    good = [
+        row
+        for row in valued(readable.where(control="")).sort("layer").rows()
+        if at_trained - float(row["value"]) <= NEAR and at_trained - control.get(row["layer"], 1.0) >= FAR
+    ]
+    return good[-1] if good else None
+
+
+def _untestable(here: Frame) -> bool:
+    rows = here.where(quantity="restored_share", control="", mode="alone").rows()
+    told = [str(row["note"]) for row in rows if str(row["target"]).startswith("P.")]
+    harms = [text for text in told if text.startswith("it harms inside training")]
+    return bool(harms) and not any(
+        str(row["target"]).startswith("P.") and row["value"] is not None and not missing(row["value"]) for row in rows
+    )
+
+
+def _phrase(target: str) -> str:
+    """What a repair, or a pair of them, does."""
+    return " with ".join(REPAIRS.get(name) or REPAIRS[name[0]] for name in target.split(" and "))
+
+
+def _s(target: str) -> str:
+    """The ending of the verb: some phrases are plural."""
+    phrase = _phrase(target)
+    return "s" if phrase.startswith(("sharpening", "the first key")) else ""
+
+
+def _capital(piece: Claim) -> Piece:
+    return Claim(piece[0][:1].upper() + piece[0][1:], piece[1], piece.cites)
+
+
+def told(pieces: Sequence[Piece]) -> str:
+    """The sentence as text."""
+    return "".join(text for text, _ in pieces)
