@@ -158,6 +158,7 @@ class Diagnosis(Measurement):
     quantities = QUANTITIES
     laws = ()
     sequences = 512
+    on_request = True
 
     factors: Factors = (2, 4)
     law: Literal["matched", "challenge"] = "matched"

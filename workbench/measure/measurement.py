@@ -262,6 +262,8 @@ class Measurement(BaseModel):
     """See :class:`Spec`."""
     deepens: ClassVar[bool] = False
     """See :class:`Spec`."""
+    on_request: ClassVar[bool] = False
+    """Whether it is made only where it is named: one that costs much, or that has yet to be proven."""
     about: ClassVar[tuple[str, ...]] = ()
     """Which targets it is about, ``summary`` and ``position``: what ``python -m probes --targets`` chooses by."""
 

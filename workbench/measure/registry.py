@@ -150,14 +150,14 @@ def _class(name: str) -> type[Measurement]:
 
 
 def choose(only: Sequence[str] | None) -> list[str]:
-    """Names asked for; a trailing dot asks for a whole family (``probes.``); None = all.
+    """Names asked for; a trailing dot asks for a whole family (``probes.``); None = all but those on request.
 
     Raises:
         MeasurementError: for a name or family that does not exist.
     """
     known = measurements()
     if only is None:
-        return list(known)
+        return [name for name, cls in known.items() if not cls.on_request]
     chosen: list[str] = []
     for name in only:
         family = [k for k in known if name.endswith(".") and k.startswith(name)]

@@ -11,7 +11,7 @@ import pytest
 
 from workbench.measure import registry
 from workbench.measure.measurement import Measurement, Quantity
-from workbench.measure.registry import broken, make_measurement, measurements
+from workbench.measure.registry import broken, choose, make_measurement, measurements
 from workbench.measure.settings import Count, MeasurementError, Reals
 
 
@@ -156,3 +156,11 @@ def test_every_setting_has_a_type_and_its_default_fits() -> None:
     for name, setting in settings:
         cls = measurements()[name]
         make_measurement(name, {setting: cls().spec.settings[setting]})
+
+
+def test_what_is_on_request_is_made_where_it_is_named_alone():
+    assert measurements()["diagnosis"].on_request
+    assert "diagnosis" not in choose(None)
+    assert choose(["diagnosis"]) == ["diagnosis"]
+    assert {*choose(None)} == {name for name, cls in measurements().items() if not cls.on_request}
+    assert len(choose(None)) >= 20

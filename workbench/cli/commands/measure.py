@@ -20,7 +20,9 @@ def measure(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Runs, or folders of runs.")],
     only: Annotated[
         list[str] | None,
-        typer.Option(help="A measurement (behaviour, circuits.hardmax, ...) or family (`probes.`). Repeatable."),
+        typer.Option(
+            help="A measurement (behaviour, circuits.hardmax, ...) or family (`probes.`); diagnosis only if named. Repeatable."
+        ),
     ] = None,
     steps: Annotated[
         str | None, typer.Option(help="Checkpoints, e.g. 0,100,2000; default all; `last`: each run's last.")
