@@ -21,7 +21,8 @@ def measure(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            help="A measurement (behaviour, circuits.hardmax, ...) or family (`probes.`); diagnosis only if named. Repeatable."
+            help="A measurement (behaviour, circuits.hardmax, ...) or family (`probes.`). Repeatable. "
+            "`diagnosis` is made only where it is named."
         ),
     ] = None,
     steps: Annotated[
