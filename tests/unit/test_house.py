@@ -105,7 +105,6 @@ TWICE = {
     "registry": "what of a room is found by its name",
     "run": "a run's folder, and the page about it",
     "sweep": "the command, and the page about its runs",
-    "time_limit": "how long something may take: a job, and a command",
     "testing": "the kit by which somebody checks a class of their own",
 }
 """Names that modules of several rooms have, each with what it means in all of them."""

@@ -130,6 +130,8 @@ class Claim:
         settings_tried: settings among which the one of this row was chosen on trained lengths.
         exempt: whether runs enter although they are not fitted (claims that say "not even fitted").
         note: what the reader must know beside the verdict.
+        settled: what of statistic, settings or thresholds was chosen with the numbers known, so that the verdict tells
+            nothing about a prediction made in advance; "" where all was stated before.
     """
 
     id: str
@@ -146,6 +148,7 @@ class Claim:
     settings_tried: int = 1
     exempt: bool = False
     note: str = ""
+    settled: str = ""
 
     @property
     def holds_if(self) -> str:

@@ -39,6 +39,10 @@ def index_page(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> str
         "",
         _counts(list(verdicts.values())),
         "",
+        f"{sum(bool(claim.settled) for suite in suites for claim in suite.claims)} of these claims had their statistic, "
+        "their settings or a threshold settled with their numbers known: each says what. Their verdicts say that the "
+        "claim is true of what was computed, not that a prediction made in advance came true.",
+        "",
         "| suite | " + " | ".join(LABELS) + " | all |",
         "|---|" + "---|" * (len(LABELS) + 1),
     ]
@@ -52,7 +56,7 @@ def index_page(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> str
             said = verdicts[claim.id]
             lines.append(
                 f"| [{claim.id}]({suite.name}.md#{claim.id.lower()}) | {suite.name} | {_cell(claim.prediction)} | "
-                f"{_verdict(said)} | {_cell(said.observation)} |"
+                f"{_verdict(claim, said)} | {_cell(said.observation)} |"
             )
     return "\n".join(lines) + "\n"
 
@@ -70,7 +74,7 @@ def suite_page(suite: Suite, evidence: Mapping[str, Evidence]) -> str:
         "| claim | verdict | observed |",
         "|---|---|---|",
         *(
-            f"| [{claim.id}](#{claim.id.lower()}) | {_verdict(said)} | {_cell(said.observation)} |"
+            f"| [{claim.id}](#{claim.id.lower()}) | {_verdict(claim, said)} | {_cell(said.observation)} |"
             for claim, said in zip(suite.claims, verdicts, strict=True)
         ),
     ]
@@ -92,6 +96,7 @@ def _section(claim: Claim, said: Judgement, rows: Sequence[Row]) -> list[str]:
         "Verdict": f"**{said.verdict}**" + (f" ({said.why})" if said.why else ""),
         "Observed": said.observation,
         "Beside": claim.note,
+        "Settled with the numbers known": claim.settled,
         "Run it": f"`lengthlens reproduce {claim.id}`",
     }
     lines = ["", f"## {claim.id}", "", *(f"- {name}: {text}" for name, text in facts.items() if text)]
@@ -133,8 +138,10 @@ def _counts(judgements: Sequence[Judgement]) -> str:
     return f"{len(judgements)} claims: {told}. {rest[0].upper()}{rest[1:]}."
 
 
-def _verdict(said: Judgement) -> str:
-    return said.verdict + (f" ({said.why})" if said.why else "")
+def _verdict(claim: Claim, said: Judgement) -> str:
+    """A verdict as a cell: with its reason, and whether the claim was settled with its numbers known."""
+    beside = [said.why, "settled with its numbers known" if claim.settled else ""]
+    return said.verdict + (f" ({'; '.join(filter(None, beside))})" if any(beside) else "")
 
 
 def _cell(text: str) -> str:

@@ -24,6 +24,7 @@ def _needed(letter: str, number: str, assumption: str, rows: str) -> Claim:
         scale="L = 6, all lengths to 40, fractions",
         rows=f"{BUILT}:{rows}",
         minutes=0.1,
+        settled="the threshold from 2 L on",
     )
 
 
@@ -56,6 +57,7 @@ SUITE = Suite(
             scale="200 learnt functions of random classes of five 1-sparse ones over 3 letters",
             rows=f"{BUILT}:spoilt_learners",
             minutes=0.2,
+            settled="the threshold",
         ),
         Claim(
             id="SE02",
@@ -144,6 +146,7 @@ SUITE = Suite(
             scale="pairs half the string apart, l = 4 to 9, fractions",
             rows=f"{BUILT}:coupling_losses",
             minutes=0.1,
+            settled="the threshold",
         ),
         Claim(
             id="SE14",

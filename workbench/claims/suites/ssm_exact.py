@@ -66,6 +66,7 @@ SUITE = Suite(
             rows=f"{BUILT}:nonnegative_orbits",
             minutes=0.1,
             note="on 1^n products of such channels settle as each of them does",
+            settled="what is counted: the last change came at 1.06 x 2^p steps; changes are counted, not steps",
         ),
         _unbuilt("SX04", "Unbounded counters are expressible: Dyck-1, shuffle-2, a^n b^n c^n, Boolean-3.",
                  "prefixes wrong", "needs hand-built counters and read-outs", 1),

@@ -18,9 +18,6 @@ def reproduce(
     minutes: Annotated[
         float | None, typer.Option(min=0.0, help="Begin nothing after so many minutes; the same command goes on.")
     ] = None,
-    seeds: Annotated[
-        int | None, typer.Option(min=1, help="Seeds of each trained claim; default: what the claim plans.")
-    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what is missing and what it costs; compute nothing.")
     ] = False,
@@ -31,9 +28,9 @@ def reproduce(
 ) -> None:
     """Reproduce what papers claim about length generalization: whatever is missing; what is there stays.
 
-    A claim states beforehand what is computed and when it holds. Verdicts: *holds*, *does not hold at this scale*,
-    *undecided*, *not run*. Numbers go to claims.parquet, with a page per suite beside it. --out with a new folder
-    computes everything anew.
+    A claim states what is computed and when it holds, and says so where that was settled with its numbers known.
+    Verdicts: *holds*, *does not hold at this scale*, *undecided*, *not run*. Numbers go to claims.parquet, with a page
+    per suite beside it. --out with a new folder computes everything anew.
     """
     from workbench.claims.reproducing import plan
     from workbench.claims.reproducing import reproduce as carry_out
