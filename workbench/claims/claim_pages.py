@@ -39,7 +39,7 @@ def index_page(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> str
         "",
         _counts(list(verdicts.values())),
         "",
-        f"{sum(bool(claim.settled) for suite in suites for claim in suite.claims)} of these claims had their statistic, "
+        f"{sum(bool(c.settled) for suite in suites for c in suite.claims)} of these claims had their statistic, "
         "their settings or a threshold settled with their numbers known: each says what. Their verdicts say that the "
         "claim is true of what was computed, not that a prediction made in advance came true.",
         "",
