@@ -21,7 +21,7 @@ from workbench.models.positions.named_config import Scheme, refuse_negative
 Queries = range | Sequence[int]
 """Indices on the position axis."""
 
-Turn = tuple[Float[Tensor, "#batch pos 1 half"], Float[Tensor, "#batch pos 1 half"]]
+Turn = tuple[Float[Tensor, "#batch #pos 1 half"], Float[Tensor, "#batch #pos 1 half"]]
 """Cosines and sines by which queries and keys are turned."""
 
 

@@ -279,7 +279,7 @@ def test_inside_training_a_length_is_compared_with_the_others_alone() -> None:
         assert float(found[n, False].draws[0]) == pytest.approx(1 / 3, abs=0.02)
     codes = Codes(drawn, INSIDE, halves(1000, np.random.default_rng(0)), lambda *p: np.random.default_rng(p[-1]), 40)
     asked = ("run", "step", "task", "cfg", "model", "grid", "seed", "deep", "trained_ids", "earlier", "passes")
-    asked += ("rng", "batch", "cache", "further", "answers", "memo")
+    asked += ("rng", "batch", "cache", "further", "answers", "memo", "show")
     study: Any = SimpleNamespace(**dict.fromkeys(asked, print), reads_unseen=lambda n: n > 50)
     report = CouplingRows(dict.fromkeys(drawn, 1000), study, [100])
     place = ComparedCode({"mode": "stored", "site": "x"}, {n: r.x[0] for n, r in drawn.items()})
