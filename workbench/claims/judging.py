@@ -106,7 +106,17 @@ def _parts(claim: Claim, condition: Condition, rows: Sequence[Row]) -> Iterable[
             yield _over_runs(claim, condition, item, of_item)
         else:
             for row in of_item:
+                if (row.entered or 0) < _needed(claim, row.planned):
+                    yield _Part(
+                        "open", condition, item, *row.ends, row.expected, f"{row.entered} of {row.planned} fitted"
+                    )
+                    continue
                 yield _Part(condition.side(*row.ends, row.expected), condition, item, *row.ends, row.expected)
+
+
+def _needed(claim: Claim, planned: int | None) -> int:
+    """Runs or pairs that one number about several must rest on."""
+    return 0 if planned is None else min(ENOUGH_SEEDS, planned, claim.seeds or ENOUGH_SEEDS)
 
 
 def _over_runs(claim: Claim, condition: Condition, item: str, rows: Sequence[Row]) -> _Part:
