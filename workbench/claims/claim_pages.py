@@ -8,7 +8,7 @@ from pathlib import Path
 
 from workbench.claims.claim import KINDS, Claim, Row, Suite
 from workbench.claims.claims_table import Evidence, current, judged, read_evidence
-from workbench.claims.judging import LABELS, Judgement, chance, number
+from workbench.claims.judging import CAUSES, LABELS, Judgement, chance, number
 from workbench.claims.suites.registry import SUITES
 from workbench.storage.atomic import replacing
 
@@ -135,7 +135,11 @@ def _counts(judgements: Sequence[Judgement]) -> str:
         if luck.decided
         else "none is decided"
     )
-    return f"{len(judgements)} claims: {told}. {rest[0].upper()}{rest[1:]}."
+    causes = Counter(j.cause for j in judgements if j.cause)
+    because = {"fit": "too few runs fitted", "seeds": "seeds on both sides", "threshold": "at the threshold"}
+    open_ones = ", ".join(f"{causes[cause]} by {because[cause]}" for cause in CAUSES if causes[cause])
+    undecided = f" Undecided: {open_ones}." if open_ones else ""
+    return f"{len(judgements)} claims: {told}. {rest[0].upper()}{rest[1:]}.{undecided}"
 
 
 def _verdict(claim: Claim, said: Judgement) -> str:

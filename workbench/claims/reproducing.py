@@ -120,7 +120,7 @@ def keep_trained(claims: Sequence[Claim], runs: RunTable, folder: Path) -> None:
 def reduced(claim: Claim, runs: RunTable) -> tuple[tuple[Row, ...], int, bool]:
     """The rows of a trained claim from those of its runs; its version; and whether no run is missing."""
     whole = not missing_runs(planned_runs(claim.cells), runs)
-    return (tuple(_function(claim)(claim, runs)) if whole else ()), claim.version, whole
+    return (tuple(_function(claim)(claim, runs, **claim.arguments)) if whole else ()), claim.version, whole
 
 
 def computed(claim: Claim) -> list[Row]:
