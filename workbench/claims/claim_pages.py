@@ -135,8 +135,12 @@ def _counts(judgements: Sequence[Judgement]) -> str:
         if luck.decided
         else "none is decided"
     )
-    causes = Counter(j.cause for j in judgements if j.cause)
-    because = {"fit": "too few runs fitted", "seeds": "seeds on both sides", "threshold": "at the threshold"}
+    causes = Counter(str(j.cause) for j in judgements)
+    because: dict[str, str] = {
+        "fit": "too few runs fitted",
+        "seeds": "seeds on both sides",
+        "threshold": "at the threshold",
+    }
     open_ones = ", ".join(f"{causes[cause]} by {because[cause]}" for cause in CAUSES if causes[cause])
     undecided = f" Undecided: {open_ones}." if open_ones else ""
     return f"{len(judgements)} claims: {told}. {rest[0].upper()}{rest[1:]}.{undecided}"

@@ -89,13 +89,14 @@ class TrainedCell:
         Raises:
             TaskError, PositionError, TrainingError: for whatever does not exist or fit.
         """
+        from workbench.models.architectures import make_config
         from workbench.tasks import make_task
         from workbench.training.config import RunConfig, Seeds, TrainingConfig
 
         task = make_task(self.task, **self.parameters)
         return RunConfig(
             task=task,
-            model={**self.model, "d_vocab": task.d_vocab, "d_vocab_out": task.d_vocab_out},
+            model=make_config({**self.model, "d_vocab": task.d_vocab, "d_vocab_out": task.d_vocab_out}),
             training=TrainingConfig(**self.training),
             seeds=Seeds(init=seed, data=seed),
         )
@@ -171,7 +172,7 @@ def encoding(name: str, longest: int, reach: int) -> dict[str, Any]:
     if kind == "lim":
         period, locality = map(int, numbers)
         return {"positions": {"name": "limit", "period": period, "locality": locality}, **room}
-    named = {
+    named: dict[str, dict[str, Any]] = {
         "nope": {"positions": {"name": "none"}},
         "ape": {"positions": {"name": "learned"}, "ids": {"name": "random_offset"}},
         "arange": {"positions": {"name": "learned"}, "ids": {"name": "arange"}},

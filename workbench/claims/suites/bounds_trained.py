@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from workbench.claims.claim import Claim, Suite
 from workbench.claims.claim_on_cells import above, below, claim_on, not_built
 from workbench.claims.trained_cells import FIT, Asked, TrainedCell, cell
@@ -10,12 +12,12 @@ PAPER = "Izzo, Nichani and Lee, arXiv 2510.27015"
 LOSSES = Asked("losses")
 ASKED = (FIT, LOSSES)
 LOSS = "the claim is about the loss: runs enter whether or not their answers lie within the tolerance of the task"
-ONE = {"layers": 1, "width": 32, "heads": 2, "rate": 3e-3, "batch": 64, "asked": ASKED}
+ONE: dict[str, Any] = {"layers": 1, "width": 32, "heads": 2, "rate": 3e-3, "batch": 64, "asked": ASKED}
 LENGTHS = (8, 16, 32)
 KNOBS = (1.0, 2.0, 4.0)
 PERIODS = (2, 3, 5)
-SIMPLE = tuple(cell("simple", "nope", n, 2000, label=f"N {n}", omega=w, **ONE) for w in KNOBS for n in LENGTHS)  # type: ignore[arg-type]
-MOD_P = tuple(cell("mod_p_mean", f"lim {p} 0", n, 2000, label=f"N {n}", p=p, **ONE) for p in PERIODS for n in LENGTHS)  # type: ignore[arg-type]
+SIMPLE = tuple(cell("simple", "nope", n, 2000, label=f"N {n}", omega=w, **ONE) for w in KNOBS for n in LENGTHS)
+MOD_P = tuple(cell("mod_p_mean", f"lim {p} 0", n, 2000, label=f"N {n}", p=p, **ONE) for p in PERIODS for n in LENGTHS)
 GRAMS = ((1, 2), (1, 3), (1, 4), (2, 2), (2, 3))
 GRAM_LENGTHS = (16, 32, 64)
 KGRAM = tuple(
@@ -23,9 +25,9 @@ KGRAM = tuple(
     for k, s in GRAMS
     for n in GRAM_LENGTHS
 )
-BARE = {"normalization_type": None, "log_scaling": "all"}
+BARE: dict[str, Any] = {"normalization_type": None, "log_scaling": "all"}
 COVERED = tuple(
-    cell("simple", "nope", n, 2000, label=f"N {n}, as the theorem wants it", model=BARE, omega=w, **ONE)  # type: ignore[arg-type]
+    cell("simple", "nope", n, 2000, label=f"N {n}, as the theorem wants it", model=BARE, omega=w, **ONE)
     for w in KNOBS
     for n in LENGTHS
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from workbench.claims.claim import Claim, Condition, Suite
 from workbench.claims.claim_on_cells import above, below, claim_on
 from workbench.claims.trained_cells import BINS, CHALLENGE, FIT, VERDICT, TrainedCell, cell
@@ -13,8 +15,8 @@ BINS_ONLY = (FIT, BINS)
 TWO = ("ape", "nope")
 GROWING = {"curriculum": {"law": "growing", "low": 3, "high": 17, "start": 7, "over": 3000}}
 
-SMALL = {"width": 32, "heads": 2, "rate": 3e-3, "asked": ALL}
-MAJORITY = tuple(cell("majority", p, 16, 1000, **SMALL) for p in TWO)  # type: ignore[arg-type]
+SMALL: dict[str, Any] = {"width": 32, "heads": 2, "rate": 3e-3, "asked": ALL}
+MAJORITY = tuple(cell("majority", p, 16, 1000, **SMALL) for p in TWO)
 EVEN = tuple(cell("letter_majority", p, 16, 2000, asked=ALL, shares="even") for p in TWO)
 ANY = tuple(cell("letter_majority", p, 16, 2000, asked=ALL, shares="any") for p in TWO)
 INTERLEAVED = (
@@ -37,7 +39,7 @@ CHEAP = {
     "parity": PARITY,
 }
 OTHER = tuple(
-    cell(task, p, 16, steps, seeds=(0,), asked=ALL, **more)  # type: ignore[arg-type]
+    cell(task, p, 16, steps, seeds=(0,), asked=ALL, **more)
     for p in ("rope", "alibi", "sinusoidal")
     for task, steps, more in (
         ("majority", 1000, {"width": 32, "heads": 2, "rate": 3e-3}),

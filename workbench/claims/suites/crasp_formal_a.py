@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from workbench.claims.claim import Claim, Suite
 from workbench.claims.claim_on_cells import above, below, claim_on
-from workbench.claims.trained_cells import BINS, FIT, VERDICT, Asked, cell
+from workbench.claims.trained_cells import BINS, FIT, VERDICT, Asked, TrainedCell, cell
 
 PAPER = "Huang et al., arXiv 2410.02140, appendix E, figure 4 and the published result files"
 EVERY = "b1 every prefix"
@@ -18,24 +20,24 @@ POSITIONAL = Asked(
 NEXT = "asked which symbols may follow; strings that no word can be reached from are not asked about further"
 
 
-def _both(task: str, steps: int, longest: int = 16, **more: object) -> tuple:  # type: ignore[type-arg]
+def both(task: str, steps: int, longest: int = 16, **more: Any) -> tuple[TrainedCell, ...]:
     """The cells with positions and without."""
-    made = {"asked": ASKED, **more}
-    return tuple(cell(task, positions, longest, steps, **made) for positions in ("ape", "nope"))  # type: ignore[arg-type]
+    made: dict[str, Any] = {"asked": ASKED, **more}
+    return tuple(cell(task, positions, longest, steps, **made) for positions in ("ape", "nope"))
 
 
-SMALL = {"width": 32, "heads": 2, "rate": 3e-3}
-TOMITA1 = _both("tomita", 1000, n=1, **SMALL)
-TOMITA2 = _both("tomita", 1000, n=2, ask="next", **SMALL)
-TOMITA4 = _both("tomita", 4000, n=4, ask="next")
-TOMITA7 = _both("tomita", 2000, n=7, ask="next")
-D2 = _both("bounded_dyck", 3000, n=2, ask="next")
-D3 = _both("bounded_dyck", 3000, n=3, ask="next")
-D4 = _both("bounded_dyck", 3000, n=4, ask="next")
-D12 = _both("bounded_dyck", 3000, longest=32, n=12, ask="next")
-BLOCKS = _both("blocks_abcde", 1000, ask="next", **SMALL)
-ABD_BC = _both("abd_bc", 2000, ask="next")
-ZERO_TWO = _both("zero_two", 2000, ask="next")
+SMALL: dict[str, Any] = {"width": 32, "heads": 2, "rate": 3e-3}
+TOMITA1 = both("tomita", 1000, n=1, **SMALL)
+TOMITA2 = both("tomita", 1000, n=2, ask="next", **SMALL)
+TOMITA4 = both("tomita", 4000, n=4, ask="next")
+TOMITA7 = both("tomita", 2000, n=7, ask="next")
+D2 = both("bounded_dyck", 3000, n=2, ask="next")
+D3 = both("bounded_dyck", 3000, n=3, ask="next")
+D4 = both("bounded_dyck", 3000, n=4, ask="next")
+D12 = both("bounded_dyck", 3000, longest=32, n=12, ask="next")
+BLOCKS = both("blocks_abcde", 1000, ask="next", **SMALL)
+ABD_BC = both("abd_bc", 2000, ask="next")
+ZERO_TWO = both("zero_two", 2000, ask="next")
 FIVE = (0, 1, 2, 3, 4)
 AA = cell("aa_star", "ape", 16, 2000, asked=(*ASKED, POSITIONAL), seeds=FIVE)
 AA_LONGER = cell("aa_star", "ape", 16, 6000, asked=(*ASKED, POSITIONAL), seeds=FIVE, label="6,000 steps")
@@ -46,10 +48,10 @@ ABAB = cell("abab_star", "ape", 16, 3000, asked=ASKED, ask="next")
 ABAB_NOPE = cell("abab_star", "nope", 16, 2000, asked=ASKED, ask="next")
 
 
-def _words(number: str, language: str, published: str, least: float, fails: float, *cells: object) -> Claim:
+def _words(number: str, language: str, published: str, least: float, fails: float, *cells: TrainedCell) -> Claim:
     return claim_on(
         number, PAPER, f"{language} is answered right beyond the trained lengths (published {published}).", ALL,
-        above(EVERY, least, fails), *cells, note=NEXT,  # type: ignore[arg-type]
+        above(EVERY, least, fails), *cells, note=NEXT,
     )  # fmt: skip
 
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from workbench.claims.claim import Claim, Suite
 from workbench.claims.claim_on_cells import above, below, claim_on
 from workbench.claims.suites import crasp_formal_a as inside
-from workbench.claims.suites.crasp_formal_a import ALL, EVERY, NEXT, PAPER, ZERO_TWO, _both
+from workbench.claims.suites.crasp_formal_a import ALL, EVERY, NEXT, PAPER, ZERO_TWO, both
+from workbench.claims.trained_cells import TrainedCell
 
-TOMITA3 = _both("tomita", 4000, n=3)
-TOMITA5 = _both("tomita", 4000, n=5)
-TOMITA6 = _both("tomita", 4000, n=6)
-DYCK = _both("dyck_1", 4000, longest=24, ask="next")
-SHUFFLE = _both("shuffle_dyck", 4000, k=2, ask="next")
-BOOLEAN3 = _both("boolean", 4000, n=3, ask="next")
-BOOLEAN5 = _both("boolean", 4000, n=5, ask="next")
-AB = _both("a_n_b_n", 3000, letters=2, ask="next")
-ABC = _both("a_n_b_n", 3000, letters=3, ask="next")
-ABCD = _both("a_n_b_n", 3000, letters=4, ask="next")
+TOMITA3 = both("tomita", 4000, n=3)
+TOMITA5 = both("tomita", 4000, n=5)
+TOMITA6 = both("tomita", 4000, n=6)
+DYCK = both("dyck_1", 4000, longest=24, ask="next")
+SHUFFLE = both("shuffle_dyck", 4000, k=2, ask="next")
+BOOLEAN3 = both("boolean", 4000, n=3, ask="next")
+BOOLEAN5 = both("boolean", 4000, n=5, ask="next")
+AB = both("a_n_b_n", 3000, letters=2, ask="next")
+ABC = both("a_n_b_n", 3000, letters=3, ask="next")
+ABCD = both("a_n_b_n", 3000, letters=4, ask="next")
 OUTSIDE = (
     *TOMITA3,
     *TOMITA5,
@@ -34,7 +35,7 @@ INSIDE = (
 )  # fmt: skip
 
 
-def _outside(number: str, language: str, published: str, cells: tuple) -> Claim:  # type: ignore[type-arg]
+def _outside(number: str, language: str, published: str, cells: tuple[TrainedCell, ...]) -> Claim:
     return claim_on(
         number, PAPER, f"{language} is lost beyond the trained lengths, and not even fitted (published {published}).",
         ALL, below(EVERY, 0.3), *cells, exempt=True,
@@ -42,7 +43,9 @@ def _outside(number: str, language: str, published: str, cells: tuple) -> Claim:
     )  # fmt: skip
 
 
-def _counter(number: str, language: str, published: str, least: float, fails: float, cells: tuple) -> Claim:  # type: ignore[type-arg]
+def _counter(
+    number: str, language: str, published: str, least: float, fails: float, cells: tuple[TrainedCell, ...]
+) -> Claim:
     return claim_on(
         number, PAPER, f"{language} is answered right beyond the trained lengths (published {published}).", ALL,
         above(EVERY, least, fails), *cells, note=NEXT,

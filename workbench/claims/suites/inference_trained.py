@@ -45,8 +45,8 @@ PENALIZED = {
     "interleaved majority": _penalized("interleaved_majority", 16, 3000),
 }
 ARANGE = tuple(
-    cell(task, "arange", 16, 1000, width=32, heads=2, rate=3e-3, asked=(FIT, VERDICT), **more)  # type: ignore[arg-type]
-    for task, more in (("majority", {}), ("flip_flop", {}))
+    cell(task, "arange", 16, 1000, width=32, heads=2, rate=3e-3, asked=(FIT, VERDICT))
+    for task in ("majority", "flip_flop")
 )
 TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("tomita", {"n": 4, "ask": "next"}), ("aa_star", {}), ("bounded_dyck", {"n": 2, "ask": "next"}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from workbench.claims.trained.bin_accuracy import Measured, bin_rows, fit_rows, length_rows
 from workbench.claims.trained.long_losses import loss_rows
@@ -24,7 +25,7 @@ MEASURED: dict[str, Callable[..., Measured]] = {
 def measure(run: TrainedRun, asked: Asked, planned: PlannedRun) -> list[RunRow]:
     """What was asked of a run, as rows; one without a number where nothing came of it, so that it is known as asked."""
     function = MEASURED.get(asked.name) or partial(standard_rows, asked.name)
-    where = {
+    where: dict[str, Any] = {
         "recipe": planned.recipe,
         "run": run.run.id,
         "step": run.run.steps[-1],

@@ -144,7 +144,7 @@ def train_missing(
     problems: list[str] = []
     ended = 0
 
-    def told(index: int, result: object) -> None:
+    def told(index: int, result: list[RunRow] | Failure) -> None:
         nonlocal ended
         run = missing[index]
         if isinstance(result, Failure):
