@@ -16,6 +16,7 @@ SUITES: Registry[Suite] = Registry(
         "crasp-exact": "workbench.claims.suites.crasp_exact:SUITE",
         "sparsity-exact": "workbench.claims.suites.sparsity_exact:SUITE",
         "ssm-exact": "workbench.claims.suites.ssm_exact:SUITE",
+        "tractable": "workbench.claims.suites.tractable:SUITE",
         "crasp-formal-a": "workbench.claims.suites.crasp_formal_a:SUITE",
         "crasp-formal-b": "workbench.claims.suites.crasp_formal_b:SUITE",
         "crasp-algorithmic": "workbench.claims.suites.crasp_algorithmic:SUITE",
