@@ -60,11 +60,11 @@ def plan(claims: Sequence[tuple[Suite, Claim]], folder: Path, seeds: int | None 
     """
     stored, runs = read_evidence(folder), read_runs(folder)
     missing = [claim for _, claim in claims if claim.rows and not _whole(claim, stored, runs)]
-    lacking: list[PlannedRun] = []
-    for suite in dict.fromkeys(suite.name for suite, _ in claims):
-        cells = [cell for own, claim in claims if own.name == suite for cell in claim.cells]
-        known = {run.recipe for run in lacking}
-        lacking += [run for run in missing_runs(planned_runs(cells, seeds), runs) if run.recipe not in known]
+    # Once for all suites: a run that two of them ask something else of is trained once, and begins with the first.
+    lacking = missing_runs(planned_runs([cell for _, claim in claims for cell in claim.cells], seeds), runs)
+    place = {run.recipe: at for at, (_, claim) in reversed([*enumerate(claims)]) for run in planned_runs(claim.cells)}
+    suites = list(dict.fromkeys(suite.name for suite, _ in claims))
+    lacking.sort(key=lambda run: suites.index(claims[place[run.recipe]][0].name))
     unbuilt = tuple(claim for _, claim in claims if not claim.rows)
     return Plan(tuple(claims), tuple(missing), unbuilt, tuple(lacking), seeds)
 

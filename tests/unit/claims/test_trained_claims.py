@@ -301,3 +301,14 @@ def test_what_is_computed_again_takes_no_notice_of_the_clock() -> None:
     assert reduced(claim, table) == reduced(claim, table)
     assert reproducing.reduced is reduced
     assert ONE.asked == (FIT, BINS)
+
+
+def test_a_run_of_two_suites_is_trained_once_with_the_first(tmp_path: Path) -> None:
+    both = plan([*claims_named("crasp-formal-a"), *claims_named("inference")], tmp_path).runs
+    assert len({run.recipe for run in both}) == len(both)
+    first = {run.recipe for run in plan(claims_named("crasp-formal-a"), tmp_path).runs}
+    assert [run.recipe in first for run in both] == sorted((run.recipe in first for run in both), reverse=True)
+    shared = next(run for run in both if run.cell.name == "tomita n 4 ask next ape")
+    assert [asked.name for asked in shared.asked] == ["fit", "bins", "behaviour", "circuits.positional"]
+    seconds = [run.cell.seconds for run in both if run.recipe in first]
+    assert seconds == sorted(seconds, reverse=True)
