@@ -58,6 +58,10 @@ def names_of(asked: Asked) -> Iterator[tuple[str, str]]:
     if asked.name == "circuits.positional":
         yield from ((of, "weights, L0H0") for of in ("period", "period_strength"))
         yield "translation_variance", "weights, L0H0, period 1"
+    if asked.name == "gates":
+        yield f"least gate on {settings['token']}", ""
+    if asked.name == "circuits.sparsity":
+        yield "planted_recall", ""
     if asked.name == "bound":
         yield from (("bound_part", "gamma"), ("training_length_bound_log10", "theorem 4.1"))
 

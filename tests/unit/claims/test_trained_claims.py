@@ -24,6 +24,7 @@ from workbench.claims.resampling import difference_of_shares
 from workbench.claims.suites.registry import SUITES, claims_named
 from workbench.claims.trained import training_runs
 from workbench.claims.trained.bin_accuracy import bin_rows, bins_of, fit_rows, length_rows
+from workbench.claims.trained.extreme_gates import gate_rows
 from workbench.claims.trained.long_losses import loss_rows
 from workbench.claims.trained.run_rows import FILE, RunRow, RunTable, read_runs
 from workbench.claims.trained.training_runs import Workers, missing_runs, planned_runs, train_missing
@@ -99,6 +100,14 @@ def test_another_task_of_the_same_tokens_can_be_asked_and_no_other() -> None:
         answering("boolean", 16, lambda batch: batch.mask, n=2).asked({"n": 3})
 
 
+def test_the_gates_of_a_hand_made_parity_are_minus_one_on_a_1() -> None:
+    from workbench.models.handmade.state_space import parity
+
+    run = replace(answering("parity", 16, lambda batch: batch.mask), model=parity())
+    found = {row["quantity"]: row["value"] for row in gate_rows(run, "1")}
+    assert found["least gate on 1"] == pytest.approx(-1.0)
+
+
 # ---- the rows of runs ----------------------------------------------------------------------------
 def test_rows_of_runs_come_back_and_are_replaced_not_doubled(tmp_path: Path) -> None:
     row = RunRow("recipe", "run", 5, "cell", 0, "bins", 1, "b1", value=0.1 + 0.2, low=0.0, high=1.0, n=4)
@@ -132,7 +141,7 @@ def test_cells_of_one_name_are_one_cell_and_every_cell_can_be_built() -> None:
 
 
 def test_versions_are_those_of_the_measurements() -> None:
-    ours = {"fit", "bins", "lengths", "losses"}
+    ours = {"fit", "bins", "lengths", "losses", "gates"}
     assert {name: make_measurement(name).version for name in VERSIONS if name not in ours} == {
         name: version for name, version in VERSIONS.items() if name not in ours
     }

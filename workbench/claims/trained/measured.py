@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from workbench.claims.trained.bin_accuracy import Measured, bin_rows, fit_rows, length_rows
+from workbench.claims.trained.extreme_gates import gate_rows
 from workbench.claims.trained.long_losses import loss_rows
 from workbench.claims.trained.run_rows import RunRow
 from workbench.claims.trained.standard_rows import standard_rows
@@ -18,6 +19,7 @@ MEASURED: dict[str, Callable[..., Measured]] = {
     "bins": bin_rows,
     "lengths": length_rows,
     "losses": loss_rows,
+    "gates": gate_rows,
 }
 """What is asked here, beside the measurements of the workbench."""
 

@@ -89,6 +89,21 @@ def _as_it_is(run: OneRun, told: str, quantity: str | None = None, item: str | N
     return run.made(quantity or told, run.cell.name if item is None else item, value, low, high, row.n)
 
 
+def values_where(claim: Claim, table: RunTable, where: str, least: float) -> list[Row]:
+    """As :func:`values`, of the runs in which another quantity has at least a value."""
+    rows = [
+        _as_it_is(run, condition.quantity)
+        for condition in claim.conditions
+        for cell in claim.cells
+        for run in runs_of(cell, table)
+        if (run.row(where).value or 0.0) >= least
+    ]
+    none = [
+        Row(one.quantity, "no run holds", 0.0, -math.inf, math.inf, entered=0, planned=1) for one in claim.conditions
+    ]
+    return rows or none
+
+
 def by_setting(claim: Claim, table: RunTable, settings: Mapping[str, Sequence[str]]) -> list[Row]:
     """Each condition's quantity under several settings; ``settings`` names those of each cell."""
     return [
