@@ -95,6 +95,7 @@ def _section(claim: Claim, said: Judgement, rows: Sequence[Row]) -> list[str]:
         "Holds if": claim.holds_if,
         "Verdict": f"**{said.verdict}**" + (f" ({said.why})" if said.why else ""),
         "Observed": said.observation,
+        "Runs": f"{said.fitted} of {said.seeds} fitted" if said.seeds else "",
         "Beside": claim.note,
         "Settled with the numbers known": claim.settled,
         "Run it": f"`lengthlens reproduce {claim.id}`",

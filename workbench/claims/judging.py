@@ -83,7 +83,7 @@ def judge(claim: Claim, rows: Sequence[Row], complete: bool = True) -> Judgement
     wanted = list(dict.fromkeys(condition.quantity for condition in claim.conditions))
     missing = [name for name in wanted if name not in {row.quantity for row in rows}]
     if not rows or not complete or missing:
-        why = f"no rows of {', '.join(missing)}" if rows and missing else ""
+        why = f"no rows of {', '.join(missing)}" if rows and missing else "runs are missing" if claim.cells else ""
         return Judgement("not run", why, seeds=seeds, fitted=fitted)
     by_interval = any(row.low is not None for row in rows if row.quantity in wanted)
     if not claim.conditions:
