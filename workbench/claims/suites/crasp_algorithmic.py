@@ -1,4 +1,4 @@
-"""Eight algorithmic tasks, with and without positions, trained: Huang et al. 2024, arXiv 2410.02140, figure 3."""
+"""Eight algorithmic tasks, with and without positions, trained: Huang et al. 2024, arXiv 2410.02140."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from workbench.claims.claim import Claim, Condition, Suite
 from workbench.claims.claim_on_cells import above, below, claim_on
 from workbench.claims.trained_cells import BINS, CHALLENGE, FIT, VERDICT, TrainedCell, cell
 
-PAPER = "Huang et al., arXiv 2410.02140, figure 3 and the published result files"
+PAPER = "Huang et al., arXiv 2410.02140, and its published result files"
 BIN = "accuracy with lengths uniform over (N, 2N] (b1) and (2N, 3N] (b2)"
 ALL = (FIT, BINS, CHALLENGE, VERDICT)
 BINS_ONLY = (FIT, BINS)

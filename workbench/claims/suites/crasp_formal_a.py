@@ -1,4 +1,4 @@
-"""Regular languages inside C-RASP[periodic, local], trained: Huang et al. 2024, arXiv 2410.02140, appendix E."""
+"""Regular languages inside C-RASP[periodic, local], trained: Huang et al. 2024, arXiv 2410.02140."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from workbench.claims.claim import Claim, Suite
 from workbench.claims.claim_on_cells import above, below, claim_on
 from workbench.claims.trained_cells import BINS, FIT, VERDICT, Asked, TrainedCell, cell
 
-PAPER = "Huang et al., arXiv 2410.02140, appendix E, figure 4 and the published result files"
+PAPER = "Huang et al., arXiv 2410.02140, and its published result files"
 EVERY = "b1 every prefix"
 ALL = "share of strings, lengths uniform over (N, 2N], of which every prefix is answered right"
 LENGTHS = "share of the lengths in (N, 2N] of whose string every prefix is answered right, all counted"

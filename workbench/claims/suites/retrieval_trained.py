@@ -7,7 +7,7 @@ from workbench.claims.claim_on_cells import above, below, claim_on, not_built
 from workbench.claims.suites.crasp_algorithmic import GROWING, UF
 from workbench.claims.trained_cells import BINS, CHALLENGE, FIT, VERDICT, TrainedCell, cell
 
-PAPER = "Veitsman et al., arXiv 2505.21785"
+PAPER = '"Born a Transformer - Always a Transformer?", arXiv 2505.21785'
 BIN = "accuracy with lengths uniform over (N, 2N] (b1) and (2N, 3N] (b2)"
 ASKED = (FIT, BINS, CHALLENGE, VERDICT)
 COPIED = (FIT, BINS)
