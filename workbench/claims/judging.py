@@ -85,7 +85,7 @@ def judge(claim: Claim, rows: Sequence[Row], complete: bool = True) -> Judgement
     if not rows or not complete or missing:
         why = f"no rows of {', '.join(missing)}" if rows and missing else "runs are missing" if claim.cells else ""
         return Judgement("not run", why, seeds=seeds, fitted=fitted)
-    by_interval = any(row.low is not None for row in rows if row.quantity in wanted)
+    by_interval = any(row.ends[0] != row.ends[1] for row in rows if row.quantity in wanted)
     if not claim.conditions:
         return Judgement("described", "", _told(rows[0].quantity, rows), None, None, seeds, fitted, by_interval)
     parts = [part for condition in claim.conditions for part in _parts(claim, condition, rows)]
