@@ -18,6 +18,7 @@ from workbench.diagnosis.repairs import recurrent
 from workbench.diagnosis.shares import MOST, WRONG, Bootstrap, Judged, balanced_accuracy, chance, halves, refusal
 from workbench.diagnosis.sites import FRESH, BlockReading, HeadReading, Site, name_site, read_blocks, read_heads
 from workbench.diagnosis.trials import PASSES, Findings, Trials, Tried
+from workbench.measure.grid import near_multiples
 from workbench.measure.intervals import interval
 from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.model_study import run
@@ -174,7 +175,7 @@ class Diagnosis(Measurement):
 
     def finish(self, study: Study) -> list[Row]:
         n = study.grid.trained
-        near = {min(study.grid.lengths, key=lambda x: abs(np.log(x / (n * f)))) for f in self.factors} if n else set()
+        near = near_multiples(study.grid.lengths, n, self.factors) if n else []
         lengths = sorted(x for x in near if x > n)
         if why := self._unfit(study, lengths):
             return [missing_row("not_applicable", why, quantity=q.name, law=self.law) for q in QUANTITIES]
