@@ -29,8 +29,8 @@ from workbench.tasks.random_generator import generator
 
 VERSION = 1
 """Raised whenever members, or what is stored of them, change: rows of another version are made again."""
-PER_KIND = 12
-HEALTHY = 16
+PER_KIND = 6
+HEALTHY = 8
 """Members of a healthy kind: they cost little, and a rare false name needs many."""
 WEAKEST, STRONGEST = 0.22, 0.48
 """Between which losses members are wanted, evenly."""
@@ -105,9 +105,13 @@ class Member:
 
 
 def members(per_kind: int = PER_KIND, healthy: int = HEALTHY) -> list[Member]:
-    """All members, the first of each kind first, so that a bench that is cut short has some of each."""
+    """All members, one of each kind after the other, so that a bench that is cut short has some of each.
+
+    Of two that share a range of losses the one that is told comes before the one by which thresholds may be chosen.
+    """
     counts = {kind.name: healthy if kind.role == "healthy" else per_kind for kind in KINDS}
-    return [Member(name, i) for i in range(max(counts.values())) for name, count in counts.items() if i < count]
+    order = sorted(range(max(counts.values())), key=lambda index: index ^ 1)
+    return [Member(name, i) for i in order for name, count in counts.items() if i < count]
 
 
 def planted(numbers: Numbers, values: dict[str, float]) -> Numbers:

@@ -21,6 +21,8 @@ from workbench.tasks.counting.majority import Majority
 Numbers = NeedleNumbers | MemoryNumbers | TrainedNumbers
 Role = Literal["single", "healthy", "joint"]
 Draw = Callable[[np.random.Generator], tuple[Numbers, tuple["Part", ...]]]
+RUNS = 4
+"""Seeds of trained runs."""
 OFFSET = ("code", "read-out")
 """Equal up to a basis of the residual stream, and under every repair of rows."""
 
@@ -122,16 +124,17 @@ def memory(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
 
 
 def trained(positions: Literal["learned", "rotary"], *parts: Part) -> Draw:
-    """A trained run of a seed of its own."""
+    """One of a few trained runs, so that members of several kinds share their training."""
 
     def draw(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
-        return TrainedNumbers(positions=positions, seed=int(rng.integers(1 << 31))), parts
+        return TrainedNumbers(positions=positions, seed=int(rng.integers(RUNS))), parts
 
     return draw
 
 
 COUNTER: dict[str, Any] = {"task": Majority(), "trained": TRAINED - 1, "length": 4 * TRAINED - 1}
 FAR: dict[str, Any] = {"length": 8 * TRAINED}
+"""A margin that is no blur at N loses .2 at 8 N only; so does a decoy that is rare enough at N."""
 OFFSETS = Part("offset", 0.05, 5.0)
 SURPLUS = Part("unembedded", 0.3, 50.0)
 ROWS = Part("row_scores", 1.0, 40.0)
@@ -140,11 +143,11 @@ KINDS: tuple[Kind, ...] = (
     Kind("blurred margin, noise", "score of the write lowered; others carry ignored bits",
          needle(Part("match", 4.0, 1.5)), ("keys",), ("dispersion",), **FAR),
     Kind("blurred margin, bias", "score 2.4 to 2.8; every ignored token adds the same",
-         needle(Part("bias_of_ignored", 0.02, 0.5), match=(2.4, 2.8), carried=0.0), ("keys",), ("dispersion",), **FAR),
+         needle(Part("bias_of_ignored", 0.02, 0.5), match=(2.4, 2.8), carried=0.0), ("keys",), ("dispersion",)),
     Kind("stronger decoy", "a rare token whose bit is to be ignored scores more than the write",
          needle(Part("decoy", 4.0, 14.0)), ("content",), ("selection",), task=WrittenBit(decoys=0.005), **FAR),
     Kind("drifting query", "score of ignored tokens grows with the surplus of keys",
-         needle(Part("drift", 2.0, 20.0), match=(6.5, 7.5)), ("keys",), ("selection",), held_out=True, **FAR),
+         needle(Part("drift", 2.0, 20.0), match=(6.5, 7.5)), ("keys",), ("selection",), held_out=True),
     Kind("rows in scores", "positions beyond N add noise to scores", needle(ROWS), ("position",), ("selection",)),
     Kind("rows in values", "positions beyond N add noise to values", needle(Part("row_values", 0.5, 40.0)),
          ("position",), ("lost",), held_out=True),
@@ -155,11 +158,11 @@ KINDS: tuple[Kind, ...] = (
     Kind("first keys only", "keys behind the first ones are hidden", needle(Part("first_keys", 120, 33)),
          ("position",), ("selection",)),
     Kind("offset", "the output moves with the surplus of keys", either_sign(needle(OFFSETS, match=(3.8, 4.8))),
-         ("keys",), OFFSET, **FAR),
+         ("keys",), OFFSET),
     Kind("read-out of the surplus", "the logit of 1 moves with the surplus of keys",
-         either_sign(needle(SURPLUS, match=(3.8, 4.8))), ("keys",), OFFSET, **FAR),
+         either_sign(needle(SURPLUS, match=(3.8, 4.8))), ("keys",), OFFSET),
     Kind("uniform head, threshold", "an output ~ 1/K before a threshold that stays",
-         either_sign(needle(Part("threshold", 0.004, 0.03), match=0.0, carried=0.0)), ("keys",), OFFSET, **FAR),
+         either_sign(needle(Part("threshold", 0.004, 0.03), match=0.0, carried=0.0)), ("keys",), OFFSET),
     Kind("finite precision", "an output ~ 1/K beside a constant that leaves too few bits of float32", rounded,
          ("keys",)),
     Kind("counter, rows", "positions beyond N add to the lead",
@@ -187,14 +190,14 @@ KINDS: tuple[Kind, ...] = (
     Kind("recurrent decay", "a state that shrinks at every step, before a threshold that stays", memory,
          ("steps", "steps or content"), OFFSET),
     Kind("two sites, one entry", "drifting query, and a read-out of the surplus",
-         needle(Part("drift", 2.0, 20.0), SURPLUS, match=(6.5, 7.5)), ("keys",), **FAR),
+         needle(Part("drift", 2.0, 20.0), SURPLUS, match=(6.5, 7.5)), ("keys",)),
     Kind("either door", "an offset that needs a position beyond N and more keys: mending one is enough",
-         either_sign(needle(OFFSETS, gated=True, match=(3.8, 4.8))), ("position",), OFFSET, also=True, **FAR),
+         either_sign(needle(OFFSETS, gated=True, match=(3.8, 4.8))), ("position",), OFFSET, also=True),
     Kind("joint: rows in scores, offset", "two causes of which each alone is enough to fail",
          needle(ROWS, OFFSETS), ("joint",), role="joint"),
     Kind("joint: rows in scores, read-out of the surplus", "two causes of which each alone is enough to fail",
          needle(ROWS, SURPLUS), ("joint",), role="joint"),
-    Kind("healthy", "nothing is planted", needle(), ("",), role="healthy", **FAR),
+    Kind("healthy", "nothing is planted", needle(), ("",), role="healthy"),
     Kind("healthy, LayerNorm", "nothing is planted", needle(norm=(5.0, 10.0)), ("",), role="healthy"),
     Kind("healthy, rotary", "nothing is planted", needle(lag_speed=0.0005), ("",), role="healthy"),
     Kind("healthy, counter", "nothing is planted", needle(match=0.0), ("",), role="healthy", **COUNTER),
