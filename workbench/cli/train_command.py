@@ -22,7 +22,7 @@ def no_command(run: Mapping[str, Any]) -> str:
     """Why no command line can be told for a run, in a sentence's beginning; "" where one can."""
     if run["task"].get("source"):
         return "Its task is code in a file, which is not run for this"
-    if "steps" not in run["training"]:
+    if "learning_rate" not in run["training"]:
         return "How it was trained is not known"
     return ""
 

@@ -99,7 +99,7 @@ def _keys(site: str, run: Mapping[str, Any]) -> Prescription:
             "a margin that grows with the number of keys is not thinned out",
             settings={"model.log_scaling": "learned"},
         )
-    if not training["regularizers"].get("attention_entropy"):
+    if not training.get("regularizers", {}).get("attention_entropy"):
         return Prescription(
             "a penalty on the entropy of attention",
             "its scores are scaled by log n already, and their margins are too small all the same",

@@ -110,7 +110,7 @@ def test_where_nothing_is_named_nothing_is_prescribed(tmp_path: Path, capsys: py
 
 def test_a_run_of_unknown_training_is_told_the_change_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = made("flip_flop", {"positions": "rotary", "lengths": "1-32"})
-    config["training"] = {"trained_length": 32, "curriculum": {"law": "uniform", "low": 1, "high": 32}}
+    config["training"] = {name: config["training"][name] for name in ("steps", "trained_length", "curriculum")}
     prescribe(diagnosed_run(tmp_path / "run", config, "position", "selection"), None)
     assert capsys.readouterr().out.splitlines()[2] == (
         "How it was trained is not known; change this in the command that trained it: --ids pose --n-ctx 258"
