@@ -348,7 +348,8 @@ class Diagnosed:
         found = [(head, shares.share(head.right[reporting])) for head in heads]
         a_reference = balanced_accuracy(self.at_reference.right, self.at_reference.classes)
         values = [share.value for _, share in found]
-        site = name_site(blocks, heads, values, a_reference, chance(at.classes))
+        a_at = balanced_accuracy(at.right, at.classes)
+        site = name_site(blocks, heads, values, a_reference, a_at, chance(at.classes))
         rows = [
             row(quantity="failure_site", label=site.label, layer=site.layer, head=site.head, note=site.note, **shared)
         ]

@@ -105,13 +105,13 @@ class Member:
 
 
 def members(per_kind: int = PER_KIND, healthy: int = HEALTHY) -> list[Member]:
-    """All members, one of each kind after the other, so that a bench that is cut short has some of each.
+    """All members: the half that is told first, and in it one of each kind after the other.
 
-    Of two that share a range of losses the one that is told comes before the one by which thresholds may be chosen.
+    So a bench that is cut short has some of each kind, and says something.
     """
     counts = {kind.name: healthy if kind.role == "healthy" else per_kind for kind in KINDS}
-    order = sorted(range(max(counts.values())), key=lambda index: index ^ 1)
-    return [Member(name, i) for i in order for name, count in counts.items() if i < count]
+    every = [Member(name, i) for i in range(max(counts.values())) for name, count in counts.items() if i < count]
+    return sorted(every, key=lambda member: member.half == "first")
 
 
 def planted(numbers: Numbers, values: dict[str, float]) -> Numbers:
