@@ -20,6 +20,7 @@ from workbench.cli.commands.compile import compile_program
 from workbench.cli.commands.demo import demo
 from workbench.cli.commands.measure import measure
 from workbench.cli.commands.predict import predict
+from workbench.cli.commands.prescribe import prescribe
 from workbench.cli.commands.reproduce import reproduce
 from workbench.cli.commands.show import show
 from workbench.cli.commands.sweep import sweep
@@ -37,6 +38,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "predict": predict,
     "reproduce": reproduce,
     "show": show,
+    "prescribe": prescribe,
     "check": check,
     "demo": demo,
 }
