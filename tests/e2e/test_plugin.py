@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.limits import HANGS_S
 from tests.support.places import ROOT
 from workbench.table import Table
 
@@ -40,7 +41,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder / "site",
         source,
     ]
-    done = subprocess.run([sys.executable, "-m", "pip", *map(str, words)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", *map(str, words)], capture_output=True, text=True, timeout=HANGS_S
+    )
     assert done.returncode == 0, done.stderr
     return folder / "site"
 
@@ -48,7 +51,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def python(site: Path, *words: object, cwd: Path) -> str:
     environment = {**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{ROOT}"}
     done = subprocess.run(
-        [sys.executable, *map(str, words)], capture_output=True, text=True, cwd=cwd, env=environment, timeout=300
+        [sys.executable, *map(str, words)], capture_output=True, text=True, cwd=cwd, env=environment, timeout=HANGS_S
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

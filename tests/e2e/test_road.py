@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.campaign.forked import Ended, start, warm
+from tests.support.limits import HANGS_S
 
 LAST = 1000
 SMALL = ["--lengths", "1-9", "--layers", "1", "--d-model", "8", "--heads", "2", "--batch-size", "8"]
@@ -25,7 +26,7 @@ def command(*words: object) -> list[str]:
 
 
 def lengthlens(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*words), capture_output=True, text=True, timeout=300)
+    return subprocess.run(command(*words), capture_output=True, text=True, timeout=HANGS_S)
 
 
 def forked(*words: object, cwd: Path | None = None) -> Ended:
@@ -33,7 +34,7 @@ def forked(*words: object, cwd: Path | None = None) -> Ended:
     warm()
     with contextlib.chdir(cwd or Path.cwd()):
         child = start(words, Path.cwd())
-    return child.end(kill_after=300)
+    return child.end(kill_after=HANGS_S)
 
 
 def hashes(folder: Path) -> dict[str, str]:
@@ -87,7 +88,7 @@ def test_a_run_ended_by_a_signal_continues_to_the_same_bits(trained: Path, tmp_p
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.01)
     process.send_signal(how)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=HANGS_S)
     assert not (folder / "steps" / f"{LAST:08d}").exists(), "it was to be ended before its end"
     if how is not signal.SIGKILL:
         assert process.returncode == 130
@@ -300,7 +301,7 @@ def test_ctrl_c_while_measuring_keeps_what_is_done_and_says_so(trained: Path, tm
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=HANGS_S)
     assert process.returncode == 130
     assert "Interrupted; what was finished is kept" in said
     assert "Traceback" not in said

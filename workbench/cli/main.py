@@ -20,6 +20,9 @@ from workbench.cli.commands.compile import compile_program
 from workbench.cli.commands.demo import demo
 from workbench.cli.commands.measure import measure
 from workbench.cli.commands.predict import predict
+from workbench.cli.commands.prescribe import prescribe
+from workbench.cli.commands.publish import publish
+from workbench.cli.commands.report import report
 from workbench.cli.commands.reproduce import reproduce
 from workbench.cli.commands.show import show
 from workbench.cli.commands.sweep import sweep
@@ -37,6 +40,9 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "predict": predict,
     "reproduce": reproduce,
     "show": show,
+    "prescribe": prescribe,
+    "report": report,
+    "publish": publish,
     "check": check,
     "demo": demo,
 }
