@@ -43,11 +43,12 @@ def index_page(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> str
         "their settings or a threshold settled with their numbers known: each says what. Their verdicts say that the "
         "claim is true of what was computed, not that a prediction made in advance came true.",
         "",
-        "A claim about trained models is decided by runs that are shown to be fitted on their trained lengths, three "
-        "at least: by the whole envelope of their intervals, from the least lower limit to the greatest upper one. Where "
-        "that lies on both sides of a threshold the claim is undecided, and says whether too few runs were fitted, the "
-        "seeds differ, or one interval holds the threshold. A claim that fails here fails at this scale: the papers' "
-        "models are larger. What was measured of each run is in `runs.parquet`; nothing else is needed to go on.",
+        "A claim about trained models is decided by runs that are shown to be fitted on their trained "
+        "lengths, three at least: by the whole envelope of their intervals, from the least lower limit to the "
+        "greatest upper one. Where that lies on both sides of a threshold the claim is undecided, and says "
+        "whether too few runs were fitted, the seeds differ, or one interval holds the threshold. A claim "
+        "that fails here fails at this scale: the papers' models are larger. What was measured of each run is "
+        "in `runs.parquet`; nothing else is needed to go on.",
         "",
         "| suite | " + " | ".join(LABELS) + " | all |",
         "|---|" + "---|" * (len(LABELS) + 1),
