@@ -26,7 +26,7 @@ from workbench.claims.trained import training_runs
 from workbench.claims.trained.bin_accuracy import bin_rows, bins_of, fit_rows, length_rows
 from workbench.claims.trained.extreme_gates import gate_rows
 from workbench.claims.trained.long_losses import loss_rows
-from workbench.claims.trained.run_rows import FILE, RunRow, RunTable, read_runs
+from workbench.claims.trained.run_rows import FILE, RunRow, RunTable, read_runs, take_in
 from workbench.claims.trained.training_runs import Workers, missing_runs, planned_runs, train_missing
 from workbench.claims.trained_cells import BINS, FIT, VERSIONS, Asked, TrainedCell, cell
 from workbench.measure.intervals import clopper_pearson
@@ -121,6 +121,20 @@ def test_rows_of_runs_come_back_and_are_replaced_not_doubled(tmp_path: Path) -> 
     (tmp_path / FILE).write_bytes(b"nothing")
     with pytest.raises(ClaimError, match="no table of runs"):
         read_runs(tmp_path)
+
+
+def test_rows_made_elsewhere_are_taken_in(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder, seed in ((here, 0), (there, 1)):
+        folder.mkdir()
+        RunTable(made((ONE.on(seed),), lambda *_: 1.0)).write(folder)
+    rows = len(list(read_runs(there)))
+    assert take_in(there / FILE, here) == rows
+    assert {row.seed for row in read_runs(here)} == {0, 1}
+    assert take_in(there / FILE, here) == rows
+    assert len(list(read_runs(here))) == 2 * rows
+    with pytest.raises(ClaimError, match="there is no file"):
+        take_in(tmp_path / "nowhere", here)
 
 
 def test_a_recipe_is_what_a_cell_states() -> None:

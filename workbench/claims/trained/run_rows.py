@@ -145,3 +145,17 @@ def read_table(path: Path) -> RunTable:
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise ClaimError(f"{path} is no table of runs ({reason}); move it away and reproduce again") from error
+
+
+def take_in(path: Path, folder: Path) -> int:
+    """Add the rows of a table that was made elsewhere to a folder's; returns how many rows it has.
+
+    Raises:
+        ClaimError: for a file that does not exist or is no table of runs.
+    """
+    if not path.exists():
+        raise ClaimError(f"there is no file {path}; give a runs.parquet that `lengthlens reproduce` wrote")
+    more, table = read_table(path), read_runs(folder)
+    table.add(more)
+    table.write(folder)
+    return len(more)

@@ -30,6 +30,10 @@ def reproduce(
     runs: Annotated[
         Path | None, typer.Option(help="Keep the trained runs in this folder; else they go once measured.")
     ] = None,
+    add: Annotated[
+        list[Path] | None,
+        typer.Option("--add", help="Take in the rows of a runs.parquet that was made elsewhere. Repeatable."),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what is missing and what it costs; compute nothing.")
     ] = False,
@@ -50,6 +54,7 @@ def reproduce(
     from workbench.claims.reproducing import plan
     from workbench.claims.reproducing import reproduce as carry_out
     from workbench.claims.suites.registry import SUITES
+    from workbench.claims.trained.run_rows import take_in
     from workbench.claims.trained.training_runs import Workers
     from workbench.cli.errors import UsageError
     from workbench.cli.table_text import aligned
@@ -62,6 +67,8 @@ def reproduce(
             print(line)
         return
     make_executor(executor, workers=workers)  # refuse an unknown one before any work
+    for file in () if dry_run else add or ():
+        print(f"{take_in(file, out):,} rows of {file} taken in")
     todo = plan(_named(names or []), out, seeds)
     if dry_run:
         _tell(todo)
