@@ -110,7 +110,8 @@ def kgram_average(symbols: int, k: int, score: float, local: float = 12.0) -> Ho
             log_scaling="local", normalization_type=None,
         )
     )  # fmt: skip
-    first, second = (block.attn for block in model.blocks)  # type: ignore[union-attr]
+    blocks: Any = model.blocks
+    first, second = blocks[0].attn, blocks[1].attn
     eye = torch.eye(size)
     with torch.no_grad():
         model.embed.W_E[:, own] = eye
@@ -144,4 +145,5 @@ def _blank(cfg: ModelConfig) -> HookedTransformer:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.zero_()
-    return model.eval()
+    model.eval()
+    return model
