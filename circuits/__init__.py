@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from circuits.sensitivity import function_statistics
     from circuits.sparsity.sparsity import sparsity_statistics
 
+__distribution__ = "lengthlens"
+
 __all__ = [
     "Hardmax",
     "HardmaxResult",

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from circuits.interventions.ablate_components import answers
 from circuits.passes import evaluation_ids, pieces
+from workbench.measure.grid import near_multiples
 from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
@@ -90,8 +91,8 @@ class Function(Measurement):
         """Nothing: strings and weights of its own."""
 
     def finish(self, study: Study) -> list[Row]:
-        near = {min(study.grid.lengths, key=lambda n: abs(np.log(n / (study.grid.trained * f)))) for f in self.factors}
-        return [r for n in sorted(near) for r in [*self._sensitivity(study, n), self._sharpness(study, n)]]
+        near = near_multiples(study.grid.lengths, study.grid.trained, self.factors)
+        return [r for n in near for r in [*self._sensitivity(study, n), self._sharpness(study, n)]]
 
     def _sensitivity(self, study: Study, length: int) -> list[Row]:
         batch = study.batch(LAW, length)

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from probes.position import Position
     from probes.summary import Summary
 
+__distribution__ = "lengthlens"
+
 __all__ = ["Position", "ProbeResult", "Summary", "probe"]
 
 __getattr__, __dir__ = face(

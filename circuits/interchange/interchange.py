@@ -35,6 +35,7 @@ from circuits.interchange.residual_patching import (
     tautological,
 )
 from circuits.interchange.summary_subspace import MOST_CLASSES, random_subspace, summary_subspace
+from workbench.measure.grid import near_multiples
 from workbench.measure.intervals import newcombe
 from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.model_study import run
@@ -192,7 +193,7 @@ class Interchange(Measurement):
         """Nothing: every pass of this measurement is an intervention."""
 
     def finish(self, study: Study) -> list[Row]:
-        long = paired_lengths(study.grid.outside, study.grid.trained, self.factors)
+        long = near_multiples(study.grid.outside, study.grid.trained, self.factors)
         short = max(study.grid.inside, default=None)
         if short is None or not long:
             note = "needs a measured length within training and one past it"
@@ -222,14 +223,6 @@ def interchange_statistics(
     """
     made = Interchange(**settings)
     return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
-
-
-def paired_lengths(lengths: Sequence[int], trained: int, factors: Sequence[float]) -> list[int]:
-    """The length nearest to each multiple of the trained one, on a logarithmic scale."""
-    if not lengths:
-        return []
-    nearest = {min(lengths, key=lambda n: abs(np.log(n / (trained * factor)))) for factor in factors}
-    return sorted(nearest)
 
 
 class _Rows:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 from pydantic import AfterValidator
 
 from circuits.attention.score_observer import reduced_layers
@@ -19,6 +18,7 @@ from circuits.heads.head_scores import HeadScores
 from circuits.interventions.ablate_components import Ablator, Answers, Head, Mode, roles
 from circuits.interventions.ablate_edges import without_circuit
 from circuits.passes import canary
+from workbench.measure.grid import near_multiples
 from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
@@ -103,8 +103,8 @@ class Ablation(Measurement):
         """Nothing: every pass of this measurement is an intervention."""
 
     def finish(self, study: Study) -> list[Row]:
-        near = {min(study.grid.lengths, key=lambda n: abs(np.log(n / (study.grid.trained * f)))) for f in self.factors}
-        return [row for n in sorted(near) for row in self._rows(study, n)]
+        near = near_multiples(study.grid.lengths, study.grid.trained, self.factors)
+        return [row for n in near for row in self._rows(study, n)]
 
     def _rows(self, study: Study, length: int) -> list[Row]:
         batch = study.batch(LAW, length)

@@ -15,6 +15,7 @@ import numpy as np
 from circuits.interventions.ablate_components import Answers, Head, answers
 from circuits.interventions.replaced_attention import Pattern, log_scaled, replaced_attention, tie_set, within
 from circuits.passes import TOKENS, canary, clean_pass, evaluation_ids, pieces
+from workbench.measure.grid import near_multiples
 from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
@@ -105,8 +106,8 @@ class Swaps(Measurement):
         if study.cfg.attention != "softmax":
             why = "swaps are made of attention by softmax, which this model has not"
             return [missing_row("not_applicable", why, quantity=q.name, law=LAW) for q in QUANTITIES]
-        near = {min(study.grid.lengths, key=lambda n: abs(np.log(n / (study.grid.trained * f)))) for f in self.factors}
-        return [row for n in sorted(near) for row in self._rows(study, n)]
+        near = near_multiples(study.grid.lengths, study.grid.trained, self.factors)
+        return [row for n in near for row in self._rows(study, n)]
 
     def _rows(self, study: Study, length: int) -> list[Row]:
         batch = study.batch(LAW, length)

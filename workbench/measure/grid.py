@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from workbench.measure.measurement import Grid
@@ -42,6 +43,13 @@ def make_grid(task: Task, trained: int, lengths: Sequence[int] | None = None) ->
         chosen = set(lengths)
     every = sorted(chosen | set(inside))
     return Grid(trained, tuple(every), tuple(inside), tuple(n for n in every if n > trained))
+
+
+def near_multiples(lengths: Sequence[int], trained: int, factors: Sequence[float]) -> list[int]:
+    """The length nearest to each multiple of the trained one, on a logarithmic scale, ascending; none of none."""
+    if not lengths:
+        return []
+    return sorted({min(lengths, key=lambda n: abs(math.log(n / (trained * factor)))) for factor in factors})
 
 
 def readable(grid: Grid, task: Task, cfg: Architecture, *, strict: bool) -> tuple[Grid, str]:

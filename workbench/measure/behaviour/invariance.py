@@ -18,6 +18,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from workbench.measure.grid import near_multiples
 from workbench.measure.measurement import Measurement, Quantity, Study
 from workbench.measure.rows import missing_row, share_row
 from workbench.measure.settings import Counts, Factors
@@ -96,7 +97,7 @@ class Invariance(Measurement):
         moved = sorted({*self.offsets, *(max(1, round(study.grid.trained * f)) for f in self.offset_factors)})
         return [
             row
-            for n in nearest(study.grid.lengths, study.grid.trained, self.shift_factors)
+            for n in near_multiples(study.grid.lengths, study.grid.trained, self.shift_factors)
             for row in self._shifted(study, law, n, moved)
         ]
 
@@ -124,7 +125,7 @@ class Invariance(Measurement):
         task, home = study.task, max(study.grid.inside, default=None)
         if not task.neutral_tokens:
             return [missing_row("not_applicable", NO_NEUTRAL, quantity=FILLER, law=law)]
-        longer = nearest(study.grid.outside, study.grid.trained, self.filler_factors)
+        longer = near_multiples(study.grid.outside, study.grid.trained, self.filler_factors)
         if home is None or not longer:
             why = "needs a measured length within training and one past it"
             return [missing_row("undefined", why, quantity=FILLER, law=law)]
@@ -153,13 +154,6 @@ class Invariance(Measurement):
         other = take_places(forward(study.model, made, [])["logits"], places)
         study.passes += 1
         return share_row(answered_alike(task, clean, other, batch), NOT_ASKED, **place)
-
-
-def nearest(lengths: Sequence[int], trained: int, factors: Sequence[float]) -> list[int]:
-    """The length nearest to each multiple of the trained one, on a logarithmic scale; none of none."""
-    if not lengths:
-        return []
-    return sorted({min(lengths, key=lambda n: abs(np.log(n / (trained * factor)))) for factor in factors})
 
 
 def answered_alike(
