@@ -1,7 +1,7 @@
 """Plain addresses for what a panel shows: its rows as CSV and Parquet, its figure as JSON, the snippet that draws it.
 
 ``/data/<panel>.csv``, ``.parquet``, ``.json`` and ``.py`` take the same query string as the page, so a link to a
-view is also a link to its data. Which panels there are, the pages say.
+view is also a link to its data. Which panels there are, the pages say. ``/report.html`` is the whole run as one file.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ import plotly.graph_objects as go
 from flask import Flask, Response, request
 
 from workbench.core.apart import clause
+from workbench.core.errors import LensError
 from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.panels.panel_spec import SIZE, Panel, PanelCursor
 from workbench.dashboard.panels.sequence.sequence_query import Busy
+from workbench.dashboard.report.report_page import report_html
 from workbench.dashboard.request_shapes import said
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, parse, resolve
+from workbench.dashboard.state.request_gate import aside
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import whole
@@ -98,6 +101,27 @@ def connect(server: Flask, context: Context) -> None:
         except Exception as error:  # noqa: BLE001 - whatever rows one run has, that is said of its panel
             return said(422, f"What is stored for {name} is not what it shows ({clause(error)}).")
 
+    @server.get("/report.html")
+    def report() -> Response:
+        search = request.query_string.decode()
+        run = context.store.run(parse(search).get("run", ""))
+        if run is None:
+            return said(404, "there is no run of that name here")
+        start, _ = resolve(search, run)
+        name = file_name(run.name, "report.html")
+        try:
+            with aside():  # it takes seconds, and readers who move a slider go first
+                page = report_html([run], name, {run.name: start})
+        except LensError as error:
+            return said(422, str(error))
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return Response(page, mimetype="text/html", headers=headers)
+
+
+def file_name(*parts: str) -> str:
+    """What a browser saves something under: its parts with hyphens between, in plain characters."""
+    return re.sub(r"[^\w.-]+", "-", "-".join(parts))
+
 
 def panels() -> dict[str, Any]:
     """Every panel of every page, by its id."""
@@ -142,7 +166,7 @@ class Export:
                 raise Unknown(f"there is no run {asked.get('run', '')!r} here")
             self.cursor, _ = resolve(search, self.run)
             self.at = PanelCursor.asked(context.store, self.run, self.cursor, asked)
-        self.file = re.sub(r"[^\w.-]+", "-", f"{self.run.name}-{panel.id}" if self.run else panel.id)
+        self.file = file_name(*([self.run.name] if self.run else []), panel.id)
 
     def rows(self) -> pd.DataFrame:
         """Exactly what is drawn."""

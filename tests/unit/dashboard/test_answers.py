@@ -15,7 +15,8 @@ from dash import no_update
 from tests.support.dashboard.answers import LIGHT, texts
 from workbench.dashboard import router
 from workbench.dashboard.components import prose
-from workbench.dashboard.components.cursorbar import bar, ribbon, verdict_at
+from workbench.dashboard.components.cursorbar import bar
+from workbench.dashboard.components.slider_scents import ribbon, verdict_at
 from workbench.dashboard.pages.cursor_page import run_version
 from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.pages.runs import lines, summary

@@ -61,7 +61,7 @@ def test_every_token_that_a_stylesheet_uses_exists() -> None:
     known = {name.replace("_", "-") for name in LIGHT}
     css = "\n".join(path.read_text() for path in ASSETS.glob("css/*.css"))
     defined = set(re.findall(r"--([\w-]+)\s*:", css))
-    written = {"su", "lu", "c", "f", "x0", "x1", "y0", "y1", "l", "r", "t", "b"}  # by assets/js/cursor.js
+    written = {"su", "lu", "c", "f", "x0", "x1", "y0", "y1", "l", "r", "t", "b"}  # by assets/js/plot_lines.js
     assert set(re.findall(r"var\(--([\w-]+)", css)) <= known | defined | written
 
 
@@ -71,7 +71,7 @@ def test_styles_and_scripts_stand_in_the_listed_order(client: FlaskClient) -> No
         found = re.findall(rf"""(?:href|src)="/assets/{folder}/(\w+)\.{kind}\?m=[\d.]+""", page)
         assert tuple(found) == listed
         assert set(found) == {path.stem for path in (ASSETS / folder).glob("*")}, "a file that no page loads"
-    assert SCRIPTS[0] == "cursor", "the others extend what it makes"
+    assert SCRIPTS[0] == "plot_lines", "the others extend what it makes"
     assert page.index("dash_renderer") > page.index("/assets/js/zoom.js")
     for preload in re.findall(r'rel="preload" href="([^"]+)"', page):
         assert client.get(f"/{preload}").status_code == 200

@@ -6,11 +6,10 @@ specific the later one holds, and a script extends what an earlier one made.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from dash import Dash
 
-ASSETS = Path(__file__).parents[1] / "assets"
+from workbench.dashboard.components.theme import ASSETS as ASSETS
+
 STYLES = (
     "base",
     "icons",
@@ -25,8 +24,8 @@ STYLES = (
     "popups",
 )
 """Files of ``assets/css``; a later one may take back what an earlier one says."""
-SCRIPTS = ("cursor", "keys", "requests", "export", "grid", "popups", "sequence", "sweep", "zoom")
-"""Files of ``assets/js``; ``cursor`` makes ``window.lens``, which the others extend."""
+SCRIPTS = ("plot_lines", "cursor", "keys", "requests", "export", "grid", "popups", "sequence", "sweep", "zoom")
+"""Files of ``assets/js``; ``plot_lines`` makes ``window.lens``, which the others extend."""
 PASSED_OVER = "."
 """For Dash: no file is taken because it lies there (a pattern that every name matches)."""
 

@@ -12,13 +12,13 @@ from workbench.dashboard.components import measure_button
 from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
+from workbench.dashboard.state.run_words import described
 from workbench.dashboard.state.theory_match import held
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import proportion, whole
 from workbench.figures.rows.frame import numbers
 from workbench.figures.text.sentences import Piece, rail_text, verdict_sentence, wants_strings, why_sentence
 from workbench.figures.text.sequence_sentences import CODE, STRONG
-from workbench.models.positions.registry import NONE
 
 MADE = {
     "summary": partial(html.Span, className="summary"),
@@ -37,34 +37,7 @@ def pieces(parts: Sequence[Piece]) -> list[Any]:
 
 def meta(run: RunView) -> list[Any]:
     """What the run is: id, task as a question, model, training lengths."""
-    question = f"{run.task}: {run.question[:1].lower()}{run.question[1:]}" if run.question else run.task
-    model = f"transformer {_count(run.n_layers, 'layer')}, {_count(run.n_heads, 'head')}, {_positions(run)}"
-    if run.gates:
-        model = f"state-space model {_count(run.n_layers, 'layer')}, {run.gates} gates"
-    return [html.Span(run.name, className="mono"), f" \u00b7 {question} \u00b7 {model} \u00b7 {origin(run)}"]
-
-
-def origin(run: RunView) -> str:
-    """Where its weights come from: the lengths it was trained on, or the program it was compiled from.
-
-    A compiled twin is the same program with less: too small a gain, or sight of the first keys alone. It is right on
-    short prefixes by construction; what becomes of it on long ones is for its verdict and its near ties to say.
-    """
-    made = run.config["training"].get("compiled")
-    if not made:
-        return f"trained on lengths {whole(run.shortest)} to {whole(run.trained)}"
-    said = f"compiled from the program {made['program']}, not trained"
-    if made.get("first_keys"):
-        return f"{said}; a twin that sees its first {whole(made['first_keys'])} keys alone"
-    return f"{said}; its gain is made for lengths up to {whole(made['up_to'])}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{whole(number)} {noun}{'' if number == 1 else 's'}"
-
-
-def _positions(run: RunView) -> str:
-    return run.positions if run.encoding == NONE else f"{run.positions} positions"
+    return [html.Span(run.name, className="mono"), *(f" \u00b7 {part}" for part in described(run))]
 
 
 def verdict(run: RunView, cursor: Cursor) -> list[Any]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from workbench.figures.style.design_tokens import palette_css
 from workbench.figures.style.verdict_styles import VERDICTS, glyph_svg
+
+ASSETS = Path(__file__).parents[1] / "assets"
+"""Styles, scripts and fonts, as they are served and as pages that need no server carry them."""
 
 INK = [
     "#F5F6F8",
@@ -46,14 +50,14 @@ MANTINE: dict[str, Any] = {
     "colors": {"ink": INK, "gray": INK, "dark": DARK},
 }
 
-_ICON = (
+ICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='none' "
     "stroke='%231760C4' stroke-width='2' stroke-linecap='round' d='M2 6h12'/%3E%3Cpath stroke='%23A8127A' "
     "stroke-width='1.5' stroke-dasharray='2 1.6' d='M6 2v12'/%3E%3C/svg%3E"
 )
 
 # Before anything is painted: the theme the reader chose, or the system's; and dark plots in dark pages.
-_EARLY = """
+EARLY = """
 (function () {
   var chosen = null;
   try { chosen = localStorage.getItem('mantine-color-scheme-value'); } catch (e) {}
@@ -66,7 +70,7 @@ _EARLY = """
 
 def early_hash() -> str:
     """The hash by which a Content-Security-Policy names the one script that stands in the page itself."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(_EARLY.encode()).digest()).decode()}'"
+    return f"'sha256-{base64.b64encode(hashlib.sha256(EARLY.encode()).digest()).decode()}'"
 
 
 def glyph_css() -> str:
@@ -84,11 +88,11 @@ def index_string() -> str:
   <head>
     {{%metas%}}
     <title>{{%title%}}</title>
-    <link rel="icon" href="{_ICON}">
+    <link rel="icon" href="{ICON}">
     <link rel="preload" href="assets/fonts/inter.woff2" as="font" type="font/woff2" crossorigin>
     <link rel="preload" href="assets/fonts/jetbrains-mono.woff2" as="font" type="font/woff2" crossorigin>
     <style id="tokens">{palette_css()}{glyph_css()}</style>
-    <script>{_EARLY}</script>
+    <script>{EARLY}</script>
     {{%css%}}
   </head>
   <body>

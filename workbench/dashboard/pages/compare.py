@@ -8,8 +8,9 @@ from typing import Any, Literal
 from dash import Dash, Input, Output, State, html
 
 from workbench.dashboard.components import prose
-from workbench.dashboard.components.cursorbar import run_select, verdict_at
+from workbench.dashboard.components.cursorbar import run_select
 from workbench.dashboard.components.icons import chip, icon
+from workbench.dashboard.components.slider_scents import verdict_at
 from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels import callbacks, panel_frame
 from workbench.dashboard.panels.callbacks import browser, place

@@ -16,9 +16,10 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
-from workbench.dashboard.components.cursorbar import bar, scent_over_lengths, scent_over_steps, verdict_at
+from workbench.dashboard.components.cursorbar import bar
 from workbench.dashboard.components.icons import glyph
 from workbench.dashboard.components.page_frame import banner, problems
+from workbench.dashboard.components.slider_scents import scent_over_lengths, scent_over_steps, verdict_at
 from workbench.dashboard.pages.base import Astray, Drawn, Page, Visit
 from workbench.dashboard.panels.callbacks import PARTS, browser, place
 from workbench.dashboard.server.context import Context

@@ -15,7 +15,7 @@ from workbench.dashboard.components.page_frame import banner, command
 from workbench.dashboard.components.typeset import LETTERS, typeset
 from workbench.dashboard.components.verdict_help import MEANINGS
 from workbench.dashboard.pages.base import Drawn, FreePage, Visit
-from workbench.dashboard.panels.panel_frame import span_of
+from workbench.dashboard.panels.panel_words import span_of
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Notice
 from workbench.dashboard.state.run_view import RunView, typed

@@ -13,11 +13,21 @@ from workbench.dashboard.components import measure_button, prose
 from workbench.dashboard.components.icons import chevron, icon
 from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.pages.cursor_page import CursorPage
-from workbench.dashboard.panels import callbacks, panel_frame
+from workbench.dashboard.panels import callbacks, panel_frame, panel_words
 from workbench.dashboard.panels.callbacks import PARTS, browser, place
 from workbench.dashboard.panels.panel_spec import PanelCursor
 from workbench.dashboard.panels.panel_updates import memory
-from workbench.dashboard.panels.run_panels import BY_ID, COLUMNS, DEEPER, DEEPER_ROWS, MORE, PANELS, ROWS
+from workbench.dashboard.panels.run_panels import (
+    BANDS,
+    BY_ID,
+    COLUMNS,
+    DEEPER,
+    DEEPER_ROWS,
+    LEGEND,
+    MORE,
+    PANELS,
+    ROWS,
+)
 from workbench.dashboard.server import theory_lookup
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, Notice
@@ -35,7 +45,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
     return [
         html.Div(
             [
-                html.P(prose.meta(run), className="meta"),
+                html.Div([html.P(prose.meta(run), className="meta"), save_button(run)], className="meta-row"),
                 html.H1(id="verdict-line"),
                 html.P(id="why", className="why"),
                 html.P(id="theory-says", className="why"),
@@ -47,6 +57,18 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
         *(evidence(run) if run.brief.rows else [unmeasured(run), training(run)]),
         *([*deeper(run), more(run, extras), training(run)] if run.brief.rows else []),
     ]
+
+
+def save_button(run: RunView) -> html.Button:
+    """The run as one file for a colleague (assets/js/export.js); a run without rows has nothing to hand over."""
+    return html.Button(
+        [icon("nodata"), "Save as one file"],
+        type="button",
+        className="button",
+        title="A page of this run that needs no server, for a colleague",
+        hidden=not run.brief.rows,
+        **{"data-save-report": "1"},
+    )
 
 
 def evidence(run: RunView) -> list[Any]:
@@ -165,17 +187,8 @@ def training(run: RunView) -> html.Div:
 
 def legend() -> html.P:
     """What the line styles mean, once for the page."""
-    return html.P(
-        [
-            html.Span([html.I(className="key solid summary"), "summary, fitted at trained lengths (transfer)"]),
-            html.Span([html.I(className="key dotted"), "summary, refitted at each length"]),
-            html.Span([html.I(className="key solid position"), "position, refitted at each length"]),
-            html.Span([html.I(className="key dashed"), "highest control"]),
-            html.Span([html.I(className="key trained"), "longest trained length"]),
-            html.Span("Bands and whiskers are 95\u00a0% intervals; n counts sequences."),
-        ],
-        className="legend",
-    )
+    keys = [html.Span([html.I(className=f"key {style}"), said]) for style, said in LEGEND]
+    return html.P([*keys, html.Span(BANDS)], className="legend")
 
 
 def connect(app: Dash, context: Context) -> None:
@@ -209,7 +222,7 @@ def _more(app: Dash, context: Context) -> None:
         measurement, _, name = extras.get("quantity", "").partition("|")
         known = [] if view is None else view.specs.get(measurement, {}).get("quantities", ())
         found = next((one for one in known if one["name"] == name), None)
-        return "" if found is None else f"{found['definition']}. {panel_frame.span_of(found)}".rstrip(". ") + "."
+        return "" if found is None else f"{found['definition']}. {panel_words.span_of(found)}".rstrip(". ") + "."
 
 
 def _ahead(app: Dash, context: Context) -> None:

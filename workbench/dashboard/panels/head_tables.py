@@ -13,7 +13,7 @@ from dash.exceptions import PreventUpdate
 
 from workbench import figures
 from workbench.dashboard.components.icons import chevron
-from workbench.dashboard.panels import panel_frame
+from workbench.dashboard.panels import panel_frame, panel_words
 from workbench.dashboard.panels.callbacks import PARTS, place
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.panel_updates import memory
@@ -133,8 +133,8 @@ def _rows(one: Panel) -> html.Div:
     return html.Div(id=f"{one.id}-rows", className="head-rows", tabIndex=0, role="group", **label)
 
 
-def _about(one: Panel, run: RunView) -> list[panel_frame.Said]:
-    return panel_frame.definition(one, run.specs)
+def _about(one: Panel, run: RunView) -> list[panel_words.Said]:
+    return panel_words.definition(one, run.specs)
 
 
 def _length_shell(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> html.Section:

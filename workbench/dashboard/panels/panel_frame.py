@@ -14,13 +14,10 @@ from workbench.dashboard.components import measure_button
 from workbench.dashboard.components.icons import icon
 from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.panels.panel_spec import Panel
-from workbench.dashboard.panels.run_panels import COLUMNS
+from workbench.dashboard.panels.panel_words import Said, definition, spoken, why_empty
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotApplicable, NotMeasured, NotShared, Undefined
 from workbench.figures.labels import MISSING, proportion, whole
-
-Said = tuple[str, str]
-"""One line of an explanation: the term it defines, or "", and what is said."""
 
 CONFIG = {"displayModeBar": False, "responsive": True}
 #: Until a figure comes: a plot without traces. An empty dict would make Plotly complain in the console.
@@ -149,39 +146,6 @@ def frame(
     )
 
 
-def spoken(panel: Panel) -> str:
-    """A panel's name with its column, which tells panels of one title apart."""
-    return f"{panel.title}, {COLUMNS.get(panel.column, panel.column).lower()}"
-
-
-def definition(panel: Panel, specs: Mapping[str, Any]) -> list[Said]:
-    """What the panel's quantities are, from the specs that travel with the rows."""
-    known = {q["name"]: q for spec in specs.values() for q in spec.get("quantities", ())}
-    lines: list[Said] = []
-    for name in panel.quantities:
-        if name in known:
-            quantity = known[name]
-            lines.append((name.replace("_", " "), quantity["definition"] + _span(quantity)))
-    return [*lines, ("", panel.about)]
-
-
-def _span(quantity: Mapping[str, Any]) -> str:
-    span = span_of(quantity)
-    return f" ({span})." if span else ""
-
-
-def span_of(quantity: Mapping[str, Any]) -> str:
-    """Unit and range of a quantity, in a few words; empty where it has neither."""
-    low, high, unit = quantity.get("low"), quantity.get("high"), quantity.get("unit", "")
-    named = "" if unit in ("", "label") else unit
-    if low is None and high is None:
-        return named
-    limits = (
-        f"{low:g} to {high:g}" if None not in (low, high) else f"{low:g} or more" if high is None else f"up to {high:g}"
-    )
-    return f"{named}, {limits}" if named else limits
-
-
 def explain(title: str, about: Sequence[Said]) -> html.Button:
     """The (i) button; hover, focus and touch show the definition (assets/js/popups.js)."""
     return html.Button(
@@ -215,13 +179,8 @@ def not_measured(measurement: str, message: str, run: RunView, helps: bool = Tru
 
 def without_rows(error: NotMeasured, run: RunView) -> list[Any]:
     """Why there is nothing to draw: it does not apply, is undefined, or was not measured there, or not in both."""
-    if isinstance(error, NotShared):
-        head, _, rest = error.message.partition(": ")
-        return _stated("info", head, rest[:1].upper() + rest[1:])
-    if isinstance(error, NotApplicable):
-        return does_not_apply(error.message)
-    if isinstance(error, Undefined):
-        return _stated("info", "Undefined here", error.message)
+    if isinstance(error, NotShared | NotApplicable | Undefined):
+        return _stated("info", *why_empty(error))
     return not_measured(error.measurement, error.message, run, error.helps)
 
 

@@ -244,3 +244,12 @@ COLUMNS: dict[str, str] = {
     "length": "Over prefix length",
     "cursor": "At the cursor",
 }
+LEGEND: tuple[tuple[str, str], ...] = (
+    ("solid summary", "summary, fitted at trained lengths (transfer)"),
+    ("dotted", "summary, refitted at each length"),
+    ("solid position", "position, refitted at each length"),
+    ("dashed", "highest control"),
+    ("trained", "longest trained length"),
+)
+"""Style of a line, as a class of assets/css/run.css, and what it stands for."""
+BANDS = "Bands and whiskers are 95\u00a0% intervals; n counts sequences."

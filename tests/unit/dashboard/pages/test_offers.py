@@ -15,6 +15,7 @@ from workbench.dashboard.panels import panel_frame
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import default_cursor
 from workbench.dashboard.state.run_view import Kept
+from workbench.dashboard.state.run_words import origin
 from workbench.figures import NotApplicable, NotMeasured, Undefined
 from workbench.figures.rows.frame import Frame
 
@@ -86,11 +87,11 @@ def test_published_accuracies_name_what_was_asked(answers: Context) -> None:
 def test_a_compiled_run_is_not_said_to_be_trained(answers: Context) -> None:
     run = answers.store.run(A)
     assert run is not None
-    assert prose.origin(run) == "trained on lengths 1 to 50"
+    assert origin(run) == "trained on lengths 1 to 50"
 
     def compiled(**options: Any) -> str:
         training = {**run.config["training"], "compiled": {"program": "majority", "log_scaled": False, **options}}
-        return prose.origin(replace(run, run=replace(run.run, config={**run.config, "training": training})))
+        return origin(replace(run, run=replace(run.run, config={**run.config, "training": training})))
 
     assert compiled(up_to=1024, first_keys=None) == (
         "compiled from the program majority, not trained; its gain is made for lengths up to 1,024"

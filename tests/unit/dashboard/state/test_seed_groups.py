@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from workbench.dashboard.components.cursorbar import scent_over_lengths, scent_over_steps
+from workbench.dashboard.components.slider_scents import scent_over_lengths, scent_over_steps
 from workbench.dashboard.pages.runs import lines
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.theory_lookup import Expectations

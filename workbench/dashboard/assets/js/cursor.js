@@ -1,15 +1,15 @@
-/* The cursor in the browser: where the reader is, what the sliders say, and the lines over the plots.
+/* The cursor in the browser: where the reader is and what the sliders say.
    The server is asked only for what must be redrawn. */
 (function () {
   "use strict";
   const dc = (window.dash_clientside = window.dash_clientside || {});
   const THROTTLE = 120, REST = 400;
   const root = document.documentElement;
-  const lens = (window.lens = { scale: null, known: {}, at: { step: 0, length: 0 } });
+  const lens = Object.assign(window.lens, { scale: null, known: {} });
+  const { nearest, uStep, uLength, multiple, follow, frame } = lens;
 
   lens.set = function (id, props) { dc.set_props(id, props); };
   lens.theme = function () { return root.getAttribute("data-mantine-color-scheme") === "dark" ? "dark" : "light"; };
-  lens.count = function (x) { return Math.round(x).toLocaleString("en-US"); };
 
   /* ---- pages ------------------------------------------------------------------------------ */
   let ticks = 0;
@@ -43,17 +43,6 @@
     const left = THROTTLE - (Date.now() - w.last);
     if (left <= 0) { clearTimeout(w.timer); send(); } else if (!w.timer) { w.timer = setTimeout(send, left); }
   };
-  const nearest = lens.nearest = function (values, u, where) {
-    let best = 0;
-    for (let i = 1; i < values.length; i++) {
-      if (Math.abs(where(values[i]) - u) < Math.abs(where(values[best]) - u)) best = i;
-    }
-    return best;
-  };
-  const uStep = (s) => Math.log2(1 + s);
-  const uLength = (n) => Math.log2(n);
-  lens.uStep = uStep; lens.uLength = uLength;
-
   const say = lens.say = function (slider, text) {
     const thumb = document.querySelector("#" + slider + " [role=slider]");
     if (thumb) thumb.setAttribute("aria-valuetext", text);
@@ -115,10 +104,6 @@
     return [first, where, inside ? "where soft" : "where train", "line: accuracy at length " + tokens];
   }
 
-  function multiple(times) {  // as labels.multiple writes it
-    if (times >= 10) return Math.round(times).toLocaleString("en-US");
-    return String(times < 1 ? Number(times.toPrecision(2)) : Math.round(times * 10) / 10);
-  }
   lens.toggleAxis = function () {
     const unit = document.getElementById("sweep-unit");
     if (unit) lens.set("sweep-unit", { value: unit.querySelector("input:checked")?.value === "tokens" ? "times" : "tokens" });
@@ -167,66 +152,10 @@
     }, 333);
   };
 
-  /* ---- lines and dots over the plots: placed by CSS from the figure's own margins and ranges ---- */
-  function put(node, name, value) {  // only what changes: whatever stands below is styled anew
-    if (node.style.getPropertyValue(name) !== String(value)) node.style.setProperty(name, value);
-  }
-  function follow() {  // on the lines themselves, not above: a page has thousands of nodes to style
-    for (const node of document.querySelectorAll(".body > .line, .body > .dots")) {
-      put(node, "--su", lens.at.step);
-      put(node, "--lu", lens.at.length);
-    }
-  }
-  function frame(figure, id) {
-    const body = document.getElementById(id + "-body");
-    if (!body || !figure || !figure.layout || !figure.layout.margin) return;
-    if (!body.querySelector(":scope > .dots")) {
-      for (const name of ["line line-x", "line line-y", "dots"]) {
-        body.append(Object.assign(document.createElement("div"), { className: name }));
-      }
-    }
-    const m = figure.layout.margin, meta = figure.layout.meta || {};
-    for (const side of ["l", "r", "t", "b"]) put(body, "--" + side, m[side] + "px");
-    for (const axis of ["x", "y"]) {
-      const span = meta[axis];
-      body.dataset[axis] = span ? span.kind : "";
-      if (!span) continue;
-      put(body, "--" + axis + "0", span.low);
-      put(body, "--" + axis + "1", span.high);
-    }
-  }
-  function values(a) {  // plotly.py sends numbers as base64 typed arrays
-    if (!a || Array.isArray(a)) return a || [];
-    if (a.bdata === undefined) return Array.from(a);
-    const kinds = { f8: Float64Array, f4: Float32Array, i4: Int32Array, i2: Int16Array, i1: Int8Array, u1: Uint8Array, u4: Uint32Array, u2: Uint16Array };
-    const bytes = Uint8Array.from(atob(a.bdata), (c) => c.charCodeAt(0));
-    return Array.from(new kinds[a.dtype](bytes.buffer));
-  }
-  const figures = {};
-  lens.dots = function () {
-    for (const [id, figure] of Object.entries(figures)) {
-      const holder = document.querySelector("#" + id + "-body > .dots");
-      if (!holder || !figure || !figure.data) continue;
-      const x = figure.layout.meta && figure.layout.meta.x, y = figure.layout.yaxis && figure.layout.yaxis.range;
-      const u = x && lens.at[x.kind];
-      const marks = [];
-      if (x && y && !(figure.layout.meta && figure.layout.meta.y)) {
-        for (const trace of figure.data) {
-          if (!trace.line || !(trace.line.width >= 2) || !(trace.mode || "").includes("markers")) continue;
-          const xs = values(trace.x), ys = values(trace.y);
-          const i = xs.findIndex((v) => Math.abs(v - u) < 1e-6);
-          if (i < 0 || ys[i] === null || !isFinite(ys[i])) continue;
-          const shape = trace.name === "position" ? " diamond" : "";
-          marks.push([shape, trace.line.color, 1 - (ys[i] - y[0]) / (y[1] - y[0])]);
-        }
-      }
-      const html = marks.map(([s, c, f]) => `<i class="dot${s}" style="--f:${f};--c:${c}"></i>`).join("");
-      if (holder.dataset.html !== html) { holder.dataset.html = html; holder.innerHTML = html; }
-    }
-  };
+  /* ---- plots ---------------------------------------------------------------------------------- */
   function drawn() {
     const ids = dc.callback_context.inputs_list.map((i) => i.id.replace(/-graph$/, ""));
-    ids.forEach((id, i) => { figures[id] = arguments[i]; frame(arguments[i], id); });
+    ids.forEach((id, i) => frame(arguments[i], id));
     follow();
     requestAnimationFrame(lens.dots);
   }
@@ -236,7 +165,7 @@
     const hit = dc.callback_context.triggered[0];
     if (!hit || !hit.value || !lens.scale) return;
     const id = hit.prop_id.split(".")[0].replace(/-graph$/, "");
-    const meta = (figures[id] && figures[id].layout.meta) || {}, e = hit.value;
+    const meta = (lens.figures[id] && lens.figures[id].layout.meta) || {}, e = hit.value;
     const at = { x: e.xvals ? e.xvals[0] : e.points?.[0]?.x, y: e.yvals ? e.yvals[0] : e.points?.[0]?.y };
     for (const axis of ["x", "y"]) {
       const span = meta[axis];

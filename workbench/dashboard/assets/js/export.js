@@ -51,12 +51,28 @@
     return { blob: await new Promise((done) => canvas.toBlob(done, "image/png")), made };
   }
 
+  const named = function (answer) {
+    const name = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition") || "");
+    return name && name[1];
+  };
+  lens.report = async function (button) {
+    button.disabled = true;
+    lens.toast("Making the page …");
+    try {
+      const answer = await fetched("/report.html" + location.search);
+      save(URL.createObjectURL(await answer.blob()), named(answer) || "report.html");
+      lens.toast("Page saved");
+    } catch (error) {
+      lens.toast(error.message || "No page could be made");
+    }
+    button.disabled = false;
+  };
+
   lens.export = async function (kind, id) {
     try {
       if (kind === "csv" || kind === "parquet") {
         const answer = await fetched(address(id, kind));
-        const name = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition") || "");
-        save(URL.createObjectURL(await answer.blob()), name ? name[1] : id + "." + kind);
+        save(URL.createObjectURL(await answer.blob()), named(answer) || id + "." + kind);
         lens.toast(kind === "csv" ? "CSV saved" : "Parquet saved");
       } else if (kind === "svg") {
         const { text, made } = await svg(id);

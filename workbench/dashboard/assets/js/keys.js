@@ -75,6 +75,8 @@
       const href = anchor.getAttribute("href");
       return lens.go(anchor.dataset.carry ? lens.carried(href) : href, anchor.dataset.nav === "replace");
     }
+    const report = t.closest("[data-save-report]");
+    if (report) return lens.report(report);
     const item = t.closest("[data-action]");
     if (item) return lens.act(item.dataset.action, item.dataset.panel);
     const copy = t.closest("[data-copy]");

@@ -1,0 +1,106 @@
+"""A folder of pages: a list, a page for each run, and the files they share."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.dashboard.report import PageReader, data_of_page
+from workbench.dashboard.report import gallery_site
+from workbench.dashboard.report.gallery_site import MADE, addresses, publish
+from workbench.dashboard.report.report_page import ReportError
+
+A, B, UNMEASURED = "majority-nope-s0", "flip_flop-rotary-s0", "majority-learned-s0"
+
+
+@pytest.fixture(scope="module")
+def site(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("published") / "site"
+    problems: list[str] = []
+    publish([small_root], out, problems)
+    assert problems == []
+    return out
+
+
+def test_every_run_has_a_page_and_a_line_with_its_verdict(site: Path) -> None:
+    reader = PageReader((site / "index.html").read_text())
+    links = {given["href"]: given for tag, given in reader.tags if tag == "a" and given["href"] != "#page"}
+    assert set(links) == {f"runs/{name}.html" for name in (A, B, UNMEASURED)}
+    assert {"Scale-robust", "Length-coupled", "Not measured"} <= set(reader.texts["span"])
+    for name in (A, B, UNMEASURED):
+        page = (site / "runs" / f"{name}.html").read_text()
+        assert [one["name"] for one in data_of_page(page)["runs"]] == [name]
+
+
+def test_pages_share_their_files_and_name_only_what_lies_beside_them(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        text = page.read_text()
+        assert len(text) < 1_000_000, "the bundle is not in it"
+        for _, given in PageReader(text).tags:
+            for address in (given.get("src"), given.get("href")):
+                if address and not address.startswith(("#", "data:")):
+                    assert (page.parent / address).is_file(), (page, address)
+    assert (site / "assets" / "plotly-LICENSE.txt").is_file()
+
+
+def test_addresses_are_plain_and_no_two_alike() -> None:
+    assert addresses(["a/b", "a-b", "A-b", "</script>", "..", "\u0434"]) == [
+        "runs/a-b.html",
+        "runs/a-b-2.html",
+        "runs/A-b-3.html",
+        "runs/script.html",
+        "runs/run.html",
+        "runs/run-2.html",
+    ]
+
+
+def test_a_run_without_a_page_harms_itself_alone(
+    small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(runs: Any, **given: Any) -> str:
+        if runs[0].name == B:
+            raise ValueError("its rows are not rows")
+        return "<!DOCTYPE html>"
+
+    monkeypatch.setattr(gallery_site, "report_html", fails)
+    problems: list[str] = []
+    publish([small_root], tmp_path / "site", problems)
+    assert problems == [f"no page could be made of {B} (ValueError: its rows are not rows)"]
+    told = PageReader((tmp_path / "site" / "index.html").read_text())
+    assert problems[0] in told.texts["p"]
+    assert B in told.texts["strong"]
+    assert not (tmp_path / "site" / "runs" / f"{B}.html").exists()
+    assert (tmp_path / "site" / "runs" / f"{A}.html").is_file()
+
+
+def test_publishing_again_takes_away_the_pages_of_runs_that_are_gone(small_root: Path, tmp_path: Path) -> None:
+    out, other = tmp_path / "site", tmp_path / "other"
+    shutil.copytree(small_root / UNMEASURED, other)
+    publish([other, small_root / UNMEASURED], out, [])
+    assert (out / "runs" / "other.html").is_file()
+    (out / "own.txt").write_text("kept")
+    publish([small_root / UNMEASURED], out, [])
+    assert sorted(path.name for path in (out / "runs").iterdir()) == [f"{UNMEASURED}.html"]
+    assert (out / "own.txt").is_file()
+
+
+def test_a_folder_of_something_else_is_left_alone(small_root: Path, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("\\documentclass{book}")
+    with pytest.raises(ReportError, match="holds other files; name a new folder"):
+        publish([small_root / UNMEASURED], tmp_path, [])
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_list_of_files_that_names_others_takes_none_away(site: Path, tmp_path: Path, small_root: Path) -> None:
+    out = tmp_path / "site"
+    shutil.copytree(site, out)
+    victim = tmp_path / "victim.txt"
+    victim.write_text("kept")
+    names = [*json.loads((out / MADE).read_text()), "../victim.txt", "runs/../../victim.txt", str(victim)]
+    (out / MADE).write_text(json.dumps(names))
+    publish([small_root / UNMEASURED], out, [])
+    assert victim.read_text() == "kept"

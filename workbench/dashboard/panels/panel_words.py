@@ -1,0 +1,58 @@
+"""What a panel is called, what its quantities are, and why it is empty, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.dashboard.panels.panel_spec import Panel
+from workbench.dashboard.panels.run_panels import COLUMNS
+from workbench.figures.errors import NotApplicable, NotMeasured, NotShared, Undefined
+
+Said = tuple[str, str]
+"""One line of an explanation: the term it defines, or "", and what is said."""
+
+
+def spoken(panel: Panel) -> str:
+    """A panel's name with its column, which tells panels of one title apart."""
+    return f"{panel.title}, {COLUMNS.get(panel.column, panel.column).lower()}"
+
+
+def definition(panel: Panel, specs: Mapping[str, Any]) -> list[Said]:
+    """What the panel's quantities are, from the specs that travel with the rows."""
+    known = {q["name"]: q for spec in specs.values() for q in spec.get("quantities", ())}
+    lines: list[Said] = []
+    for name in panel.quantities:
+        if name in known:
+            quantity = known[name]
+            lines.append((name.replace("_", " "), quantity["definition"] + _span(quantity)))
+    return [*lines, ("", panel.about)]
+
+
+def _span(quantity: Mapping[str, Any]) -> str:
+    span = span_of(quantity)
+    return f" ({span})." if span else ""
+
+
+def span_of(quantity: Mapping[str, Any]) -> str:
+    """Unit and range of a quantity, in a few words; empty where it has neither."""
+    low, high, unit = quantity.get("low"), quantity.get("high"), quantity.get("unit", "")
+    named = "" if unit in ("", "label") else unit
+    if low is None and high is None:
+        return named
+    limits = (
+        f"{low:g} to {high:g}" if None not in (low, high) else f"{low:g} or more" if high is None else f"up to {high:g}"
+    )
+    return f"{named}, {limits}" if named else limits
+
+
+def why_empty(error: NotMeasured) -> Said:
+    """Why there is nothing to draw, as a heading and a sentence."""
+    if isinstance(error, NotShared):
+        head, _, rest = error.message.partition(": ")
+        return head, rest[:1].upper() + rest[1:]
+    if isinstance(error, NotApplicable):
+        return "Does not apply here", error.message
+    if isinstance(error, Undefined):
+        return "Undefined here", error.message
+    return "Not measured yet" if error.helps else "Not measured here", error.message

@@ -1,0 +1,231 @@
+"""A folder of pages about runs, with a list of them; it needs no server, and its pages share their files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from workbench.core.apart import apart
+from workbench.dashboard.report import page_parts
+from workbench.dashboard.report.markup import element, sentence
+from workbench.dashboard.report.plotly_bundle import FILE, plotly_js
+from workbench.dashboard.report.report_page import (
+    ReportError,
+    Shared,
+    licence,
+    own_scripts,
+    report_html,
+    runs_below,
+    styles,
+    with_files,
+)
+from workbench.dashboard.report.run_data import verdict_words
+from workbench.dashboard.state.cursor import VERDICTS, default_cursor
+from workbench.dashboard.state.run_summary import SPARK, summarise
+from workbench.dashboard.state.run_view import RunView
+from workbench.figures.labels import MISSING
+from workbench.storage.atomic import replacing
+
+MADE = "lengthlens-site.json"
+"""Names the files of a folder that :func:`publish` made, and so may take away."""
+COLUMNS = ("Run", "Verdict", "Accuracy over prefix length", "Inside", "At the longest", "Fails at", "Model, positions")
+
+NUMBERS = ("Inside", "At the longest")
+"""Columns of numbers."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A run in the list.
+
+    Attributes:
+        run: the run.
+        address: of its page; "" where none could be made.
+        problem: why none could be made.
+    """
+
+    run: RunView
+    address: str = ""
+    problem: str = ""
+
+
+def publish(folders: Sequence[Path], out: Path, problems: list[str]) -> list[Entry]:
+    """Write a folder of pages: a list, a page for each run, and the files they share.
+
+    A run of which no page can be made is named in the list and in ``problems``; the others have theirs.
+
+    Args:
+        folders: runs, or folders of runs.
+        out: the folder; it must be new, empty, or made by this function.
+        problems: takes a sentence for each thing that is wrong.
+
+    Raises:
+        ReportError: for folders without runs, and for a folder that holds something else.
+        StorageError: if it cannot be written.
+    """
+    before = _made_before(out)
+    runs = runs_below(folders, problems)
+    shared = Shared(
+        styles=("../assets/report.css",),
+        scripts=(f"../assets/{FILE.name}", "../assets/report.js"),
+        back="../index.html",
+    )
+    files: dict[str, str] = {
+        "assets/report.css": styles(),
+        "assets/report.js": own_scripts(),
+        f"assets/{FILE.name}": plotly_js(),
+        "assets/plotly-LICENSE.txt": licence(),
+    }
+    for name, text in files.items():
+        _write(out / name, text)
+    entries: list[Entry] = []
+    for run, address in zip(runs, addresses([run.name for run in runs]), strict=True):
+        said: list[str] = []
+        with apart(said.append, f"no page could be made of {run.name}"):
+            _write(out / address, report_html([run], out=f"{run.path.name}.html", shared=shared))
+            files[address] = ""
+            entries.append(Entry(run, address))
+        if said:
+            problems += said
+            entries.append(Entry(run, problem=said[0]))
+    files["index.html"] = ""
+    _write(out / "index.html", index_html(entries, problems))
+    for name in before - set(files):
+        (out / name).unlink(missing_ok=True)
+    _write(out / MADE, json.dumps(sorted(files), indent=1) + "\n")
+    return entries
+
+
+def addresses(names: Sequence[str]) -> list[str]:
+    """Where the page of each run lies: a name of plain letters, and no two alike, in upper case either."""
+    taken: set[str] = set()
+    made = []
+    for name in names:
+        plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[:80] or "run"
+        address, count = plain, 1
+        while address.lower() in taken:
+            count += 1
+            address = f"{plain}-{count}"
+        taken.add(address.lower())
+        made.append(f"runs/{address}.html")
+    return made
+
+
+def index_html(entries: Sequence[Entry], problems: Sequence[str]) -> str:
+    """The list of runs.
+
+    Args:
+        entries: the runs.
+        problems: what is wrong with the folders, a sentence each.
+    """
+    rows = [element("tr", *(_cells(entry))) for entry in entries]
+    heads = (element("th", name, scope="col", classes="right" * (name in NUMBERS)) for name in COLUMNS)
+    head = element("thead", element("tr", *heads))
+    table = element("table", head, element("tbody", *rows), classes="gallery num")
+    counted = f"{len(entries)} run{'' if len(entries) == 1 else 's'}"
+    body = element(
+        "body",
+        element("a", "Skip to the runs", href="#page", classes="skip"),
+        page_parts.header(counted),
+        element(
+            "main",
+            element(
+                "div",
+                element("h1", "Does a model keep working on inputs longer than it was trained on?"),
+                element(
+                    "p",
+                    element("span", "Scale-robust", classes="summary"),
+                    " models do; ",
+                    element("span", "length-coupled", classes="position"),
+                    " ones fail past the longest trained length, ",
+                    element("span", "the dashed line", classes="train"),
+                    ". Each run has a page with its figures over training and prefix length.",
+                ),
+                classes="gallery-head",
+            ),
+            *(element("p", said, classes="problem") for said in dict.fromkeys(problems)),
+            element("div", table, classes="gallery-wrap", tabindex="0", role="region", aria_label="Runs"),
+            id="page",
+            tabindex="-1",
+            classes="content",
+        ),
+    )
+    shared = Shared(styles=("assets/report.css",), scripts=("assets/report.js",), back="")
+    return with_files(f"{counted} \u00b7 LengthLens", body, shared)
+
+
+def _cells(entry: Entry) -> list[Element]:
+    """A line of the list: what the Runs page of the dashboard shows of a run at its last verdict."""
+    run, line = entry.run, summarise(entry.run)
+    name = element("a", run.name, href=entry.address) if entry.address else element("strong", run.name)
+    said = element("span", entry.problem or str(line["question"]), classes="soft")
+    glyph = element("span", classes=f"icon glyph {line['slug']}", aria_hidden="true")
+    chip = element("span", glyph, VERDICTS[line["verdict"]], classes=f"chip {line['slug']}")
+    told: list[Any] = []
+    if run.brief.last is not None:
+        with apart(lambda _: None, run.name):
+            told = sentence(verdict_words(run, default_cursor(run)))
+    return [
+        element("td", name, said),
+        element("td", chip, _soft(line.get("tiesText"))),
+        element("td", _curve(line) if "spark" in line else MISSING, element("span", *told, classes="sr")),
+        _value(line, "inside"),
+        _value(line, "longest"),
+        element("td", str(line.get("failsText", MISSING)), _soft(line.get("failsTimes"))),
+        element("td", str(line["model"]), element("span", str(line["positions"]), classes="soft")),
+    ]
+
+
+def _value(line: dict[str, Any], name: str) -> Element:
+    return element("td", str(line.get(f"{name}Text", MISSING)), _soft(line.get(f"{name}Interval")), classes="right")
+
+
+def _soft(text: Any) -> Element | None:
+    return element("span", str(text), classes="soft") if text else None
+
+
+def _curve(line: dict[str, Any]) -> Element:
+    """Accuracy over prefix length as a small picture, with the longest trained length and chance."""
+    width, height = SPARK
+    trained, chance = str(line["sparkTrained"]), str(line["sparkChance"])
+    words = f"Accuracy {line['insideText']} inside training, {line['longestText']} at length {line['longestLength']:,}"
+    return element(
+        "svg",
+        element("path", d=f"M0 {chance}H{width}", stroke="var(--line2)", stroke_dasharray="2 2"),
+        element("path", d=f"M{trained} 0V{height}", stroke="var(--train)", stroke_dasharray="3 2", stroke_width="1.5"),
+        element("path", d=str(line["spark"]), stroke="var(--ink)", stroke_width="1.6", stroke_linecap="round"),
+        viewBox=f"0 0 {width} {height}",
+        fill="none",
+        role="img",
+        aria_label=words,
+    )
+
+
+def _made_before(out: Path) -> set[str]:
+    """The files that are in the folder since it was published before.
+
+    Raises:
+        ReportError: for a folder that holds something else.
+    """
+    if out.exists() and not out.is_dir():
+        raise ReportError(f"{out} is a file; name a folder: -o {out}-site")
+    if not out.is_dir() or not any(out.iterdir()):
+        return set()
+    listed = out / MADE
+    names: Any = None
+    with apart(lambda _: None, str(listed)):
+        names = json.loads(listed.read_text())
+    if not isinstance(names, list):
+        raise ReportError(f"{out} holds other files; name a new folder, or one that lengthlens publish made")
+    plain = re.compile(r"(assets|runs)/[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+    return {name for name in names if isinstance(name, str) and plain.fullmatch(name)}
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as file:
+        file.write(text.encode())

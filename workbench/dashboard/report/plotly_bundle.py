@@ -1,0 +1,33 @@
+"""The plotly.js that pages carry: the smaller bundle with Cartesian plots alone, of the version plotly's package has.
+
+From the npm package ``plotly.js-cartesian-dist-min``, under the MIT licence that lies beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+
+from workbench.core.errors import LensError
+from workbench.dashboard.components.theme import ASSETS
+
+VERSION = "4.1.1"
+SHA256 = "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a"
+FILE = ASSETS / "report" / f"plotly-cartesian-{VERSION}.min.js"
+
+
+class BundleError(LensError):
+    """The bundle is not the one that was shipped."""
+
+
+@cache
+def plotly_js() -> str:
+    """The bundle's text.
+
+    Raises:
+        BundleError: if the file is not the one that was shipped.
+    """
+    data = FILE.read_bytes() if FILE.is_file() else b""
+    if hashlib.sha256(data).hexdigest() != SHA256:
+        raise BundleError(f"{FILE} is missing or was changed; install lengthlens again")
+    return data.decode()

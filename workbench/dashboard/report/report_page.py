@@ -1,0 +1,191 @@
+"""A page of runs: one HTML file that needs no server, or one of a folder whose pages share their files."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import orjson
+
+from workbench.core.errors import LensError
+from workbench.dashboard.components.theme import ASSETS, EARLY, ICON, glyph_css
+from workbench.dashboard.report import page_parts
+from workbench.dashboard.report.markup import ROLES, document, element, script, style
+from workbench.dashboard.report.plotly_bundle import FILE, plotly_js
+from workbench.dashboard.report.provenance import provenance, report_command
+from workbench.dashboard.report.run_data import Stops, run_data
+from workbench.dashboard.report.shared_values import packed
+from workbench.dashboard.state.cursor import Cursor, default_cursor
+from workbench.dashboard.state.run_view import RunView
+from workbench.dashboard.state.store import Store
+from workbench.figures.style.design_tokens import palette_css
+
+STYLES = ("base", "icons", "frame", "cursorbar", "run")
+"""Files of ``assets/css`` that pages share with the dashboard; ``assets/report/report.css`` comes after them."""
+FONTS = ("inter", "jetbrains-mono")
+MOST_BYTES = 5_000_000
+"""Size of a page that can still be sent by mail."""
+
+
+class ReportError(LensError):
+    """A page that cannot be made."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Files that the pages of a folder have in common, by their place beside the pages.
+
+    Attributes:
+        styles, scripts: addresses, in the order in which they count.
+        back: address of the list of all pages.
+    """
+
+    styles: Sequence[str]
+    scripts: Sequence[str]
+    back: str
+
+
+def runs_below(folders: Iterable[Path], problems: list[str]) -> list[RunView]:
+    """The runs at and below some folders, each once; what cannot be read is told in ``problems``.
+
+    Raises:
+        ReportError: for a folder that is not there, or holds no run.
+    """
+    found: dict[Path, RunView] = {}
+    for folder in folders:
+        if not folder.is_dir():
+            raise ReportError(f"there is no folder {folder}")
+        store = Store([folder], patience=0)
+        for run in store.runs().values():
+            found.setdefault(run.path.resolve(), run)
+        problems += store.problems
+        if not store.runs() and not store.problems:
+            raise ReportError(f"{folder} holds no run; lengthlens train TASK --out {folder}/NAME makes one")
+    return list(found.values())
+
+
+def report_html(
+    runs: Sequence[RunView],
+    out: str = "page.html",
+    starts: Mapping[str, Cursor] | None = None,
+    shared: Shared | None = None,
+) -> str:
+    """The page of one or several runs.
+
+    Args:
+        runs: in the order in which they are offered; the first one is shown.
+        out: what the file will be called, for the command that makes it again.
+        starts: name of a run -> where its sliders stand when the page is opened; else at its default.
+        shared: files beside it that it uses; None = it holds all it needs.
+
+    Raises:
+        ReportError: for no run, and for a file that would be too large to send.
+    """
+    if not runs:
+        raise ReportError("there is no run to make a page of")
+    cursors = [(starts or {}).get(run.name) or default_cursor(run) for run in runs]
+    command = report_command(runs, out)
+    told = [provenance(run, command) for run in runs]
+    stops = [Stops.of(run, start) for run, start in zip(runs, cursors, strict=True)]
+    data = {"roles": dict(ROLES), "runs": [run_data(*pair) for pair in zip(runs, stops, strict=True)]}
+    title = runs[0].name if len(runs) == 1 else f"{len(runs)} runs"
+    body = element(
+        "body",
+        element("a", "Skip to the verdict", href="#page", classes="skip"),
+        page_parts.header(f"Report on {title}", shared.back if shared else ""),
+        page_parts.cursor_bar([run.name for run in runs]),
+        element(
+            "main",
+            element("noscript", element("p", "The figures of this page need JavaScript.", classes="problem")),
+            element("div", id="problems"),
+            page_parts.headline(runs[0], cursors[0]),
+            *page_parts.evidence(runs),
+            page_parts.origins(runs, told, cursors),
+            page_parts.definitions(runs),
+            id="page",
+            tabindex="-1",
+            classes="content run-page report-page",
+        ),
+        script(_encoded(data), type="text/plain", id="lens-data"),
+    )
+    page = with_files(f"{title} \u00b7 LengthLens", body, shared)
+    size = len(page.encode())
+    if shared is None and size > MOST_BYTES:
+        raise ReportError(
+            f"a page of {title} would have {size / 1e6:.1f} MB, and {MOST_BYTES / 1e6:.0f} MB is the most; name fewer "
+            "runs, or make a folder of pages: lengthlens publish FOLDER -o site/"
+        )
+    return page
+
+
+def with_files(title: str, body: Element, shared: Shared | None) -> str:
+    """A page with its styles and scripts: in it, or beside it. It may load nothing from anywhere else."""
+    if shared is None:
+        head = [style(styles())]
+        late = [script(text) for text in scripts()]
+        allowed = " ".join(_hashed(text) for text in (EARLY, *scripts()))
+        policy = f"script-src {allowed}; style-src 'unsafe-inline'; font-src data:; img-src data: blob:"
+    else:
+        head = [element("link", rel="stylesheet", href=address) for address in shared.styles]
+        late = [element("script", src=address) for address in shared.scripts]
+        policy = (
+            f"script-src 'self' file: {_hashed(EARLY)}; style-src 'self' file: 'unsafe-inline'; font-src data:; "
+            "img-src data: blob:"
+        )
+    body.extend(late)
+    return document(
+        [
+            element("meta", http_equiv="Content-Security-Policy", content=f"default-src 'none'; {policy}"),
+            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            element("meta", name="generator", content="LengthLens"),
+            element("title", title),
+            element("link", rel="icon", href=ICON),
+            *head,
+            script(EARLY),
+        ],
+        body,
+    )
+
+
+@cache
+def styles() -> str:
+    """All styles of a page, its fonts among them."""
+    sheets = [(ASSETS / "css" / f"{name}.css").read_text() for name in STYLES]
+    text = "\n".join([palette_css(), glyph_css(), *sheets, (ASSETS / "report" / "report.css").read_text()])
+    for name in FONTS:
+        font = base64.b64encode((ASSETS / "fonts" / f"{name}.woff2").read_bytes()).decode()
+        text = text.replace(f"url(../fonts/{name}.woff2)", f"url(data:font/woff2;base64,{font})")
+    return text
+
+
+@cache
+def own_scripts() -> str:
+    """What moves a page's figures with its sliders."""
+    files = (ASSETS / "js" / "plot_lines.js", ASSETS / "report" / "report.js")
+    return "\n".join(file.read_text() for file in files)
+
+
+def scripts() -> tuple[str, str]:
+    """All scripts of a page that stand at its end."""
+    return plotly_js(), own_scripts()
+
+
+def licence() -> str:
+    """What plotly.js asks to be handed on with it; its own text names it too."""
+    return (FILE.parent / "plotly-LICENSE.txt").read_text()
+
+
+def _hashed(text: str) -> str:
+    """How a policy names a script that stands in the page."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _encoded(data: object) -> str:
+    """Plain data as text that stands safely in HTML: JSON, deflated, in base 64."""
+    return base64.b64encode(zlib.compress(orjson.dumps(packed(data)), 9)).decode()

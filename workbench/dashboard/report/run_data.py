@@ -1,0 +1,204 @@
+"""Everything that a page holds of one run: its words and figures at every step and length, as plain data.
+
+What changes with the cursor is a *slot*: the parts of the cursor it depends on, and what it is at each of their values,
+lengths innermost. The figures are those of the Run page, made by the same panels from the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.core.apart import apart, clause
+from workbench.dashboard.components.slider_scents import (
+    ends,
+    marks,
+    ribbon,
+    scent_over_lengths,
+    scent_over_steps,
+    verdict_at,
+)
+from workbench.dashboard.panels.panel_spec import BASE_SIZE, Panel, PanelCursor
+from workbench.dashboard.panels.panel_words import Said, why_empty
+from workbench.dashboard.panels.run_panels import DEEPER, PANELS, ROWS
+from workbench.dashboard.state.cursor import Cursor, slug
+from workbench.dashboard.state.run_view import RunView
+from workbench.dashboard.state.run_words import described
+from workbench.figures.errors import NotMeasured
+from workbench.figures.heads.leading_head import leading_head
+from workbench.figures.labels import Piece, multiple, short, whole
+from workbench.figures.style.design_tokens import Theme
+from workbench.figures.style.template import u_length, u_step
+from workbench.figures.text.sentences import rail_text, verdict_sentence, why_sentence
+
+MOST_STEPS, MOST_LENGTHS = 40, 24
+"""Checkpoints and prefix lengths that one page holds; of more, these many spread over the sliders."""
+THEMES: tuple[Theme, ...] = ("light", "dark")
+PARTS = ("step", "length")
+"""Parts of the cursor that a page can move."""
+
+
+@dataclass(frozen=True)
+class Stops:
+    """Where a page's two sliders stop, and where they stand when it is opened.
+
+    Attributes:
+        steps, lengths: ascending.
+        start: the cursor; its head is that of the whole page.
+    """
+
+    steps: tuple[int, ...]
+    lengths: tuple[int, ...]
+    start: Cursor
+
+    @classmethod
+    def of(cls, run: RunView, start: Cursor) -> Stops:
+        """Those of a run: all that was measured, or as many as a page holds."""
+        steps = spread(run.steps or (0,), MOST_STEPS, start.step, u_step)
+        return cls(steps, spread(run.lengths or (run.trained,), MOST_LENGTHS, start.length, u_length), start)
+
+    def over(self, needs: Sequence[str], make: Callable[[Cursor], Any]) -> dict[str, Any]:
+        """A slot: what is made at each value of the parts of the cursor that it depends on."""
+        parts = [part for part in PARTS if part in needs]
+        steps = self.steps if "step" in parts else (self.start.step,)
+        lengths = self.lengths if "length" in parts else (self.start.length,)
+        places = (replace(self.start, step=step, length=length) for step in steps for length in lengths)
+        return {"needs": parts, "made": [make(at) for at in places]}
+
+
+def spread(values: Sequence[int], most: int, kept: int, where: Callable[[float], float]) -> tuple[int, ...]:
+    """At most so many of the values, as evenly on their axis as they allow: both ends and ``kept`` are among them.
+
+    Args:
+        values: ascending.
+        most: how many, three or more.
+        kept: one that must stay.
+        where: a value's place on its axis.
+    """
+    if len(values) <= most:
+        return tuple(values)
+    low, high = where(values[0]), where(values[-1])
+    chosen = {values[0], values[-1], kept} & set(values)
+    for i in range(most):
+        wanted = low + (high - low) * i / (most - 1)
+        chosen.add(min((one for one in values if one not in chosen), key=lambda one: abs(where(one) - wanted)))
+        if len(chosen) == most:
+            break
+    return tuple(sorted(chosen))
+
+
+def run_data(run: RunView, stops: Stops) -> dict[str, Any]:
+    """A run as the page's script takes it; what cannot be made of its rows says so in its place."""
+    start = stops.start
+    return {
+        "name": run.name,
+        "meta": [list(piece) for piece in meta_words(run)],
+        "trained": run.trained,
+        "steps": list(stops.steps),
+        "lengths": list(stops.lengths),
+        "checkpoints": len(run.steps),
+        "start": {"step": stops.steps.index(start.step), "length": stops.lengths.index(start.length)},
+        "sliders": _sliders(run, stops),
+        "verdict": stops.over(["step"], lambda at: slug(verdict_at(run, at.step))),
+        "texts": {name: stops.over(needs, _told(make, run)) for name, (needs, make) in TEXTS.items()},
+        "panels": {one.id: stops.over(one.needs, _drawn(one, run)) for one in panels_of(run)},
+    }
+
+
+def panels_of(run: RunView) -> list[Panel]:
+    """The panels of a run's page: the matrix, further questions that it was asked, and how training went."""
+    asked = {one.row for one in DEEPER if one.measurement in run.measured}
+    return [*PANELS, *(one for one in DEEPER if one.row in asked)]
+
+
+# ---- words ----------------------------------------------------------------------------------------------
+def meta_words(run: RunView) -> list[Piece]:
+    """What the run is: its name, its task as a question, its model, and where its weights come from."""
+    return [(run.name, "mono"), *((f" \u00b7 {part}", "plain") for part in described(run))]
+
+
+def verdict_words(run: RunView, at: Cursor) -> list[Piece]:
+    """The verdict sentence at the cursor's step, or that there is none."""
+    try:
+        return verdict_sentence(run.frame, step=at.step, trained=run.trained)
+    except NotMeasured:
+        return [("Not measured", "plain"), (f" at step {whole(at.step)}: no verdict yet.", "muted")]
+
+
+def why_words(run: RunView, at: Cursor) -> list[Piece]:
+    """Since when, what it carries, what the page's head does."""
+    where = {"step": at.step, "layer": at.layer, "head": at.head, "length": at.length}
+    leading = leading_head(run.frame, step=at.step, length=at.length)  # all that the length decides
+    key = ("why", at.step, at.layer, at.head, leading.name, leading.looked, leading.row and dict(leading.row))
+    return run.memo(repr(key), lambda: why_sentence(run.frame, trained=run.trained, **where))
+
+
+def _rail(row: Any) -> Callable[[RunView, Cursor], list[Piece]]:
+    def words(run: RunView, at: Cursor) -> list[Piece]:
+        if not run.brief.rows:
+            return []
+        return rail_text(run.frame, row, at.step, at.length, at.layer, at.head, trained=run.trained)
+
+    return words
+
+
+TEXTS: Mapping[str, tuple[Sequence[str], Callable[[RunView, Cursor], list[Piece]]]] = {
+    "verdict-line": (["step"], verdict_words),
+    "why": (PARTS, why_words),
+    **{f"rail-{row}": (PARTS if row == "representation" else ["step"], _rail(row)) for row in ROWS},
+}
+"""Id of a part of the page -> the parts of the cursor that its words depend on, and what makes them."""
+
+
+def _told(make: Callable[[RunView, Cursor], list[Piece]], run: RunView) -> Callable[[Cursor], list[list[str]]]:
+    def told(at: Cursor) -> list[list[str]]:
+        said: list[str] = []
+        with apart(said.append, f"The rows stored for this sentence of {run.name} are not what it is made from"):
+            return [[text, role] for text, role in make(run, at)]
+        return [[said[0], "plain"]]
+
+    return told
+
+
+# ---- figures --------------------------------------------------------------------------------------------
+def _drawn(panel: Panel, run: RunView) -> Callable[[Cursor], dict[str, Any]]:
+    """A panel's figure in both themes, or the heading and the sentence that stand in its place."""
+
+    def drawn(at: Cursor) -> dict[str, Any]:
+        place = PanelCursor(run, at)
+        try:
+            return {theme: panel.plain(place, theme, BASE_SIZE).to_plotly_json() for theme in THEMES}
+        except NotMeasured as missing:
+            state: Said = why_empty(missing)
+        except Exception as error:  # noqa: BLE001 - whatever the rows of one panel hold, the others are drawn
+            state = ("This cannot be drawn", f"The rows stored for it are not what it shows ({clause(error)}).")
+        return {"state": list(state)}
+
+    return drawn
+
+
+# ---- sliders --------------------------------------------------------------------------------------------
+def _sliders(run: RunView, stops: Stops) -> dict[str, Any]:
+    """For each slider its axis, its stops, the accuracy behind it and the verdicts below it."""
+    steps, lengths, trained = stops.steps, stops.lengths, run.trained
+    low, high = ends(steps, u_step)
+    first, last = ends(lengths, u_length)
+
+    def times(length: float) -> str:
+        return multiple(length / trained)
+
+    return {
+        "step": {
+            "ends": [low, high],
+            "marks": marks(steps, u_step, 440, steps[-1:], short),
+            "ribbon": ribbon(run, low, high),
+            "scent": stops.over(["length"], lambda at: scent_over_steps(run, at.length)),
+        },
+        "length": {
+            "ends": [first, last],
+            "marks": marks(lengths, u_length, 340, [trained], times),
+            "trained": min(1.0, max(0.0, (u_length(trained) - first) / (last - first))),
+            "scent": stops.over(["step"], lambda at: scent_over_lengths(run, at.step)),
+        },
+    }
