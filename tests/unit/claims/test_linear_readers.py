@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.claims.exact.linear_readers import (
+from workbench.claims.exact.gradient_flow.linear_readers import (
     FAR,
     N,
     by_curriculum,

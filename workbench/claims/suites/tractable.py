@@ -6,7 +6,7 @@ from workbench.claims.claim import Claim, Condition, Suite
 from workbench.claims.claim_on_cells import above, not_built
 
 SOURCE = "this project; the question is when training converges to rules that do not hang on the prefix length"
-BUILT = "workbench.claims.exact.linear_readers"
+BUILT = "workbench.claims.exact.gradient_flow.linear_readers"
 EXACT = 1e-8
 
 

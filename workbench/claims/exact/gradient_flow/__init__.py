@@ -1,0 +1,1 @@
+"""Training that can be computed: gradient flow in closed form."""
