@@ -143,11 +143,14 @@ KINDS: tuple[Kind, ...] = (
     Kind("blurred margin, noise", "score of the write lowered; others carry ignored bits",
          needle(Part("match", 4.0, 1.5)), ("keys",), ("dispersion",), **FAR),
     Kind("blurred margin, bias", "score 2.4 to 2.8; every ignored token adds the same",
-         needle(Part("bias_of_ignored", 0.02, 0.5), match=(2.4, 2.8), carried=0.0), ("keys",), ("dispersion",)),
+         needle(Part("bias_of_ignored", 0.02, 0.5), match=(2.4, 2.8), carried=0.0), ("keys",), ("dispersion",),
+         remark="a probe fitted at N still reads the answer, so that the site is told as the read-out's."),
     Kind("stronger decoy", "a rare token whose bit is to be ignored scores more than the write",
          needle(Part("decoy", 4.0, 14.0)), ("content",), ("selection",), task=WrittenBit(decoys=0.005), **FAR),
     Kind("drifting query", "score of ignored tokens grows with the surplus of keys",
-         needle(Part("drift", 2.0, 20.0), match=(6.5, 7.5)), ("keys",), ("selection",), held_out=True),
+         needle(Part("drift", 2.0, 20.0), match=(6.5, 7.5)), ("keys",), ("selection",), held_out=True,
+         remark="at losses up to .5 the write still outscores each single token, and many of them outweigh it: "
+         "by its definition that is dispersion, and counted as wrong here, for selection was written down."),
     Kind("rows in scores", "positions beyond N add noise to scores", needle(ROWS), ("position",), ("selection",)),
     Kind("rows in values", "positions beyond N add noise to values", needle(Part("row_values", 0.5, 40.0)),
          ("position",), ("lost",), held_out=True),
@@ -168,9 +171,14 @@ KINDS: tuple[Kind, ...] = (
     Kind("counter, rows", "positions beyond N add to the lead",
          either_sign(needle(Part("row_output", 0.02, 2.0), match=0.0)), ("position",), OFFSET, **COUNTER),
     Kind("counter, offset", "the lead moves with the surplus of keys",
-         either_sign(needle(Part("offset", 0.1, 5.0), match=0.0)), ("keys",), OFFSET, **COUNTER),
+         either_sign(needle(Part("offset", 0.1, 5.0), match=0.0)), ("keys",), OFFSET, **COUNTER,
+         remark="a count can be read off untrained weights too, so that the control forbids to call it a moved code: "
+         "the site is told as lost. So it is in the other kinds of counters."),
     Kind("count out of range", "leads beyond those of training turn the answer round",
-         needle(Part("largest_lead", 120.0, 32.0), match=0.0), ("content", "keys or content"), **COUNTER),
+         needle(Part("largest_lead", 120.0, 32.0), match=0.0), ("content", "keys or content"), **COUNTER,
+         remark="the model compares the lead with its bound by comparing both over K, so that holding 1/K at its value "
+         "at N makes the bound a share of the length, which no lead exceeds: blind repairs cannot tell a count out of "
+         "range from the number of keys, and name keys."),
     Kind("LayerNorm, blurred margin", "as without LayerNorm", needle(Part("match", 4.0, 1.5), norm=(5.0, 10.0)),
          ("keys",), ("dispersion",), **FAR),
     Kind("LayerNorm, rows in scores", "as without LayerNorm", needle(ROWS, norm=(5.0, 10.0)),
