@@ -14,7 +14,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app test test-fast test-unit test-all hostile check bench campaign mutants gallery browser upstream pictures probe-figures plateau-figure other-machines readmes clean
+.PHONY: help setup demo app test test-fast test-unit test-all hostile check bench campaign mutants diagnosis-bench diagnosis-runs gallery browser upstream pictures probe-figures plateau-figure other-machines readmes clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -34,7 +34,7 @@ $(CORE): pyproject.toml constraints.txt
 	@touch $@
 
 $(ALL): $(CORE)
-	$(INSTALL) '.[cube,notebook,browser,test,check]'
+	$(INSTALL) '.[cube,dask,notebook,browser,test,check]'
 	@touch $@
 
 demo: $(CORE) ## train three models, measure them, open the dashboard (SERVE=0 stops before serving)
@@ -76,6 +76,12 @@ campaign: setup ## kill training and measuring, damage files: is all continued, 
 mutants: setup ## plant COUNT=40 bugs of SEED=0 (ROOM="tasks theory": in these rooms alone); do the unit tests see them?
 	@$(BIN)/python -m tests.campaign.mutants --count $(or $(COUNT),40) --seed $(or $(SEED),0) $(if $(ROOM),--room $(ROOM)) \
 		$(if $(RESULTS),--results $(RESULTS))
+
+diagnosis-bench: setup ## what diagnosis says of models whose cause is known (WORKERS=15): docs/diagnosis_bench.md
+	$(BIN)/python -m workbench.diagnosis.bench --page docs/diagnosis_bench.md $(if $(WORKERS),--workers $(WORKERS))
+
+diagnosis-runs: setup ## the runs of docs/diagnosis.md, trained and diagnosed (WORKERS=15)
+	$(BIN)/python docs/diagnosis_runs.py checkpoints/diagnosis docs/diagnosis.md $(if $(WORKERS),--workers $(WORKERS))
 
 # Its table.parquet says all that its shards do, in a tenth of the files.
 gallery: setup ## train, measure and pack the runs that ship with the repository

@@ -25,7 +25,7 @@ from workbench.measure.result import Result
 from workbench.measure.rows import missing_row
 from workbench.measure.settings import Count, Share
 from workbench.table.schema import Row, row
-from workbench.training.regularizers import positional_penalty
+from workbench.theory.limit_transformers.norm_regularizer import positional_penalty
 
 if TYPE_CHECKING:
     from workbench.measure.measurement import Study

@@ -17,9 +17,9 @@ from importlib import import_module
 from pathlib import Path
 
 from tests.campaign.faults import Fault, Watch
+from tests.support.limits import HANGS_S
 
 OPERATIONS = "\noperations "
-LIMIT_S = 120.0
 IMPORTED = (
     "workbench.cli.run_config",
     "workbench.training.trainer",
@@ -130,15 +130,19 @@ class Child:
         status = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WSTOPPED | os.WNOWAIT)
         return status is not None and status.si_code == os.CLD_STOPPED
 
+    def ended(self) -> bool:
+        """Whether it has ended; it is still to be waited for."""
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
     def end(self, kill_after: float | None = None) -> Ended:
         """Wait for its end; kill it after so many seconds."""
-        limit = LIMIT_S if kill_after is None else kill_after
+        limit = HANGS_S if kill_after is None else kill_after
         said = bytearray()
         while True:
             left = self._begun + limit - time.monotonic()
             if not select.select([self._reading], [], [], max(0.0, left))[0]:
                 os.kill(self.pid, signal.SIGKILL)
-                limit = LIMIT_S
+                limit = HANGS_S
                 continue
             part = os.read(self._reading, 1 << 16)
             if not part:

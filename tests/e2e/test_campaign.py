@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+from tests.support.limits import HANGS_S
 from tests.support.places import ROOT
 
 
@@ -21,7 +22,7 @@ def test_whatever_is_killed_goes_on_and_whatever_is_damaged_is_found() -> None:
         "--workers",
         "2",
     ]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=HANGS_S)
     assert done.returncode == 0, done.stdout + done.stderr
     counted = {line: int(count) for line, count in re.findall(r"^(\w.*?) +(\d+) +0$", done.stdout, re.MULTILINE)}
     for line in (

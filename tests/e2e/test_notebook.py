@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.limits import HANGS_S
 from tests.support.places import ROOT
 
 NOTEBOOKS = ROOT / "notebooks"
@@ -25,7 +26,7 @@ def test_the_notebook_runs(name: str, tasks: tuple[str, ...], tmp_path: Path, mo
         assert subprocess.run([sys.executable, "-m", "workbench.cli.main", *words]).returncode == 0
     monkeypatch.setenv("LENGTHLENS_RUNS", str(tmp_path / "runs"))
     notebook = jupytext.read(NOTEBOOKS / f"{name}.py")
-    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()
+    nbclient.NotebookClient(notebook, timeout=HANGS_S, resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()
     outputs = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs]
     kinds = {kind for o in outputs for kind in o.get("data", {})}
     assert "application/vnd.plotly.v1+json" in kinds, "the figures are shown"

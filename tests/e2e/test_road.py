@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -13,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.campaign.forked import Ended, start, warm
+from tests.support.limits import HANGS_S
+
 LAST = 1000
 SMALL = ["--lengths", "1-9", "--layers", "1", "--d-model", "8", "--heads", "2", "--batch-size", "8"]
 
@@ -21,8 +25,16 @@ def command(*words: object) -> list[str]:
     return [sys.executable, "-m", "workbench.cli.main", *map(str, words)]
 
 
-def lengthlens(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*words), capture_output=True, text=True, cwd=cwd, timeout=300)
+def lengthlens(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(*words), capture_output=True, text=True, timeout=HANGS_S)
+
+
+def forked(*words: object, cwd: Path | None = None) -> Ended:
+    """The command without its imports, which take most of the time of a small one."""
+    warm()
+    with contextlib.chdir(cwd or Path.cwd()):
+        child = start(words, Path.cwd())
+    return child.end(kill_after=HANGS_S)
 
 
 def hashes(folder: Path) -> dict[str, str]:
@@ -76,14 +88,14 @@ def test_a_run_ended_by_a_signal_continues_to_the_same_bits(trained: Path, tmp_p
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.01)
     process.send_signal(how)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=HANGS_S)
     assert not (folder / "steps" / f"{LAST:08d}").exists(), "it was to be ended before its end"
     if how is not signal.SIGKILL:
         assert process.returncode == 130
         assert "the same command continues" in said
         assert (folder / "resume.safetensors").exists()
-    done = lengthlens(*words)
-    assert done.returncode == 0, done.stderr
+    done = forked(*words)
+    assert done.status == 0, done.said
     assert hashes(folder) == hashes(trained)
 
 
@@ -104,11 +116,11 @@ def test_every_measurement_leaves_rows_of_both_checkpoints(measured: Path) -> No
 
 
 def test_measuring_again_finds_everything_there(measured: Path) -> None:
-    again = lengthlens("measure", measured, "--steps", f"0,{LAST}", "--sequences", 64)
-    assert "0 of 0 checkpoints measured" in again.stdout
+    again = forked("measure", measured, "--steps", f"0,{LAST}", "--sequences", 64)
+    assert "0 of 0 checkpoints measured" in again.said
     from workbench.measure.registry import choose
 
-    assert f"{2 * len(choose(None))} measurements were already there" in again.stdout
+    assert f"{2 * len(choose(None))} measurements were already there" in again.said
 
 
 def test_serial_and_parallel_measuring_agree(measured: Path, tmp_path: Path) -> None:
@@ -118,8 +130,8 @@ def test_serial_and_parallel_measuring_agree(measured: Path, tmp_path: Path) -> 
 
     other = tmp_path / "majority"
     shutil.copytree(measured, other, ignore=shutil.ignore_patterns("measurements", "table.parquet"))
-    done = lengthlens("measure", other, "--steps", f"0,{LAST}", "--sequences", 64, "--executor", "serial")
-    assert done.returncode == 0, done.stderr
+    done = forked("measure", other, "--steps", f"0,{LAST}", "--sequences", 64, "--executor", "serial")
+    assert done.status == 0, done.said
     keys = ["measurement", "step", "law", "length", "layer", "head", "quantity", "target", "mode", "control"]
     frames = [Table.load(f).frame().sort_values(keys).reset_index(drop=True) for f in (measured, other)]
     assert frames[0].equals(frames[1])
@@ -148,13 +160,13 @@ def test_show_tells_the_verdict_without_torch(measured: Path) -> None:
 def test_tasks_are_listed_one_a_line() -> None:
     from workbench.tasks import task_names
 
-    lines = lengthlens("tasks").stdout.strip().splitlines()
+    lines = forked("tasks").said.strip().splitlines()
     assert sorted(line.split()[0] for line in lines) == sorted(task_names())
     assert lines[0].split()[1:4] == ["automata", "state", "0.50"]
 
 
 def test_one_task_is_told_in_full() -> None:
-    told = lengthlens("tasks", "mod_p_mean").stdout
+    told = forked("tasks", "mod_p_mean").said
     for part in ("mod_p_mean (average)", "challenge", "--set task.p=..", "at most 64; default 3", "Example"):
         assert part in told
 
@@ -162,10 +174,10 @@ def test_one_task_is_told_in_full() -> None:
 def test_training_says_whether_it_fits_and_where_its_options_come_from(tmp_path: Path) -> None:
     (tmp_path / "easy.py").write_text(EASY)
     words = ("train", "easy.py:Easy", "--out", "run", "--heads", 1, "--set", "model.positions.base=1e5")
-    done = lengthlens(*words, "--positions", "rotary", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "easy suggests lengths 1-3, steps 5, layers 1, d_model 4" in done.stdout
-    said = [line for line in done.stdout.splitlines() if line.startswith("accuracy at the longest training length 3")]
+    done = forked(*words, "--positions", "rotary", cwd=tmp_path)
+    assert done.status == 0, done.said
+    assert "easy suggests lengths 1-3, steps 5, layers 1, d_model 4" in done.said
+    said = [line for line in done.said.splitlines() if line.startswith("accuracy at the longest training length 3")]
     assert len(said) == 1
     assert "n 512" in said[0]
     assert ": not fitted (skill " in said[0]
@@ -178,9 +190,9 @@ def test_training_says_whether_it_fits_and_where_its_options_come_from(tmp_path:
 
 def test_a_run_that_fits_is_said_to(tmp_path: Path) -> None:
     words = ("train", "majority", "--out", tmp_path / "run", "--lengths", "1-1", "--layers", 1, "--d-model", 8)
-    done = lengthlens(*words, "--heads", 1, "--steps", 300, "--learning-rate", 0.02, "--batch-size", 16)
-    assert done.returncode == 0, done.stderr
-    assert "n 512, chance 0.50: fitted" in done.stdout
+    done = forked(*words, "--heads", 1, "--steps", 300, "--learning-rate", 0.02, "--batch-size", 16)
+    assert done.status == 0, done.said
+    assert "n 512, chance 0.50: fitted" in done.said
 
 
 EASY = '''
@@ -204,15 +216,15 @@ class MyTask(Majority):
 
 def test_a_task_from_a_file_trains_and_is_measured(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MY_TASK)
-    done = lengthlens("train", "mine.py:MyTask", "--out", "run", "--steps", 3, *SMALL, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert f"Next: lengthlens measure run --trust-code {tmp_path / 'mine.py'}" in done.stdout
+    done = forked("train", "mine.py:MyTask", "--out", "run", "--steps", 3, *SMALL, cwd=tmp_path)
+    assert done.status == 0, done.said
+    assert f"Next: lengthlens measure run --trust-code {tmp_path / 'mine.py'}" in done.said
     words = ("measure", "run", "--only", "behaviour", "--sequences", 16, "--steps", "3")
-    done = lengthlens(*words, cwd=tmp_path)
-    assert done.returncode == 1
-    assert "custom task: its code was not run" in done.stderr
-    done = lengthlens(*words, "--trust-code", "mine.py", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = forked(*words, cwd=tmp_path)
+    assert done.status == 1
+    assert "custom task: its code was not run" in done.said
+    done = forked(*words, "--trust-code", "mine.py", cwd=tmp_path)
+    assert done.status == 0, done.said
 
 
 @pytest.mark.parametrize(("words", "sentence"), [
@@ -264,16 +276,16 @@ def test_a_damaged_checkpoint_makes_the_exit_status_1(measured: Path, tmp_path: 
     shutil.copytree(measured, run, ignore=shutil.ignore_patterns("measurements", "table.parquet"))
     weights = run / "steps" / "00000000" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1])
-    done = lengthlens("measure", run, "--steps", f"0,{LAST}", "--only", "behaviour", "--sequences", 16)
-    assert done.returncode == 1
-    assert "1 of 2 checkpoints measured" in done.stdout
-    checked = lengthlens("check", run)
-    assert checked.returncode == 1
-    assert "1 problem" in checked.stdout
-    assert "sha256 differs from meta.json" in checked.stdout
-    assert lengthlens("check", measured).returncode == 0
-    assert "00000000" in done.stderr
-    assert "Traceback" not in done.stderr
+    done = forked("measure", run, "--steps", f"0,{LAST}", "--only", "behaviour", "--sequences", 16)
+    assert done.status == 1
+    assert "1 of 2 checkpoints measured" in done.said
+    checked = forked("check", run)
+    assert checked.status == 1
+    assert "1 problem" in checked.said
+    assert "sha256 differs from meta.json" in checked.said
+    assert forked("check", measured).status == 0
+    assert "00000000" in done.said
+    assert "Traceback" not in done.said
 
 
 @pytest.mark.parametrize("executor", ["serial", "processes"])
@@ -289,7 +301,7 @@ def test_ctrl_c_while_measuring_keeps_what_is_done_and_says_so(trained: Path, tm
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=HANGS_S)
     assert process.returncode == 130
     assert "Interrupted; what was finished is kept" in said
     assert "Traceback" not in said

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.limits import HANGS_S
+
 SWEEP = """
 out: {out}
 base: {{lengths: 1-9, layers: 1, d_model: 8, heads: 2, batch_size: 8, steps: {steps}, training.checkpoints.log: 2}}
@@ -63,7 +65,7 @@ def write(folder: Path, text: str = SWEEP, steps: int = 300) -> Path:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sweep")
-    done = subprocess.run(command(write(folder)), capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command(write(folder)), capture_output=True, text=True, timeout=HANGS_S)
     assert done.returncode == 0, done.stderr
     assert "4 cells" in done.stdout
     assert "4 trained now, 0 were there" in done.stdout
@@ -101,7 +103,7 @@ def test_killed_it_goes_on_to_the_same_bits(trained: Path, tmp_path: Path, here:
             time.sleep(0.01)
         if process.poll() is None:
             os.killpg(process.pid, how)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=HANGS_S)
         assert "Traceback" not in said
     status, _, said = here(file)
     assert status == 0, said

@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 
 import lengthlens
+from tests.support.limits import HANGS_S
 from tests.support.places import ROOT
 
 
 def door(*words: str, first: Path = ROOT) -> subprocess.CompletedProcess[str]:
     """The command with a folder before ours on the path."""
     code = f"import sys; sys.path[:0] = [{str(first)!r}, {str(ROOT)!r}]; import lengthlens; lengthlens.main()"
-    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=120, cwd=first)
+    return subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=HANGS_S, cwd=first
+    )
 
 
 def test_faces_are_the_packages() -> None:
@@ -61,7 +64,7 @@ def test_what_another_package_left_when_it_was_uninstalled_is_named(tmp_path: Pa
     (tmp_path / "lengthlens.py").write_text((ROOT / "lengthlens.py").read_text())
     code = "import sys; sys.path.insert(0, '.'); import lengthlens; lengthlens.main()"
     bare = [sys.executable, "-I", "-S", "-c", code]  # without what is installed
-    done = subprocess.run(bare, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    done = subprocess.run(bare, capture_output=True, text=True, timeout=HANGS_S, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.count("without an __init__.py") == 3
     assert "are no packages of LengthLens" in done.stderr

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from workbench import __version__
 from workbench.cli.commands.adopt import adopt
 from workbench.cli.commands.app import serve_app
 from workbench.cli.commands.check import check
@@ -17,6 +20,7 @@ from workbench.cli.commands.compile import compile_program
 from workbench.cli.commands.demo import demo
 from workbench.cli.commands.measure import measure
 from workbench.cli.commands.predict import predict
+from workbench.cli.commands.prescribe import prescribe
 from workbench.cli.commands.publish import publish
 from workbench.cli.commands.report import report
 from workbench.cli.commands.reproduce import reproduce
@@ -36,6 +40,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "predict": predict,
     "reproduce": reproduce,
     "show": show,
+    "prescribe": prescribe,
     "report": report,
     "publish": publish,
     "check": check,
@@ -45,8 +50,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
 
 app = typer.Typer(
     name="lengthlens",
-    no_args_is_help=True,
-    add_completion=False,
+    invoke_without_command=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     help="""Is a model scale-robust or length-coupled, what in it makes it so, and since when in training?
@@ -61,6 +65,40 @@ and look at the result in a browser:
 )
 for name, command in COMMANDS.items():
     app.command(name)(command)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"lengthlens {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def whole(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which it is.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        print(f"Next: {next_step(Path('checkpoints'))}")
+
+
+def next_step(folder: Path) -> str:
+    """The command that makes sense next, by what a folder of runs holds."""
+    from workbench.runs.errors import RunError
+    from workbench.runs.run import find_runs
+
+    try:
+        runs = find_runs(folder, [])
+    except RunError:
+        runs = []
+    if not runs:
+        return "lengthlens demo (five minutes: three runs trained, measured and shown)"
+    if not all((run.path / "measurements").exists() or (run.path / "table.parquet").exists() for run in runs):
+        return f"lengthlens measure {folder}"
+    return f"lengthlens app {folder}"
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,29 @@ def verdict_lines(root: Path) -> list[str]:
     rows = Table.load(root).frame(measurement="behaviour", quantity="verdict").sort_values("step")
     last = rows.groupby("run").tail(1)
     return [f"{r.run}: {r.label} at step {r.step:,}: {r.note}." for r in last.itertuples()]
+
+
+def verdicts(root: Path, runs: Sequence[Run]) -> Grid:
+    """A line a run: task, N, steps, and the verdict at its last measured step."""
+    rows = Table.load(root).frame(measurement="behaviour", quantity="verdict").sort_values("step")
+    last = {row.run: row for row in rows.groupby("run").tail(1).itertuples()}
+    grid = Grid(box=None, pad_edge=False, title_justify="left", title=f"{len(runs)} runs below {escape(str(root))}")
+    grid.add_column("run", overflow="fold")
+    for name in ("task", "N", "steps", "verdict", "at step", "to length"):
+        grid.add_column(name, justify="left" if name in ("task", "verdict") else "right", no_wrap=True)
+    for run in runs:
+        steps = f"{run.steps[-1]:,}" if run.steps else "none"
+        task = escape(str(run.config["task"]["name"]))
+        grid.add_row(escape(run.name), task, f"{run.trained_length:,}", steps, *_verdict_cells(last.get(run.name)))
+    return grid
+
+
+def _verdict_cells(row: Any) -> tuple[str, str, str]:
+    """A verdict, its step, and the length it was measured to."""
+    if row is None:
+        return "not measured", "–", "–"
+    label = f"[{COLOURS.get(row.label, 'default')}]{escape(str(row.label))}[/]"
+    return label, f"{row.step:,}", "–" if isna(row.length) else f"{int(row.length):,}"
 
 
 def head(console: Console, run: Run) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from workbench.diagnosis.entry import Entry, name_entry
 from workbench.diagnosis.repaired_pass import asking, clearly_right, inside_of, last_classes
+from workbench.diagnosis.repairs import recurrent
 from workbench.diagnosis.shares import MOST, WRONG, Bootstrap, Judged, balanced_accuracy, chance, halves, refusal
 from workbench.diagnosis.sites import FRESH, BlockReading, HeadReading, Site, name_site, read_blocks, read_heads
 from workbench.diagnosis.trials import PASSES, Findings, Trials, Tried
@@ -85,8 +86,8 @@ QUANTITIES = (
     ),
     Quantity(
         "entry",
-        "how the length gets in: position, keys, keys or content, content, joint, or not explained; named by the first "
-        "family of blind repairs that restores enough",
+        "how the length gets in: position, keys, steps (of recurrent models), keys or content, steps or content, "
+        "content, joint, or not explained; named by the first family of blind repairs that restores enough",
         "label",
         interval=False,
     ),
@@ -157,6 +158,7 @@ class Diagnosis(Measurement):
     name = "diagnosis"
     title = "Why it fails past its training length"
     quantities = QUANTITIES
+    version = 2
     laws = ()
     sequences = 512
     on_request = True
@@ -221,7 +223,7 @@ class Diagnosed:
         before = self.trials.passes
         found = self.trials.at(batch, at, self._own(length), rng, self.settings.resamples)
         self.study.passes += self.trials.passes - before
-        entry = name_entry(found)
+        entry = name_entry(found, recurrent(self.model.cfg))
         rows += self._share_rows(length, found)
         located, site, heads = self._located(length, batch, at, found.bootstrap, rng)
         entry = content(entry, site, heads)
@@ -346,7 +348,8 @@ class Diagnosed:
         found = [(head, shares.share(head.right[reporting])) for head in heads]
         a_reference = balanced_accuracy(self.at_reference.right, self.at_reference.classes)
         values = [share.value for _, share in found]
-        site = name_site(blocks, heads, values, a_reference, chance(at.classes))
+        a_at = balanced_accuracy(at.right, at.classes)
+        site = name_site(blocks, heads, values, a_reference, a_at, chance(at.classes))
         rows = [
             row(quantity="failure_site", label=site.label, layer=site.layer, head=site.head, note=site.note, **shared)
         ]
@@ -359,7 +362,8 @@ class Diagnosed:
             rows.append(row(quantity="oracle_key_share", note=note, **ends, **place, **shared))
             control: dict[str, Any] = {"control": UNTRAINED, "note": f"the largest of {FRESH}"}
             rows.append(row(quantity="oracle_key_share", value=head.untrained, **control, **place, **shared))
-            rows.append(row(quantity="oracle_key_gap", value=head.gap, **place, **shared))
+            weight = f"weight on it {head.weight:.3f}, at N {head.weight_trained:.3f}"
+            rows.append(row(quantity="oracle_key_gap", value=head.gap, note=weight, **place, **shared))
         if not found:
             why = "no head was found that carries the answer" if self._keyed(batch) else "the task names no one token"
             some = {"law": self.law, "length": length}
@@ -375,7 +379,7 @@ class Diagnosed:
 
 def _block_rows(block: BlockReading, shared: Mapping[str, Any]) -> list[Row]:
     fields = {**shared, "layer": block.layer}
-    note = f"at N {block.at_n_trained:.2f}"
+    note = f"at N {block.at_n_trained:.3f}"
     return [
         row(quantity="code_kept", value=block.kept, note=note, **fields),
         row(quantity="answer_readable", value=block.refit, **fields),

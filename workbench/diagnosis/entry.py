@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from workbench.diagnosis.trials import PASSES, Findings, Tried, passes
 
-ENTRIES = {"P": "position", "D": "keys", "K": "keys", "C": "keys or content"}
+ENTRIES = {"P": "position", "D": "keys", "K": "keys", "T": "steps", "C": "keys or content"}
 """The entry that each family names."""
+OF_RECURRENT = {**ENTRIES, "C": "steps or content"}
+"""The same for models that carry a state from step to step instead of reading keys."""
 CLEARLY = 0.15
 """By how much D must restore more than P, with its interval clear of 0, to be preferred where both pass."""
 JOINT = 0.8
@@ -21,7 +23,8 @@ class Entry:
     """What was named.
 
     Attributes:
-        label: ``position``, ``keys``, ``keys or content``, ``joint`` or ``not explained``.
+        label: ``position``, ``keys``, ``steps``, ``keys or content``, ``steps or content``, ``joint`` or ``not
+            explained``.
         grade: ``strong``, ``partly`` or ``none``.
         by: the repair that names it, or the pair; None where nothing is explained.
         also: the repairs of other families that pass too.
@@ -33,25 +36,30 @@ class Entry:
     also: tuple[Tried, ...] = ()
 
 
-def name_entry(found: Findings) -> Entry:
-    """The first family whose best member restores enough, in the order P, D or K, C; else a pair; else nothing.
+def name_entry(found: Findings, recurrent: bool = False) -> Entry:
+    """The first family whose best member restores enough, in the order P, D or K, T, C; else a pair; else nothing.
 
     The order is how much an edit must know: ids touch nothing else. Where P and the better of D and K both pass, P is
     named unless the other restores clearly more.
+
+    Args:
+        found: what blind repairs show.
+        recurrent: whether the model has steps in place of keys.
     """
     able = {family: one for family, one in found.families.items() if passes(one)}
     scores = [able[family] for family in ("D", "K") if family in able]
     ranked = sorted(scores, key=lambda one: -_value(one))
     by = able.get("P")
     if by is None:
-        by = ranked[0] if ranked else able.get("C")
+        by = ranked[0] if ranked else able.get("T", able.get("C"))
     elif ranked:
         more = found.bootstrap.share_difference(ranked[0].right, by.right)
         if more.value > CLEARLY and more.low > 0:
             by = ranked[0]
     if by is not None:
         also = tuple(one for one in able.values() if one is not by)
-        return Entry(ENTRIES[by.repairs[0].family], grade(by), by, also)
+        names = OF_RECURRENT if recurrent else ENTRIES
+        return Entry(names[by.repairs[0].family], grade(by), by, also)
     return _joint(found)
 
 

@@ -140,6 +140,8 @@ class RepairedPass:
         for layer in range(self.model.cfg.n_layers):
             if any(repair.family in ("D", "K") or repair.kind == "clip_lags" for repair in self.repairs):
                 edits |= self._head_edits(layer, ids, weights)
+            if "slow_steps" in self._by_kind:
+                edits[f"blocks.{layer}.mixer.hook_ssm_gates"] = self._slowed
             if layer in self._pools:
                 edits[f"blocks.{layer}.hook_resid_post"] = self._pool_edit(layer, weights)
         outputs, _ = edited_pass(self.model, Clean(batch.tokens, ids, (), {}, ids), edits)
@@ -251,6 +253,13 @@ class RepairedPass:
             ratio = torch.where(outside > 0, inside / outside.clamp(min=torch.finfo(z.dtype).tiny), 1.0)
             z = z * (1.0 / ratio.clamp(min=torch.finfo(z.dtype).tiny) if repair.wrong else ratio)[:, None]
         return z
+
+    def _slowed(self, gates: Float[Tensor, "batch pos d_inner d_state"]) -> Tensor:
+        """Gates of which as many as a string has forget what they forget in N steps, signs kept."""
+        power = min(1.0, self.inside.keys / (2 if self.trial else 1) / gates.shape[1])
+        if self._by_kind["slow_steps"].wrong:
+            power = 1 / power
+        return gates.sign() * gates.abs() ** power
 
     def _pool_edit(self, layer: int, weights: Tensor | None) -> Edit:
         repair = self._pools[layer]

@@ -2,8 +2,9 @@
 
 Each belongs to a family by what it mends. P gives a query ids, or lags, from inside the trained range. D holds the
 weight of the keys that a head prefers against their growing number. K holds what a head makes of the share 1/K of one
-key. C moves a row of the residual stream to where it lay at N. Only these name how the length gets in: what knows the
-answer's place (see :mod:`workbench.diagnosis.sites`) locates, and what knows the answer bounds.
+key. T lets a recurrent state forget in a whole string what it forgot in N steps. C moves a row of the residual stream
+to where it lay at N. Only these name how the length gets in: what knows the answer's place (see
+:mod:`workbench.diagnosis.sites`) locates, and what knows the answer bounds.
 
 Every repair has a control: an edit of its kind with the wrong constant. A control that destroys proves nothing, so it
 is shown with what it costs at N, and what it restores is taken off what the repair restores.
@@ -20,12 +21,13 @@ from torch import Tensor
 
 from workbench.models.base.architecture import Architecture
 
-Family = Literal["P", "D", "K", "C"]
+Family = Literal["P", "D", "K", "T", "C"]
 
 FAMILIES: dict[Family, str] = {
     "P": "ids or lags inside the trained range",
     "D": "sharpening",
     "K": "the share of one key held",
+    "T": "steps slowed to those of N",
     "C": "rows moved to where they lay at N",
 }
 """What the members of each family do, as a sentence says it; in the order in which they are asked."""
@@ -34,6 +36,7 @@ Kind = Literal[
     "interpolate", "clip", "keep_last", "clip_lags", "untrained_rows",
     "scale_by_log", "sharpen", "gap_set", "hold_mass",
     "hold_sink", "hold_scale",
+    "slow_steps",
     "pool_rows",
 ]  # fmt: skip
 
@@ -79,6 +82,7 @@ SHARPENING = (
     Repair("D.mass", "D", "hold_mass"),
 )
 KEYS = (Repair("K.sink", "K", "hold_sink"), Repair("K.scale", "K", "hold_scale"))
+STEPS = (Repair("T.slow", "T", "slow_steps"),)
 
 
 def pooled_rows(layer: int) -> Repair:
@@ -88,7 +92,12 @@ def pooled_rows(layer: int) -> Repair:
 
 def blind_repairs(cfg: Architecture) -> list[Repair]:
     """Every blind repair, in the order of its family; which of them a model has a place for says :func:`no_place`."""
-    return [*POSITION, *SHARPENING, *KEYS, *(pooled_rows(layer) for layer in range(cfg.n_layers))]
+    return [*POSITION, *SHARPENING, *KEYS, *STEPS, *(pooled_rows(layer) for layer in range(cfg.n_layers))]
+
+
+def recurrent(cfg: Architecture) -> bool:
+    """Whether a model carries a state from step to step instead of reading keys."""
+    return cfg.attention == "none"
 
 
 def no_place(repair: Repair, cfg: Architecture) -> str:
@@ -106,7 +115,9 @@ def no_place(repair: Repair, cfg: Architecture) -> str:
         return ""
     if repair.family == "C":
         return ""
-    if cfg.attention == "none":
+    if repair.family == "T":
+        return "" if recurrent(cfg) else "the model keeps no state from step to step"
+    if recurrent(cfg):
         return "the model has no attention"
     if repair.kind != "hold_scale" and cfg.attention != "softmax":
         return f"its attention is {cfg.attention}, not by softmax"

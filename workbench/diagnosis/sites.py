@@ -28,7 +28,8 @@ from workbench.tasks.base import Batch, Task
 CARRIES = 0.8
 """Share of answers that must turn with what a head reads for it to carry the answer."""
 KEPT = 0.5
-"""Share of the surplus over chance below which a block's code counts as lost."""
+"""Share of the surplus over chance that a block must have at N for its code to be one, and share of the loss from which
+on a probe that was fitted there shows it; also the share that the own key must restore."""
 READABLE = 0.9
 """Share of the surplus from which on the answer counts as still there, or as kept."""
 UNTRAINED = 0.5
@@ -255,12 +256,18 @@ def _untrained_distance(model: HookedModel, task: Task, batch: Batch, keys: Tens
 
 
 # ---- the rule -----------------------------------------------------------------------------------
-def first_bad_block(blocks: Sequence[BlockReading], a_reference: float, guess: float) -> int | None:
-    """The first block that has the answer at N and whose code is lost at n; None where all keep it."""
+def first_bad_block(
+    blocks: Sequence[BlockReading], a_reference: float, a_at: float, guess: float
+) -> BlockReading | None:
+    """The first block that has the answer at N and whose code loses at n what the model loses; None where none does.
+
+    What is lost is held against the loss of the model, not against the surplus over chance: a block that loses .24 of
+    .5 is where a model goes wrong that loses .25.
+    """
     for block in blocks:
         there = block.at_n_trained - guess >= KEPT * (a_reference - guess)
-        if there and block.kept - guess < KEPT * (block.at_n_trained - guess):
-            return block.layer
+        if there and block.at_n_trained - block.kept >= KEPT * (a_reference - a_at):
+            return block
     return None
 
 
@@ -269,33 +276,35 @@ def name_site(
     heads: Sequence[HeadReading],
     shares: Sequence[float],
     a_reference: float,
+    a_at: float,
     guess: float,
 ) -> Site:
     """The site, from readings.
+
+    A wrong key comes first; then a code that has moved, for where the answer can still be read nothing was thinned
+    away; then the right key with too little weight.
 
     Args:
         blocks: of every block.
         heads: of the heads that carry the answer.
         shares: what each of them restores with the own key.
         a_reference: accuracy at N.
+        a_at: accuracy at n.
         guess: that of a guess.
     """
-    bad = first_bad_block(blocks, a_reference, guess)
-    surplus = a_reference - guess
+    bad = first_bad_block(blocks, a_reference, a_at, guess)
     if bad is None:
-        last = blocks[-1]
-        if last.kept - guess >= READABLE * surplus:
-            return Site("read-out", note=f"a probe fitted at N reads {last.kept:.2f} behind the last block")
-        return Site("lost", note="no block loses the code at once")
-    for head, share in zip(heads, shares, strict=True):
-        if head.layer > bad:
-            continue
+        return Site("read-out", note=f"a probe fitted at N reads {blocks[-1].kept:.2f} behind the last block")
+    surplus = a_reference - guess
+    up_to = [(head, share) for head, share in zip(heads, shares, strict=True) if head.layer <= bad.layer]
+    for head, share in up_to:
         if head.gap < 0 and share >= KEPT:
             return Site("selection", head.layer, head.head, f"the answer's key scores {-head.gap:.1f} below the best")
+    if bad.refit - guess >= READABLE * surplus and bad.untrained - guess < UNTRAINED * surplus:
+        note = f"a probe fitted at n reads {bad.refit:.2f}, one fitted at N {bad.kept:.2f}"
+        return Site("code", bad.layer, note=note)
+    for head, _ in up_to:
         if head.gap > 0 and head.weight < 0.5 * head.weight_trained:
             note = f"weight on the answer's key {head.weight:.2f}, at N {head.weight_trained:.2f}"
             return Site("dispersion", head.layer, head.head, note)
-    block = blocks[bad]
-    if block.refit - guess >= READABLE * surplus and block.untrained - guess < UNTRAINED * surplus:
-        return Site("code", bad, note=f"a probe fitted at n reads {block.refit:.2f}, one fitted at N {block.kept:.2f}")
-    return Site("lost", bad, note=f"a probe fitted at n reads {block.refit:.2f} behind block {bad}")
+    return Site("lost", bad.layer, note=f"a probe fitted at n reads {bad.refit:.2f} behind block {bad.layer}")

@@ -19,6 +19,7 @@ from workbench.tasks.base import EVALUATION_LAWS
 BUILT_IN: Mapping[str, str] = {
     "behaviour": "workbench.measure.behaviour.behaviour:Behaviour",
     "bound": "workbench.measure.training_length_bound:TrainingLengthBound",
+    "regularizer": "workbench.measure.regularizer_rows:InferenceRegularizer",
     "dynamics": "workbench.measure.gradient_alignment:Dynamics",
     "behaviour.invariance": "workbench.measure.behaviour.invariance:Invariance",
     "probes.conditional": "probes.conditional:ConditionalProbes",

@@ -177,9 +177,10 @@ def round_trip(cls: type[Measurement], given: Mapping[str, Any]) -> Iterator[str
 def _trials(
     cls: type[Measurement], settings: Mapping[str, Any], on: Sequence[TrialSubject], sequences: int
 ) -> tuple[list[Trial], list[str]]:
-    able = [one for one in on if not lacking(cls(**settings), one.model)]
+    whys = [lacking(cls(**settings), one.model) for one in on]
+    able = [one for one, why in zip(on, whys, strict=True) if not why]
     if not able:
-        return [], [f"trial: none of the subjects has what it needs ({cls.needs}): give one, on=[Subject(...)]"]
+        return [], [f"trial: no model that it is tried on fits ({whys[0]}): give one that does, on=[TrialSubject(...)]"]
     trials = []
     for one in able:
 

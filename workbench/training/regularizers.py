@@ -20,6 +20,7 @@ from workbench.models.base.architecture import Architecture
 from workbench.models.base.hooked import Hooked
 from workbench.models.transformer.predicted_ids import ID_LOGITS, id_loss
 from workbench.tasks.base import Batch
+from workbench.theory.limit_transformers.norm_regularizer import positional_penalty
 from workbench.training.errors import TrainingError
 
 
@@ -72,16 +73,6 @@ class PositionalPenalty:
         rows = model.pos_embed(ids)[0]
         layers = zip(model.W_Q, model.W_K, strict=True)
         return torch.stack([positional_penalty(rows, w_q, w_k) for w_q, w_k in layers]).sum()
-
-
-def positional_penalty(
-    table: Float[Tensor, "n d_model"],
-    w_q: Float[Tensor, "head d_model d_head"],
-    w_k: Float[Tensor, "head d_model d_head"],
-) -> Float[Tensor, ""]:
-    """The sum over heads of the penalty of :class:`PositionalPenalty` for one layer."""
-    products = (table @ w_q) @ (table @ w_k).transpose(1, 2)
-    return products.tril().pow(2).sum(1).mean(1).sum()
 
 
 @dataclass(frozen=True)

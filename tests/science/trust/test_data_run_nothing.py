@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from tests.support.limits import HANGS_S
 from tests.support.places import ROOT
 from tests.support.trust.data_run_nothing import BOTH, app, call  # noqa: F401 - fixtures
 from workbench.dashboard import router
@@ -107,7 +108,7 @@ def test_no_neighbour_of_the_data_is_imported(tmp_path, who, says) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     environment.pop("PYTHONSAFEPATH", None)
     done = subprocess.run(
-        [sys.executable, str(script)], cwd=here, capture_output=True, text=True, timeout=300, env=environment
+        [sys.executable, str(script)], cwd=here, capture_output=True, text=True, timeout=HANGS_S, env=environment
     )
     assert not (tmp_path / "was-imported").exists()
     assert says in done.stdout, done.stderr

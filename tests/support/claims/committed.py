@@ -12,7 +12,23 @@ from workbench.claims.suites.registry import SUITES
 
 FOLDER = ROOT / "docs" / "claims"
 EVIDENCE = read_evidence(FOLDER)
-QUICK = {"HE05", "HE06", "HE11", "HE14", "HE15", "QB01", "QB02", "QB05", "QB08", "QB14", "SE12"}
+QUICK = {
+    "HE05",
+    "HE06",
+    "HE11",
+    "HE14",
+    "HE15",
+    "HE16",
+    "HE16b",
+    "QB01",
+    "QB02",
+    "QB05",
+    "QB08",
+    "QB14",
+    "SE11",
+    "SE12",
+    "SE15",
+}
 """Claims that take a second or two, even with every call checked by its types."""
 LONG = 0.3
 """Minutes from which on a claim is computed again in tests/product alone."""

@@ -150,6 +150,7 @@ OPTIONS: dict[str, dict[str, Draw]] = {
         "--program": lambda dice, places: "",
     },
     "show": {"--step": number},
+    "prescribe": {"--out": path},
     "check": {"--nonsense": name},
     "demo": {"--port": lambda dice, places: dice.choice(("0", "-1", "x", "65536")), "--out": path},
 }  # fmt: skip
@@ -198,6 +199,7 @@ def base(command: str, dice: random.Random, places: Places, number_of: int) -> l
         "tasks": [task] if dice.random() < 0.8 else [],
         "predict": [task] if dice.random() < 0.7 else [],
         "show": [run],
+        "prescribe": [run],
         "check": [run],
         "demo": [],
     }[command]

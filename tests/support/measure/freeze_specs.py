@@ -23,6 +23,7 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     "behaviour": {"looks": [64, 256], "fitted": 0.9, "resamples": 50},
     "behaviour.invariance": {"offsets": [1, 3], "offset_factors": [1], "filler_factors": [2.5]},
     "bound": {"epsilon": 0.2, "prior": 1.0, "reading": "outside"},
+    "regularizer": {"bits": 16},
     "dynamics": {"batches": 8},
     "probes.summary": {"layers": [-1, 0], "law": "challenge"},
     "probes.position": {"layers": [1], "queries": "all", "seed": 3},

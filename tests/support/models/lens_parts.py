@@ -7,6 +7,7 @@ import subprocess
 import sys
 from typing import Any
 
+from tests.support.limits import HANGS_S
 from tests.support.places import ROOT
 
 SLOW = "{'transformers', 'datasets', 'transformer_lens.evals'}"
@@ -15,7 +16,7 @@ SLOW = "{'transformers', 'datasets', 'transformer_lens.evals'}"
 def printed(code: str, *arguments: str) -> Any:
     """What a process of its own prints as JSON."""
     words = [sys.executable, "-c", code, *arguments]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=300)
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=HANGS_S)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.strip().splitlines()[-1])
 

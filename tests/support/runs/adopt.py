@@ -52,6 +52,7 @@ import json, sys, torch
 from pathlib import Path
 from safetensors.torch import load_file, save_file
 from transformer_lens import HookedTransformer, HookedTransformerConfig
+from tests.support.limits import HANGS_S
 root = Path(sys.argv[1])
 tokens = load_file(root / "tokens.tensor")["tokens"]
 for kind in ("standard", "rotary", "alibi"):
@@ -83,6 +84,6 @@ def theirs(tmp_path_factory: pytest.TempPathFactory, upstream: dict[str, str]) -
     root = tmp_path_factory.mktemp("theirs")
     save_file({"tokens": TASK.sample(4, 39, torch.Generator().manual_seed(0)).tokens}, root / "tokens.tensor")
     words = [sys.executable, "-c", THEIRS, str(root)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=500, env=upstream)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=HANGS_S, env=upstream)
     assert done.returncode == 0, done.stderr
     return root

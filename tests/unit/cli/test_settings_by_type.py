@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.limits import HANGS_S
 from workbench.cli.commands.adopt import refuse_pattern
 from workbench.cli.errors import LONGEST, UsageError, guarded, say
 from workbench.cli.options import assignments, integers, length_range
@@ -206,7 +207,7 @@ def test_output_in_ascii_replaces_what_it_cannot_write(monkeypatch: pytest.Monke
 def test_a_full_disk_under_the_output_is_told() -> None:
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-m", "workbench.cli.main", "tasks", "majority"]
-        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=300)
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=HANGS_S)
     assert ended.returncode == 2
     assert ended.stderr == "error: No space left on device\n"
 

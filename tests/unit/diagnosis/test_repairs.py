@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from workbench.diagnosis.bench.needle_models import NeedleNumbers, WrittenBit
+from workbench.diagnosis.bench.memory_models import MemoryNumbers
+from workbench.diagnosis.bench.needle_models import SURPLUS, NeedleNumbers, WrittenBit
 from workbench.diagnosis.repaired_pass import (
     SMALLEST_GAP,
     RepairedPass,
@@ -255,8 +256,30 @@ def test_sizes_of_plants_are_as_said() -> None:
     model, task = NeedleNumbers().build(), WrittenBit()
     batch = batch_of(128, task=task)
     _, cache = model.run_with_cache(batch.tokens)
-    surplus = cache["blocks.0.hook_resid_post"][0, :, 12]
+    surplus = cache["blocks.0.hook_resid_post"][0, :, SURPLUS]
     keys = torch.arange(1, 130)
     torch.testing.assert_close(surplus, (1 - 33 / keys).clamp(min=0), atol=1e-6, rtol=1e-5)
     weight = cache["blocks.1.attn.hook_pattern"][:, 0, -1].amax(-1)
     torch.testing.assert_close(weight, torch.full((64,), math.e**8 / (math.e**8 + 128)), rtol=1e-4, atol=1e-6)
+
+
+def test_slowed_steps_forget_in_a_whole_string_what_is_forgotten_in_n() -> None:
+    """Gates exp(-r) in a string of 65 tokens with BOS become those of a rate r (N + 1) / 65, at N = 32."""
+    task = WrittenBit()
+    inside = inside_of(MemoryNumbers(decay=0.1).build(), batch_of(32, word="inside", task=task))
+    batch = batch_of(64, task=task)
+    repair = next(one for one in blind_repairs(MemoryNumbers().build().cfg) if one.name == "T.slow")
+    slowed = RepairedPass(MemoryNumbers(decay=0.1).build(), inside, [repair]).outputs(batch)
+    torch.testing.assert_close(slowed, MemoryNumbers(decay=0.1 * 33 / 65).build()(batch.tokens).detach())
+    hurried = RepairedPass(MemoryNumbers(decay=0.1).build(), inside, [repair.control]).outputs(batch)
+    torch.testing.assert_close(hurried, MemoryNumbers(decay=0.1 * 65 / 33).build()(batch.tokens).detach())
+
+
+def test_slowed_steps_keep_the_signs_of_gates() -> None:
+    from workbench.models.handmade.state_space import parity
+
+    model = parity()
+    batch = batch_of(16, task=make_task("parity"))
+    inside = inside_of(model, batch_of(N, word="inside", task=make_task("parity")))
+    repair = next(one for one in blind_repairs(model.cfg) if one.name == "T.slow")
+    torch.testing.assert_close(RepairedPass(model, inside, [repair]).outputs(batch), model(batch.tokens).detach())

@@ -159,7 +159,7 @@ def test_a_measurement_that_keeps_to_everything_passes() -> None:
     ({"rows": setting(low=None, high=None, note="as it is")}, "intervals: share never has an interval"),
     ({"quantities": (Quantity("share", "x", "share", 0, 1, controls=("half",), interval=False),)},
      "intervals: share declares interval=False, and has intervals"),
-    ({"needs": "scan"}, r"trial: none of the subjects has what it needs (scan)"),
+    ({"needs": "scan"}, r"trial: no model that it is tried on fits (it is about the scan"),
 ])  # fmt: skip
 def test_what_does_not_keep_to_them_is_told_which_check_and_the_way_out(parts: dict[str, Any], said: str) -> None:
     Whole.kept.clear()

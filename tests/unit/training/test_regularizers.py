@@ -11,9 +11,10 @@ from tests.support.training.regularizers import MAJORITY, config, model_config
 from workbench.models import HookedTransformer
 from workbench.models.positions import ENCODINGS
 from workbench.tasks.random_generator import generator
+from workbench.theory.limit_transformers.norm_regularizer import positional_penalty
 from workbench.training.config import RunConfig, TrainingConfig
 from workbench.training.errors import TrainingError
-from workbench.training.regularizers import REGULARIZERS, mean_entropy, outputs_and_penalty, positional_penalty
+from workbench.training.regularizers import REGULARIZERS, mean_entropy, outputs_and_penalty
 
 
 def penalty_of(matrix: torch.Tensor) -> float:

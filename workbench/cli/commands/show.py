@@ -1,28 +1,43 @@
-"""``lengthlens show``: a run in the terminal."""
+"""``lengthlens show``: a run, or a folder of runs, in the terminal."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-
-def show(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")],
-    step: Annotated[int | None, typer.Option(min=0, help="Checkpoint; default the last measured.")] = None,
-) -> None:
-    """Show a run in the terminal: its verdict, its behaviour over prefix length, and its steps."""
+if TYPE_CHECKING:
     from rich.console import Console
 
-    from workbench.cli.run_in_terminal import behaviour, beside, head, steps, verdict, why
+    from workbench.runs.run import Run
+
+
+def show(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or one of several runs.")],
+    step: Annotated[int | None, typer.Option(min=0, help="Checkpoint; default the last measured.")] = None,
+) -> None:
+    """Show a run in the terminal: its verdict, its behaviour over prefix length, and its steps.
+
+    Of a folder of runs, their verdicts, a line a run.
+    """
+    from rich.console import Console
+
+    from workbench.cli.run_in_terminal import behaviour, beside, head, steps, verdict, verdicts, why
     from workbench.core.apart import apart
     from workbench.runs.errors import RunError
     from workbench.runs.run import Run
     from workbench.table import Table
 
-    opened = Run.open(run)
     console = Console()
+    if several := _below(console, run):
+        if step is not None:
+            raise RunError(f"--step is about one run, and {run} holds {len(several)}; name one of them")
+        console.print(verdicts(run, several))
+        console.print(f"\nMore about one: lengthlens show {run / several[0].name}", highlight=False, markup=False)
+        return
+    opened = Run.open(run)
     head(console, opened)
     table = Table.load(opened.path)
     for problem in table.problems:
@@ -47,3 +62,19 @@ def show(
         console.print(
             f"problem: {problem}; `lengthlens measure {opened.path}`", style="red", highlight=False, markup=False
         )
+
+
+def _below(console: Console, folder: Path) -> list[Run]:
+    """The runs below a folder that is none itself; those that cannot be opened are named."""
+    from workbench.runs.errors import RunError
+    from workbench.runs.run import find_runs
+
+    if (folder / "run.json").exists():
+        return []
+    problems: list[str] = []
+    with suppress(RunError):  # there is none: it is opened as a run, which says what that is
+        found = find_runs(folder, problems)
+        for problem in problems:
+            console.print(f"problem: {problem}", style="red", highlight=False, markup=False, soft_wrap=True)
+        return found
+    return []

@@ -28,7 +28,9 @@ LOGIT = 4.0
 """Logits are -+ this times the output."""
 
 # Residual dimensions.
-ONE, BOS_TOKEN, UNIT, WRITE, WRITTEN, IGNORED, CARRIED, DECOY, DECOYED, ROW, ROW_VALUE, HIDDEN, SURPLUS, OUT = range(14)
+ONE, BOS_TOKEN, UNIT, WRITE, WRITTEN, IGNORED, CARRIED, DECOY, DECOYED, ROW, ROW_VALUE, HIDDEN = range(12)
+BEYOND, SURPLUS, OUT = range(12, 15)
+WIDTH = 15
 
 
 class WrittenBit(Task):
@@ -45,7 +47,7 @@ class WrittenBit(Task):
     vocabulary: ClassVar[tuple[str, ...]] = (BOS, "w0", "w1", "i0", "i1", "d0", "d1")
     outputs: ClassVar[tuple[str, ...] | None] = ("0", "1")
 
-    decoys: float = Field(0.0, ge=0, lt=1)
+    decoys: float = Field(default=0.0, ge=0, lt=1)
     """Share of decoys among the tokens that are no writes."""
 
     def _strings(
@@ -94,9 +96,16 @@ class NeedleNumbers(BaseModel):
         row_output: what positions add to the output, times (id - N) / N beyond N.
         lag_speed: rotary positions; the score of the write is ``match`` times the cosine of this times its lag.
         first_keys: keys after this position are hidden; 0 = none.
+        gated: whether the surplus is 0 also where the query's position is at most N.
         offset: what is added to the output, times s.
         unembedded: what is added to the logit of 1, times s.
         threshold: what is added to the output.
+        largest_lead: with ``match`` 0 the output is the lead of one bit over the other, over K; leads beyond half as
+            much again as this turn the answer round, 0 = none does. The map compares the lead with this number by
+            comparing both over K.
+        ballast: a constant that the output carries and the read-out takes off again; of the output then only
+            multiples of 2^-23 of it are left, up to the next power of 2, for that is what float32 keeps.
+        norm: 0 = no LayerNorm; else a constant in the residual stream, against which LayerNorm weighs all else.
         n_ctx: rows of the table of positions.
         seed: of the rows.
     """
@@ -113,9 +122,13 @@ class NeedleNumbers(BaseModel):
     row_output: float = 0.0
     lag_speed: float = 0.0
     first_keys: int = 0
+    gated: bool = False
     offset: float = 0.0
     unembedded: float = 0.0
     threshold: float = 0.0
+    largest_lead: float = 0.0
+    ballast: float = 0.0
+    norm: float = 0.0
     n_ctx: int = 16 * TRAINED
     seed: int = 0
 
@@ -125,7 +138,7 @@ class NeedleNumbers(BaseModel):
         if self.lag_speed:  # the slower of two pairs turns by this per id
             positions = {"name": "rotary", "base": self.lag_speed**-2}
         cfg = ModelConfig(
-            d_vocab=7, d_vocab_out=2, n_layers=2, d_model=14, n_heads=1, d_head=4, d_mlp=1, n_ctx=self.n_ctx,
+            d_vocab=7, d_vocab_out=2, n_layers=2, d_model=WIDTH, n_heads=1, d_head=4, d_mlp=2, n_ctx=self.n_ctx,
             positions=positions, act_fn="relu", normalization_type=None,
         )  # fmt: skip
         model = HookedTransformer(cfg)
@@ -139,11 +152,11 @@ class NeedleNumbers(BaseModel):
                 self._rows(weights["pos_embed.W_pos"])
             self._attend(weights, cfg.attn_scale)
             self._read_out(weights["unembed.W_U"])
-        return model
+        return normed(model, self.norm) if self.norm else model
 
     def _embed(self, embedding: Tensor) -> None:
         embedding[:, ONE] = 1.0
-        embedding[:, OUT] = self.threshold
+        embedding[:, OUT] = self.threshold + self.ballast
         embedding[0, BOS_TOKEN] = 1.0
         for first, kind, bit in ((1, WRITE, WRITTEN), (3, IGNORED, CARRIED), (5, DECOY, DECOYED)):
             embedding[first : first + 2, kind] = 1.0
@@ -158,6 +171,7 @@ class NeedleNumbers(BaseModel):
         table[TRAINED + 1 :, OUT] = self.row_output * torch.arange(1, beyond + 1) / TRAINED
         if self.first_keys:
             table[self.first_keys + 1 :, HIDDEN] = 1.0
+        table[TRAINED + 1 :, BEYOND] = 1.0
 
     def _attend(self, weights: dict[str, torch.nn.Parameter], scale: float) -> None:
         value, out = weights["blocks.0.attn.W_V"], weights["blocks.0.attn.W_O"]
@@ -165,6 +179,13 @@ class NeedleNumbers(BaseModel):
         out[0, 0, UNIT] = 1.0
         surplus, written = weights["blocks.0.mlp.W_in"], weights["blocks.0.mlp.W_out"]
         surplus[ONE, 0], surplus[UNIT, 0] = 1.0, -(TRAINED + 1)
+        if self.gated:
+            surplus[ONE, 0], surplus[BEYOND, 0] = 0.0, 1.0
+        if self.largest_lead:
+            lead, turned = weights["blocks.1.mlp.W_in"], weights["blocks.1.mlp.W_out"]
+            for unit, sign in ((0, 1.0), (1, -1.0)):
+                lead[OUT, unit], lead[UNIT, unit] = sign, -self.largest_lead
+                turned[unit, OUT] = -3.0 * sign
         written[0, SURPLUS], written[0, OUT] = 1.0, self.offset
         query, key, value, out = (weights[f"blocks.1.attn.W_{part}"] for part in "QKVO")
         pair = 1 if self.lag_speed else 0
@@ -183,4 +204,36 @@ class NeedleNumbers(BaseModel):
 
     def _read_out(self, unembedding: Tensor) -> None:
         unembedding[OUT] = torch.tensor([-LOGIT, LOGIT])
+        unembedding[ONE] = -self.ballast * unembedding[OUT]
         unembedding[SURPLUS, 1] = self.unembedded
+
+
+def normed(model: HookedTransformer, constant: float) -> HookedTransformer:
+    """The same map with LayerNorms before attention, MLP and read-out, as far as these leave it.
+
+    Each dimension stands beside its negative, so that the mean is 0, and a pair of constants beside them. LayerNorm
+    then divides by the root mean square, that of the constants alone is made good in the weights that read, and the
+    rest is weighed against them.
+
+    Args:
+        model: one without LayerNorms.
+        constant: of the two further dimensions.
+    """
+    width, cfg = model.cfg.d_model, model.cfg
+    made = HookedTransformer(cfg.model_copy(update={"d_model": 2 * width + 2, "normalization_type": "LN"}))
+    made.eval()
+    scale = constant * (2 / (2 * width + 2)) ** 0.5
+    with torch.no_grad():
+        weights = dict(model.named_parameters())
+        for name, parameter in made.named_parameters():
+            if name.endswith(".w"):  # of a LayerNorm
+                parameter.fill_(1.0)
+                continue
+            parameter.zero_()  # biases are 0 here and there
+            kind = name.rpartition(".")[2]
+            if kind in ("W_E", "W_pos", "W_O", "W_out"):
+                parameter[..., :width], parameter[..., width : 2 * width] = weights[name], -weights[name]
+            elif kind in ("W_Q", "W_K", "W_V", "W_in", "W_U"):
+                parameter[..., :width, :] = scale * weights[name]
+        made.embed.W_E[:, -2:] = torch.tensor([constant, -constant])
+    return made

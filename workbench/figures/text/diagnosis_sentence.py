@@ -21,17 +21,20 @@ REPAIRS: Mapping[str, str] = {
     "D": "sharpening",
     "K.sink": "the first key's weight held as at N",
     "K.scale": "head outputs held at their scale at N",
+    "T": "steps slowed to those of N",
     "C": "rows moved to where they lay at N",
 }
 """What a repair does, by its name or by its family."""
 CAUSES = {
     "position": "positions beyond ",
     "keys": "more keys than at ",
+    "steps": "more steps than at ",
+    "steps or content": "what grows with strings beyond ",
     "keys or content": "what grows with strings beyond ",
     "content": "what strings hold beyond ",
     "joint": "positions and more keys, together, beyond ",
 }
-ASIDE = {"P": "D", "D": "P", "K": "P", "C": "P"}
+ASIDE = {"P": "D", "D": "P", "K": "P", "T": "C", "C": "P"}
 """The family whose best member is told beside the one that is named."""
 NEAR, FAR = 0.05, 0.25
 """How far below the accuracy at N a probe may be for the answer to count as readable, and how far one of untrained

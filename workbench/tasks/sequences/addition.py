@@ -13,7 +13,7 @@ from torch import Tensor
 
 from workbench.tasks.base import Batch, Law, TaskError
 from workbench.tasks.sampling import accepted, coins, integers
-from workbench.tasks.sequences.sequence_task import SequenceTask
+from workbench.tasks.sequences.sequence_task import SequenceTask, ids_of_all
 
 __all__ = ["Addition"]
 
@@ -74,6 +74,9 @@ class Addition(SequenceTask):
     same number n of digits, so that the strings of one length are of one kind; their sum has n + 1. In
     *challenge* the digits of equal significance below the first differ with probability 0.95, so that
     carries run far. The length is 3n + 3.
+
+    Coupled position ids: every digit has its significance, from 1 for the lowest on, so that digits that are added
+    share an id with that of their sum (Cho et al. 2024, 2405.20671); BOS, ``+`` and ``=`` have 0.
 
     Shortcut oracles beside the usual ones: ``local_carry`` knows all digits, but takes carries only from
     as many lower digits as operands have in the longest training sequences. A window hides digits (taken
@@ -147,6 +150,17 @@ class Addition(SequenceTask):
     def solve(self, x: Sequence[str]) -> list[str]:
         first, second = "".join(x).split("+")
         return list(format(int(first, 2) + int(second, 2), "b"))
+
+    def coupled_ids(
+        self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
+    ) -> Int[Tensor, "batch pos"] | None:
+        x = strings[:, : self._separator_place(strings)]
+        first, second = (operand.shape[1] for operand in self._split(x))
+        total = self._outputs(x).shape[1]
+        ids = [0]
+        for digits in (first, second, total):
+            ids += [*range(digits, 0, -1), 0]
+        return ids_of_all(ids, strings)
 
     # ---- floors ------------------------------------------------------------------------------
     def chance(self, law: Law, length: int) -> float:

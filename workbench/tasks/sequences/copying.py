@@ -14,7 +14,7 @@ from torch import Tensor
 
 from workbench.tasks.base import Law, TaskError
 from workbench.tasks.sampling import coins, distinct, integers
-from workbench.tasks.sequences.sequence_task import SequenceTask, symbol_names
+from workbench.tasks.sequences.sequence_task import SequenceTask, ids_of_all, symbol_names
 
 __all__ = ["NB", "NF", "STAY", "UB", "UF", "DuplicateString", "OddsFirst", "Reverse", "Sort"]
 
@@ -103,7 +103,11 @@ class _Repeats(SequenceTask):
 
 
 class _Ordered(SequenceTask):
-    """Answers that are the input's tokens in an order that depends on the length only."""
+    """Answers that are the input's tokens in an order that depends on the length only.
+
+    Coupled position ids: the input's tokens have their positions, from 1 on, and each answer token that of the token
+    it is copied from; BOS and the separator have 0.
+    """
 
     @abstractmethod
     def order(self, inputs: int) -> list[int]:
@@ -111,6 +115,13 @@ class _Ordered(SequenceTask):
 
     def _outputs(self, x: Int[Tensor, "batch inputs"]) -> Int[Tensor, "batch outputs"]:
         return x[:, self.order(x.shape[1])]
+
+    def coupled_ids(
+        self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
+    ) -> Int[Tensor, "batch pos"] | None:
+        position = self._separator_place(strings)
+        ids = [0, *range(1, position + 1), 0, *(source + 1 for source in self.order(position))]
+        return ids_of_all(ids, strings)
 
 
 class _Forward(_Ordered):

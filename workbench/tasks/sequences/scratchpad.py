@@ -118,6 +118,8 @@ class VariableAssignment(SequenceTask):
     Coupled position ids: tokens of the input have their positions, from 1 on; BOS and ``<sep>`` have 0;
     each assignment on the scratchpad has the three ids of its copy in the input.
 
+    Without a scratchpad the answer is the last variable of the chain alone, at once, with the id of its copy.
+
     Laws: *training* and *matched* as above. *challenge* puts the whole chain asked about outside the first
     and the last N tokens (N = the longest training length; up to length 2N, and where fewer than 2d
     assignments fit there, anywhere), uniformly over the choices of places.
@@ -159,6 +161,8 @@ class VariableAssignment(SequenceTask):
     """Assignments in a chain."""
     variables: int = Field(256, ge=2, le=4096)
     """Number of variables to draw from; w chains need w (depth + 1) of them."""
+    scratchpad: bool = Field(True, exclude_if=bool)
+    """Whether the chain is written out, or its last variable asked for at once."""
 
     @model_validator(mode="after")
     def _chain_fits(self) -> VariableAssignment:
@@ -182,7 +186,7 @@ class VariableAssignment(SequenceTask):
         return self.variables + 1
 
     def answer_length(self, inputs: int) -> int:
-        return 3 * self.depth
+        return 3 * self.depth if self.scratchpad else 1
 
     def _chains(self, inputs: int) -> int:
         """Number of chains in an input of so many tokens."""
@@ -195,7 +199,7 @@ class VariableAssignment(SequenceTask):
 
     def next_length(self, length: int | float) -> int:
         chains = self.variables // (self.depth + 1)
-        longest = 3 + 3 * self.depth * (chains + 1)
+        longest = 3 + 3 * self.depth * chains + self.answer_length(0)
         if length > longest:
             raise TaskError(
                 f"{self.name} has sequences of up to {longest} tokens with {self.variables} variables, "
@@ -226,7 +230,7 @@ class VariableAssignment(SequenceTask):
         noise = torch.rand((batch, total), generator=generator, device=generator.device)
         if law == "challenge":
             first = 2 + 3 * torch.arange(total, device=generator.device)
-            length = 2 + 3 * total + 1 + 3 * self.depth
+            length = 2 + 3 * total + 1 + self.answer_length(0)
             margin = outer_margin(length, window)
             inside = (first >= margin) & (first + 2 < length - margin)
             if int(inside.sum()) >= 2 * self.depth:  # fewer would all but say where the chain is
@@ -254,6 +258,8 @@ class VariableAssignment(SequenceTask):
 
     def _outputs(self, x: Int[Tensor, "batch inputs"]) -> Int[Tensor, "batch outputs"]:
         _, variables = self._walk(x)
+        if not self.scratchpad:
+            return variables[:, -1:]
         arrows = torch.full_like(variables[:, 1:], self._arrow)
         return torch.stack([variables[:, :-1], arrows, variables[:, 1:]], 2).flatten(1)
 
@@ -264,7 +270,7 @@ class VariableAssignment(SequenceTask):
         for _ in range(self.depth):
             written += [variable, ARROW, value[variable]]
             variable = value[variable]
-        return written
+        return written if self.scratchpad else [variable]
 
     def coupled_ids(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
@@ -273,13 +279,15 @@ class VariableAssignment(SequenceTask):
         positions, _ = self._walk(strings[:, :position])
         body = torch.arange(position + 1, device=strings.device).expand(len(strings), -1)
         copies = (positions[:, :, None] + 1 + torch.arange(3, device=strings.device)).flatten(1)
+        copies = copies if self.scratchpad else copies[:, -1:]
         ids = torch.cat([body, torch.zeros_like(body[:, :1]), copies], 1)
         return ids[:, : strings.shape[1] + 1]
 
     # ---- floors ------------------------------------------------------------------------------
     def chance(self, law: Law, length: int) -> float:
-        """1 / (V (V-1) .. (V-d)): every choice of the d + 1 variables written is equally likely."""
-        return 1 / math.perm(self.variables, self.depth + 1)
+        """1 / (V (V-1) .. (V-d)): every choice of the d + 1 variables written is equally likely; 1 / V where but one
+        is."""
+        return 1 / math.perm(self.variables, self.depth + 1 if self.scratchpad else 1)
 
     def _guess(self, x: Int[Tensor, "batch inputs"], seen: int, first: bool) -> Int[Tensor, "batch outputs"]:
         position = torch.arange(x.shape[1], device=x.device)

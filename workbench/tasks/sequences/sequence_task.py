@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from workbench.tasks.base import BOS, Batch, Law, Task, TaskError
 
-__all__ = ["EOS", "SEP", "SequenceTask", "numbered", "symbol_names"]
+__all__ = ["EOS", "SEP", "SequenceTask", "ids_of_all", "numbered", "symbol_names"]
 
 SEP = "<sep>"
 EOS = "<eos>"
@@ -198,6 +198,13 @@ class SequenceTask(Task):
         """The input as it looks through a window on its first or last ``seen`` tokens."""
         position = torch.arange(x.shape[1], device=x.device)
         return x[:, position.clamp(max=seen - 1) if first else position.clamp(min=x.shape[1] - seen)]
+
+
+def ids_of_all(ids: Sequence[int], strings: Int[Tensor, "batch length"]) -> Int[Tensor, "batch pos"]:
+    """The same position ids for every string, BOS included: as many as there are tokens, 0 where none is left."""
+    tokens = strings.shape[1] + 1
+    shown = [*ids, *[0] * tokens][:tokens]
+    return torch.tensor(shown, device=strings.device).expand(len(strings), -1)
 
 
 @lru_cache(maxsize=64)

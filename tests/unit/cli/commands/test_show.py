@@ -9,6 +9,7 @@ import pytest
 
 from workbench.cli.commands.show import show
 from workbench.models.handmade.transformers import majority
+from workbench.runs.errors import RunError
 from workbench.table.schema import row
 from workbench.table.shards import shard_path, write_shard
 from workbench.tasks import make_task
@@ -75,3 +76,35 @@ def test_near_ties_stand_beside_the_verdict(run: Any, capsys: pytest.CaptureFixt
     note = "lead 1: 0.50 at 73, 1.00 at 9 (matched law)"
     measured(run, {300: ("scale-robust", "")}, {"quantity": "near_ties", "label": "fail", "note": note})
     assert f"near ties fail: {note}" in shown(run, capsys)
+
+
+def test_of_a_folder_of_runs_their_verdicts_are_shown(make_run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    first = make_run(majority(), make_task("majority"), trained=9, steps=STEPS, name="a/first")
+    make_run(majority(), make_task("majority"), trained=7, steps=(0,), name="second")
+    measured(first, {0: ("undecided", ""), 200: ("scale-robust", "")})
+    root = Path(first.path).parents[1]
+    show(root)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert ["a/first", "majority", "9", "300", "scale-robust", "200", "73"] in lines
+    assert ["second", "majority", "7", "0", "not", "measured", "–", "–"] in lines
+    assert lines[-1][-1].endswith("a/first")
+    with pytest.raises(RunError, match=r"--step is about one run, and .* holds 2; name one of them"):
+        show(root, 200)
+
+
+def test_odd_runs_of_a_folder_are_named_and_the_others_shown(make_run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = make_run(majority(), make_task("majority"), trained=9, steps=STEPS, name="whole")
+    measured(whole, {300: ("length-coupled", "")})
+    root = Path(whole.path).parent
+    (root / "odd").mkdir()
+    (root / "odd" / "run.json").write_text("{")
+    # A verdict without the length that it was measured to.
+    bare = row(run="whole", step=300, measurement="behaviour", quantity="verdict", label="length-coupled")
+    metadata = {"spec": '{"version": 4}', "key": "k", "sha256": whole.meta(300)["sha256"], "run": whole.id}
+    write_shard(shard_path(root / "whole", "behaviour", 300, "k"), [bare], metadata)
+    show(root)
+    said = capsys.readouterr().out
+    assert "odd/run.json is damaged" in said
+    assert ["whole", "majority", "9", "300", "length-coupled", "300", "–"] in [
+        line.split() for line in said.splitlines()
+    ]

@@ -15,6 +15,7 @@ from workbench.measure.registry import measurements
 IN_WORDS = {
     "behaviour": {"verdict", "near_ties", "coupling_accuracy"},
     "circuits.hardmax": {"hardmax_verdict", "hardmax_kind"},
+    "regularizer": {"norm_regularizer_part"},
     "diagnosis": {"entry", "entry_grade", "failure_site"},
 }
 """Labels, and what has several parts: said in words alone."""

@@ -164,7 +164,8 @@ def test_a_task_without_coupled_ids_is_told_what_would_fit() -> None:
         build("majority", {"ids": "predicted", "positions": "learned"}, [])
     assert str(refused.value) == (
         "majority couples no position ids, so ids predicted has nothing to predict; choose arange, random_offset, pose, "
-        "random_subset, or a task that couples them: parity_scratchpad, variable_assignment"
+        "random_subset, or a task that couples them: uf, ub, nf, nb, reverse, duplicate_string, odds_first, addition, "
+        "parity_scratchpad, variable_assignment"
     )
 
 

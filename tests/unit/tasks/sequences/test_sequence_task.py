@@ -67,6 +67,12 @@ CASES = [
         for k in (1, 2, 3, 4)
     ),
     ("variable_assignment", {"depth": 2, "variables": 6}, assignments(), chained),
+    (
+        "variable_assignment",
+        {"depth": 2, "variables": 6, "scratchpad": False},
+        assignments(),
+        lambda x: chained(x)[-1:],
+    ),
 ]
 NAMES = list(dict.fromkeys(name for name, *_ in CASES))
 
@@ -262,8 +268,57 @@ def test_every_drawn_sequence_has_an_id_for_each_token(name, seeded):
     assert torch.equal(batch.rows(1, 3).position_ids, ids[1:3])
 
 
-def test_other_sequence_tasks_couple_no_ids(seeded):
-    assert make_task("nf").sample(2, 9, seeded(0)).position_ids is None
+@pytest.mark.parametrize(
+    ("name", "names", "ids"),
+    [
+        ("reverse", "a b b a <sep> a b b a", [0, 1, 2, 3, 4, 0, 4, 3, 2, 1]),
+        ("ub", "a b c <sep> c b a", [0, 1, 2, 3, 0, 3, 2, 1]),
+        ("uf", "a b c <sep> a b c", [0, 1, 2, 3, 0, 1, 2, 3]),
+        ("nf", "a a b <sep> a", [0, 1, 2, 3, 0, 1]),
+        ("duplicate_string", "a b <sep> a b a b", [0, 1, 2, 0, 1, 2, 1, 2]),
+        ("odds_first", "a b a a b <sep> a a b b a", [0, 1, 2, 3, 4, 5, 0, 1, 3, 5, 2, 4]),
+        ("addition", "1 1 0 + 1 1 = 1 0 0 1", [0, 3, 2, 1, 0, 2, 1, 0, 4, 3, 2, 1]),
+        ("addition", "1 0 + 1 =", [0, 2, 1, 0, 1, 0]),
+    ],
+)
+def test_copies_share_the_id_of_what_they_copy_and_digits_of_one_significance_share_one(name, names, ids):
+    task = make_task(name, **({"symbols": 5} if name in ("uf", "ub") else {}))
+    tokens = [task.tokens_names.index(n) for n in names.split()]
+    assert task.label(torch.tensor([tokens, tokens])).position_ids.tolist() == [ids, ids]
+
+
+@pytest.mark.parametrize("law", ["training", "matched", "challenge"])
+@pytest.mark.parametrize("name", ["reverse", "uf", "addition"])
+def test_coupled_ids_hold_in_every_law(name, law, seeded):
+    task = make_task(name)
+    batch = task.sample(4, task.next_length(12), seeded(1), law)
+    answers = batch.tokens[:, batch.prompt :]
+    ids = batch.position_ids
+    assert ids.shape == batch.tokens.shape
+    if name == "addition":  # the digits that an id names add up to the sum
+        values = torch.where(ids > 0, (batch.tokens - 1) << (ids - 1).clamp(min=0), 0)
+        assert torch.equal(values[:, : batch.prompt].sum(1), values[:, batch.prompt :].sum(1))
+    else:
+        assert torch.equal(batch.tokens.gather(1, ids[:, batch.prompt :]), answers)
+
+
+def test_sorting_couples_no_ids(seeded):
+    assert make_task("sort").sample(2, 9, seeded(0)).position_ids is None
+
+
+def test_an_assignment_without_a_scratchpad_asks_for_the_last_variable_at_once(seeded):
+    task = make_task("variable_assignment", depth=3, variables=8, scratchpad=False)
+    batch = task.sample(6, task.next_length(20), seeded(2), "challenge", 12)
+    assert batch.length - batch.prompt == 0
+    assert torch.equal(batch.tokens.gather(1, batch.position_ids[:, -1:]), batch.tokens[:, -1:])
+    assert task.chance("matched", batch.length) == 1 / 8
+    assert task.lengths(1, 99) == [13, 22]
+
+
+def test_the_scratchpad_is_written_into_settings_only_where_there_is_none():
+    """Settings stored before there was the option, and ids of runs made from them, stay what they were."""
+    assert make_task("variable_assignment").parameters == {"depth": 2, "variables": 256}
+    assert make_task("variable_assignment", scratchpad=False).parameters["scratchpad"] is False
 
 
 # ---- shortcut oracles ------------------------------------------------------------------------------

@@ -1,0 +1,245 @@
+"""Train, diagnose and tell the runs of docs/diagnosis.md: ``python docs/diagnosis_runs.py ROOT PAGE``.
+
+Each run of the sweep ``diagnosis`` is trained in ROOT as far as that is missing, and diagnosed three times: on the
+matched law, on fresh strings of it, and on the challenge law. Rows go to ROOT/diagnosed.parquet as soon as a run is
+done, so that any end will do; the same command goes on. The tables of PAGE stand between comments with their names, and
+what is between them is written anew; nothing else on the page is touched.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from other_machines_table import rewritten
+
+from workbench.cli.shipped_sweeps import find_sweep
+from workbench.cli.sweep_cells import Work, train_cell
+from workbench.cli.sweep_file import read_sweep
+from workbench.diagnosis.bench.members import named
+from workbench.diagnosis.diagnosis import Diagnosis
+from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
+from workbench.jobs.choose import make_executor
+from workbench.jobs.deadline import Before, TimeIsUp
+from workbench.jobs.executors import Failure
+from workbench.measure.grid import make_grid
+from workbench.measure.model_study import ModelStudy
+from workbench.measure.result import Result
+from workbench.runs.run import Run
+from workbench.storage.atomic import make_folder, replacing
+
+FILE = "diagnosed.parquet"
+STORY = ("flip_flop_rotary_s0", "flip_flop_rotary_s1")
+"""Runs of the gallery that the page begins with."""
+TRIALS = {"first": ("matched", 0), "fresh strings": ("matched", 1), "second law": ("challenge", 0)}
+"""Law and seed of each diagnosis of a run."""
+STRINGS = 512
+SCHEMA = pa.schema(
+    [
+        *((name, pa.string()) for name in ("run", "task", "positions", "trial", "sentence", "entry", "grade", "by")),
+        *((name, pa.string()) for name in ("note", "site")),
+        *((name, pa.int64()) for name in ("length", "layer", "head")),
+        *((name, pa.float64()) for name in ("measured_loss", "share", "low", "high", "seconds")),
+    ]
+)
+Line = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A run to be diagnosed.
+
+    Attributes:
+        folder: the run's.
+        work: how it is trained; None = it is there.
+    """
+
+    folder: str
+    work: Work | None = None
+
+
+def diagnosed(asked: Asked) -> list[Line]:
+    """A row for each length and trial of a run, which is trained first where it has to be."""
+    if asked.work is not None:
+        train_cell(asked.work)
+    run = Run.open(asked.folder)
+    first = _trial(run, "first", (2, 4)) or [_nothing(run)]
+    named_at = [line for line in first if line["entry"]]
+    lines = list(first)
+    for trial in ("fresh strings", "second law"):
+        for line in named_at[:1]:  # what the sentence speaks of
+            lines += _trial(run, trial, (line["length"] / run.trained_length,))
+    return lines
+
+
+def _trial(run: Run, trial: str, factors: Sequence[float]) -> list[Line]:
+    law, seed = TRIALS[trial]
+    step, begun = run.steps[-1], time.process_time()
+    study = ModelStudy(run.load(step), run.task, make_grid(run.task, run.trained_length), STRINGS, seed)
+    study.trained_ids = run.meta(step).get("trained_ids")
+    rows = Diagnosis(factors=tuple(factors), law=law).finish(study)  # type: ignore[arg-type]
+    filled = [{**row, "run": run.name, "step": step, "measurement": "diagnosis", "setting": ""} for row in rows]
+    frame = Result("diagnosis", filled, run.trained_length).frame()
+    facts = _facts(run)
+    lines = []
+    for length in sorted({row["length"] for row in rows if row["quantity"] == "entry" and row["length"]}):
+        own = [row for row in rows if row["length"] == length]
+        sentence = told(diagnosis_sentence(frame, step=step, longest=run.trained_length, length=length))
+        seconds = time.process_time() - begun
+        lines.append(
+            {**facts, "trial": trial, "length": length, "sentence": sentence, "seconds": seconds, **named(own)}
+        )
+    return lines
+
+
+def _nothing(run: Run) -> Line:
+    """Where no length beyond N can be asked; so that the run is not asked again."""
+    empty: dict[str, Any] = {field.name: None for field in SCHEMA}
+    return {**empty, **_facts(run), "trial": "first", "length": 0, "entry": "", "sentence": "No length can be asked."}
+
+
+def _facts(run: Run) -> dict[str, str]:
+    model = run.config["model"]
+    return {"run": run.name, "task": run.config["task"]["name"], "positions": model["positions"]["name"]}
+
+
+# ---- the table ----------------------------------------------------------------------------------
+def read(root: Path) -> list[Line]:
+    """What is stored; nothing where there is no table yet."""
+    path = root / FILE
+    return [] if not path.exists() else pq.read_table(path).to_pylist()
+
+
+def write(root: Path, lines: Sequence[Line]) -> None:
+    """Write all rows, sorted."""
+    ordered = sorted(lines, key=lambda line: (line["run"], list(TRIALS).index(line["trial"]), line["length"]))
+    with replacing(root / FILE) as stream:
+        pq.write_table(
+            pa.Table.from_pylist([dict(line) for line in ordered], schema=SCHEMA), stream, compression="zstd"
+        )
+
+
+def make(root: Path, gallery: Path, workers: int | None, minutes: float | None) -> None:
+    """Train and diagnose what is missing."""
+    make_folder(root)
+    lines = read(root)
+    until = None if minutes is None else time.time() + 60 * minutes
+    cells = read_sweep(find_sweep(Path("diagnosis"))).cells
+    every = [Asked(str(gallery / name)) for name in STORY]
+    every += [Asked(str(root / cell.name), Work(cell, str(root / cell.name), until)) for cell in cells]
+    done = {line["run"] for line in lines}
+    missing = [asked for asked in every if Path(asked.folder).name not in done]
+    print(f"{len(every) - len(missing)} of {len(every)} runs are there", flush=True)
+    late = []
+
+    def keep(index: int, outcome: list[Line] | Failure) -> None:
+        if not isinstance(outcome, Failure):
+            lines.extend(outcome)
+            write(root, lines)
+        elif outcome.error.startswith((TimeIsUp.__name__, "Stopped")):
+            late.append(index)
+        else:
+            print(f"problem: {missing[index].folder}: {outcome.error}", flush=True)
+
+    make_executor("processes", workers=workers).map(Before(diagnosed, until), missing, on_done=keep)
+    if late:
+        print(f"{len(late)} runs are left for the same command", flush=True)
+
+
+# ---- the page -----------------------------------------------------------------------------------
+def story(lines: Sequence[Line]) -> str:
+    """What is said of the runs that the page begins with."""
+    rows = ["| run | at | sentence |", "|---|---|---|"]
+    for line in lines:
+        if line["run"] in STORY and line["trial"] == "first":
+            rows.append(f"| {line['run']} | {line['length']} | {line['sentence']} |")
+    return "\n".join(rows)
+
+
+def counts(lines: Sequence[Line]) -> str:
+    """How many runs fail, are explained, by which entry and at which site, by positions."""
+    own = [line for line in lines if line["run"] not in STORY]
+    heads = ("positions", "runs", "asked", "tasks", "position", "keys", "content", "other", "joint", "not explained")
+    rows = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
+    for scheme in [*sorted({line["positions"] for line in own}), "all"]:
+        of = [line for line in own if scheme in ("all", line["positions"])]
+        found = list(spoken(of).values())
+        label = Counter(line["entry"] for line in found)
+        other = sum(n for name, n in label.items() if name.endswith("or content") or name == "steps")
+        cells = [len({line["run"] for line in of}), len(found), len({line["task"] for line in found})]
+        cells += [label["position"], label["keys"], label["content"], other, label["joint"], label["not explained"]]
+        rows.append(f"| {scheme} | {' | '.join(map(str, cells))} |")
+    sites = Counter(f"{line['entry']}, {line['site']}" for line in spoken(own).values() if explained(line))
+    told_sites = [f"- {name}: {count}" for name, count in sites.most_common()]
+    return "\n".join([*rows, "", "Entry and site of those that are explained:", "", *told_sites])
+
+
+def again(lines: Sequence[Line]) -> str:
+    """How often the entry, and the site, are the same on fresh strings and on the second law."""
+    first = {run: line for run, line in spoken(lines).items() if explained(line) and run not in STORY}
+    rows = [
+        "| asked again on | explained runs | too little lost there | same entry | same site |",
+        "|---|---|---|---|---|",
+    ]
+    for trial in ("fresh strings", "second law"):
+        second = {line["run"]: line for line in lines if line["trial"] == trial and line["run"] in first}
+        asked = {run: line for run, line in second.items() if line["entry"]}
+        entry = sum(line["entry"] == first[run]["entry"] for run, line in asked.items())
+        site = sum(line["site"] == first[run]["site"] for run, line in asked.items())
+        few = len(second) - len(asked)
+        rows.append(f"| {trial} | {len(second)} | {few} | {entry} of {len(asked)} | {site} of {len(asked)} |")
+    return "\n".join(rows)
+
+
+def every_run(lines: Sequence[Line]) -> str:
+    """The sentence of each run."""
+    rows = ["| run | sentence |", "|---|---|"]
+    for run in sorted({line["run"] for line in lines if line["run"] not in STORY}):
+        own = [line for line in lines if line["run"] == run and line["trial"] == "first"]
+        line = spoken(own).get(run, own[0])
+        rows.append(f"| {run} | {line['sentence']} |")
+    return "\n".join(rows)
+
+
+def spoken(lines: Sequence[Line]) -> dict[str, Line]:
+    """Of each run the first length at which a name, or none, was found."""
+    found: dict[str, Line] = {}
+    for line in sorted(lines, key=lambda line: line["length"]):
+        if line["trial"] == "first" and line["entry"]:
+            found.setdefault(line["run"], line)
+    return found
+
+
+def explained(line: Line) -> bool:
+    """Whether a cause is named."""
+    return line["entry"] not in ("", "not explained")
+
+
+TABLES = {"story": story, "counts": counts, "again": again, "every run": every_run}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Train and diagnose the runs of docs/diagnosis.md, and write it.")
+    parser.add_argument("root", type=Path, metavar="ROOT")
+    parser.add_argument("page", type=Path, metavar="PAGE", nargs="?")
+    parser.add_argument("--gallery", type=Path, default=Path("checkpoints/gallery"))
+    parser.add_argument("--workers", type=int, help="worker processes; default: one per core")
+    parser.add_argument("--minutes", type=float, help="begin no run after so many; the same command goes on")
+    given = parser.parse_args()
+    make(given.root, given.gallery, given.workers, given.minutes)
+    if given.page:
+        page, lines = given.page.read_text(encoding="utf-8"), read(given.root)
+        for name, table in TABLES.items():
+            page = rewritten(page, name, table(lines))
+        given.page.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""A task, an encoding and a measurement for LengthLens."""

@@ -1,0 +1,116 @@
+"""The command line of ``lengthlens train`` that makes a run, found from its ``run.json``."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from workbench.cli.errors import UsageError
+from workbench.cli.options import DEFAULTS
+from workbench.cli.run_config import PARTS, build
+
+DERIVED = {("model", "d_vocab"), ("model", "d_vocab_out"), ("training", "trained_length")}
+"""Fields that follow from the task and from others."""
+LAW = ("law", "low", "high")
+"""What the options say of a curriculum; it may need more, without which it cannot be built."""
+Path = tuple[str, ...]
+
+
+def no_command(run: Mapping[str, Any]) -> str:
+    """Why no command line can be told for a run, in a sentence's beginning; "" where one can."""
+    if run["task"].get("source"):
+        return "Its task is code in a file, which is not run for this"
+    if "learning_rate" not in run["training"]:
+        return "How it was trained is not known"
+    return ""
+
+
+def options_of(run: Mapping[str, Any]) -> dict[str, Any]:
+    """The named options of ``lengthlens train`` for a run."""
+    model, training, law = run["model"], run["training"], run["training"]["curriculum"]
+    found: dict[str, Any] = {
+        "architecture": model.get("architecture", "transformer"),
+        "curriculum": law["law"],
+        "lengths": f"{law['low']}-{law['high']}",
+        "layers": model["n_layers"],
+        "d_model": model["d_model"],
+        "n_ctx": model["n_ctx"],
+        "seed": run["seeds"]["init"],
+        **{name: training[name] for name in ("steps", "batch_size", "learning_rate")},
+    }
+    if found["architecture"] == "ssm":
+        return {**found, "gates": model["gates"]}
+    named = {name: model[name]["name"] for name in ("positions", "ids")}
+    return {**found, **named, "heads": model["n_heads"]}
+
+
+def settings_of_run(run: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``--set`` must say beside the options, by path.
+
+    Raises:
+        UsageError: for a run that no command line makes, as one whose training is not known.
+    """
+    found: dict[str, Any] = {f"task.{name}": value for name, value in run["task"]["parameters"].items()}
+    law = run["training"]["curriculum"]
+    found |= {f"training.curriculum.{name}": value for name, value in law.items() if name not in LAW}
+    # What an option implies is known only once it is built; a second look finds nothing where all is said.
+    for _ in range(3):
+        built = build(
+            run["task"]["name"], options, [(path.split("."), value) for path, value in found.items()]
+        ).as_json()
+        more = {
+            ".".join((part, *path)): value
+            for part in PARTS[1:]
+            for path, value in _differences(built[part], run[part])
+            if (part, *path) not in DERIVED
+        }
+        if not more:
+            return _needed(run["task"]["name"], options, found)
+        found |= more
+    raise UsageError(f"no command line makes this run: {', '.join(more)} cannot be set")
+
+
+def _needed(task: str, options: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the task's parameters that are its defaults."""
+    from workbench.tasks.registry import make_task
+
+    plain = make_task(task).parameters
+    return {k: v for k, v in settings.items() if not (k.startswith("task.") and plain.get(k[5:]) == v)}
+
+
+def _differences(built: Any, wanted: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Leaves in which ``built`` differs from ``wanted``."""
+    if isinstance(built, Mapping) and isinstance(wanted, Mapping):
+        for key in wanted:
+            yield from _differences(built.get(key), wanted[key], (*path, key))
+    elif built != wanted:
+        yield path, wanted
+
+
+def command_line(task: str, options: Mapping[str, Any], settings: Mapping[str, Any], out: str) -> str:
+    """The command, in lines that a shell joins; options that the task suggests, or that are defaults, are left out.
+
+    Args:
+        task: its name.
+        options: by name.
+        settings: by path.
+        out: folder of the run.
+    """
+    from workbench.cli.options import suggestions
+    from workbench.tasks.registry import make_task
+
+    usual = {**DEFAULTS, **suggestions(make_task(task), {})}
+    told = {name: value for name, value in options.items() if value != usual.get(name)}
+    lines = [f"lengthlens train {shlex.quote(task)}", *words(told, settings), f"--out {shlex.quote(out)}"]
+    return " \\\n    ".join(lines)
+
+
+def words(options: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
+    """Options and settings as a command line says them, one by one."""
+    found = [f"--{name.replace('_', '-')} {shlex.quote(str(value))}" for name, value in options.items()]
+    for path, value in settings.items():
+        text = value if isinstance(value, str) else json.dumps(value)
+        found.append(f"--set {shlex.quote(f'{path}={text}')}")
+    return found

@@ -1,0 +1,76 @@
+"""``python -m workbench.diagnosis.bench``: make the members that are missing, and write the page."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+from workbench.diagnosis.bench.bench_page import page
+from workbench.diagnosis.bench.bench_table import read_members, write_members
+from workbench.diagnosis.bench.members import PER_KIND, Member, members, tried
+from workbench.diagnosis.bench.scoring import TARGETS, of_half, share
+from workbench.jobs.choose import make_executor
+from workbench.jobs.deadline import Before, TimeIsUp
+from workbench.jobs.executors import Failure
+from workbench.storage.atomic import make_folder, replacing
+
+EVERY_S = 3.0
+"""The table is written at most so often while members come in."""
+
+
+def main() -> None:
+    """Parse, run, print the targets."""
+    parser = argparse.ArgumentParser(prog="python -m workbench.diagnosis.bench", description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("checkpoints/diagnosis_bench"), help="folder of the table")
+    parser.add_argument("--page", type=Path, help="write the page of the table here")
+    parser.add_argument("--workers", type=int, help="worker processes; default: one per core")
+    parser.add_argument("--minutes", type=float, help="begin no member after so many; the same command goes on")
+    parser.add_argument("--kind", action="append", help="only members of this kind; may be given again")
+    parser.add_argument("--members", type=int, default=PER_KIND, help="of each kind that has a plant")
+    given = parser.parse_args()
+    wanted = [m for m in members(given.members) if not given.kind or m.kind in given.kind]
+    run(wanted, given.out, given.workers, given.minutes)
+    rows = list(read_members(given.out).values())
+    for target in TARGETS:
+        first, second = (share(of_half(rows, half), target) for half in ("first", "second"))
+        print(f"{target.name}: first half {first.hits} of {first.of}, second half {second.hits} of {second.of}")
+    if given.page:
+        with replacing(given.page) as stream:
+            stream.write(page(rows).encode())
+
+
+def run(wanted: list[Member], folder: Path, workers: int | None, minutes: float | None) -> None:
+    """Make the missing ones of some members; each is in the table within seconds of being done."""
+    make_folder(folder)
+    rows = read_members(folder)
+    missing = [member for member in wanted if member not in rows]
+    print(f"{len(wanted) - len(missing)} of {len(wanted)} members are there", flush=True)
+    until = None if minutes is None else time.time() + 60 * minutes
+    late: list[Member] = []
+    written = time.monotonic()
+
+    def keep(index: int, outcome: dict[str, Any] | Failure) -> None:
+        nonlocal written
+        if not isinstance(outcome, Failure):
+            rows[missing[index]] = outcome
+            if time.monotonic() - written > EVERY_S:
+                write_members(folder, rows)
+                written = time.monotonic()
+        elif outcome.error.startswith(TimeIsUp.__name__):
+            late.append(missing[index])
+        else:
+            print(f"problem: {missing[index]}: {outcome.error}\n{outcome.traceback}", flush=True)
+
+    executor = make_executor("processes", workers=workers)
+    try:
+        executor.map(Before(tried, until), missing, on_done=keep)
+    finally:
+        write_members(folder, rows)
+    if late:
+        print(f"{len(late)} members are left for the same command", flush=True)
+
+
+if __name__ == "__main__":
+    main()

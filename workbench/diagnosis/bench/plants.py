@@ -1,0 +1,218 @@
+"""The kinds of planted causes: each a model that is right at every length, and the one number that makes it fail.
+
+What is right for a kind was written down before any member of it was diagnosed. Where two sites are equal under every
+repair of rows, an offset in the code and one in what the read-out takes it for, both are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from workbench.diagnosis.bench.memory_models import MemoryNumbers
+from workbench.diagnosis.bench.needle_models import TRAINED, NeedleNumbers, WrittenBit
+from workbench.diagnosis.bench.trained_models import TrainedNumbers
+from workbench.tasks.base import Task
+from workbench.tasks.counting.majority import Majority
+
+Numbers = NeedleNumbers | MemoryNumbers | TrainedNumbers
+Role = Literal["single", "healthy", "joint"]
+Draw = Callable[[np.random.Generator], tuple[Numbers, tuple["Part", ...]]]
+RUNS = 4
+"""Seeds of trained runs."""
+OFFSET = ("code", "read-out")
+"""Equal up to a basis of the residual stream, and under every repair of rows."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One planted number.
+
+    Attributes:
+        field: which number of the model.
+        weak, strong: between which values it is searched, evenly in its logarithm; equal where nothing is searched.
+    """
+
+    field: str
+    weak: float
+    strong: float
+
+    def value(self, strength: float) -> float:
+        """The number at a strength from 0 to 1."""
+        if self.weak == self.strong:
+            return self.strong
+        value: float = self.weak * (self.strong / self.weak) ** strength
+        return value
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of planted cause.
+
+    Attributes:
+        name: it.
+        about: the plant in a clause.
+        draw: from a generator, the model without a flaw, and the parts that are planted into it.
+        entries: labels of ``entry`` that are right.
+        sites: labels of ``failure_site`` that are right; none = the kind says nothing of the site.
+        length: n, at which it is asked.
+        task: the task.
+        trained: N.
+        role: what it is there for.
+        held_out: whether all of its members are kept for the second half.
+        also: whether a repair of another family must be told to restore it too.
+        remark: what its outcome means, where that needs a word.
+    """
+
+    name: str
+    about: str
+    draw: Draw
+    entries: tuple[str, ...]
+    sites: tuple[str, ...] = ()
+    length: int = 4 * TRAINED
+    task: Task = field(default_factory=WrittenBit)
+    trained: int = TRAINED
+    role: Role = "single"
+    held_out: bool = False
+    also: bool = False
+    remark: str = ""
+
+
+def needle(*parts: Part, **numbers: float | tuple[float, float]) -> Draw:
+    """A needle with these parts planted; of a number that is given as a pair, each member draws its own between."""
+
+    def draw(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
+        drawn = {name: float(rng.uniform(*v)) if isinstance(v, tuple) else v for name, v in sorted(numbers.items())}
+        fields: dict[str, Any] = {"match": float(rng.uniform(7, 9)), **drawn}
+        return NeedleNumbers(seed=int(rng.integers(1 << 31)), **fields), parts
+
+    return draw
+
+
+def either_sign(draw: Draw) -> Draw:
+    """The same with all parts of the other sign in half of the members."""
+
+    def drawn(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
+        numbers, parts = draw(rng)
+        sign = 1 if rng.random() < 0.5 else -1
+        return numbers, tuple(Part(p.field, sign * p.weak, sign * p.strong) for p in parts)
+
+    return drawn
+
+
+def rounded(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
+    """A needle whose output at n is too small for what the ballast leaves of float32, for one of the two answers.
+
+    Of the output multiples of ``step`` are left above the ballast and of half of it below, so that an output between
+    a quarter and a half of it is lost above alone.
+    """
+    exponent = int(rng.integers(18, 21))
+    step = 2.0 ** (exponent - 23)
+    wanted = step * float(rng.uniform(0.3, 0.45))
+    others = 4 * TRAINED
+    match = float(np.log(wanted * others / (1 - wanted)))
+    ballast = 2.0**exponent
+    return NeedleNumbers(match=match, carried=0.0), (Part("ballast", ballast, ballast),)
+
+
+def memory(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
+    """A recurrent memory that forgets."""
+    return MemoryNumbers(threshold=float(rng.uniform(0.05, 0.2))), (Part("decay", 0.005, 0.2),)
+
+
+def trained(positions: Literal["learned", "rotary"], *parts: Part) -> Draw:
+    """One of a few trained runs, so that members of several kinds share their training."""
+
+    def draw(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
+        return TrainedNumbers(positions=positions, seed=int(rng.integers(RUNS))), parts
+
+    return draw
+
+
+COUNTER: dict[str, Any] = {"task": Majority(), "trained": TRAINED - 1, "length": 4 * TRAINED - 1}
+FAR: dict[str, Any] = {"length": 8 * TRAINED}
+"""A margin that is no blur at N loses .2 at 8 N only; so does a decoy that is rare enough at N."""
+OFFSETS = Part("offset", 0.05, 5.0)
+SURPLUS = Part("unembedded", 0.3, 50.0)
+ROWS = Part("row_scores", 1.0, 40.0)
+
+KINDS: tuple[Kind, ...] = (
+    Kind("blurred margin, noise", "score of the write lowered; others carry ignored bits",
+         needle(Part("match", 4.0, 1.5)), ("keys",), ("dispersion",), **FAR),
+    Kind("blurred margin, bias", "score 2.4 to 2.8; every ignored token adds the same",
+         needle(Part("bias_of_ignored", 0.02, 0.5), match=(2.4, 2.8), carried=0.0), ("keys",), ("dispersion",),
+         remark="a probe fitted at N still reads the answer, so that the site is told as the read-out's."),
+    Kind("stronger decoy", "a rare token whose bit is to be ignored scores more than the write",
+         needle(Part("decoy", 4.0, 14.0)), ("content",), ("selection",), task=WrittenBit(decoys=0.005), **FAR),
+    Kind("drifting query", "score of ignored tokens grows with the surplus of keys",
+         needle(Part("drift", 2.0, 20.0), match=(6.5, 7.5)), ("keys",), ("selection",), held_out=True,
+         remark="at losses up to .5 the write still outscores each single token, and many of them outweigh it: "
+         "by its definition that is dispersion, and counted as wrong here, for selection was written down."),
+    Kind("rows in scores", "positions beyond N add noise to scores", needle(ROWS), ("position",), ("selection",)),
+    Kind("rows in values", "positions beyond N add noise to values", needle(Part("row_values", 0.5, 40.0)),
+         ("position",), ("lost",), held_out=True),
+    Kind("rows along the read-out", "positions beyond N add to the output",
+         either_sign(needle(Part("row_output", 0.02, 2.0), carried=1.0, match=(3.2, 4.5))), ("position",), OFFSET),
+    Kind("rotary lag", "score of the write falls with the cosine of its lag",
+         needle(Part("lag_speed", 0.005, 0.05), lag_speed=0.0005), ("position",), ("selection", "dispersion")),
+    Kind("first keys only", "keys behind the first ones are hidden", needle(Part("first_keys", 120, 33)),
+         ("position",), ("selection",)),
+    Kind("offset", "the output moves with the surplus of keys", either_sign(needle(OFFSETS, match=(3.8, 4.8))),
+         ("keys",), OFFSET),
+    Kind("read-out of the surplus", "the logit of 1 moves with the surplus of keys",
+         either_sign(needle(SURPLUS, match=(3.8, 4.8))), ("keys",), OFFSET),
+    Kind("uniform head, threshold", "an output ~ 1/K before a threshold that stays",
+         either_sign(needle(Part("threshold", 0.004, 0.03), match=0.0, carried=0.0)), ("keys",), OFFSET),
+    Kind("finite precision", "an output ~ 1/K beside a constant that leaves too few bits of float32", rounded,
+         ("keys",)),
+    Kind("counter, rows", "positions beyond N add to the lead",
+         either_sign(needle(Part("row_output", 0.02, 2.0), match=0.0)), ("position",), OFFSET, **COUNTER),
+    Kind("counter, offset", "the lead moves with the surplus of keys",
+         either_sign(needle(Part("offset", 0.1, 5.0), match=0.0)), ("keys",), OFFSET, **COUNTER,
+         remark="a count can be read off untrained weights too, so that the control forbids to call it a moved code: "
+         "the site is told as lost. So it is in the other kinds of counters."),
+    Kind("count out of range", "leads beyond those of training turn the answer round",
+         needle(Part("largest_lead", 120.0, 32.0), match=0.0), ("content", "keys or content"), **COUNTER,
+         remark="the model compares the lead with its bound by comparing both over K, so that holding 1/K at its value "
+         "at N makes the bound a share of the length, which no lead exceeds: blind repairs cannot tell a count out of "
+         "range from the number of keys, and name keys."),
+    Kind("LayerNorm, blurred margin", "as without LayerNorm", needle(Part("match", 4.0, 1.5), norm=(5.0, 10.0)),
+         ("keys",), ("dispersion",), **FAR),
+    Kind("LayerNorm, rows in scores", "as without LayerNorm", needle(ROWS, norm=(5.0, 10.0)),
+         ("position",), ("selection",)),
+    Kind("LayerNorm, offset", "as without LayerNorm",
+         either_sign(needle(OFFSETS, norm=(5.0, 10.0), match=(3.2, 4.5))), ("keys",), OFFSET),
+    Kind("trained, rows of step 0", "trained with learned positions; rows beyond 64 put back and scaled",
+         trained("learned", Part("rows", 0.3, 30.0)), ("position",)),
+    Kind("trained, rows along the read-out", "trained with learned positions; rows beyond N move along the read-out",
+         trained("learned", Part("row_output", 0.05, 5.0)), ("position",), OFFSET),
+    Kind("trained, queries weakened", "trained with learned positions; queries scaled down",
+         trained("learned", Part("weakened", 0.9, 0.1)), ("keys",), ("dispersion",)),
+    Kind("trained rotary, queries weakened", "trained with rotary positions; queries scaled down",
+         trained("rotary", Part("weakened", 0.9, 0.1)), ("keys",), ("dispersion",), held_out=True),
+    Kind("trained rotary, lag", "trained with rotary positions; scores fall with a slow pair's lag",
+         trained("rotary", Part("lag", 0.3, 30.0)), ("position",), ("selection", "dispersion")),
+    Kind("recurrent decay", "a state that shrinks at every step, before a threshold that stays", memory,
+         ("steps", "steps or content"), OFFSET),
+    Kind("two sites, one entry", "drifting query, and a read-out of the surplus",
+         needle(Part("drift", 2.0, 20.0), SURPLUS, match=(6.5, 7.5)), ("keys",)),
+    Kind("either door", "an offset that needs a position beyond N and more keys: mending one is enough",
+         either_sign(needle(OFFSETS, gated=True, match=(3.8, 4.8))), ("position",), OFFSET, also=True),
+    Kind("joint: rows in scores, offset", "two causes of which each alone is enough to fail",
+         needle(ROWS, OFFSETS), ("joint",), role="joint"),
+    Kind("joint: rows in scores, read-out of the surplus", "two causes of which each alone is enough to fail",
+         needle(ROWS, SURPLUS), ("joint",), role="joint"),
+    Kind("healthy", "nothing is planted", needle(), ("",), role="healthy"),
+    Kind("healthy, LayerNorm", "nothing is planted", needle(norm=(5.0, 10.0)), ("",), role="healthy"),
+    Kind("healthy, rotary", "nothing is planted", needle(lag_speed=0.0005), ("",), role="healthy"),
+    Kind("healthy, counter", "nothing is planted", needle(match=0.0), ("",), role="healthy", **COUNTER),
+    Kind("healthy, recurrent", "nothing is planted", lambda rng: (memory(rng)[0], ()), ("",), role="healthy"),
+    Kind("healthy, trained", "nothing is planted", trained("learned"), ("",), role="healthy"),
+    Kind("healthy, trained rotary", "nothing is planted", trained("rotary"), ("",), role="healthy"),
+)  # fmt: skip
+"""All kinds. Three are held out whole: one of positions, one of keys, one of trained weights."""
+
+BY_NAME: Mapping[str, Kind] = {kind.name: kind for kind in KINDS}

@@ -1,0 +1,128 @@
+"""How often a diagnosis is right on models whose cause is known: what counts, by half, kind and role."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.diagnosis.bench.plants import BY_NAME, Kind, Role
+from workbench.measure.intervals import clopper_pearson
+
+BenchRow = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is asked of the bench.
+
+    Attributes:
+        name: it.
+        bound: the share that must be reached, or not exceeded.
+        below: whether it must not be exceeded.
+        role: members that count.
+        right: whether a member counts as a hit; None = it says nothing of this.
+    """
+
+    name: str
+    bound: float
+    role: Role
+    right: Callable[[BenchRow], bool | None]
+    below: bool = False
+
+
+@dataclass(frozen=True)
+class Share:
+    """Hits among members.
+
+    Attributes:
+        hits, of: how many.
+    """
+
+    hits: int
+    of: int
+
+    @property
+    def value(self) -> float | None:
+        """The share; None of none."""
+        return self.hits / self.of if self.of else None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Its 95 % interval by Clopper and Pearson."""
+        return clopper_pearson(self.hits, self.of)
+
+
+def kind_of(row: BenchRow) -> Kind:
+    """The kind of a member."""
+    return BY_NAME[row["kind"]]
+
+
+def true(row: BenchRow) -> bool:
+    """Whether its truth held."""
+    return not row["thrown_out"]
+
+
+def refused(row: BenchRow) -> bool:
+    """Whether the diagnosis names no cause because too little is lost, as it must below a loss of .2."""
+    return not row["entry"] and kind_of(row).role != "healthy"
+
+
+def entry_right(row: BenchRow) -> bool | None:
+    """Whether the entry is right, and another door that restores it is told where the kind asks for that."""
+    if refused(row):
+        return None
+    kind = kind_of(row)
+    return row["entry"] in kind.entries and (not kind.also or row["note"].startswith("also restored by"))
+
+
+def site_right(row: BenchRow) -> bool | None:
+    """Whether the site is right; None where the kind says nothing of it."""
+    kind = kind_of(row)
+    return None if refused(row) or not kind.sites else row["site"] in kind.sites
+
+
+def cause_named(row: BenchRow) -> bool:
+    """Whether any cause is named."""
+    return row["entry"] not in ("", "not explained")
+
+
+TARGETS = (
+    Target("entry of single plants", 0.95, "single", entry_right),
+    Target("site of single plants", 0.85, "single", site_right),
+    Target("joint pairs named joint", 0.8, "joint", entry_right),
+    Target("healthy models with a cause named", 0.02, "healthy", cause_named, below=True),
+)
+FEWEST = 60
+"""Single plants that the second half must have for its target to be judged."""
+
+
+def share(rows: Iterable[BenchRow], target: Target) -> Share:
+    """How many of the true members that a target is about hit it."""
+    said = [target.right(row) for row in rows if true(row) and kind_of(row).role == target.role]
+    counted = [one for one in said if one is not None]
+    return Share(sum(counted), len(counted))
+
+
+def met(target: Target, found: Share) -> bool | None:
+    """Whether the measured share reaches the target; None where too few members were asked."""
+    value = found.value
+    if value is None or (target.role == "single" and found.of < FEWEST):
+        return None
+    return value <= target.bound if target.below else value >= target.bound
+
+
+def of_half(rows: Sequence[BenchRow], half: str) -> list[BenchRow]:
+    """The members of one half."""
+    return [row for row in rows if row["half"] == half]
+
+
+def confusion(rows: Iterable[BenchRow], column: str) -> dict[str, Counter[str]]:
+    """What true members of each kind were named, in one column; refused ones are ``(no cause named)``."""
+    found: dict[str, Counter[str]] = {}
+    for row in rows:
+        if true(row):
+            label = "(no cause named)" if refused(row) else row[column] or "(nothing to explain)"
+            found.setdefault(row["kind"], Counter())[label] += 1
+    return found

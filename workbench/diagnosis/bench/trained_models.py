@@ -1,0 +1,115 @@
+"""Small trained transformers that find the written bit at every length, and flaws planted into their weights.
+
+What is planted by hand into weights that training made shows whether a diagnosis needs the tidiness of models that
+were built by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Literal
+
+import torch
+from pydantic import BaseModel, ConfigDict
+
+from workbench.diagnosis.bench.needle_models import TRAINED, WrittenBit
+from workbench.models.transformer.config import ModelConfig
+from workbench.models.transformer.model import HookedTransformer
+from workbench.tasks.random_generator import generator
+from workbench.training.config import TrainingConfig
+from workbench.training.curriculum import Uniform
+from workbench.training.optimizer import learning_rate, make_optimizer
+
+STEPS = 500
+LAST_KEPT = 64
+"""Rows of the learned table beyond this one are put back to those of step 0."""
+CONTEXT = 6 * TRAINED
+SLOW = 7
+"""The pair of rotary dimensions that carries the planted lag: with 16 pairs it turns by .0178 per id."""
+
+
+class TrainedNumbers(BaseModel):
+    """What is changed in trained weights; as they are, nothing.
+
+    Attributes:
+        positions: ``learned``, trained with random offsets, so that all rows are trained; or ``rotary``, trained with
+            ids from the whole range (PoSE).
+        seed: of weights and strings.
+        rows: 0 = the trained rows stay; else rows beyond :data:`LAST_KEPT` are those of step 0, times this.
+        row_output: what learned rows add along the read-out of 1, times (id - N) / N beyond N.
+        weakened: by what all queries are multiplied.
+        lag: what rotary positions add to every score, times the cosine of a slow pair's angle.
+        steps: of training.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    positions: Literal["learned", "rotary"] = "learned"
+    seed: int = 0
+    rows: float = 0.0
+    row_output: float = 0.0
+    weakened: float = 1.0
+    lag: float = 0.0
+    steps: int = STEPS
+
+    @property
+    def trained_ids(self) -> Sequence[tuple[int, int]]:
+        """Ids whose rows training made, as intervals."""
+        return [(0, LAST_KEPT if self.rows else CONTEXT - 1)]
+
+    def build(self) -> HookedTransformer:
+        """The model."""
+        model = HookedTransformer(config(self.positions), seed=self.seed)
+        model.load_state_dict(trained_weights(self.positions, self.seed, self.steps))
+        model.eval()
+        weights = dict(model.named_parameters())
+        with torch.no_grad():
+            if self.rows:
+                begun = HookedTransformer(config(self.positions), seed=self.seed)
+                first = dict(begun.named_parameters())["pos_embed.W_pos"]
+                weights["pos_embed.W_pos"][LAST_KEPT + 1 :] = self.rows * first[LAST_KEPT + 1 :]
+            if self.row_output:
+                unembedding = weights["unembed.W_U"]
+                along = unembedding[:, 1] - unembedding[:, 0]
+                beyond = torch.arange(1, CONTEXT - TRAINED) / TRAINED
+                weights["pos_embed.W_pos"][TRAINED + 1 :] += self.row_output * beyond[:, None] * along / along.norm()
+            for layer in range(model.cfg.n_layers):
+                at = f"blocks.{layer}.attn"
+                for part in ("W_Q", "b_Q"):
+                    weights[f"{at}.{part}"] *= self.weakened
+                if self.lag:
+                    pair = [SLOW, SLOW + model.cfg.d_head // 2]
+                    for side in ("Q", "K"):  # the pair is freed of all else
+                        weights[f"{at}.W_{side}"][:, :, pair] = 0.0
+                        weights[f"{at}.b_{side}"][:, pair] = 0.0
+                        weights[f"{at}.b_{side}"][:, SLOW] = (self.lag * model.cfg.attn_scale) ** 0.5
+        return model
+
+
+def config(positions: str) -> ModelConfig:
+    """One block of one head: which head finds the write is then no question."""
+    ids: Any = "random_offset" if positions == "learned" else "pose"
+    return ModelConfig(
+        d_vocab=7, d_vocab_out=2, n_layers=1, d_model=32, n_heads=1, n_ctx=CONTEXT, positions=positions, ids=ids
+    )
+
+
+@cache
+def trained_weights(positions: str, seed: int, steps: int) -> dict[str, torch.Tensor]:
+    """Weights after training on strings of 1 to N tokens; a pure function of its arguments."""
+    training = TrainingConfig(steps=steps, learning_rate=3e-3, curriculum=Uniform(low=1, high=TRAINED))
+    task, model = WrittenBit(), HookedTransformer(config(positions), seed=seed)
+    optimizer, cfg = make_optimizer(model, training), model.cfg
+    for step in range(steps):
+        draw = generator("bench", seed, step)
+        batch = task.sample(training.batch_size, training.curriculum.length(task, step, draw), draw, "training")
+        ids = cfg.ids.training(len(batch), batch.tokens.shape[1], cfg.n_ctx, draw, batch.position_ids)
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate(training, step)
+        loss = task.loss(model(batch.tokens, ids), batch)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), training.clip)
+        optimizer.step()
+    return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}

@@ -1,0 +1,80 @@
+"""What the idealized learner makes small, on a checkpoint's weights: R(T) and its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from workbench.measure.measurement import Measurement, Quantity, Study
+from workbench.measure.settings import Positive
+from workbench.table.schema import Row, row
+from workbench.theory.errors import TheoryError
+from workbench.theory.limit_transformers.norm_regularizer import norm_regularizer
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from workbench.models.base.architecture import Architecture
+    from workbench.tasks.base import Batch
+
+TOTAL, PART = "norm_regularizer", "norm_regularizer_part"
+QUANTITIES = (
+    Quantity(
+        TOTAL,
+        "R(T) in a context of the longest trained length: the sum of its parts, each with factor 1, for their weights "
+        "were not at hand; compare runs of one size with it",
+        "see parts",
+        0,
+        formula="R = L + H + p + Σ_{W} |W| + max_{i} |p_{i}| + S",
+        where="L: layers; H: heads; p: bits; W: each weight matrix; p_{i}: position vectors; S: what attention reads "
+        "from positions alone, squared and summed",
+        interval=False,
+    ),
+    Quantity(
+        PART,
+        "a part (target) of R(T): layers, heads, precision in bits, operator norms of the weights summed, the longest "
+        "position vector, and what attention reads from positions alone, squared and summed",
+        "see target",
+        0,
+        interval=False,
+    ),
+)
+
+
+class InferenceRegularizer(Measurement):
+    """The norm regularizer of Huang et al. (arXiv 2410.02140), whose learner takes the fit with the least of it.
+
+    Args:
+        bits: precision; 24 is the significand of float32.
+    """
+
+    name = "regularizer"
+    title = "Norm regularizer"
+    quantities = QUANTITIES
+    laws = ()
+    sequences = 2
+    on_request = True
+
+    bits: Positive = 24.0
+
+    def hooks(self, cfg: Architecture) -> list[str]:
+        return []
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        """The weights say it all."""
+
+    def finish(self, study: Study) -> list[Row]:
+        from workbench.models.transformer.model import HookedTransformer
+
+        if not isinstance(study.model, HookedTransformer):
+            return [_refused("R(T) is about transformers, and read on this workbench's own")]
+        try:
+            found = norm_regularizer(study.model, study.grid.trained + study.task.bos, bits=self.bits)
+        except TheoryError as error:
+            return [_refused(str(error))]
+        rows = [row(quantity=TOTAL, value=found.total)]
+        return rows + [row(quantity=PART, target=name, value=value) for name, value in found.parts.items()]
+
+
+def _refused(why: str) -> Row:
+    return row(quantity=TOTAL, status="not_applicable", note=why)
