@@ -34,7 +34,7 @@ $(CORE): pyproject.toml constraints.txt
 	@touch $@
 
 $(ALL): $(CORE)
-	$(INSTALL) '.[cube,notebook,browser,test,check]'
+	$(INSTALL) '.[cube,dask,notebook,browser,test,check]'
 	@touch $@
 
 demo: $(CORE) ## train three models, measure them, open the dashboard (SERVE=0 stops before serving)

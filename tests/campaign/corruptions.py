@@ -82,6 +82,7 @@ def corruptions(root: Path, seed: int = 0) -> list[Corruption]:
         "table.parquet": "a/table.parquet",
         "resume.safetensors": "c/resume.safetensors",
         "live.jsonl": "c/live.jsonl",
+        "timing.json": "a/timing.json",
     }
     found: list[Corruption] = []
     for where, file in files.items():

@@ -130,6 +130,10 @@ class Child:
         status = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WSTOPPED | os.WNOWAIT)
         return status is not None and status.si_code == os.CLD_STOPPED
 
+    def ended(self) -> bool:
+        """Whether it has ended; it is still to be waited for."""
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
     def end(self, kill_after: float | None = None) -> Ended:
         """Wait for its end; kill it after so many seconds."""
         limit = HANGS_S if kill_after is None else kill_after

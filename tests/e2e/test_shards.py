@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from tests.campaign.faults import Fault
 from tests.campaign.forked import Ended, lengthlens, start, warm
+from tests.support.jobs.same_bits import rows, weights
 from workbench.table import Table
 
 SWEEP = """
@@ -41,16 +41,6 @@ def whole(file: Path) -> Path:
     ended = lengthlens(["sweep", file, "--out", root, "--executor", "serial"], root)
     assert ended.status == 0, ended.said
     return root
-
-
-def weights(root: Path) -> dict[str, str]:
-    metas = sorted(root.glob("*/steps/*/meta.json"))
-    return {f"{p.parents[2].name}/{p.parent.name}": json.loads(p.read_text())["sha256"] for p in metas}
-
-
-def rows(root: Path) -> pd.DataFrame:
-    frame = Table.load(root).frame()
-    return frame.sort_values(list(frame.columns), ignore_index=True)
 
 
 def test_shares_in_any_order_and_some_killed_end_with_the_bits_of_one_process(file: Path, whole: Path) -> None:

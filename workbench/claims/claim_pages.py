@@ -8,7 +8,7 @@ from pathlib import Path
 
 from workbench.claims.claim import KINDS, Claim, Row, Suite
 from workbench.claims.claims_table import Evidence, current, judged, read_evidence
-from workbench.claims.judging import LABELS, Judgement, chance, number
+from workbench.claims.judging import LABELS, Judgement, chance, number, verdict_text
 from workbench.claims.suites.registry import SUITES
 from workbench.storage.atomic import replacing
 
@@ -56,7 +56,7 @@ def index_page(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> str
             said = verdicts[claim.id]
             lines.append(
                 f"| [{claim.id}]({suite.name}.md#{claim.id.lower()}) | {suite.name} | {_cell(claim.prediction)} | "
-                f"{_verdict(claim, said)} | {_cell(said.observation)} |"
+                f"{verdict_text(claim, said)} | {_cell(said.observation)} |"
             )
     return "\n".join(lines) + "\n"
 
@@ -74,7 +74,7 @@ def suite_page(suite: Suite, evidence: Mapping[str, Evidence]) -> str:
         "| claim | verdict | observed |",
         "|---|---|---|",
         *(
-            f"| [{claim.id}](#{claim.id.lower()}) | {_verdict(claim, said)} | {_cell(said.observation)} |"
+            f"| [{claim.id}](#{claim.id.lower()}) | {verdict_text(claim, said)} | {_cell(said.observation)} |"
             for claim, said in zip(suite.claims, verdicts, strict=True)
         ),
     ]
@@ -136,12 +136,6 @@ def _counts(judgements: Sequence[Judgement]) -> str:
         else "none is decided"
     )
     return f"{len(judgements)} claims: {told}. {rest[0].upper()}{rest[1:]}."
-
-
-def _verdict(claim: Claim, said: Judgement) -> str:
-    """A verdict as a cell: with its reason, and whether the claim was settled with its numbers known."""
-    beside = [said.why, "settled with its numbers known" if claim.settled else ""]
-    return said.verdict + (f" ({'; '.join(filter(None, beside))})" if any(beside) else "")
 
 
 def _cell(text: str) -> str:

@@ -131,6 +131,12 @@ def _envelope(rows: Sequence[Row]) -> tuple[float, float]:
     return min(row.ends[0] for row in rows), max(row.ends[1] for row in rows)
 
 
+def verdict_text(claim: Claim, said: Judgement) -> str:
+    """A verdict as tables show it: with its reason, and whether the claim was settled with its numbers known."""
+    beside = [said.why, "settled with its numbers known" if claim.settled else ""]
+    return said.verdict + (f" ({'; '.join(filter(None, beside))})" if any(beside) else "")
+
+
 def number(value: float) -> str:
     """A number as tables show it."""
     return f"{value:.6g}"

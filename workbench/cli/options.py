@@ -43,6 +43,13 @@ ShardOption = Annotated[
     str | None,
     typer.Option("--shard", metavar="K/M", help="Do one of M shares of the work, K from 1 to M: for job arrays."),
 ]
+ExecutorOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="serial, processes (of this machine), or dask=tcp://HOST:PORT (the workers of a running cluster).",
+    ),
+]
 TimeLimitOption = Annotated[
     str | None,
     typer.Option(

@@ -15,15 +15,19 @@ from workbench.cli.time_limit import NotFinished, TimeLimit
 from workbench.jobs.choose import make_executor
 from workbench.jobs.deadline import Before, TimeIsUp
 from workbench.jobs.executors import Failure
-from workbench.runs.errors import RunError
+from workbench.runs.errors import BeingWritten, RunError
 from workbench.runs.run import Run
 
 if TYPE_CHECKING:
     from workbench.training.config import RunConfig
+    from workbench.training.trainer import Trainer
 
 MEMORY_PER_WORKER = 1 << 30
 """Bytes a training process may need: torch, and a model of the size this workbench is for."""
 SHOWN_PROBLEMS = 10
+WAIT_S = 0.5
+PATIENCE_S = 60.0
+"""How long a worker on another machine may take to notice that it is given up, and to let go of its run."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,8 @@ class Work:
     folder: str
     until: float | None = None
     """When to stop and save, in seconds since the epoch."""
+    patience: float = 0.0
+    """Seconds to wait for another writer to end: for an item that is tried again while its first worker is dying."""
 
 
 def checked(file: Path, sweep: Sweep, root: Path) -> dict[str, RunConfig]:
@@ -153,10 +159,21 @@ def train_cell(work: Work) -> int:
     """
     from workbench.training.trainer import Trainer
 
-    trainer = Trainer(config_of(work.cell), Path(work.folder))
+    begun = time.monotonic()
+    while True:
+        try:
+            return _train(Trainer(config_of(work.cell), Path(work.folder)), work.until)
+        except BeingWritten:
+            if time.monotonic() - begun >= work.patience:
+                raise
+            time.sleep(WAIT_S)
+
+
+def _train(trainer: Trainer, until: float | None) -> int:
+    """Train until a time; returns the last step."""
 
     def look(step: int, scores: object) -> None:
-        trainer.stopping = trainer.stopping or (work.until is not None and time.time() >= work.until)
+        trainer.stopping = trainer.stopping or (until is not None and time.time() >= until)
 
     trainer.watcher = look
     return trainer.run().steps[-1]
@@ -189,7 +206,8 @@ def train(
 
         if works:
             with following(bar, {work.cell.name: Path(work.folder) for work in works}, ended):
-                engine = make_executor(executor, workers=workers)
+                folder = Path(works[0].folder).parent
+                engine = make_executor(executor, workers=workers, folders=[folder])
                 function = Before(train_cell, None if limit is None else limit.until)
                 engine.map(function, works, on_done=told, memory_per_worker=MEMORY_PER_WORKER)
             bar.update(bar.total, "")

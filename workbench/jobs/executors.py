@@ -1,7 +1,7 @@
 """Executors: call one function for many items, here or in worker processes, and lose no item in silence.
 
-An item should be files in, files out, and safe to do twice: an item whose worker was killed is tried
-again.
+An item must be files in, files out, and safe to do twice, even at once: an item whose worker was killed is tried
+again, and a worker on another machine that only lost its connection may still be at it.
 """
 
 from __future__ import annotations
@@ -54,6 +54,10 @@ class Failure:
 class Executor(Protocol):
     """Calls a function for each of some items."""
 
+    def check(self) -> None:
+        """Refuse before any work what is needed and not there; nothing on one machine."""
+        ...
+
     def map(
         self,
         function: Callable[[Item], Result],
@@ -76,6 +80,9 @@ class Executor(Protocol):
 
 class Serial:
     """One item after another, in this process."""
+
+    def check(self) -> None:
+        """See :meth:`Executor.check`."""
 
     def map(
         self,

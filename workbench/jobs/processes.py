@@ -46,6 +46,9 @@ class Processes:
         self.workers = workers
         self.retries = retries
 
+    def check(self) -> None:
+        """See :meth:`Executor.check <workbench.jobs.executors.Executor.check>`."""
+
     def map(
         self,
         function: Callable[[Item], Result],

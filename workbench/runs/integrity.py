@@ -11,6 +11,7 @@ from workbench.core.apart import apart
 from workbench.runs.errors import RunError
 from workbench.runs.run import Run, run_id, sha256_of
 from workbench.runs.tensors import Tensor, read_header
+from workbench.runs.timing import read_timing
 from workbench.storage import bounded
 from workbench.storage.bounded import open_regular, read_bytes
 from workbench.storage.seal import SealError, check_file_seal, open_json
@@ -32,6 +33,7 @@ def run_problems(run: Run) -> list[str]:
     checks = [(run.path / "run.json", partial(_own_id, run))]
     checks += [(run.step_path(step), partial(_checkpoint, run, step, shapes)) for step in run.steps]
     checks += [(run.path / "resume.safetensors", partial(_resume, run)), (run.path / "live.jsonl", partial(_live, run))]
+    checks.append((run.path / "timing.json", partial(_timing, run)))
     for path, check in checks:
         with apart(problems.append, f"{path} could not be checked"):
             check()
@@ -40,6 +42,15 @@ def run_problems(run: Run) -> list[str]:
     with apart(problems.append, f"the rows of {run.path} could not be checked"):
         problems += audit(run.path)
     return problems
+
+
+def _timing(run: Run) -> None:
+    """Raises RunError for a damaged ``timing.json``."""
+    path = run.path / "timing.json"
+    try:
+        read_timing(run.path)
+    except (SealError, OSError) as error:
+        raise RunError(f"{path} is damaged ({error}): delete it; nothing hangs on it") from None
 
 
 def _own_id(run: Run) -> None:

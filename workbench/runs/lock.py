@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from workbench.runs.errors import RunError
+from workbench.runs.errors import BeingWritten, RunError
 from workbench.storage.atomic import make_folder
 from workbench.storage.errors import storing
 from workbench.storage.locks import hold
@@ -28,7 +28,8 @@ def writer_lock(folder: Path) -> Iterator[None]:
     whole, and a checkpoint that exists is compared and not replaced. The text in the file only tells who holds it.
 
     Raises:
-        RunError: if another process holds the lock, or the file system has no locks.
+        BeingWritten: if another process holds the lock.
+        RunError: if the file system has no locks.
         StorageError: if the folder cannot be written.
     """
     path = folder / NAME
@@ -53,7 +54,7 @@ def _take(path: Path) -> int:
         try:
             if not _held(descriptor, path):
                 holder = os.read(descriptor, 200).decode(errors="replace").strip() or "another process"
-                raise RunError(f"{path.parent} is being written by {holder}; wait for it or stop it")
+                raise BeingWritten(f"{path.parent} is being written by {holder}; wait for it or stop it")
             if _is_at(descriptor, path):
                 return descriptor
         except BaseException:

@@ -8,6 +8,7 @@ and step the newest counts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -46,6 +47,7 @@ __all__ = [
     "read_shard",
     "remove_shard_leftovers",
     "renew",
+    "seconds_of",
     "shard_path",
     "shards_of",
     "verify_shard",
@@ -159,6 +161,20 @@ def compacted(run_path: Path) -> dict[tuple[str, int, str], int]:
         return {(e.measurement, e.step, e.key): e.modified or 0 for e in entries if e.held}
     except (KeyError, ValueError):  # what is wrong with it, assembling says
         return {}
+
+
+def seconds_of(run_path: Path) -> dict[int, float]:
+    """step -> seconds that measuring it took, of the steps whose shards tell; from a sound ``table.parquet``.
+
+    Shards tell the time since their checkpoint was begun: those of one step share passes, and the last has it all.
+    """
+    found: dict[int, float] = {}
+    with suppress(KeyError, ValueError):  # what is wrong with it, assembling says
+        for entry in manifest_entries(read_header(table_path(run_path))):
+            seconds = float(entry.metadata.get("seconds", "nan"))
+            if 0 <= seconds < math.inf:
+                found[entry.step] = max(found.get(entry.step, 0.0), seconds)
+    return found
 
 
 def audit(run_path: Path) -> list[str]:

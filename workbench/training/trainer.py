@@ -24,6 +24,7 @@ from workbench.runs.errors import RunError
 from workbench.runs.live_log import Live
 from workbench.runs.lock import writer_lock
 from workbench.runs.run import Run
+from workbench.runs.timing import Stopwatch
 from workbench.runs.weights import weights_bytes
 from workbench.storage.atomic import require_room
 from workbench.tasks.base import Batch, Task, TaskError
@@ -144,6 +145,7 @@ class Trainer:
 
     def _loop(self, run: Run) -> None:
         last_resume = time.monotonic()
+        watch = Stopwatch(self.folder, self.state.step)
         due = set(self.schedule)
         lengths = self.training.curriculum.possible(self.task, self.training.steps)[-STOP_LENGTHS:]
         while True:
@@ -155,6 +157,7 @@ class Trainer:
             # Before the checkpoint, so that whatever has one is never computed again.
             if checkpoint or self.stopping or time.monotonic() - last_resume > RESUME_EVERY_S:
                 save_state(self.folder, run.id, self.model, self.optimizer, self.state)
+                watch.note(step)
                 last_resume = time.monotonic()
             if checkpoint:
                 self.state.scores |= self._score()

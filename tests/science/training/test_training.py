@@ -13,6 +13,7 @@ from tests.support.training.training import config, hashes
 from workbench.models.transformer import distinct_inputs
 from workbench.runs import Run, RunError
 from workbench.runs.checkpoints import sha256
+from workbench.runs.timing import read_timing
 from workbench.storage.errors import StorageError
 from workbench.storage.seal import sealed_json
 from workbench.training.resume import NAME
@@ -38,6 +39,22 @@ def test_a_run_leaves_what_it_should(tmp_path) -> None:
     log = pq.read_table(run.step_path(6) / "log.parquet").to_pydict()
     assert log["step"] == [3, 4, 5, 6], "each log starts where the last one ended"
     assert all(isinstance(x, float) for x in log["loss"])
+
+
+def test_its_time_is_kept_beside_it_and_not_in_it(tmp_path) -> None:
+    """Also over an end; what was done again counts again. The run's files are those of an untimed one."""
+    with pytest.raises(Stopped):
+        stop_at(Trainer(config(), tmp_path / "run"), 5).run()
+    first = read_timing(tmp_path / "run")
+    assert first is not None
+    assert first.updates == 5
+    run = Trainer(config(), tmp_path / "run").run()
+    timing = read_timing(run.path)
+    assert timing is not None
+    assert timing.updates == 12
+    assert first.seconds < timing.seconds < 600
+    assert sorted(path.name for path in run.path.iterdir()) == ["run.json", "steps", "timing.json"]
+    assert not any("seconds" in run.meta(step) for step in run.steps)
 
 
 def test_step_0_is_the_initial_model(tmp_path) -> None:

@@ -117,4 +117,5 @@ def test_the_command_computes_a_claim_into_a_new_folder(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "HE06   E     0.1      holds    rows 2 in 6 cases" in done.stdout
     assert read_evidence(tmp_path).keys() == {"HE06"}
+    assert "holds (settled with its numbers known)" in lengthlens("QB06", "--list").stdout
     assert lengthlens().stderr.startswith("error: name a suite or a claim")

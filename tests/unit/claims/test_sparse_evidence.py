@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from workbench.claims.exact.coupled_formats import worked_ids
-from workbench.claims.exact.overlapping_windows import ROUNDING, SHORT, Chain, whole_and_windows
-from workbench.claims.exact.sparse_classes import LocalClass, RandomClass
+from workbench.claims.exact.sparse_attention.coupled_formats import worked_ids
+from workbench.claims.exact.sparse_attention.overlapping_windows import ROUNDING, SHORT, Chain, whole_and_windows
+from workbench.claims.exact.sparse_attention.sparse_classes import LocalClass, RandomClass
 from workbench.theory.sparse.functional_attention import SparseAttention
 
 

@@ -50,6 +50,7 @@ def test_results_come_in_order_and_a_raising_item_costs_itself(executor):
 
 @pytest.mark.parametrize("executor", EXECUTORS, ids=NAMES)
 def test_no_items_are_no_work(executor):
+    executor.check()
     assert executor.map(square, []) == []
 
 
@@ -120,7 +121,7 @@ def test_executors_are_made_by_name():
     ("name", "workers", "said"),
     [
         ("proceses", None, "unknown executor 'proceses'; did you mean processes"),
-        ("dask", None, "unknown executor 'dask'; known: serial, processes"),
+        ("slurm", None, "unknown executor 'slurm'; known: serial, processes, dask=tcp://HOST:PORT"),
         ("processes", 0, "1 worker or more, not 0"),
         ("serial", 4, "serial has one worker"),
     ],

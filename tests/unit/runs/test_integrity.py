@@ -124,6 +124,16 @@ def test_shards_of_other_weights_and_runs_are_named(run) -> None:
     assert any(str(foreign) in p and "another run" in p for p in problems)
 
 
+def test_a_damaged_time_is_named(run) -> None:
+    path = run.path / "timing.json"
+    path.write_bytes(sealed_json({"updates": 4, "seconds": 1.5, "peak_bytes": 10}))
+    assert run_problems(run) == []
+    path.write_bytes(path.read_bytes().replace(b"1.5", b"9.5"))
+    (said,) = run_problems(run)
+    assert f"{path} is damaged" in said
+    assert "nothing hangs on it" in said
+
+
 def test_what_continues_a_run_is_looked_at(run) -> None:
     resume, live = run.path / "resume.safetensors", run.path / "live.jsonl"
     weights = {"model.x": np.zeros(3, np.float32)}

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.table.compaction import held
 from workbench.storage.errors import StorageError
-from workbench.table import Table, TableError
+from workbench.table import Table, TableError, shards
 from workbench.table.assembly import unpack
 from workbench.table.shards import compact, read_metadata, renew, shards_of
 
@@ -294,3 +294,64 @@ def test_the_table_tells_specs_and_shards(make_run):
 def test_only_runs_are_compacted(tmp_path):
     with pytest.raises(TableError, match=f"{tmp_path} is no run folder: `lengthlens train"):
         compact(tmp_path)
+
+
+def test_a_compactor_that_another_overtakes_loses_nothing(make_run, monkeypatch):
+    """Between its reading and its writing another one measures, supersedes and compacts; its table then comes last."""
+    run = make_run()
+    run.shard(step=100, values=[0.1])
+    run.shard("circuits.hardmax", step=100, values=[0.5])
+    compact(run.path)
+    shutil.rmtree(run.path / "measurements")  # what ships: the table holds these rows alone
+    run.shard(step=200, values=[0.2])
+    plain, writing = shards.write_file, []
+
+    def overtaken(path: Path, rows: object, metadata: object) -> None:
+        if not writing:
+            writing.append(path)
+            run.shard(step=100, values=[0.3], key="k2")
+            run.shard(step=300, values=[0.4])
+            compact(run.path)
+        plain(path, rows, metadata)
+
+    monkeypatch.setattr(shards, "write_file", overtaken)
+    assert compact(run.path) == []
+    wanted = [
+        ("behaviour", 100, 1, 0.3),
+        ("behaviour", 200, 1, 0.2),
+        ("behaviour", 300, 1, 0.4),
+        ("circuits.hardmax", 100, 1, 0.5),
+    ]
+    assert writing
+    assert held(run) == wanted
+    assert compact(run.path) == []
+    shutil.rmtree(run.path / "measurements")
+    assert held(run) == wanted
+
+
+def test_several_compactors_beside_a_writer_lose_nothing(make_run):
+    """In processes of their own; a reader beside them sees each row that was there when it began."""
+    run = make_run()
+    compactors = [os.fork() for _ in range(2)]
+    if 0 in compactors:
+        status = 1
+        try:
+            while not (run.path / "over").exists():
+                assert compact(run.path) == []
+            status = 0
+        finally:
+            os._exit(status)
+    wanted = []
+    try:
+        for step in range(40):
+            run.shard(step=step, values=[step / 64])
+            wanted.append(("behaviour", step, 1, step / 64))
+            if step % 8 == 0:
+                assert held(run) == wanted
+    finally:
+        (run.path / "over").touch()
+        ended = [os.waitpid(pid, 0)[1] for pid in compactors]
+    assert ended == [0, 0]
+    compact(run.path)
+    shutil.rmtree(run.path / "measurements")
+    assert held(run) == wanted

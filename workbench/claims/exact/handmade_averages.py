@@ -159,7 +159,8 @@ def _largest_error(model: HookedTransformer, name: str, answers: Answers, **para
 def _said(model: HookedTransformer, strings: Tensor) -> Tensor:
     """Outputs in float64 at every token of strings without BOS."""
     with torch.no_grad():
-        return model.double()(torch.cat([torch.zeros_like(strings[:, :1]), strings], 1))[:, 1:]
+        found: Tensor = model.double()(torch.cat([torch.zeros_like(strings[:, :1]), strings], 1))[:, 1:]
+    return found
 
 
 def _slope(x: ArrayLike, y: ArrayLike) -> float:

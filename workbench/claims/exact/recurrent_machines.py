@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -25,6 +26,7 @@ from workbench.models.handmade.cascades import (
 from workbench.tasks.automata.dfa import Automaton
 from workbench.theory.crasp.evaluator import evaluate, every_string
 from workbench.theory.crasp.near_misses import variants
+from workbench.theory.crasp.program import Program
 from workbench.theory.crasp.zoo import ZOO
 
 NEAR = 9_996
@@ -66,7 +68,7 @@ def counter_machines() -> list[Row]:
             (f"every string to {case.length}", every_string(len(letters), case.length)),
             (f"near misses of {NEAR:,}", case.near_misses(NEAR)),
         ):
-            rows.append(_wrong(f"{name}, {what}", cascade, strings, lambda s, c=case: evaluate(c.program, s)["accept"]))
+            rows.append(_wrong(f"{name}, {what}", cascade, strings, partial(_by_program, case.program)))
     return rows
 
 
@@ -79,7 +81,7 @@ def star_free_machines() -> list[Row]:
         every = every_string(len(language.alphabet), EVERY)
         near = near_words(language, NEAR, np.random.default_rng(0))
         for what, strings in ((f"every string to {EVERY}", every), (f"near misses of {NEAR:,}", near)):
-            rows.append(_wrong(f"{name}, {what}", cascade, strings, lambda s, a=language: accepted(a, s)))
+            rows.append(_wrong(f"{name}, {what}", cascade, strings, partial(accepted, language)))
         rows.append(Row("layers with a state", name, float(cascade.stateful)))
     return rows
 
@@ -145,6 +147,10 @@ def stacked_words(kinds: int, height: int, rng: np.random.Generator) -> tuple[In
             top = stack[-1] if stack else 0
             right[row, at] = [*(bool(top >> bit & 1) for bit in range(width)), not stack, len(stack) == height]
     return strings, right
+
+
+def _by_program(program: Program, strings: Ints) -> Bools:
+    return evaluate(program, strings)["accept"]
 
 
 def _alive(language: Automaton) -> Bools:

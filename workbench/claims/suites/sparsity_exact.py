@@ -5,7 +5,7 @@ from __future__ import annotations
 from workbench.claims.claim import Claim, Condition, Suite
 
 PAPER = "Golowich et al., arXiv 2502.16792"
-BUILT = "workbench.claims.exact.sparse_classes"
+BUILT = "workbench.claims.exact.sparse_attention.sparse_classes"
 NONE = {"at_least": 0.0, "at_most": 0.0}
 REBUILT = (
     "the lemma's wording was not at hand: this is the inequality that the theorem's constants are made of, derived here"
@@ -125,7 +125,7 @@ SUITE = Suite(
             conditions=(Condition("difference over 3 i epsilon", at_most=1),),
             scale="300 random chains of independent blocks, the worst 5 made worse in 100 steps each; epsilon on one "
             "to four blocks, i = 1 to 20; by the exact law of the sums, float64",
-            rows="workbench.claims.exact.overlapping_windows:chain_extensions",
+            rows="workbench.claims.exact.sparse_attention.overlapping_windows:chain_extensions",
             minutes=0.3,
             note=REBUILT,
         ),
@@ -138,7 +138,7 @@ SUITE = Suite(
             statistic="distance over the sum of the three, the largest",
             conditions=(Condition("value over the bound", at_most=1 + 1e-9),),
             scale="100,000 random weights and vectors each of dimension 1, 2, 5",
-            rows="workbench.claims.exact.overlapping_windows:whole_and_windows",
+            rows="workbench.claims.exact.sparse_attention.overlapping_windows:whole_and_windows",
             minutes=0.1,
             note=REBUILT,
         ),
@@ -192,7 +192,7 @@ SUITE = Suite(
             statistic="ids that the tasks give otherwise",
             conditions=(Condition("ids that differ", **NONE),),
             scale="reversal of 1 to 12 tokens, parity with jumps 1 to 4, two chains of two assignments",
-            rows="workbench.claims.exact.coupled_formats:worked_ids",
+            rows="workbench.claims.exact.sparse_attention.coupled_formats:worked_ids",
             minutes=0.1,
             note="for the last two the paper states the rule; the vectors are worked out from it by hand",
         ),

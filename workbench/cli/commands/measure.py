@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from workbench.cli.errors import UsageError, guarded
-from workbench.cli.options import ShardOption, TimeLimitOption, TrustCode, assignments, integers, share_of
+from workbench.cli.options import (
+    ExecutorOption,
+    ShardOption,
+    TimeLimitOption,
+    TrustCode,
+    assignments,
+    integers,
+    share_of,
+)
 
 if TYPE_CHECKING:
     from workbench.measure.running.plan import Deepen, Plan
@@ -45,7 +53,7 @@ def measure(
             "or bracket (also those among which the last verdict began, earliest first)."
         ),
     ] = "last",
-    executor: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
+    executor: ExecutorOption = "processes",
     workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
     trust_code: TrustCode = None,
     shard: ShardOption = None,
@@ -90,7 +98,7 @@ def measure_folders(
     share = share_of(shard)
     for file in trust_code:
         trust(file)
-    make_executor(executor, workers=workers)  # refuse an unknown one before any work
+    make_executor(executor, workers=workers).check()  # refuse before any work what cannot do it
 
     def todo() -> Plan:
         return plan(
@@ -176,7 +184,7 @@ def run_for_package(package: str) -> None:
         set_: Annotated[
             list[str] | None, typer.Option("--set", metavar="MEASUREMENT.SETTING=VALUE", help="Repeatable.")
         ] = None,
-        executor: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
+        executor: ExecutorOption = "processes",
         workers: Annotated[int | None, typer.Option(min=1, help="Worker processes.")] = None,
         trust_code: TrustCode = None,
     ) -> None:

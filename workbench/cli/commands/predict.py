@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workbench.theory.regular.deciders import Convention
     from workbench.theory.regular.monoid import Profile
 
-COLOURS = {"guaranteed": "blue", "not expressible": "dark_orange"}
+COLOURS = {"guaranteed": "blue", "expressible": "blue", "not expressible": "dark_orange"}
 CONVENTIONS: dict[str, Convention] = {"last": "last_position", "neutral": "neutral_symbol"}
 
 
@@ -37,6 +37,10 @@ def predict(
         list[str] | None,
         typer.Option(help=f"{', '.join(ENCODINGS)}. Repeatable.", show_default="none, learned"),
     ] = None,
+    architecture: Annotated[
+        str,
+        typer.Option(help="transformer, ssm-nonnegative or ssm-signed: a state-space model, by the sign of its gates."),
+    ] = "transformer",
     ids: Annotated[
         str | None,
         typer.Option(help="Position ids in training.", show_default="random_offset for learned positions"),
@@ -56,8 +60,9 @@ def predict(
 ) -> None:
     """Say what theory predicts for a task or a regular language, by which theorem, and where it is silent.
 
-    *guaranteed*: in the class that the theorem is about. *not expressible*: outside it. *open*: no theorem
-    covers the case. *not decided*: a decision procedure ended without an answer.
+    *guaranteed*: in the class that the theorem is about. *expressible*: by a theorem that says nothing of learning.
+    *not expressible*: outside the class. *open*: no theorem covers the case. *not decided*: a decision procedure ended
+    without an answer.
     """
     from rich.console import Console
 
@@ -75,7 +80,7 @@ def predict(
         raise UsageError("a regular expression has no parameters to set")
     console = Console()
     read = CONVENTIONS[acceptance]
-    for at in [_positions(name, ids, sizes) for name in positions or ("none", "learned")]:
+    for at in _asked(architecture, positions, ids, sizes):
         said = (
             predict_task(str(task), at, read, **parameters)
             if regex is None
@@ -95,7 +100,7 @@ def tell(console: Console, said: Prediction) -> None:
     """One prediction, a fact a line."""
     colour = COLOURS.get(said.verdict, "")
     verdict = f"[{colour}]{said.verdict}[/]" if colour else said.verdict
-    console.print(f"[bold]{said.subject}[/] · positions {said.positions}: [bold]{verdict}[/]", highlight=False)
+    console.print(f"[bold]{said.subject}[/] · {said.model}: [bold]{verdict}[/]", highlight=False)
     facts = [("class", said.language_class), ("program", said.program), ("because", said.reason)]
     if said.theorem != "none":
         facts.append(("theorem", said.theorem + ("; the step to this map is derived here" if said.derived else "")))
@@ -103,7 +108,7 @@ def tell(console: Console, said: Prediction) -> None:
     facts.append(("otherwise", said.other_reading))
     for r in said.reported:
         bins = " / ".join(f"{value:g}" for value in r.accuracy)
-        facts.append(("published", f"{bins} % on trained lengths and two bins beyond ({r.source})"))
+        facts.append(("published", f"{bins} % {r.where}; asked for {r.asked} ({r.source})"))
     for note in said.notes:
         facts.append(("beside", f"{note.text} ({note.source}{'; recalled, not checked' if note.recalled else ''})"))
     for name, text in facts:
@@ -139,6 +144,21 @@ def _settings(settings: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
                 f"not {'.'.join(path)}={value}"
             )
     return parameters, sizes
+
+
+def _asked(
+    architecture: str, positions: list[str] | None, ids: str | None, sizes: dict[str, Any]
+) -> list[Positions | str]:
+    """What to predict for: positions of a transformer, or the gates of a state-space model."""
+    from workbench.theory.prediction.state_space_claims import GATES
+
+    if architecture == "transformer":
+        return [_positions(name, ids, sizes) for name in positions or ("none", "learned")]
+    if architecture not in GATES:
+        raise UsageError(f"--architecture is transformer, {' or '.join(GATES)}, not {architecture!r}")
+    if positions or ids or sizes:
+        raise UsageError("a state-space model reads no positions, so --positions, --ids and positions.* mean nothing")
+    return [architecture]
 
 
 def _positions(name: str, ids: str | None, settings: dict[str, Any]) -> Positions:

@@ -74,14 +74,14 @@ def _suites(out: Path) -> list[list[str]]:
 def _claims(name: str, out: Path) -> list[list[str]]:
     """A line per claim: kind, cost, verdict and the number behind it."""
     from workbench.claims.claims_table import judged, read_evidence
+    from workbench.claims.judging import verdict_text
     from workbench.claims.suites.registry import claims_named
 
     stored = read_evidence(out)
     rows = [["claim", "kind", "minutes", "verdict", "observed"]]
     for _, claim in claims_named(name):
         said = judged(claim, stored)
-        verdict = said.verdict + (f" ({said.why})" if said.why else "")
-        rows.append([claim.id, claim.kind, f"{claim.minutes:g}", verdict, said.observation])
+        rows.append([claim.id, claim.kind, f"{claim.minutes:g}", verdict_text(claim, said), said.observation])
     return rows
 
 

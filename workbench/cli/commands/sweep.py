@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli.errors import UsageError
-from workbench.cli.options import ShardOption, TimeLimitOption, share_of
+from workbench.cli.options import ExecutorOption, ShardOption, TimeLimitOption, share_of
 from workbench.cli.table_text import aligned
 
 if TYPE_CHECKING:
@@ -23,9 +23,13 @@ def sweep(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the runs, in place of the file's `out`.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
-    executor: Annotated[str, typer.Option(help="serial or processes.")] = "processes",
+    executor: ExecutorOption = "processes",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="List the cells and what is missing; train nothing.")
+    ] = False,
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Say what the rest takes, from the times of the runs there are; train nothing."),
     ] = False,
     shard: ShardOption = None,
     time_limit: TimeLimitOption = None,
@@ -53,11 +57,13 @@ def sweep(
     may also be {only: [behaviour], steps: last, lengths: [100, 200], sequences: 256}.
     """
     from workbench.cli.shipped_sweeps import about, find_sweep, shipped_sweeps
-    from workbench.cli.sweep_cells import Work, checked, cost, measure, states_of, train
+    from workbench.cli.sweep_cells import PATIENCE_S, Work, checked, cost, measure, states_of, train
     from workbench.cli.sweep_file import read_sweep
+    from workbench.cli.sweep_plan import plan_sweep, told
     from workbench.cli.time_limit import NotFinished
     from workbench.cli.time_limit import time_limit as stopping_before
     from workbench.jobs.choose import make_executor
+    from workbench.jobs.resources import available_cores as cores
     from workbench.storage.atomic import require_room
 
     if list_:
@@ -65,7 +71,9 @@ def sweep(
         return
     if file is None:
         raise UsageError(f"name a sweep: a file FILE.yaml, or one of {', '.join(shipped_sweeps())}")
-    make_executor(executor, workers=workers)  # refuse an unknown one before any work
+    engine = make_executor(executor, workers=workers)  # refuse an unknown one before any work
+    if not dry_run and not plan:
+        engine.check()
     share = share_of(shard)
     described = read_sweep(find_sweep(file))
     root = out or described.out
@@ -82,13 +90,18 @@ def sweep(
             list_cells(cells, states)
             print(f"{whole} in {root}, {len(missing)} to be trained; nothing was done.")
             return
+        if plan:
+            print(f"{file}: {whole} in {root}.")
+            print("\n".join(told(plan_sweep(cells, configs, states, root, described.measure), workers or cores())))
+            return
         left: list[str] = []
         if missing:
             require_room(root, 0)  # what a run needs, each says when it begins
             # The longest first, for all workers to end together.
             missing.sort(key=lambda cell: -cost(configs[cell.name]))
             until = None if limit is None else limit.until
-            works = [Work(cell, str(root / cell.name), until) for cell in missing]
+            patience = PATIENCE_S if executor.startswith("dask") else 0.0
+            works = [Work(cell, str((root / cell.name).absolute()), until, patience) for cell in missing]
             found, left = train(works, configs, executor, workers, limit)
             problems += found
         done = sum(state == "done" for state in states.values())

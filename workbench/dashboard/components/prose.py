@@ -65,6 +65,7 @@ def why(run: RunView, cursor: Cursor) -> list[Any]:
 
 SAYS = {
     "guaranteed": "Theory guarantees that this task and these positions can generalise in length",
+    "expressible": "Theory says that such models can express this task, and nothing of what they learn",
     "not expressible": "Theory says that no program of the matching class computes this task",
     "open": "Theory makes no claim about this task with these positions",
     "not decided": "Theory makes no claim: the decision procedure ended without an answer",

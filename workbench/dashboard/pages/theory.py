@@ -128,7 +128,7 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
     for note in said["notes"]:
         recalled = "; recalled, not checked" if note["recalled"] else ""
         facts.append(("Beside", f"{note['text']} ({note['source']}{recalled})"))
-    lead = [html.Strong(prose.SAYS[said["verdict"]]), f" ({said['verdict']}; positions: {said['positions']})."]
+    lead = [html.Strong(prose.SAYS[said["verdict"]]), f" ({said['verdict']}; {said['model']})."]
     return [
         html.H2("Prediction"),
         html.P(lead, className="verdict-says"),
@@ -142,7 +142,7 @@ def published(run: RunView, one: Mapping[str, Any]) -> str:
     shares = " / ".join(f"{value / 100:.2f}" for value in one["accuracy"])
     ask = str(run.config["task"].get("parameters", {}).get("ask", ""))
     other = f"; this run asks for {ask}" if ask and one["ask"] and ask != one["ask"] else ""
-    said = f"{shares} of strings right in all answers, on trained lengths and two bins beyond; asked for {one['asked']}"
+    said = f"{shares} of strings right in all answers, {one['where']}; asked for {one['asked']}"
     return f"{said}{other} ({one['source']})"
 
 

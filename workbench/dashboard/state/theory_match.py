@@ -20,6 +20,8 @@ def subject(run: RunView) -> dict[str, Any]:
         "positions": model["positions"],
         "ids": ids["name"] if isinstance(ids, dict) else ids,
     }
+    if model.get("architecture") == "ssm":
+        about["architecture"] = f"ssm-{model['gates']}"
     return {**about, "source": task["source"]} if task.get("source") else about
 
 

@@ -164,7 +164,7 @@ def measure_item(item: Item) -> Done:
         with apart.of(wanted.name):
             if why := lacking(measurement, model):
                 rows = not_applicable(measurement.spec, why)
-                write_rows(run, item.step, wanted, measurement.spec, rows, passes=0)
+                write_rows(run, item.step, wanted, measurement.spec, rows, 0, time.monotonic() - start)
                 total += len(rows)
             else:
                 made.append((wanted, measurement))
@@ -179,7 +179,8 @@ def measure_item(item: Item) -> Done:
             continue
         with apart.of(wanted.name):
             rows = measurement.finish(one.study)
-            write_rows(run, item.step, wanted, measurement.spec, mark_unseen(rows, one.study), one.study.passes)
+            marked, seconds = mark_unseen(rows, one.study), time.monotonic() - start
+            write_rows(run, item.step, wanted, measurement.spec, marked, one.study.passes, seconds)
             extra += one.study.passes
             total += len(rows)
     seconds = time.monotonic() - start
@@ -244,8 +245,10 @@ def mark_unseen(rows: Sequence[Row], study: Study) -> list[Row]:
     return [marked(r) for r in rows]
 
 
-def write_rows(run: Run, step: int, wanted: Wanted, spec: Spec, rows: Sequence[Row], passes: int) -> None:
-    """Write one shard, with what the engine knows filled into its rows."""
+def write_rows(
+    run: Run, step: int, wanted: Wanted, spec: Spec, rows: Sequence[Row], passes: int, seconds: float
+) -> None:
+    """Write one shard, with what the engine knows filled into its rows; ``seconds`` since its checkpoint was begun."""
     setting = canonical(dict(spec.settings))
     filled = [{**r, "run": run.name, "step": step, "measurement": spec.name, "setting": setting} for r in rows]
     path = shard_path(Path(run.path), spec.name, step, wanted.key)
@@ -255,5 +258,6 @@ def write_rows(run: Run, step: int, wanted: Wanted, spec: Spec, rows: Sequence[R
         "sha256": run.meta(step)["sha256"],
         "run": run.id,
         "extra_passes": str(passes),
+        "seconds": f"{seconds:.3f}",
     }
     write_shard(path, filled, metadata)

@@ -312,7 +312,8 @@ def execute(
             remove_shard_leftovers(run.path)
     _require_room(todo.items)
     if todo.items:
-        engine = make_executor(executor, workers=workers)
+        runs = {Path(item.run_path).parent: Path(item.run_path) for item in todo.items}
+        engine = make_executor(executor, workers=workers, folders=list(runs.values()))
         # Longest runs first would be better balanced, but steps in order let a watcher see training unfold.
         engine.map(Before(measure_item, until), todo.items, on_done=told, memory_per_worker=MEMORY_PER_WORKER)
     full: list[StorageError] = []

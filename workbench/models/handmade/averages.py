@@ -110,7 +110,8 @@ def kgram_average(symbols: int, k: int, score: float, local: float = 12.0) -> Ho
             log_scaling="local", normalization_type=None,
         )
     )  # fmt: skip
-    first, second = (block.attn for block in model.blocks)  # type: ignore[union-attr]
+    blocks: Any = model.blocks
+    first, second = blocks[0].attn, blocks[1].attn
     eye = torch.eye(size)
     with torch.no_grad():
         model.embed.W_E[:, own] = eye
@@ -120,9 +121,9 @@ def kgram_average(symbols: int, k: int, score: float, local: float = 12.0) -> Ho
             first.W_V[head, own, :size] = eye
             first.W_O[head, :size, writes] = eye
         for place, (reads, matches) in enumerate(zip([own, *back[:-1]], back, strict=True)):
-            head = slice(place * size, (place + 1) * size)
-            second.W_Q[0, reads, head] = score * model.cfg.attn_scale * eye
-            second.W_K[0, matches, head] = eye
+            at = slice(place * size, (place + 1) * size)
+            second.W_Q[0, reads, at] = score * model.cfg.attn_scale * eye
+            second.W_K[0, matches, at] = eye
         second.W_K[0, [writes.start for writes in back]] = 0.0  # BOS matches nothing, itself included
         second.W_V[0, own, :size] = eye
         second.W_O[0, :size, out] = eye
@@ -144,4 +145,5 @@ def _blank(cfg: ModelConfig) -> HookedTransformer:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.zero_()
-    return model.eval()
+    model.eval()
+    return model

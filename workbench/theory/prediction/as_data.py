@@ -18,6 +18,7 @@ from workbench.theory.crasp.printer import expression_text
 from workbench.theory.crasp.program import Program
 from workbench.theory.errors import TheoryError
 from workbench.theory.prediction.predict import Positions, predict
+from workbench.theory.prediction.state_space_claims import GATES
 from workbench.theory.prediction.task_names import key_of, program_of
 
 TRACED = 16
@@ -31,6 +32,7 @@ def describe(
     ids: str = "arange",
     seed: int = 0,
     source: Mapping[str, str] | None = None,
+    architecture: str = "transformer",
 ) -> dict[str, Any]:
     """What theory predicts for a run's task and positions, and a program for the task where one is known.
 
@@ -41,6 +43,7 @@ def describe(
         ids: the id sampler of training.
         seed: draws the string that the program is traced on.
         source: the file behind the task, where the run's configuration has one.
+        architecture: ``transformer``, ``ssm-nonnegative`` or ``ssm-signed``; the latter two read no positions.
 
     Returns:
         JSON: the fields of :class:`workbench.theory.prediction.predict.Prediction` that are plain, ``programs`` (see
@@ -54,13 +57,17 @@ def describe(
     settings = {"name": positions} if isinstance(positions, str) else dict(positions)
     encoding = str(settings.pop("name", NONE))
     try:
-        said = predict(made, Positions(encoding, ids, settings))
+        said = predict(made, architecture if architecture in GATES else Positions(encoding, ids, settings))
     except TheoryError as error:
         return {"unknown": str(error), "programs": []}
     plain = asdict(replace(said, languages=(), witness=None))
     del plain["languages"], plain["witness"]
+    plain["model"] = said.model
+    for one, held in zip(plain["reported"], said.reported, strict=True):
+        one["where"] = held.where
     case = program_of(key_of(made), made)
-    programs = said.programs() or ([case.program] if case is not None else [])
+    known = [case.program] if case is not None and architecture not in GATES else []
+    programs = said.programs() or known
     return plain | {"unknown": "", "programs": [program_data(program, seed) for program in programs]}
 
 

@@ -25,8 +25,9 @@ from workbench.theory.crasp.zoo import ZOO
 from workbench.theory.errors import TheoryError
 from workbench.theory.prediction.known_maps import COMMUNICATION, KnownMap, MapClaim, Verdict
 from workbench.theory.prediction.notes import NOTES, Note, regular_notes
-from workbench.theory.prediction.reported_results import Reported, reported
+from workbench.theory.prediction.reported_results import Reported, reported, reported_of_state_spaces
 from workbench.theory.prediction.rules import EMPTY, POSITIONAL, Positions, of_languages, of_program, stated
+from workbench.theory.prediction.state_space_claims import GATES, NOT_LEARNT, state_space_claim
 from workbench.theory.prediction.task_names import Witness, base_of, entry_of, program_of, resolve
 from workbench.theory.regular.deciders import CONVENTIONS, Certificate, Convention
 from workbench.theory.regular.monoid import is_aperiodic, syntactic_monoid
@@ -49,8 +50,8 @@ class Prediction:
 
     Attributes:
         subject: the task's key, or the regular expression.
-        positions: in words.
-        verdict: guaranteed, not expressible, open or not decided.
+        positions: in words; of a state-space model, which it is.
+        verdict: guaranteed, expressible, not expressible, open or not decided.
         language_class: the class it was held against; "" where no theorem covers the positions.
         theorem: by which theorem, with its paper; "none" where there is none.
         program: a program that witnesses it, by its name in the zoo or in a line; "" without one.
@@ -96,6 +97,11 @@ class Prediction:
         return [synthesise(language, Certificate(self.period, self.locality)) for language in self.languages]
 
     @property
+    def model(self) -> str:
+        """What the prediction is for, in words."""
+        return self.positions if self.positions in GATES.values() else f"positions {self.positions}"
+
+    @property
     def line(self) -> str:
         """The prediction in one line."""
         why = f"program {self.program}" if self.program else self.reason
@@ -113,7 +119,7 @@ def predict(
 
     Args:
         subject: e.g. ``majority``, ``tomita_4``, ``D_12``, ``unique copy``, ``my_task.py:MyTask``, or a task.
-        positions: an encoding, or its name.
+        positions: an encoding, or its name; for a state-space model ``ssm-nonnegative`` or ``ssm-signed``.
         convention: how acceptance of a regular language may read the last symbol.
         parameters: of the task, where it is given by name.
 
@@ -121,13 +127,18 @@ def predict(
 
         >>> predict("parity", "learned").verdict
         'not expressible'
+        >>> predict("parity", "ssm-nonnegative").verdict, predict("parity", "ssm-signed").verdict
+        ('not expressible', 'expressible')
 
     Raises:
         TheoryError: for a name that nothing is known about, with the nearest ones, or unknown positions.
         TaskError: for a parameter that the task does not have.
     """
-    at = Positions.named(positions) if isinstance(positions, str) else positions
     key, task = resolve(subject, parameters)
+    if isinstance(positions, str) and positions in GATES:
+        found = None if task is None else task.automaton()
+        return _of_state_space(key, None if found is None else found.languages, positions)
+    at = Positions.named(positions) if isinstance(positions, str) else positions
     # What is claimed of a map goes before deciding it: some automata are large and their map is well known.
     found = None if task is None or entry_of(key, task) is not None else task.automaton()
     said = stated(_entry(key, task, found, at, convention), at)
@@ -157,6 +168,9 @@ def predict_regex(
         TaskError: for an invalid expression.
         TheoryError: for unknown positions.
     """
+    if isinstance(positions, str) and positions in GATES:
+        only = Automaton.from_regex(expression, alphabet)
+        return _of_state_space(expression, lambda: (only,), positions)
     at = Positions.named(positions) if isinstance(positions, str) else positions
     languages = (Automaton.from_regex(expression, alphabet),)
     said = stated(of_languages(lambda: languages, at, convention), at)
@@ -170,6 +184,26 @@ def one_line(task_name: str, positions: Positions | str = "none") -> str:
         return predict(task_name, positions).line
     except (TheoryError, TaskError) as error:
         return f"no prediction: {error}"
+
+
+def _of_state_space(subject: str, languages: Callable[[], Iterable[Automaton]] | None, gates: str) -> Prediction:
+    """What theory says of a state-space model; no word on learning, and no program."""
+    said = state_space_claim(subject, languages, gates)
+    assumptions = [said.note] if said.note else []
+    return Prediction(
+        subject=subject,
+        positions=GATES[gates],
+        verdict=said.verdict,
+        language_class="",
+        theorem=said.theorem,
+        program="",
+        period=1,
+        locality=0,
+        reason=said.reason,
+        derived=said.derived,
+        assumptions=(*assumptions, *([NOT_LEARNT] if said.verdict == "expressible" else [])),
+        reported=reported_of_state_spaces(subject) if gates == "ssm-nonnegative" else (),
+    )
 
 
 def _entry(key: str, task: Task | None, found: Automaton | None, at: Positions, convention: Convention) -> KnownMap:

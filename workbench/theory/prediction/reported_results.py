@@ -1,9 +1,10 @@
-"""What two papers label as expressible, and the accuracies they report, as data for comparison.
+"""What three papers label as expressible, and the accuracies they report, as data for comparison.
 
 Huang et al. 2024 (arXiv 2410.02140), appendix tables and published result files; Jobanputra et al. 2025 (arXiv
-2505.21785), tasks trained from scratch. Accuracies are shares of strings all of whose answers are right, on
-trained lengths and on two bins beyond. They are of the papers' own models, data and selection (runs that fit,
-best configuration): outcomes to compare with, not truths. The label is whether the authors hold the task to
+2505.21785), tasks trained from scratch; Sarrof et al. 2024 (arXiv 2405.17394), state-space models, in whose bins
+beyond the short strings of star-free languages stand as well. Accuracies are shares of strings all of whose answers are
+right, on trained lengths and on one or two bins beyond. They are of the papers' own models, data and selection (runs
+that fit, best configuration): outcomes to compare with, not truths. The label is whether the authors hold the task to
 be in the class that their theorem is about.
 """
 
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 
 HUANG = "Huang et al., arXiv 2410.02140"
 JOBANPUTRA = "Jobanputra et al., arXiv 2505.21785"
+SARROF = "Sarrof, Veitsman, Hahn, arXiv 2405.17394"
 
 
 @dataclass(frozen=True)
@@ -21,9 +23,10 @@ class Reported:
     """One published result.
 
     Attributes:
-        positions: ``none`` or ``learned`` (absolute, with a random offset in training), or ``rotary``.
+        positions: ``none`` or ``learned`` (absolute, with a random offset in training), or ``rotary``; of state-space
+            models ``ssm-nonnegative``.
         expressible: the authors' label; None where they give none.
-        accuracy: in percent, on trained lengths, then on the two bins beyond.
+        accuracy: in percent, on trained lengths, then on one or two bins beyond.
         source: the paper.
         asked: what the strings were asked for, in words.
         ask: the same as the task's option ``ask`` has it; empty where the task has none.
@@ -31,10 +34,16 @@ class Reported:
 
     positions: str
     expressible: bool | None
-    accuracy: tuple[float, float, float]
+    accuracy: tuple[float, ...]
     source: str
     asked: str = ""
     ask: str = ""
+
+    @property
+    def where(self) -> str:
+        """Where the accuracies were taken, in words."""
+        beyond = {1: "one bin", 2: "two bins"}[len(self.accuracy) - 1]
+        return f"on trained lengths and {beyond} beyond"
 
 
 _Bins = tuple[float, float, float]
@@ -78,6 +87,7 @@ _HUANG: Mapping[str, tuple[bool, _Bins, bool, _Bins]] = {
 ANSWER = "the answer alone, after the string"
 NEXT = "the symbols that may come next, at every position"
 MEMBER = "whether each prefix is in the language"
+EACH = "an answer at every position"
 TOKEN = "the next symbol, at every position"
 
 _LABELS: Mapping[str, tuple[str, str]] = {
@@ -105,6 +115,46 @@ _JOBANPUTRA: Mapping[str, tuple[bool, _Bins, _Bins]] = {
     "nf": (False, (100, 46.75, 12.86), (100, 13, 0)),
     "nb": (False, (99.95, 26.8, 5.12), (99.95, 5, 0)),
 }
+
+_SARROF: Mapping[str, tuple[bool, tuple[tuple[float, ...], ...]]] = {
+    **dict.fromkeys(("tomita_1", "tomita_2", "tomita_7", "blocks_abcde", "abd_bc"), (True, ((100, 100),) * 3)),
+    **dict.fromkeys(("tomita_4", "zero_two"), (True, ((100, 100),) * 3)),
+    **dict.fromkeys(("bounded_dyck_2", "bounded_dyck_3", "bounded_dyck_4"), (True, ((100, 100),) * 3)),
+    "bounded_dyck_12": (True, ((93.65, 93.35), (99.9, 95.55), (99.99, 99.85))),
+    "parity": (False, ((26.95, 0), (80.05, 4.15), (91.15, 16.7))),
+    "aa_star": (False, ((2.1, 0), (2.1, 0), (4.2, 0))),
+    "aaaa_star": (False, ((0, 0), (0, 0), (4, 0))),
+    "abab_star": (False, ((0, 0), (0, 0), (0, 0))),
+    "tomita_3": (False, ((25.99, 12.49), (36.88, 17.05), (60.85, 29.37))),
+    "tomita_5": (False, ((15.94, 0), (34.5, 0), (38.4, 0))),
+    "tomita_6": (False, ((7.2, 0), (37.8, 0), (54.56, 0.04))),
+    "dyck_1": (True, ((100, 62.6, 13.91), (100, 49.1, 9.5), (100, 53.95, 10))),
+    "shuffle_dyck_2": (True, ((100, 49.5, 2.3), (100, 61.5, 8.2), (100, 65.5, 9.7))),
+    "shuffle_dyck_4": (True, ((100, 44.4, 4.3), (100, 63.8, 7.2), (100, 56.2, 7.8))),
+    "shuffle_dyck_6": (True, ((100, 39.4, 3.4), (100, 61.2, 6.75), (100, 59.6, 9.85))),
+    "boolean_3": (True, ((99.75, 65.7, 7.05), (99.95, 47.25, 2.3), (100, 73.45, 8.6))),
+    "boolean_5": (True, ((99.9, 30.05, 7.6), (100, 80.2, 14.9), (99.25, 60.7, 6.25))),
+    "anbn": (True, ((100, 4.1, 0), (100, 9.4, 0), (100, 21.3, 0))),
+    "anbncn": (True, ((100, 0, 0), (100, 7.6, 0), (100, 5.1, 0))),
+    "anbncndn": (True, ((100, 4.76, 0), (100, 0, 0), (100, 0, 0))),
+}
+"""Whether a language is expressible with nonnegative gates; accuracies of Mamba with one, two and three layers."""
+
+
+def reported_of_state_spaces(key: str) -> tuple[Reported, ...]:
+    """Published results of state-space models with nonnegative gates, one for each number of layers."""
+    if key not in _SARROF:
+        return ()
+    label, by_layers = _SARROF[key]
+    return tuple(
+        Reported("ssm-nonnegative", label, bins, SARROF, f"{EACH}; Mamba with {layers} layer{'s' * (layers > 1)}")
+        for layers, bins in enumerate(by_layers, start=1)
+    )
+
+
+def labelled_state_spaces() -> list[tuple[str, bool]]:
+    """Every label of the state-space paper: (key, expressible with nonnegative gates)."""
+    return [(key, label) for key, (label, _) in _SARROF.items()]
 
 
 def reported(key: str, positions: str) -> tuple[Reported, ...]:

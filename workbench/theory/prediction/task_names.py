@@ -15,7 +15,7 @@ from workbench.theory.crasp.program import Program
 from workbench.theory.crasp.syntax import CraspError
 from workbench.theory.crasp.zoo import ZOO
 from workbench.theory.errors import TheoryError
-from workbench.theory.prediction.known_maps import ENTRIES, KnownMap, average, kgram
+from workbench.theory.prediction.known_maps import ENTRIES, KnownMap, average, kgram, kgram_average
 
 PARAMETER = {"tomita": "n", "bounded_dyck": "n", "alternating_blocks": "k", "mod_count": "m"}
 """Tasks whose key ends in a parameter, e.g. ``tomita_4``."""
@@ -93,6 +93,8 @@ def entry_of(key: str, task: Task | None) -> KnownMap | None:
         return average(task.parameters["p"])
     if task is not None and key == "kgram_retrieval":
         return kgram(task.parameters["k"])
+    if task is not None and key == "in_context_kgram":
+        return kgram_average(task.parameters["k"])
     return ENTRIES.get(key)
 
 

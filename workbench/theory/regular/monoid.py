@@ -93,14 +93,21 @@ def syntactic_monoid(language: Automaton, limit: int = LARGEST_MONOID) -> Monoid
 
 def is_aperiodic(monoid: Monoid) -> bool:
     """Whether no element has a power cycle longer than 1; the language is star-free exactly then."""
+    return group_periods(monoid) == {1}
+
+
+def group_periods(monoid: Monoid) -> set[int]:
+    """Lengths of the cycles that powers of elements end in; {1} where the language is star-free."""
+    found = set()
     for element in monoid.elements:
         power = element
-        # After as many steps as there are states every power sequence is on its cycle.
         for _ in range(len(element)):
             power = element[power]
-        if not np.array_equal(element[power], power):
-            return False
-    return True
+        cycle, period = element[power], 1
+        while not np.array_equal(cycle, power):
+            cycle, period = element[cycle], period + 1
+        found.add(period)
+    return found
 
 
 def is_r_trivial(monoid: Monoid) -> bool:

@@ -14,6 +14,7 @@ from workbench.measure.settings import MeasurementError
 from workbench.measure.study import CheckpointStudy, Evaluation, forward
 from workbench.models.handmade.transformers import majority
 from workbench.table import Table
+from workbench.table.shards import seconds_of
 from workbench.tasks import make_task
 
 TASK = make_task("majority")
@@ -107,6 +108,14 @@ def test_asking_again_for_older_settings_makes_them_count(make_run) -> None:
     for sequences in (32, 48, 32):
         table, _ = measured(run, sequences=sequences)
         assert set(table.frame(quantity="accuracy")["n"]) == {sequences}
+
+
+def test_the_seconds_of_a_checkpoint_are_kept_with_its_shards(make_run) -> None:
+    run = make_run(majority(), TASK, trained=9)
+    execute(plan([run.path], only=["behaviour"], lengths=[9], sequences=16), "serial")
+    ((step, seconds),) = seconds_of(run.path).items()
+    assert step == 100
+    assert 0 < seconds < 600
 
 
 def test_a_damaged_checkpoint_is_named_and_the_rest_goes_on(make_run) -> None:

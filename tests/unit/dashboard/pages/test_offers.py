@@ -73,7 +73,10 @@ def test_a_panel_offers_to_measure_only_what_measuring_makes(answers: Context) -
 def test_published_accuracies_name_what_was_asked(answers: Context) -> None:
     run = answers.store.run(A)
     assert run is not None
-    one = {"accuracy": (100, 16.45, 0), "source": "a paper", "asked": "the symbols that may come next", "ask": "next"}
+    one = {
+        "accuracy": (100, 16.45, 0), "where": "on trained lengths and two bins beyond", "source": "a paper",
+        "asked": "the symbols that may come next", "ask": "next",
+    }  # fmt: skip
     assert theory.published(run, one) == (
         "1.00 / 0.16 / 0.00 of strings right in all answers, on trained lengths and two bins beyond; "
         "asked for the symbols that may come next (a paper)"

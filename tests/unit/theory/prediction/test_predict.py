@@ -19,7 +19,7 @@ from workbench.theory.crasp.zoo import ZOO
 from workbench.theory.errors import TheoryError
 from workbench.theory.prediction.as_data import describe, describe_all
 from workbench.theory.prediction.predict import Positions, Prediction, one_line, predict, predict_regex
-from workbench.theory.prediction.reported_results import labelled, reported
+from workbench.theory.prediction.reported_results import labelled, labelled_state_spaces, reported
 from workbench.theory.prediction.rules import POSITIONAL, of_languages, stated
 from workbench.theory.regular.deciders import find_certificate, in_crasp
 from workbench.theory.regular.exclusion import exclude
@@ -420,3 +420,71 @@ def test_published_numbers_name_what_was_asked() -> None:
     (parity,) = reported("parity", "none")
     assert (parity.ask, parity.asked) == ("", "the answer alone, after the string")
     assert {one.asked for one in reported("uf", "rotary")} == {"the answer alone, after the string"}
+
+
+# ---- state-space models --------------------------------------------------------------------------
+def of_nonnegative_gates(key: str) -> Prediction:
+    name, _, pairs = key.rpartition("_")
+    return predict(name, "ssm-nonnegative", k=int(pairs)) if name == "shuffle_dyck" else predict(key, "ssm-nonnegative")
+
+
+@pytest.mark.parametrize(("key", "label"), labelled_state_spaces())
+def test_state_space_labels_are_what_the_gates_allow(key: str, label: bool) -> None:
+    """Star-free and counter languages, decided or looked up, against the paper's own division of its 27 languages."""
+    said = of_nonnegative_gates(key)
+    assert said.verdict == ("expressible" if label else "not expressible")
+    assert [one.expressible for one in said.reported] == [label] * 3
+    assert all(2 <= len(one.accuracy) <= 3 and one.accuracy[0] >= one.accuracy[-1] for one in said.reported)
+
+
+def test_the_state_space_labels_are_those_of_the_paper() -> None:
+    rows = dict(labelled_state_spaces())
+    assert len(rows) == 27
+    out = {key for key, label in rows.items() if not label}
+    assert out == {"parity", "aa_star", "aaaa_star", "abab_star", "tomita_3", "tomita_5", "tomita_6"}
+    learnt = {k for k in rows if of_nonnegative_gates(k).reported[-1].accuracy[1] > 90}
+    assert learnt == {k for k, label in rows.items() if label} - {
+        "dyck_1", "shuffle_dyck_2", "shuffle_dyck_4", "shuffle_dyck_6", "boolean_3", "boolean_5",
+        "anbn", "anbncn", "anbncndn",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("subject", "parameters", "nonnegative", "signed"),
+    [
+        ("flip_flop", {}, "expressible", "expressible"),
+        ("parity", {}, "not expressible", "expressible"),
+        ("aaaa_star", {}, "not expressible", "expressible"),
+        ("mod_count", {"m": 3}, "not expressible", "not expressible"),
+        ("mod_count", {"m": 4}, "not expressible", "expressible"),
+        ("mod_count", {"m": 6}, "not expressible", "not expressible"),
+        ("majority", {}, "expressible", "expressible"),
+        ("uf", {}, "open", "open"),
+    ],
+)
+def test_signs_of_gates_decide(subject: str, parameters: Any, nonnegative: str, signed: str) -> None:
+    found = [predict(subject, gates, **parameters) for gates in ("ssm-nonnegative", "ssm-signed")]
+    assert [one.verdict for one in found] == [nonnegative, signed]
+    assert all(not one.programs() and one.model.startswith("state-space model") for one in found)
+
+
+def test_an_expression_for_state_space_models() -> None:
+    assert predict_regex("(a|b)*bb(a|b)*", "ssm-nonnegative").verdict == "expressible"
+    assert predict_regex("(aaa)*", "ssm-signed").verdict == "not expressible"
+    assert predict_regex("(aa)*", "ssm-signed").verdict == "expressible"
+
+
+def test_a_run_of_a_state_space_model_is_described_as_one() -> None:
+    said = describe("parity", {}, "none", architecture="ssm-nonnegative")
+    assert (said["verdict"], said["model"]) == ("not expressible", "state-space model, nonnegative gates")
+    assert said["programs"] == []
+    assert [one["where"] for one in said["reported"]] == ["on trained lengths and one bin beyond"] * 3
+    assert describe("parity", {}, "none")["model"] == "positions none"
+
+
+def test_the_average_of_k_grams_is_two_layers_with_local_terms() -> None:
+    said = predict("in_context_kgram", "limit", k=3)
+    assert (said.verdict, said.locality) == ("guaranteed", 3)
+    assert said.theorem.startswith("theorem 5.2")
+    assert predict("in_context_kgram", "none").verdict == "open"
+    assert predict("in_context_kgram", Positions("limit", settings={"locality": 2}), k=3).verdict == "not decided"

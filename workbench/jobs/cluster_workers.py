@@ -1,0 +1,225 @@
+"""The scheduler of a Dask cluster and those of its workers that can be used: same package, same data.
+
+Everything that a worker lacks is found before it is given an item.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import secrets
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from workbench.core.errors import LensError, shown
+from workbench.jobs.executors import ExecutorError
+from workbench.storage.errors import storing
+
+CONNECT_S = 10.0
+"""How long a scheduler is waited for."""
+ANSWER_S = 60.0
+"""How long its answer is waited for; a machine may be busy."""
+ADDRESS = re.compile(r"(tcp|tls)://[^\s/]+:[0-9]{1,5}")
+LOOKED_AT = 20
+"""Folders that each worker must show that it sees; more are of the same disks."""
+
+
+class ClusterError(LensError):
+    """A cluster that cannot be used, or is lost; the message names the scheduler's address."""
+
+
+def require_address(address: str) -> None:
+    """Refuse what is no scheduler's address, and any where Dask is not installed.
+
+    Raises:
+        ExecutorError: saying what to write or to install.
+    """
+    if not ADDRESS.fullmatch(address):
+        raise ExecutorError(
+            f"the executor dask takes the address of a running scheduler, e.g. dask=tcp://10.0.0.1:8786, "
+            f"not {shown(address)}"
+        )
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise ExecutorError("the executor dask needs an extra: pip install 'lengthlens[dask]'") from None
+
+
+class Scheduler:
+    """A connection to a scheduler.
+
+    Attributes:
+        address: as given.
+        client: Dask's own.
+    """
+
+    def __init__(self, address: str, client: Any) -> None:
+        self.address, self.client = address, client
+
+    @property
+    def lost(self) -> bool:
+        """Whether the connection broke; Dask would connect anew, but what was out is forgotten."""
+        return bool(self.client.status != "running")
+
+    def workers(self) -> dict[str, Mapping[str, Any]]:
+        """What the scheduler knows of its running workers, by address.
+
+        Raises:
+            ClusterError: if it does not answer.
+        """
+        try:
+            told = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=ANSWER_S)
+        except (OSError, RuntimeError, AttributeError):  # the last two: it closed meanwhile
+            raise self.gone() from None
+        return {name: one for name, one in told["workers"].items() if one["status"] == "running"}
+
+    def gone(self) -> ClusterError:
+        """The error for a scheduler that does not answer any more."""
+        return ClusterError(
+            f"the Dask scheduler at {self.address} is lost; what was finished is kept, and the same command continues "
+            "once there is a scheduler"
+        )
+
+    def refused(self, names: Sequence[str], marks: Mapping[str, str]) -> dict[str, str]:
+        """Why workers cannot be used, by address, a clause each; those that can are left out.
+
+        Args:
+            names: addresses of workers.
+            marks: files that a worker must see, with their content.
+        """
+        look = looker()
+        here, _ = look({})
+        found: dict[str, str] = {}
+        told = self.client.run(look, dict(marks), workers=list(names), on_error="return")
+        for name in names:
+            answer = told.get(name)
+            if isinstance(answer, BaseException) or answer is None:
+                found[name] = f"cannot be looked at ({answer})"
+                continue
+            there, unseen = answer
+            differing = [what for what in here if there.get(what) != here[what]]
+            if differing:
+                what = differing[0]
+                has = f"{what} {there[what]}" if there.get(what) else f"no {what}"
+                found[name] = f"has {has}, and here it is {here[what]}: install the same on both"
+            elif unseen:
+                folder = Path(unseen[0]).parent
+                found[name] = f"does not see the folder {folder} as it is here: put the data where all machines see it"
+        return found
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Scheduler]:
+    """A connection to a scheduler, closed at the end; Dask's own messages are kept from the user's screen.
+
+    Raises:
+        ClusterError: if there is no scheduler at the address.
+    """
+    from distributed import Client
+
+    with _silent():
+        try:
+            client = Client(address, timeout=CONNECT_S, set_as_default=False)
+        except (OSError, ValueError, TypeError):
+            raise ClusterError(
+                f"there is no Dask scheduler at {address}: `dask scheduler` starts one, and `dask worker {address}` "
+                "on each machine its workers"
+            ) from None
+        try:
+            yield Scheduler(address, client)
+        finally:
+            with contextlib.suppress(Exception):  # of a scheduler that is gone
+                client.close(timeout=2)
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    loggers = [logging.getLogger(name) for name in ("distributed", "tornado", "asyncio")]
+    before = [(logger, logger.level) for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of versions, which are compared here
+            yield
+    finally:
+        for logger, level in before:
+            logger.setLevel(level)
+
+
+@contextmanager
+def marked(folders: Sequence[Path]) -> Iterator[dict[str, str]]:
+    """Hidden files in some folders, with their content: who sees them as they are sees the folders.
+
+    Raises:
+        StorageError: if a folder cannot be written.
+    """
+    every = max(1, len(folders) // LOOKED_AT)
+    marks: dict[str, str] = {}
+    try:
+        for folder in folders[::every]:
+            token = secrets.token_hex(8)
+            path = folder.resolve() / f".seen-{token}"
+            with storing(folder):
+                path.write_text(token)
+            marks[str(path)] = token
+        yield marks
+    finally:
+        for path_text in marks:
+            Path(path_text).unlink(missing_ok=True)
+
+
+def looker() -> Callable[[Mapping[str, str]], tuple[dict[str, str], list[str]]]:
+    """A function for a worker: its versions, and those of the marks that it does not see.
+
+    It is made here for it to travel as its code, and not as a name in a package that the worker may not have.
+    """
+
+    def look(marks: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+        import hashlib
+        import importlib.metadata
+        import importlib.util
+        import os
+        import sys
+
+        def version(name: str) -> str:
+            try:
+                return importlib.metadata.version(name)
+            except importlib.metadata.PackageNotFoundError:
+                return ""
+
+        digest = hashlib.sha256()
+        for package in ("workbench", "probes", "circuits"):
+            found = importlib.util.find_spec(package)
+            if found is None or found.origin is None:
+                return {"python": f"{sys.version_info[0]}.{sys.version_info[1]}", "lengthlens": ""}, []
+            root = os.path.dirname(found.origin)
+            for folder, folders, files in os.walk(root):
+                folders.sort()
+                for name in sorted(files):
+                    if name.endswith((".py", ".yaml")):
+                        path = os.path.join(folder, name)
+                        with open(path, "rb") as file:
+                            data = file.read()
+                        digest.update(f"{package}/{os.path.relpath(path, root)} {len(data)}\n".encode() + data)
+        unseen = []
+        for path, token in marks.items():
+            try:
+                with open(path) as mark:
+                    seen = mark.read() == token and os.access(os.path.dirname(path), os.W_OK)
+            except OSError:
+                seen = False
+            if not seen:
+                unseen.append(path)
+        versions = {
+            "python": f"{sys.version_info[0]}.{sys.version_info[1]}",
+            "lengthlens": f"{version('lengthlens')} (source {digest.hexdigest()[:8]})",
+            "torch": version("torch"),
+        }
+        return versions, unseen
+
+    return look

@@ -1,0 +1,70 @@
+"""What state-space models with diagonal gates can express, by the sign of their gates.
+
+Sarrof, Veitsman, Hahn (arXiv 2405.17394): with gates in [0, 1] and finite precision the regular languages among what
+they recognise are the star-free ones; counters are expressible where states may grow. Grazzi et al. (arXiv 2411.12537):
+gates in [-1, 1] add parity, and no real ones count modulo an odd number. None of it is about learning: both papers find
+counters that are expressible and not learnt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from workbench.tasks.automata.dfa import Automaton
+from workbench.theory.prediction.known_maps import MapClaim
+from workbench.theory.regular.monoid import Monoid, group_periods, syntactic_monoid
+
+GATES = {"ssm-nonnegative": "state-space model, nonnegative gates", "ssm-signed": "state-space model, signed gates"}
+"""Names of the architectures, as a model's ``variant`` has them, and what they are called."""
+EXPRESSIVE = "Sarrof, Veitsman, Hahn, arXiv 2405.17394"
+SIGNED = "Grazzi et al., arXiv 2411.12537"
+FINITE = "at finite precision"
+NOT_LEARNT = "it says what can be expressed, not what is learnt"
+_COUNTERS = frozenset({"dyck_1", "anbn", "anbncn", "anbncndn", "a_n_b_n"})
+_COUNTER_FAMILIES = ("shuffle_dyck_", "boolean_")
+_BY_COUNTS = frozenset({"majority", "most_frequent"})
+
+
+def state_space_claim(key: str, languages: Callable[[], Iterable[Automaton]] | None, gates: str) -> MapClaim:
+    """What is known of a map.
+
+    Args:
+        key: of the map.
+        languages: of each answer, where they are regular.
+        gates: one of :data:`GATES`.
+    """
+    if languages is not None:
+        return _regular(languages(), gates)
+    if key in _COUNTERS or key.startswith(_COUNTER_FAMILIES):
+        return MapClaim("expressible", EXPRESSIVE, "counters are states with the gate 1", note=_UNBOUNDED)
+    if key in _BY_COUNTS:
+        reason = "the sign of a counter, which is a state with the gate 1"
+        return MapClaim("expressible", EXPRESSIVE, reason, derived=True, note=_UNBOUNDED)
+    return MapClaim("open", "none", "nothing is stated about this map and state-space models")
+
+
+_UNBOUNDED = "counts must be held exactly, so that precision grows with the length"
+
+
+def _regular(languages: Iterable[Automaton], gates: str) -> MapClaim:
+    periods: set[int] = set()
+    for language in languages:
+        monoid: Monoid | None = syntactic_monoid(language)
+        if monoid is None:
+            return MapClaim("not decided", "none", "its syntactic monoid is larger than can be listed")
+        periods |= group_periods(monoid)
+    if periods <= {1}:
+        reason = "star-free: a cascade of bits that are set and cleared"
+        derived = gates == "ssm-signed"
+        return MapClaim("expressible", EXPRESSIVE, reason, derived=derived, note=FINITE)
+    shown = ", ".join(map(str, sorted(periods - {1})))
+    if gates == "ssm-nonnegative":
+        return MapClaim(
+            "not expressible", EXPRESSIVE, f"not star-free: some word comes round after {shown} repeats", note=FINITE
+        )
+    odd = [period for period in periods if period & (period - 1)]
+    if odd:
+        reason = f"some word comes round after {shown} repeats, and real gates count modulo powers of 2 alone"
+        return MapClaim("not expressible", SIGNED, reason, note=FINITE)
+    reason = f"words come round after {shown} repeats at most: a cascade of bits that are set, cleared and turned over"
+    return MapClaim("expressible", SIGNED, reason, derived=True, note=FINITE)
