@@ -45,7 +45,7 @@ def test_nothing_is_computed_twice_and_the_bytes_stay(tmp_path: Path, counted: l
 def test_it_goes_on_where_it_was_stopped(tmp_path: Path, counted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     claims = claims_named("ssm-exact")
     clock = iter(range(0, 10_000, 50))
-    monkeypatch.setattr(reproducing.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(reproducing.time, "time", lambda: float(next(clock)))
     left = reproduce(plan(claims, tmp_path), tmp_path, minutes=1)
     assert counted == ["SX01"]
     built = [claim.id for _, claim in claims if claim.rows]
@@ -104,7 +104,7 @@ def test_every_claim_is_told_whole_and_its_address_resolves() -> None:
         for claim in suite.claims:
             assert claim.prediction.endswith(".")
             assert claim.source
-            assert claim.conditions or claim.id == "SE09"
+            assert claim.conditions or claim.id in ("SE09", "HF36")
             if claim.rows:
                 module, _, name = claim.rows.partition(":")
                 assert callable(getattr(import_module(module), name)), claim.id
