@@ -222,6 +222,7 @@ def explained(line: Line) -> bool:
     return line["entry"] not in ("", "not explained")
 
 
+UNTRAINED = "Not trained yet: `make diagnosis-runs` trains, diagnoses and tells them."
 TABLES = {"story": story, "counts": counts, "again": again, "every run": every_run}
 
 
@@ -236,8 +237,9 @@ def main() -> None:
     make(given.root, given.gallery, given.workers, given.minutes)
     if given.page:
         page, lines = given.page.read_text(encoding="utf-8"), read(given.root)
+        trained = any(line["run"] not in STORY for line in lines)
         for name, table in TABLES.items():
-            page = rewritten(page, name, table(lines))
+            page = rewritten(page, name, table(lines) if trained or table is story else UNTRAINED)
         given.page.write_text(page, encoding="utf-8")
 
 

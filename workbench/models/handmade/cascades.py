@@ -255,7 +255,7 @@ def bounded_stack(kinds: int, height: int) -> Cascade:
 
     Layer one counts the depth; layer three holds the kind at each depth in log2 K bits, overwritten by the next
     bracket that opens there; the others compare and hold nothing. Tokens: BOS, then the opening brackets ``(0`` ..,
-    then the closing ones. The answers are the bits of the kind on top, lowest first, then whether the stack is empty,
+    then the closing ones. The answers are the bits of the kind on top, lowest first, then whether the stack is empty
     and whether it is full.
     """
     opening, closing = [f"({kind}" for kind in range(kinds)], [f"){kind}" for kind in range(kinds)]
