@@ -19,7 +19,7 @@ from workbench.jobs.executors import Executor
 
 ITEMS, RUNS, WORKERS = 1000, 200, 2
 SETTINGS = {
-    "task": "majority", "lengths": "1-20", "layers": 1, "d_model": 16, "heads": 2, "batch_size": 16, "steps": 100,
+    "task": "majority", "lengths": "1-20", "layers": 1, "d_model": 16, "heads": 2, "batch_size": 16, "steps": 40,
     "training.checkpoints.log": 1, "training.checkpoints.linear": 1,
 }  # fmt: skip
 

@@ -28,7 +28,7 @@ HISTORY = ROOT / "benchmarks" / "history.jsonl"
 #: Each module has ``measure() -> list[Line]``; the quick and important ones come first.
 PARTS = (
     "start", "step", "attention", "circuits", "scan", "batches", "store", "dashboard", "observing", "probes",
-    "crasp", "deciders",
+    "crasp", "deciders", "cluster",
 )  # fmt: skip
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 

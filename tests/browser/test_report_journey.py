@@ -23,6 +23,7 @@ SHOWN = """(id) => {
   return line ? Array.from(graph._fullData[line.index ?? graph.data.indexOf(line)].y) : null;
 }"""
 """The heights of a plot's main line, as plotly.js has them."""
+MARKED = "() => [...document.querySelectorAll('.pan.marked')].map((one) => one.id)"
 DARK = "() => document.documentElement.getAttribute('data-mantine-color-scheme')"
 
 
@@ -77,6 +78,11 @@ def test_a_page_in_one_file_moves_its_figures_to_the_rows_of_the_table(silent: A
     says(page, "#step-value", "3,000")
     shows(page, A, rows, 3000)
     assert "Scale-robust at step 3,000" in page.inner_text("h1")
+
+    page.click("#ledger tr:has-text('summary') button")
+    assert page.evaluate(MARKED) == ["decodability-length-panel"]
+    page.click("#ledger tr:has-text('challenge') button")
+    assert page.evaluate(MARKED) == ["accuracy-length-panel"]
 
     page.focus("#step-slider")
     page.keyboard.press("ArrowLeft")
@@ -159,6 +165,10 @@ def test_no_accessibility_fault_is_found(
 def test_the_run_page_saves_the_page_it_shows(page: Any, address: str, browser: Any, tmp_path: Path) -> None:
     page.goto(f"{address}/run?run={A}&step=1000")
     drawn(page)
+    page.click("#ledger-said")
+    page.click("#ledger tr:has-text('summary') button")
+    assert page.evaluate(MARKED) == ["decodability-length-panel"]
+    assert page.locator("#ledger tbody tr").count() >= 5
     with page.expect_download() as waiting:
         page.click("text=Save as one file")
     assert waiting.value.suggested_filename == f"{A}-report.html"

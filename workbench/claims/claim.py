@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from workbench.claims.errors import ClaimError
+from workbench.claims.trained_cells import TrainedCell
 
 Kind = Literal["E", "C", "T", "TM"]
 KINDS = {
@@ -33,6 +35,8 @@ class Row:
         step: of the checkpoint; -1 without one.
         seed: of the run.
         fitted: whether the run is fitted on its trained lengths; None without a run.
+        entered: runs, pairs of runs or cells that the number rests on, where it is one number about several.
+        planned: how many there would be if all were fitted.
     """
 
     quantity: str
@@ -46,6 +50,8 @@ class Row:
     step: int = -1
     seed: int | None = None
     fitted: bool | None = None
+    entered: int | None = None
+    planned: int | None = None
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -122,8 +128,9 @@ class Claim:
         statistic: what is computed.
         conditions: all must hold, for every item. Empty for a description, which is neither held nor refuted.
         scale: the settings, in words.
-        rows: address ``package.module:function`` of what computes the rows of an exact claim; the function takes
-            nothing and returns a list of :class:`Row`. "" where nothing is built yet: the note says what is needed.
+        rows: address ``package.module:function`` of what computes its rows, a list of :class:`Row`. The function of an
+            exact claim takes nothing; that of a trained one the claim and the rows of its runs. "" where nothing is
+            built yet: the note says what is needed.
         minutes: processor minutes that it takes, roughly.
         version: raised when the rows would come out otherwise; stored rows of another version are computed again.
         seeds: seeds that a trained claim plans; 0 for an exact one.
@@ -132,6 +139,8 @@ class Claim:
         note: what the reader must know beside the verdict.
         settled: what of statistic, settings or thresholds was chosen with the numbers known, so that the verdict tells
             nothing about a prediction made in advance; "" where all was stated before.
+        cells: the runs that a trained claim rests on; none for an exact one.
+        arguments: what ``rows`` is given beside them.
     """
 
     id: str
@@ -149,6 +158,8 @@ class Claim:
     exempt: bool = False
     note: str = ""
     settled: str = ""
+    cells: tuple[TrainedCell, ...] = ()
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def holds_if(self) -> str:

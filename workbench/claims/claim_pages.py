@@ -8,7 +8,7 @@ from pathlib import Path
 
 from workbench.claims.claim import KINDS, Claim, Row, Suite
 from workbench.claims.claims_table import Evidence, current, judged, read_evidence
-from workbench.claims.judging import LABELS, Judgement, chance, number, verdict_text
+from workbench.claims.judging import CAUSES, LABELS, Judgement, chance, number, verdict_text
 from workbench.claims.suites.registry import SUITES
 from workbench.storage.atomic import replacing
 
@@ -42,6 +42,13 @@ def index_page(suites: Sequence[Suite], evidence: Mapping[str, Evidence]) -> str
         f"{sum(bool(c.settled) for suite in suites for c in suite.claims)} of these claims had their statistic, "
         "their settings or a threshold settled with their numbers known: each says what. Their verdicts say that the "
         "claim is true of what was computed, not that a prediction made in advance came true.",
+        "",
+        "A claim about trained models is decided by runs that are shown to be fitted on their trained "
+        "lengths, three at least: by the whole envelope of their intervals, from the least lower limit to the "
+        "greatest upper one. Where that lies on both sides of a threshold the claim is undecided, and says "
+        "whether too few runs were fitted, the seeds differ, or one interval holds the threshold. A claim "
+        "that fails here fails at this scale: the papers' models are larger. What was measured of each run is "
+        "in `runs.parquet`; nothing else is needed to go on.",
         "",
         "| suite | " + " | ".join(LABELS) + " | all |",
         "|---|" + "---|" * (len(LABELS) + 1),
@@ -95,6 +102,7 @@ def _section(claim: Claim, said: Judgement, rows: Sequence[Row]) -> list[str]:
         "Holds if": claim.holds_if,
         "Verdict": f"**{said.verdict}**" + (f" ({said.why})" if said.why else ""),
         "Observed": said.observation,
+        "Runs": f"{said.fitted} of {said.seeds} fitted" if said.seeds else "",
         "Beside": claim.note,
         "Settled with the numbers known": claim.settled,
         "Run it": f"`lengthlens reproduce {claim.id}`",
@@ -135,7 +143,15 @@ def _counts(judgements: Sequence[Judgement]) -> str:
         if luck.decided
         else "none is decided"
     )
-    return f"{len(judgements)} claims: {told}. {rest[0].upper()}{rest[1:]}."
+    causes = Counter(str(j.cause) for j in judgements)
+    because: dict[str, str] = {
+        "fit": "too few runs fitted",
+        "seeds": "seeds on both sides",
+        "threshold": "at the threshold",
+    }
+    open_ones = ", ".join(f"{causes[cause]} by {because[cause]}" for cause in CAUSES if causes[cause])
+    undecided = f" Undecided: {open_ones}." if open_ones else ""
+    return f"{len(judgements)} claims: {told}. {rest[0].upper()}{rest[1:]}.{undecided}"
 
 
 def _cell(text: str) -> str:

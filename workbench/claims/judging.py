@@ -14,6 +14,9 @@ from workbench.claims.claim import Claim, Condition, Row, Side
 
 Label = Literal["holds", "does not hold at this scale", "undecided", "not run", "described"]
 LABELS: tuple[Label, ...] = ("holds", "does not hold at this scale", "undecided", "not run", "described")
+Cause = Literal["", "fit", "seeds", "threshold"]
+CAUSES: tuple[Cause, ...] = ("fit", "seeds", "threshold")
+WHY: dict[Cause, str] = {"seeds": "the seeds lie on both sides", "threshold": "the threshold lies within an interval"}
 ENOUGH_SEEDS = 3
 """Fitted seeds that a verdict needs, unless fewer were planned."""
 ONE_MAY_GO = 5
@@ -35,6 +38,8 @@ class Judgement:
         seeds: runs that there are.
         fitted: fitted ones among them.
         by_interval: whether sampling could have decided it otherwise: some row has an interval.
+        cause: why it is undecided: too few runs are *fitted*, the *seeds* come out on both sides, or what one of them
+            shows lies at the *threshold*.
     """
 
     verdict: Label
@@ -45,6 +50,7 @@ class Judgement:
     seeds: int = 0
     fitted: int = 0
     by_interval: bool = False
+    cause: Cause = ""
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,7 @@ class _Part:
     high: float
     expected: float | None
     why: str = ""
+    cause: Cause = ""
 
 
 def judge(claim: Claim, rows: Sequence[Row], complete: bool = True) -> Judgement:
@@ -69,13 +76,16 @@ def judge(claim: Claim, rows: Sequence[Row], complete: bool = True) -> Judgement
         complete: whether these are all that it asks for; a claim whose rows are incomplete is *not run*.
     """
     runs = {(row.run, row.seed): row.fitted for row in rows if row.run}
+    several = max((row for row in rows if row.planned is not None), key=lambda row: row.planned or 0, default=None)
     seeds, fitted = len(runs), sum(bool(fit) for fit in runs.values())
+    if several is not None and not runs:
+        seeds, fitted = several.planned or 0, several.entered or 0
     wanted = list(dict.fromkeys(condition.quantity for condition in claim.conditions))
     missing = [name for name in wanted if name not in {row.quantity for row in rows}]
     if not rows or not complete or missing:
-        why = f"no rows of {', '.join(missing)}" if rows and missing else ""
+        why = f"no rows of {', '.join(missing)}" if rows and missing else "runs are missing" if claim.cells else ""
         return Judgement("not run", why, seeds=seeds, fitted=fitted)
-    by_interval = any(row.low is not None for row in rows if row.quantity in wanted)
+    by_interval = any(row.ends[0] != row.ends[1] for row in rows if row.quantity in wanted)
     if not claim.conditions:
         return Judgement("described", "", _told(rows[0].quantity, rows), None, None, seeds, fitted, by_interval)
     parts = [part for condition in claim.conditions for part in _parts(claim, condition, rows)]
@@ -95,6 +105,7 @@ def judge(claim: Claim, rows: Sequence[Row], complete: bool = True) -> Judgement
         seeds,
         fitted,
         by_interval,
+        worst.cause if worst is not None and worst.side == "open" else "",
     )
 
 
@@ -105,8 +116,22 @@ def _parts(claim: Claim, condition: Condition, rows: Sequence[Row]) -> Iterable[
         if any(row.run for row in of_item):
             yield _over_runs(claim, condition, item, of_item)
         else:
-            for row in of_item:
-                yield _Part(condition.side(*row.ends, row.expected), condition, item, *row.ends, row.expected)
+            yield from (_about_several(claim, condition, row) for row in of_item)
+
+
+def _about_several(claim: Claim, condition: Condition, row: Row) -> _Part:
+    """One number, exact or about several runs."""
+    if row.planned is not None and (row.entered or 0) < _needed(claim, row.planned):
+        count = f"{row.entered} of {row.planned} fitted"
+        return _Part("open", condition, row.item, *row.ends, row.expected, count, "fit")
+    side = condition.side(*row.ends, row.expected)
+    why: tuple[str, Cause] = (WHY["threshold"], "threshold") if side == "open" and row.planned is not None else ("", "")
+    return _Part(side, condition, row.item, *row.ends, row.expected, *why)
+
+
+def _needed(claim: Claim, planned: int) -> int:
+    """Runs or pairs that one number about several must rest on."""
+    return min(ENOUGH_SEEDS, planned, claim.seeds or ENOUGH_SEEDS)
 
 
 def _over_runs(claim: Claim, condition: Condition, item: str, rows: Sequence[Row]) -> _Part:
@@ -116,7 +141,7 @@ def _over_runs(claim: Claim, condition: Condition, item: str, rows: Sequence[Row
     needed = min(ENOUGH_SEEDS, claim.seeds or ENOUGH_SEEDS)
     if len(enter) < needed:
         low, high = _envelope(enter or rows)
-        return _Part("open", condition, item, low, high, None, count)
+        return _Part("open", condition, item, low, high, None, count, "fit")
     few = f"{len(enter)} seed{'s' * (len(enter) > 1)}" if len(enter) < ENOUGH_SEEDS else ""
     for without in [None, *(enter if len(enter) >= ONE_MAY_GO else [])]:
         kept = [row for row in enter if row is not without]
@@ -124,7 +149,9 @@ def _over_runs(claim: Claim, condition: Condition, item: str, rows: Sequence[Row
         if side != "open":
             left_out = f"seed {without.seed} left out" if without is not None else ""
             return _Part(side, condition, item, *_envelope(kept), kept[0].expected, left_out or few)
-    return _Part("open", condition, item, *_envelope(enter), enter[0].expected, f"the seeds lie on both sides; {count}")
+    sides = {condition.side(*row.ends, row.expected) for row in enter}
+    cause: Cause = "seeds" if {"holds", "fails"} <= sides else "threshold"
+    return _Part("open", condition, item, *_envelope(enter), enter[0].expected, f"{WHY[cause]}; {count}", cause)
 
 
 def _envelope(rows: Sequence[Row]) -> tuple[float, float]:

@@ -1,10 +1,14 @@
-"""Computing what is missing of a suite, claim by claim; the table is written after each, so any end will do."""
+"""Computing what is missing of some suites; tables are written after each run and each claim, so any end will do.
+
+Exact claims are computed. For trained ones the runs that are missing are trained and measured, and what was measured
+joins the table of runs; their rows are then made from that table alone, so that the runs may be gone.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
@@ -12,6 +16,9 @@ from workbench.claims.claim import Claim, Row, Suite
 from workbench.claims.claim_pages import write_pages
 from workbench.claims.claims_table import Evidence, current, read_evidence, write_table
 from workbench.claims.suites.registry import SUITES
+from workbench.claims.trained.run_rows import RunTable, read_runs
+from workbench.claims.trained.training_runs import Workers, missing_runs, planned_runs, train_missing
+from workbench.claims.trained_cells import PlannedRun
 
 Tell = Callable[[str], None]
 
@@ -24,56 +31,109 @@ class Plan:
         claims: all that were asked for, with their suites.
         missing: those that have no complete rows of their version and can be computed.
         unbuilt: those for which nothing is built that computes them; their notes say what is needed.
+        runs: the runs to be trained or measured for trained ones, the longest first.
+        seeds: of each cell, at most; None = those that its claims plan.
+        problems: a sentence for each run that failed.
     """
 
     claims: tuple[tuple[Suite, Claim], ...]
     missing: tuple[Claim, ...]
     unbuilt: tuple[Claim, ...] = ()
+    runs: tuple[PlannedRun, ...] = ()
+    seeds: int | None = None
+    problems: tuple[str, ...] = ()
 
     @property
     def minutes(self) -> float:
         """Processor minutes of what is missing, roughly."""
-        return sum(claim.minutes for claim in self.missing)
+        exact = sum(claim.minutes for claim in self.missing if not claim.cells)
+        return exact + sum(run.cell.seconds for run in self.runs) / 60
 
 
-def plan(claims: Sequence[tuple[Suite, Claim]], folder: Path) -> Plan:
-    """What is missing of some claims, by the table in a folder."""
-    stored = read_evidence(folder)
-    missing = []
-    for _, claim in claims:
-        found = current(claim, stored)
-        if found is None or not found.complete:
-            missing.append(claim)
-    built = tuple(claim for claim in missing if claim.rows)
-    return Plan(tuple(claims), built, tuple(claim for claim in missing if not claim.rows))
+def plan(claims: Sequence[tuple[Suite, Claim]], folder: Path, seeds: int | None = None) -> Plan:
+    """What is missing of some claims, by the tables in a folder.
+
+    Args:
+        claims: them.
+        folder: of the tables.
+        seeds: of each cell, at most, in place of those that claims plan.
+    """
+    stored, runs = read_evidence(folder), read_runs(folder)
+    missing = [claim for _, claim in claims if claim.rows and not _whole(claim, stored, runs)]
+    # Once for all suites: a run that two of them ask something else of is trained once, and begins with the first.
+    lacking = missing_runs(planned_runs([cell for _, claim in claims for cell in claim.cells], seeds), runs)
+    place = {run.recipe: at for at, (_, claim) in reversed([*enumerate(claims)]) for run in planned_runs(claim.cells)}
+    suites = list(dict.fromkeys(suite.name for suite, _ in claims))
+    lacking.sort(key=lambda run: suites.index(claims[place[run.recipe]][0].name))
+    unbuilt = tuple(claim for _, claim in claims if not claim.rows)
+    return Plan(tuple(claims), tuple(missing), unbuilt, tuple(lacking), seeds)
 
 
-def reproduce(todo: Plan, folder: Path, minutes: float | None = None, tell: Tell = lambda line: None) -> Plan:
-    """Compute what is missing, write the table and the pages; returns what is missing then.
+def _whole(claim: Claim, stored: Mapping[str, Evidence], runs: RunTable) -> bool:
+    """Whether all rows of a claim are there."""
+    found = current(claim, stored)
+    return found is not None and found.complete and not missing_runs(planned_runs(claim.cells), runs)
+
+
+def reproduce(
+    todo: Plan,
+    folder: Path,
+    minutes: float | None = None,
+    tell: Tell = lambda line: None,
+    workers: Workers | None = None,
+) -> Plan:
+    """Compute what is missing, write the tables and the pages.
 
     Args:
         todo: from :func:`plan`.
-        folder: of table and pages.
-        minutes: stop before the first claim that begins later than this; None = no limit. It is never stopped in one.
-        tell: is given a line when a claim begins.
+        folder: of tables and pages.
+        minutes: begin no run and no claim later than this; None = no limit. Nothing is stopped once begun, and no run
+            begins that would end later by the pace of those before it.
+        tell: is given a line when a claim begins and when a run ends.
+        workers: where runs are trained; None = in worker processes, one per core.
+
+    Returns:
+        what is missing then.
     """
-    begun = time.monotonic()
-    for at, claim in enumerate(todo.missing, start=1):
-        if minutes is not None and time.monotonic() - begun > 60 * minutes:
+    begun = time.time()
+    until = None if minutes is None else begun + 60 * minutes
+    exact = [claim for claim in todo.missing if not claim.cells]
+    for at, claim in enumerate(exact, start=1):
+        if until is not None and time.time() > until:
             break
-        tell(f"{claim.id} ({at} of {len(todo.missing)}): {claim.prediction}")
+        tell(f"{claim.id} ({at} of {len(exact)}): {claim.prediction}")
         keep(claim, computed(claim), folder)
-    # Also where nothing was missing: the texts of claims may be newer than the table.
-    write_table(folder, every_claim(), read_evidence(folder))
+    runs = read_runs(folder)
+    problems = train_missing(todo.runs, runs, folder, workers or Workers(), until, tell)
+    keep_trained([claim for _, claim in todo.claims if claim.cells], runs, folder)
     write_pages(folder)
-    return plan(todo.claims, folder)
+    return replace(plan(todo.claims, folder, todo.seeds), problems=tuple(problems))
+
+
+def keep_trained(claims: Sequence[Claim], runs: RunTable, folder: Path) -> None:
+    """Write the rows of trained claims, made from the table of runs alone; a claim that lacks runs has those it can."""
+    made = {claim.id: Evidence(*reduced(claim, runs)) for claim in claims}
+    # Also where nothing was missing: the texts of claims may be newer than the table.
+    write_table(folder, every_claim(), read_evidence(folder) | made)
+
+
+def reduced(claim: Claim, runs: RunTable) -> tuple[tuple[Row, ...], int, bool]:
+    """The rows of a trained claim from those of its runs; its version; and whether no run is missing."""
+    whole = not missing_runs(planned_runs(claim.cells), runs)
+    return (tuple(_function(claim)(claim, runs, **claim.arguments)) if whole else ()), claim.version, whole
 
 
 def computed(claim: Claim) -> list[Row]:
     """The rows of an exact claim, computed now."""
-    module, _, name = claim.rows.partition(":")
-    found: list[Row] = getattr(import_module(module), name)()
+    found: list[Row] = _function(claim)()
     return found
+
+
+def _function(claim: Claim) -> Callable[..., list[Row]]:
+    """What makes the rows of a claim."""
+    module, _, name = claim.rows.partition(":")
+    function: Callable[..., list[Row]] = getattr(import_module(module), name)
+    return function
 
 
 def keep(claim: Claim, rows: Sequence[Row], folder: Path, complete: bool = True) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +13,10 @@ from workbench.claims.errors import ClaimError
 
 RESAMPLES = 4_000
 TAILS = (2.5, 97.5)
+Share = tuple[float, int]
+"""A share and the strings that it is of; 0 strings where all there are were counted."""
+Statistic = Callable[..., Any]
+"""Of two arrays over runs; what it gives has a ``statistic``, as scipy's correlations do."""
 
 
 def paired_difference(by_seed: Sequence[ArrayLike], rng: np.random.Generator) -> tuple[float, float, float]:
@@ -35,16 +40,52 @@ def paired_difference(by_seed: Sequence[ArrayLike], rng: np.random.Generator) ->
     return float(np.mean([one.mean() for one in values])), float(low), float(high)
 
 
-def cell_correlation(
-    x: ArrayLike, y: ArrayLike, cells: Sequence[object], rng: np.random.Generator
+def difference_of_shares(
+    by_seed: Sequence[tuple[Share, Share]], rng: np.random.Generator
 ) -> tuple[float, float, float]:
-    """Spearman's correlation over runs, with its 95 % interval from drawing whole cells.
+    """Mean over seeds of one share less another, with its 95 % interval: seeds are drawn, then strings of each.
+
+    The strings are gone, and their counts say all: a share of ``k`` of ``n`` is drawn from Beta(k + 1/2, n - k + 1/2),
+    which also has a width where all were right. A share that was counted stays as it is.
+
+    Args:
+        by_seed: per seed the two shares.
+        rng: the only source of randomness.
+
+    Raises:
+        ClaimError: without seeds.
+    """
+    if not by_seed:
+        raise ClaimError("a paired difference needs a seed")
+    seeds = rng.integers(0, len(by_seed), (RESAMPLES, len(by_seed)))
+    drawn = np.zeros(RESAMPLES)
+    for place, pair in enumerate(by_seed):
+        chosen = seeds == place
+        one, other = (_shares(share, chosen.shape, rng) for share in pair)
+        drawn += ((one - other) * chosen).sum(1)
+    low, high = np.percentile(drawn / len(by_seed), TAILS)
+    return float(np.mean([one[0] - other[0] for one, other in by_seed])), float(low), float(high)
+
+
+def _shares(share: Share, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    value, n = share
+    if n == 0:
+        return np.full(shape, value)
+    right = round(value * n)
+    return rng.beta(right + 0.5, n - right + 0.5, shape)
+
+
+def cell_correlation(
+    x: ArrayLike, y: ArrayLike, cells: Sequence[object], rng: np.random.Generator, statistic: Statistic = spearmanr
+) -> tuple[float, float, float]:
+    """A correlation over runs, Spearman's by default, with its 95 % interval from drawing whole cells.
 
     Args:
         x: ``[run]``.
         y: ``[run]``.
         cells: ``[run]`` which cell each run is of; runs of one cell are not independent.
         rng: the only source of randomness.
+        statistic: which correlation.
 
     Raises:
         ClaimError: for fewer than three cells.
@@ -57,6 +98,6 @@ def cell_correlation(
     while len(drawn) < RESAMPLES:
         chosen = np.concatenate([members[i] for i in rng.integers(0, len(members), len(members))])
         if np.ptp(one[chosen]) > 0 and np.ptp(other[chosen]) > 0:
-            drawn.append(float(spearmanr(one[chosen], other[chosen]).statistic))
+            drawn.append(float(statistic(one[chosen], other[chosen]).statistic))
     low, high = np.percentile(drawn, TAILS)
-    return float(spearmanr(one, other).statistic), float(low), float(high)
+    return float(statistic(one, other).statistic), float(low), float(high)

@@ -24,13 +24,14 @@ class Cluster:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         words = ["distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", *QUIET]
-        self.scheduler = self._start(words, subprocess.PIPE)
+        # Into a file: a pipe that nobody reads would fill up, and stop the scheduler.
+        with open(folder / "scheduler", "w") as said:
+            self.scheduler = self._start(words, said)
         self.workers: list[Any] = []
-        assert self.scheduler.stderr is not None
-        for line in self.scheduler.stderr:
-            if found := re.search(r"Scheduler at:\s+(tcp://\S+)", line):
-                self.address = found[1]
-                break
+        while not (found := re.search(r"Scheduler at:\s+(tcp://\S+)", (folder / "scheduler").read_text())):
+            assert self.scheduler.poll() is None, (folder / "scheduler").read_text()
+            time.sleep(0.05)
+        self.address = found[1]
 
     def worker(self, package: Path = ROOT, preload: Path | None = None) -> subprocess.Popen[str]:
         """Start a worker.

@@ -34,7 +34,7 @@ def test_nothing_is_computed_twice_and_the_bytes_stay(tmp_path: Path, counted: l
     built = [claim.id for _, claim in claims if claim.rows]
     assert counted == built
     assert left.missing == ()
-    assert [claim.id for claim in left.unbuilt] == ["HE16"]
+    assert [claim.id for claim in left.unbuilt] == [claim.id for _, claim in claims if not claim.rows]
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert set(before) == {FILE, "index.md", *(f"{name}.md" for name in SUITES)}
     reproduce(plan(claims, tmp_path), tmp_path)
@@ -45,12 +45,13 @@ def test_nothing_is_computed_twice_and_the_bytes_stay(tmp_path: Path, counted: l
 def test_it_goes_on_where_it_was_stopped(tmp_path: Path, counted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     claims = claims_named("ssm-exact")
     clock = iter(range(0, 10_000, 50))
-    monkeypatch.setattr(reproducing.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(reproducing.time, "time", lambda: float(next(clock)))
     left = reproduce(plan(claims, tmp_path), tmp_path, minutes=1)
     assert counted == ["SX01"]
-    assert [claim.id for claim in left.missing] == ["SX02", "SX03", "SX07", "SX08"]
+    built = [claim.id for _, claim in claims if claim.rows]
+    assert [claim.id for claim in left.missing] == built[1:]
     reproduce(left, tmp_path)
-    assert counted == ["SX01", "SX02", "SX03", "SX07", "SX08"]
+    assert counted == built
 
 
 def test_rows_of_another_version_are_computed_again(
@@ -103,7 +104,7 @@ def test_every_claim_is_told_whole_and_its_address_resolves() -> None:
         for claim in suite.claims:
             assert claim.prediction.endswith(".")
             assert claim.source
-            assert claim.conditions or claim.id == "SE09"
+            assert claim.conditions or claim.id in ("SE09", "HF36")
             if claim.rows:
                 module, _, name = claim.rows.partition(":")
                 assert callable(getattr(import_module(module), name)), claim.id

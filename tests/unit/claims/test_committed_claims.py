@@ -26,7 +26,7 @@ def test_the_committed_rows_are_computed_again(claim: Claim) -> None:
 def test_every_exact_claim_that_is_built_is_decided() -> None:
     for suite in SUITES.values():
         for claim in suite.claims:
-            if claim.rows:
+            if claim.rows and not claim.trained:
                 assert judged(claim, EVIDENCE).verdict in ("holds", "does not hold at this scale", "described"), (
                     claim.id
                 )

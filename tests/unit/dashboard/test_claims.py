@@ -29,6 +29,7 @@ from workbench.figures import head_sentence, rail_text, verdict_sentence, why_se
 from workbench.figures.labels import estimate, proportion
 from workbench.figures.panels.differences import compare_sentence, over_length_difference
 from workbench.figures.panels.many_seeds import SHOWN
+from workbench.figures.text.evidence import evidence
 
 
 def test_the_gallery_is_walked() -> None:
@@ -72,6 +73,8 @@ def test_every_number_in_a_sentence_cites_its_row(gallery: Context, of_run: dict
         for length in run.lengths:
             for kind in ("behaviour", "representation", "mechanism"):
                 told.append(rail_text(run.frame, kind, step, length, base.layer, base.head, trained=run.trained))
+            where: dict[str, Any] = {"step": step, "length": length, "layer": base.layer, "head": base.head}
+            told += [one.clause for one in evidence(run.frame, trained=run.trained, **where)]
         for pieces in told:
             assert unfounded(pieces, held, run.trained) == []
             numbers += len(NUMBER.findall(said(pieces)))

@@ -16,6 +16,15 @@ SUITES: Registry[Suite] = Registry(
         "crasp-exact": "workbench.claims.suites.crasp_exact:SUITE",
         "sparsity-exact": "workbench.claims.suites.sparsity_exact:SUITE",
         "ssm-exact": "workbench.claims.suites.ssm_exact:SUITE",
+        "tractable": "workbench.claims.suites.tractable:SUITE",
+        "crasp-formal-a": "workbench.claims.suites.crasp_formal_a:SUITE",
+        "crasp-formal-b": "workbench.claims.suites.crasp_formal_b:SUITE",
+        "crasp-algorithmic": "workbench.claims.suites.crasp_algorithmic:SUITE",
+        "bounds-trained": "workbench.claims.suites.bounds_trained:SUITE",
+        "retrieval": "workbench.claims.suites.retrieval_trained:SUITE",
+        "sparse-trained": "workbench.claims.suites.sparse_trained:SUITE",
+        "ssm-trained": "workbench.claims.suites.ssm_trained:SUITE",
+        "inference": "workbench.claims.suites.inference_trained:SUITE",
     },
 )
 """In the order in which they are shown."""

@@ -15,6 +15,7 @@ from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels import callbacks, panel_frame, panel_words
 from workbench.dashboard.panels.callbacks import PARTS, browser, place
+from workbench.dashboard.panels.ledger import HEADS, NUMBERS, Ledger, ledger
 from workbench.dashboard.panels.panel_spec import PanelCursor
 from workbench.dashboard.panels.panel_updates import memory
 from workbench.dashboard.panels.run_panels import (
@@ -30,7 +31,7 @@ from workbench.dashboard.panels.run_panels import (
 )
 from workbench.dashboard.server import theory_lookup
 from workbench.dashboard.server.context import Context
-from workbench.dashboard.state.cursor import Cursor, Notice
+from workbench.dashboard.state.cursor import Cursor, Notice, slug
 from workbench.dashboard.state.run_view import RunView
 
 RAILS = {row: f"rail-{row}" for row in ROWS}
@@ -54,6 +55,12 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
             className="headline",
             **{"aria-live": "polite"},
         ),
+        html.Details(
+            [html.Summary(id="ledger-said"), html.Div(id="ledger", className="ledger-wrap")],
+            id="evidence",
+            className="evidence",
+            hidden=not run.brief.rows,
+        ),
         *(evidence(run) if run.brief.rows else [unmeasured(run), training(run)]),
         *([*deeper(run), more(run, extras), training(run)] if run.brief.rows else []),
     ]
@@ -69,6 +76,20 @@ def save_button(run: RunView) -> html.Button:
         hidden=not run.brief.rows,
         **{"data-save-report": "1"},
     )
+
+
+def ledger_table(found: Ledger) -> list[Any]:
+    """The clauses of the evidence, each a button that marks its panel (assets/js/plot_lines.js)."""
+    if not found.rows:
+        return []
+    heads = [html.Th(name, scope="col", className="right" if name in NUMBERS else "") for name in HEADS]
+    rows = []
+    for one in found.rows:
+        mark = html.Button(prose.pieces(one.clause), type="button", className="clause", **{"data-mark": one.panel})
+        cells = [html.Td(text, className="num right") for text in one.cells[:4]]
+        said = html.Span(one.standing, className=f"standing {slug(one.standing)}")
+        rows.append(html.Tr([html.Th(mark, scope="row"), *cells, html.Td(one.cells[4]), html.Td(said)]))
+    return [html.Table([html.Thead(html.Tr(heads)), html.Tbody(rows)], className="ledger")]
 
 
 def evidence(run: RunView) -> list[Any]:
@@ -273,7 +294,7 @@ def _prose(app: Dash, context: Context) -> None:
         return no_update if view is None else counted(view)
 
     @app.callback(
-        *[Output(name, "children") for name in ("verdict-line", "why", *RAILS.values())],
+        *[Output(name, "children") for name in ("verdict-line", "why", *RAILS.values(), "ledger-said", "ledger")],
         *[Input(part, "data") for part in PARTS],
         Input("run-version", "data"),
         State("run", "data"),
@@ -281,7 +302,9 @@ def _prose(app: Dash, context: Context) -> None:
     def said(step: int, length: int, head: str, _: Any, run: str) -> Any:
         view, cursor = place(context, run, step, length, head)
         rails = [prose.rail(view, row, cursor) if view.brief.rows else "" for row in RAILS]
-        return prose.verdict(view, cursor), prose.why(view, cursor), *rails
+        found = ledger(view, cursor)
+        told = [f"Evidence: {found.said}"] if found.said else ["Evidence: none at this step"]
+        return prose.verdict(view, cursor), prose.why(view, cursor), *rails, told, ledger_table(found)
 
 
 PAGE = CursorPage(

@@ -253,3 +253,12 @@ LEGEND: tuple[tuple[str, str], ...] = (
 )
 """Style of a line, as a class of assets/css/run.css, and what it stands for."""
 BANDS = "Bands and whiskers are 95\u00a0% intervals; n counts sequences."
+EVIDENCE: dict[str, str] = {
+    "fit": "accuracy-training",
+    "past training": "accuracy-length",
+    "near ties": "failure",
+    "summary": "decodability-length",
+    "position": "decodability-length",
+    "head": "heads-length",
+}
+"""What a clause of the evidence is about -> the panel that shows it."""

@@ -7,6 +7,8 @@ from itertools import groupby
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from workbench.dashboard.panels.ledger import HEADS as LEDGER
+from workbench.dashboard.panels.ledger import NUMBERS
 from workbench.dashboard.panels.panel_spec import Panel
 from workbench.dashboard.panels.panel_words import definition, spoken
 from workbench.dashboard.panels.run_panels import BANDS, COLUMNS, DEEPER_ROWS, LEGEND, ROWS
@@ -105,6 +107,15 @@ def _safely(words: Any, run: RunView, start: Cursor) -> list[Element | str]:
     except Exception:  # noqa: BLE001 - run_data tells it in the same place
         return []
     return sentence(made)
+
+
+def ledger_shell() -> Element:
+    """The table of the evidence, whose rows the script fills in; open, for a reader who was sent the page."""
+    heads = (element("th", name, scope="col", classes="right" * (name in NUMBERS)) for name in LEDGER)
+    head = element("thead", element("tr", *heads))
+    table = element("table", head, element("tbody", id="ledger"), classes="ledger")
+    wrap = element("div", table, classes="ledger-wrap")
+    return element("details", element("summary", id="ledger-said"), wrap, classes="evidence", id="evidence", open="")
 
 
 def panels_of_all(runs: Sequence[RunView]) -> list[Panel]:

@@ -19,6 +19,7 @@ from workbench.dashboard.components.slider_scents import (
     scent_over_steps,
     verdict_at,
 )
+from workbench.dashboard.panels.ledger import ledger
 from workbench.dashboard.panels.panel_spec import BASE_SIZE, Panel, PanelCursor
 from workbench.dashboard.panels.panel_words import Said, why_empty
 from workbench.dashboard.panels.run_panels import DEEPER, PANELS, ROWS
@@ -102,6 +103,7 @@ def run_data(run: RunView, stops: Stops) -> dict[str, Any]:
         "sliders": _sliders(run, stops),
         "verdict": stops.over(["step"], lambda at: slug(verdict_at(run, at.step))),
         "texts": {name: stops.over(needs, _told(make, run)) for name, (needs, make) in TEXTS.items()},
+        "ledger": stops.over(PARTS, lambda at: _ledger(run, at)),
         "panels": {one.id: stops.over(one.needs, _drawn(one, run)) for one in panels_of(run)},
     }
 
@@ -159,6 +161,19 @@ def _told(make: Callable[[RunView, Cursor], list[Piece]], run: RunView) -> Calla
         return [[said[0], "plain"]]
 
     return told
+
+
+def _ledger(run: RunView, at: Cursor) -> dict[str, Any]:
+    said: list[str] = []
+    with apart(said.append, f"The rows stored for the evidence of {run.name} are not what it is made from"):
+        found = ledger(run, at)
+        rows = [
+            {"clause": [list(piece) for piece in one.clause], "panel": one.panel, "cells": one.cells}
+            | {"standing": one.standing, "style": slug(one.standing)}
+            for one in found.rows
+        ]
+        return {"said": found.said or "none at this step", "rows": rows}
+    return {"said": said[0], "rows": []}
 
 
 # ---- figures --------------------------------------------------------------------------------------------

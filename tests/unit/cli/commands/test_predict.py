@@ -54,6 +54,17 @@ def test_settings_reach_the_task_and_the_positions(output: Output) -> None:
     assert "mod_p_mean" in output("mod_p_mean", "--set", "task.p=5", "--positions", "none")
 
 
+def test_a_state_space_model_is_named_by_the_sign_of_its_gates(output: Output) -> None:
+    text = output("parity", "--architecture", "ssm-nonnegative")
+    assert "parity · state-space model, nonnegative gates: not expressible" in text
+    assert "91.15 / 16.7 % on trained lengths and one bin beyond" in text
+    assert ": expressible" in output("parity", "--architecture", "ssm-signed")
+    assert "--architecture is transformer, ssm-nonnegative or ssm-signed, not 'ssm'" in output(
+        "parity", "--architecture", "ssm"
+    )
+    assert "reads no positions" in output("parity", "--architecture", "ssm-signed", "--positions", "none")
+
+
 def test_notes_that_were_not_checked_say_so(output: Output) -> None:
     assert "recalled, not checked" in output("parity", "--positions", "none")
 

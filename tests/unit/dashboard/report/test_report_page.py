@@ -31,6 +31,7 @@ from workbench.dashboard.state.run_view import RunView
 from workbench.figures import NotMeasured, verdict_sentence, why_sentence
 from workbench.figures.style.design_tokens import Theme
 from workbench.figures.style.template import u_step
+from workbench.figures.text.evidence import evidence, tally
 from workbench.table import Table
 
 A, B, UNMEASURED = "majority-nope-s0", "flip_flop-rotary-s0", "majority-learned-s0"
@@ -120,6 +121,21 @@ def test_the_words_are_those_of_the_rows(runs: list[RunView], held: dict[str, An
                 run.frame, step=step, trained=run.trained, layer=start.layer, head=start.head, length=length
             )
             assert at(given, given["texts"]["why"], step, length) == [list(piece) for piece in why]
+
+
+def test_the_ledger_is_the_evidence_of_the_rows(runs: list[RunView], held: dict[str, Any]) -> None:
+    run, given = runs[0], held["runs"][0]
+    start = default_cursor(run)
+    for step in run.measured_steps:
+        told = evidence(run.frame, step=step, trained=run.trained, length=200, layer=start.layer, head=start.head)
+        shown = at(given, given["ledger"], step, 200)
+        assert [one["standing"] for one in shown["rows"]] == [one.standing for one in told]
+        assert [said(one["clause"]) for one in shown["rows"]] == [said(one.clause) for one in told]
+        assert [tuple(one["cells"]) for one in shown["rows"]] == [one.cells for one in told]
+        assert {one["panel"] for one in shown["rows"]} <= set(given["panels"])
+        counts = [int(n) if n != "no" else 0 for n in re.findall(r"(\d+|no) clauses?", shown["said"])]
+        assert counts == list(tally(told).values())
+    assert held["runs"][2]["ledger"]["made"][0] == {"said": "none at this step", "rows": []}
 
 
 def test_the_verdict_can_be_read_without_the_script(page: str, runs: list[RunView]) -> None:

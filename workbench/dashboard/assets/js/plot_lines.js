@@ -1,5 +1,5 @@
-/* The lines and dots of the cursor over the plots, placed by CSS from each figure's own margins and ranges: on the
-   dashboard's pages and in reports. */
+/* The lines and dots of the cursor over the plots, placed by CSS from each figure's own margins and ranges, and the
+   panel that a clause of the evidence marks: on the dashboard's pages and in reports. */
 (function () {
   "use strict";
   const lens = (window.lens = { at: { step: 0, length: 0 }, figures: {} });
@@ -75,4 +75,13 @@
       if (holder.dataset.html !== html) { holder.dataset.html = html; holder.innerHTML = html; }
     }
   };
+  document.addEventListener("click", function (event) {
+    const clause = event.target instanceof Element && event.target.closest("[data-mark]");
+    if (!clause) return;
+    const panel = document.getElementById(clause.dataset.mark + "-panel");
+    for (const one of document.querySelectorAll(".pan.marked")) one.classList.remove("marked");
+    if (!panel) return;
+    panel.classList.add("marked");
+    panel.scrollIntoView({ block: "nearest" });
+  });
 })();

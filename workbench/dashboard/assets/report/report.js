@@ -39,7 +39,28 @@
       return style ? Object.assign(document.createElement("span"), { className: style, textContent: text }) : text;
     }));
   }
+  function node(tag, given, ...children) {
+    const made = Object.assign(document.createElement(tag), given);
+    made.append(...children);
+    return made;
+  }
+  let listed = null;
+  function ledger() {
+    const held = of(run.ledger);
+    if (held === listed) return;
+    listed = held;
+    at("ledger-said").textContent = "Evidence: " + held.said;
+    at("ledger").replaceChildren(...held.rows.map(function (row) {
+      const clause = node("button", { type: "button", className: "clause" });
+      clause.dataset.mark = row.panel;
+      say(clause, row.clause);
+      const standing = node("span", { className: "standing " + row.style, textContent: row.standing });
+      const cells = row.cells.map((text, i) => node("td", { className: i < 4 ? "num right" : "", textContent: text }));
+      return node("tr", {}, node("th", { scope: "row" }, clause), ...cells, node("td", {}, standing));
+    }));
+  }
   function words() {
+    ledger();
     for (const [id, slot] of Object.entries(run.texts)) if (at(id)) say(at(id), of(slot));
     const step = lens.count(value("step")), length = lens.count(value("length"));
     const times = lens.multiple(value("length") / run.trained);

@@ -1,0 +1,232 @@
+"""The ledger of evidence: every number is a row's, and what is at its control's level claims nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from tests.support.cited import said, same, unfounded
+from workbench.figures import NotMeasured
+from workbench.figures.text.evidence import Evidence, evidence, tally
+from workbench.table.schema import row
+
+N = 32
+Made = Callable[..., pd.DataFrame]
+
+
+@pytest.fixture
+def made(synthetic: Any) -> Made:
+    """Rows of a run: what a probe reads, its control, a head's kinds over length, what ablating it costs."""
+
+    def make(
+        verdict: str = "scale-robust",
+        *,
+        skill: tuple[float, float] = (0.98, 1.0),
+        fails: bool = False,
+        far: float = 0.99,
+        summary: tuple[float, float, float] = (0.97, 0.98, 0.6),
+        position: tuple[float, float] = (0.1, 0.3),
+        kinds: tuple[str, ...] = ("hardmax", "hardmax", "hardmax"),
+        drop: float = 0.4,
+        p: float = 1e-6,
+        ties: str = "",
+        nothing: float = 0.0,
+    ) -> pd.DataFrame:
+        rows = []
+        own = {"run": "r", "step": 7, "n": 512}
+        behaviour = own | {"measurement": "behaviour", "mode": "teacher_forced"}
+        for law in ("matched", "challenge"):
+            for n, value in ((16, 1.0), (N, 1.0), (64, far), (256, far)):
+                limits = {"low": value - 0.02, "high": min(1.0, value + 0.01)}
+                rows.append(row(**behaviour, quantity="accuracy", law=law, length=n, value=value, **limits))
+                rows.append(row(**behaviour, quantity="chance", law=law, length=n, value=0.5))
+                ends = {"value": sum(skill) / 2, "low": skill[0], "high": skill[1]}
+                rows.append(row(**behaviour, quantity="skill", law=law, length=n, **ends))
+            end = {"value": 64.0, "low": 32.0, "high": 64.0} if fails else {"low": 256.0, "status": "censored"}
+            rows.append(row(**behaviour, quantity="failure_length", law=law, length=256, **end))
+        rows.append(row(**own, measurement="behaviour", quantity="verdict", label=verdict, length=256))
+        if ties:
+            told = {"label": ties, "note": "lead 1: 0.42 at 256, 1.00 at 32 (matched law)"}
+            rows.append(row(**own, measurement="behaviour", quantity="near_ties", length=256, **told))
+        for concept, (value, refit, control) in (("summary", summary), ("position", (*position[:1], *position))):
+            target = "output_summary" if concept == "summary" else "log_i"
+            common = own | {"measurement": f"probes.{concept}", "quantity": f"{concept}_decodability", "target": target}
+            common |= {"law": "matched", "layer": 1, "length": 256, "site": "blocks.1.hook_resid_post"}
+            for mode, read in (("transfer", value), ("refit", refit)):
+                rows.append(row(**common, mode=mode, value=read, low=read - 0.02, high=read + 0.02))
+            limits = {"low": control - 0.01, "high": control + 0.01}
+            rows.append(row(**common, mode="refit", control="token_only", value=control, **limits))
+        head = own | {"law": "matched", "layer": 0, "head": 1}
+        for n, kind in zip((N, 64, 256), kinds, strict=True):
+            at = head | {"measurement": "circuits.hardmax", "length": n}
+            rows.append(row(**at, quantity="hardmax_distance", value=0.05, low=0.04, high=0.06))
+            rows.append(row(**at, quantity="hardmax_verdict", label=kind))
+        ablation = {"measurement": "circuits.ablation", "length": 64, "mode": "mean"}
+        cost = {"value": drop, "low": drop - 0.1, "high": drop + 0.1}
+        rows.append(row(**head, **ablation, quantity="accuracy_drop", target="head", **cost))
+        rows.append(row(**head, **ablation, quantity="accuracy_drop_p", target="head", value=p))
+        none = own | {"law": "matched", "measurement": "circuits.ablation", "length": 64, "target": "nothing"}
+        rows.append(row(**none, quantity="accuracy_drop", value=nothing, low=nothing - 0.05, high=nothing + 0.05))
+        frame: pd.DataFrame = synthetic.frame_of(rows)
+        return frame
+
+    return make
+
+
+def found(frame: pd.DataFrame) -> dict[str, list[Evidence]]:
+    """The evidence by topic, every number of it looked up in the rows."""
+    told = evidence(frame, step=7, trained=N, length=128, layer=0, head=1)
+    by_topic: dict[str, list[Evidence]] = {}
+    for one in told:
+        assert unfounded(one.clause, frame, N) == [], said(one.clause)
+        value, _, n, control, _ = one.cells
+        for text, held, column in ((value, one.row, "value"), (n, one.row, "n"), (control, one.control, "value")):
+            assert text == "\u2013" if held is None else same(text, held[column])
+        for held in (one.row, one.control):
+            assert held is None or held["quantity"] in set(frame["quantity"])
+        by_topic.setdefault(one.topic, []).append(one)
+    return by_topic
+
+
+def standings(frame: pd.DataFrame) -> dict[str, set[str]]:
+    return {topic: {one.standing for one in listed} for topic, listed in found(frame).items()}
+
+
+def test_a_robust_run_whose_evidence_agrees(made: Made) -> None:
+    told = found(made())
+    assert {topic: {one.standing for one in listed} for topic, listed in told.items()} == {
+        "fit": {"supports"},
+        "past training": {"supports"},
+        "summary": {"supports"},
+        "position": {"cannot tell"},
+        "head": {"supports"},
+    }
+    [matched, challenge] = told["past training"]
+    assert said(matched.clause) == "Accuracy stays past 32, up to 256; lowest at 64 under the matched law"
+    assert matched.cells == ("0.99", "[0.97, 1.00]", "512", "0.50", "")
+    assert "challenge" in said(challenge.clause)
+    [summary] = told["summary"]
+    assert said(summary.clause) == "The summary is carried in the code of trained lengths at length 256"
+    assert summary.cells == ("0.97", "[0.95, 0.99]", "512", "0.60", "after block 1")
+    [head] = told["head"]
+    assert head.cells == ("0.40", "[0.30, 0.50]", "512", "0.00", "L0 H1")
+
+
+def test_a_coupled_run_whose_evidence_agrees(made: Made) -> None:
+    kinds = ("hardmax", "mixed", "soft")
+    told = standings(
+        made(
+            "length-coupled",
+            fails=True,
+            far=0.7,
+            summary=(0.5, 0.9, 0.6),
+            position=(0.8, 0.3),
+            kinds=kinds,
+            ties="fail",
+        )
+    )
+    assert set(told) == {"fit", "past training", "near ties", "summary", "position", "head"}
+    assert all(one == {"supports"} for one in told.values()), told
+
+
+def test_what_speaks_the_other_way_contradicts(made: Made) -> None:
+    told = standings(made("length-coupled", fails=True, far=0.7))
+    assert told["summary"] == told["head"] == {"contradicts"}
+    told = standings(
+        made(summary=(0.5, 0.9, 0.6), position=(0.8, 0.3), kinds=("hardmax", "mixed", "soft"), ties="fail")
+    )
+    assert told["summary"] == told["position"] == told["head"] == told["near ties"] == {"contradicts"}
+
+
+@pytest.mark.parametrize("verdict", ["scale-robust", "length-coupled", "not fitted", "undecided", "unseen position"])
+@pytest.mark.parametrize("level", [0.97, 0.95, 0.945, 1.0])
+def test_nothing_is_claimed_at_the_level_of_a_control(made: Made, verdict: str, level: float) -> None:
+    # 0.945: the intervals [0.95, 0.99] of the probe and [0.935, 0.955] of its control overlap
+    frame = made(verdict, summary=(0.97, 0.98, level), position=(0.97, level), drop=0.04, nothing=0.04)
+    told = standings(frame)
+    assert told["summary"] == told["position"] == told["head"] == {"cannot tell"}
+    assert "not above its controls" in said(found(frame)["summary"][0].clause)
+    assert "not above its control" in said(found(frame)["head"][0].clause)
+
+
+def test_without_a_control_nothing_is_claimed(made: Made) -> None:
+    frame = made(position=(0.9, 0.1))
+    told = standings(frame[frame["control"] != "token_only"])
+    assert told["summary"] == told["position"] == {"cannot tell"}
+    assert standings(frame[frame["target"] != "nothing"])["head"] == {"cannot tell"}
+
+
+def test_accuracy_at_chance_supports_no_claim_that_it_stays(made: Made) -> None:
+    assert standings(made(far=0.51))["past training"] == {"cannot tell"}
+
+
+def test_a_fall_inside_the_interval_at_n_is_none(made: Made) -> None:
+    assert standings(made("length-coupled", fails=True, far=0.98))["past training"] == {"cannot tell"}
+
+
+@pytest.mark.parametrize(("p", "standing"), [(1e-6, "supports"), (0.2, "cannot tell")])
+def test_a_head_counts_where_ablating_it_is_shown_to_cost_something(made: Made, p: float, standing: str) -> None:
+    assert standings(made(p=p))["head"] == {standing}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "standing"),
+    [
+        (("hardmax", "mixed", "hardmax"), "cannot tell"),
+        (("hardmax", "undecided", "hardmax"), "cannot tell"),
+        (("soft", "soft", "soft"), "cannot tell"),
+        (("undecided", "soft", "soft"), "cannot tell"),
+        (("hardmax", "hardmax", "soft"), "contradicts"),
+    ],
+)
+def test_a_head_speaks_where_it_is_hard_at_n_and_decided_past_it(
+    made: Made, kinds: tuple[str, ...], standing: str
+) -> None:
+    assert standings(made(kinds=kinds))["head"] == {standing}
+
+
+def test_little_position_speaks_for_nothing(made: Made) -> None:
+    assert standings(made("length-coupled", position=(0.2, 0.0)))["position"] == {"cannot tell"}
+
+
+@pytest.mark.parametrize(
+    ("skill", "verdict", "standing"),
+    [
+        ((-0.1, 0.1), "not fitted", "supports"),
+        ((-0.1, 0.1), "scale-robust", "contradicts"),
+        ((0.9, 0.97), "not fitted", "cannot tell"),
+        ((0.97, 1.0), "not fitted", "contradicts"),
+        ((0.97, 1.0), "undecided", "cannot tell"),
+    ],
+)
+def test_the_fit_speaks_for_what_it_shows(made: Made, skill: tuple[float, float], verdict: str, standing: str) -> None:
+    told = standings(made(verdict, skill=skill))
+    assert told["fit"] == {standing}
+    assert ("past training" in told) == (skill == (0.97, 1.0)), "nothing falls, or stays, of what was never fitted"
+
+
+def test_open_near_ties_cannot_tell(made: Made) -> None:
+    told = found(made(ties="open"))["near ties"]
+    assert [(one.standing, said(one.clause).partition(":")[0]) for one in told] == [
+        ("cannot tell", "Near ties are open")
+    ]
+    assert standings(made(ties="hold"))["near ties"] == {"supports"}
+
+
+def test_no_length_past_n_judged_says_nothing(made: Made) -> None:
+    frame = made()
+    frame.loc[frame["quantity"] == "failure_length", "low"] = float(N)
+    assert "past training" not in standings(frame)
+
+
+def test_the_tally_counts_every_clause(made: Made) -> None:
+    told = evidence(made(ties="fail"), step=7, trained=N, length=128, layer=0, head=1)
+    assert tally(told) == {"supports": 5, "contradicts": 1, "cannot tell": 1}
+
+
+def test_without_a_verdict_there_is_no_ledger(made: Made) -> None:
+    with pytest.raises(NotMeasured, match="No verdict at step 8"):
+        evidence(made(), step=8, trained=N, length=128)

@@ -1,0 +1,90 @@
+"""Stating a trained claim: what it says, on which cells, and how their rows are reduced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.claims.claim import Claim, Condition, Kind
+from workbench.claims.trained_cells import TrainedCell
+
+REDUCTIONS = "workbench.claims.trained.reductions"
+
+
+def claim_on(
+    number: str,
+    source: str,
+    prediction: str,
+    statistic: str,
+    conditions: Condition | Sequence[Condition],
+    *cells: TrainedCell,
+    reduce: str = "values",
+    kind: Kind = "T",
+    shared: bool = False,
+    seeds: int | None = None,
+    exempt: bool = False,
+    settings_tried: int = 1,
+    note: str = "",
+    settled: str = "",
+    scale: str = "",
+    **arguments: Any,
+) -> Claim:
+    """A trained claim.
+
+    Args:
+        number: its id.
+        source, prediction, statistic, conditions, kind, exempt, settings_tried, note, settled: as of every claim.
+        cells: the runs that it rests on.
+        reduce: the function of ``trained.reductions`` that makes its rows.
+        shared: whether other claims train all of its runs, so that it costs nothing.
+        seeds: planned; None = those of the cell with the fewest.
+        scale: settings in words; "" = those of the cells.
+        arguments: for the function.
+    """
+    scales = dict.fromkeys(cell.scale for cell in cells)
+    return Claim(
+        id=number,
+        kind=kind,
+        source=source,
+        prediction=prediction,
+        statistic=statistic,
+        conditions=(conditions,) if isinstance(conditions, Condition) else tuple(conditions),
+        scale=scale or "; ".join(scales),
+        rows=f"{REDUCTIONS}:{reduce}",
+        minutes=0.0 if shared else round(sum(cell.seconds * len(cell.seeds) for cell in cells) / 60, 1),
+        seeds=min(len(cell.seeds) for cell in cells) if seeds is None else seeds,
+        settings_tried=settings_tried,
+        exempt=exempt,
+        note=note,
+        settled=settled,
+        cells=cells,
+        arguments=arguments,
+    )
+
+
+def not_built(
+    number: str, source: str, prediction: str, statistic: str, quantity: str, what: str, kind: Kind = "T"
+) -> Claim:
+    """A trained claim that cannot be run yet, and what it needs."""
+    return Claim(
+        id=number,
+        kind=kind,
+        source=source,
+        prediction=prediction,
+        statistic=statistic,
+        conditions=(Condition(quantity, at_least=0.0),),
+        scale="",
+        rows="",
+        minutes=0.0,
+        note=f"not built: {what}",
+    )
+
+
+def above(quantity: str, least: float, fails_below: float | None = None) -> Condition:
+    """At least so much."""
+    return Condition(quantity, at_least=least, fails_below=fails_below)
+
+
+def below(quantity: str, most: float, fails_above: float | None = None) -> Condition:
+    """At most so much."""
+    return Condition(quantity, at_most=most, fails_above=fails_above)

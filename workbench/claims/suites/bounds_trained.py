@@ -1,0 +1,113 @@
+"""Plateaus and scalings in trained models: Izzo, Nichani and Lee 2025, arXiv 2510.27015."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.claims.claim import Claim, Suite
+from workbench.claims.claim_on_cells import above, below, claim_on, not_built
+from workbench.claims.trained_cells import FIT, Asked, TrainedCell, cell
+
+PAPER = "Izzo, Nichani and Lee, arXiv 2510.27015"
+LOSSES = Asked("losses")
+ASKED = (FIT, LOSSES)
+LOSS = "the claim is about the loss: runs enter whether or not their answers lie within the tolerance of the task"
+ONE: dict[str, Any] = {"layers": 1, "width": 32, "heads": 2, "rate": 3e-3, "batch": 64, "asked": ASKED}
+LENGTHS = (8, 16, 32)
+KNOBS = (1.0, 2.0, 4.0)
+PERIODS = (2, 3, 5)
+SIMPLE = tuple(cell("simple", "nope", n, 2000, label=f"N {n}", omega=w, **ONE) for w in KNOBS for n in LENGTHS)
+MOD_P = tuple(cell("mod_p_mean", f"lim {p} 0", n, 2000, label=f"N {n}", p=p, **ONE) for p in PERIODS for n in LENGTHS)
+GRAMS = ((1, 2), (1, 3), (1, 4), (2, 2), (2, 3))
+GRAM_LENGTHS = (16, 32, 64)
+KGRAM = tuple(
+    cell("in_context_kgram", f"lim 1 {k}", n, 3000, label=f"N {n}", asked=ASKED, seeds=(0, 1), k=k, symbols=s)
+    for k, s in GRAMS
+    for n in GRAM_LENGTHS
+)
+BARE: dict[str, Any] = {"normalization_type": None, "log_scaling": "all"}
+COVERED = tuple(
+    cell("simple", "nope", n, 2000, label=f"N {n}, as the theorem wants it", model=BARE, omega=w, **ONE)
+    for w in KNOBS
+    for n in LENGTHS
+)
+
+
+def _levels(number: str, task: str, cells: tuple[TrainedCell, ...]) -> Claim:
+    return claim_on(
+        number, PAPER, f"{task}: the loss levels off beyond the trained lengths.",
+        "loss at 32N over loss at 16N, mean over the last eighth of the prefixes", below("loss at 32N over 16N", 1.25),
+        *cells, reduce="plateau_ratio", exempt=True, note=LOSS,
+    )  # fmt: skip
+
+
+def _falls(number: str, task: str, cells: tuple[TrainedCell, ...], lengths: tuple[int, ...]) -> Claim:
+    return claim_on(
+        number, PAPER, f"{task}: the plateau falls with the trained length.",
+        "log of the plateau (loss at 32N) at one trained length less that at the next", above("fall of the log", 0.0),
+        *cells, reduce="plateau_steps", shared=True, exempt=True, note=LOSS, quantity="fall of the log",
+        groups=[list(range(i, i + len(lengths))) for i in range(0, len(cells), len(lengths))], sign=-1,
+    )  # fmt: skip
+
+
+def _rises(number: str, says: str, cells: tuple[TrainedCell, ...], groups: list[list[int]]) -> Claim:
+    return claim_on(
+        number, PAPER, says, "log of the plateau (loss at 32N) less that of the next easier cell at the same N",
+        above("rise of the log", 0.0), *cells, reduce="plateau_steps", shared=True, exempt=True, note=LOSS,
+        quantity="rise of the log", groups=groups, sign=1,
+    )  # fmt: skip
+
+
+BY_KNOB = [[i, i + 3, i + 6] for i in range(3)]
+
+SUITE = Suite(
+    "bounds-trained",
+    "Do trained models show the plateaus and scalings?",
+    (
+        _levels("QT01", "SimpleTask", SIMPLE),
+        _falls("QT02", "SimpleTask", SIMPLE, LENGTHS),
+        _rises("QT03", "SimpleTask: the plateau rises with omega.", SIMPLE, BY_KNOB),
+        claim_on(
+            "QT04", PAPER, "The trained length that is needed grows with complexity.",
+            "log2 of N* at one omega less that at the next lower, where N* is the N at which the plateau, interpolated "
+            "in log-log, reaches a common level", above("rise of log2 N*", 0.0), *SIMPLE, reduce="needed_lengths",
+            shared=True, exempt=True, note=LOSS, knobs=list(KNOBS), lengths=list(LENGTHS),
+        ),
+        _levels("QT05", "ModPTask", MOD_P),
+        _falls("QT06", "ModPTask", MOD_P, LENGTHS),
+        _rises("QT07", "ModPTask: the plateau rises with the period.", MOD_P, BY_KNOB),
+        not_built("QT08", PAPER, "After training with period 5 attention is near 0 off the class.",
+                  "mass on positions of another residue at N, 4N, 16N", "mass off the class",
+                  "needs the keys that count named by the average tasks, as targets of circuits.heads", "TM"),
+        not_built("QT09", PAPER, "After training attention is nearly uniform on the class.",
+                  "total variation from the uniform law on the class", "total variation",
+                  "needs the keys that count named by the average tasks, as targets of circuits.heads", "TM"),
+        not_built("QT10", PAPER, "With enough trained length the model enters the hardmax regime.",
+                  "share of heads of kind class by N", "rise of the share",
+                  "needs the keys that count named by the average tasks, as targets of circuits.heads", "TM"),
+        _levels("QT11", "In-context k-gram", KGRAM),
+        _falls("QT12", "In-context k-gram", KGRAM, GRAM_LENGTHS),
+        _rises("QT13", "In-context k-gram: the plateau rises with the number of symbols at k = 2.", KGRAM,
+               [[9 + i, 12 + i] for i in range(3)]),
+        _rises("QT14", "In-context k-gram: the plateau rises with k at the same number of symbols.", KGRAM,
+               [[i, 9 + i] for i in range(3)] + [[3 + i, 12 + i] for i in range(3)]),
+        claim_on(
+            "QT15", PAPER, "The margin is a bottleneck: the plateau is higher where 1/gamma is.",
+            "Kendall's tau of the plateau and log 1/gamma over runs, cells drawn whole", above("tau", 0.0, 0.0),
+            *(one.also(Asked("bound")) for one in COVERED), reduce="bound_tau", exempt=True, note=LOSS,
+            quantity="bound_part", target="gamma",
+        ),
+        claim_on(
+            "QT16", PAPER, "The bound orders cells as experiment does.",
+            "Kendall's tau of the plateau and the bound on the trained length over runs, cells drawn whole",
+            above("tau", 0.5), *(one.also(Asked("bound")) for one in COVERED), reduce="bound_tau", shared=True,
+            exempt=True, note=LOSS, quantity="training_length_bound_log10", target="",
+        ),
+        not_built("QT17", PAPER, "The average error depends on the prior of token shares.",
+                  "plateau by the parameter of the Dirichlet prior", "rise of the log",
+                  "needs a parameter of the average tasks for the prior of token shares"),
+        not_built("QT18", PAPER, "There is no generalization to symbols that short strings never had.",
+                  "accuracy on the other half of the alphabet", "accuracy",
+                  "needs token shares confined to a part of the alphabet"),
+    ),
+)  # fmt: skip

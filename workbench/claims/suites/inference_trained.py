@@ -1,0 +1,119 @@
+"""The norm regularizer and the idealized procedure of inference, trained: Huang et al. 2024, arXiv 2410.02140."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.claims.claim import Suite
+from workbench.claims.claim_on_cells import above, below, claim_on, not_built
+from workbench.claims.suites import crasp_formal_a as formal
+from workbench.claims.trained_cells import BINS, FIT, VERDICT, TrainedCell, cell
+
+PAPER = "Huang et al., arXiv 2410.02140"
+SIZES = (16, 32, 64, 96)
+HALF = (FIT, BINS)
+TWO_SEEDS = (0, 1)
+
+
+def _half(task: str, steps: int, low: int = 1, **more: Any) -> tuple[TrainedCell, ...]:
+    """Trained on lengths to n/2, position ids to n: b1 is accuracy at lengths from n/2 to n."""
+    return tuple(
+        cell(task, "ape", n // 2, steps, low=low, seeds=TWO_SEEDS, label=f"n {n}", asked=HALF, reach=3, **more)
+        for n in SIZES
+    )
+
+
+MAJORITY = _half("majority", 1500)
+UF = _half("uf", 5000, low=3, symbols=80)
+T4 = _half("tomita", 3000, n=4, ask="next")
+AA = _half("aa_star", 2000)
+NF = _half("nf", 3000, low=3, symbols=2)
+COEFFICIENTS = (0.0, 1e-4, 1e-3, 1e-2)
+
+
+def _penalized(task: str, longest: int, steps: int, low: int = 1, **more: Any) -> tuple[TrainedCell, ...]:
+    return tuple(
+        cell(task, "ape", longest, steps, low=low, reach=3, seeds=TWO_SEEDS, label=f"penalty {c:g}",
+             training={"regularizers": {"positional": c} if c else {}}, asked=HALF, **more)
+        for c in COEFFICIENTS
+    )  # fmt: skip
+
+
+PENALIZED = {
+    "unique copying": _penalized("uf", 17, 5000, low=3, symbols=76),
+    "Tomita 4": _penalized("tomita", 16, 3000, n=4, ask="next"),
+    "interleaved majority": _penalized("interleaved_majority", 16, 3000),
+}
+ARANGE = tuple(
+    cell(task, "arange", 16, 1000, width=32, heads=2, rate=3e-3, asked=(FIT, VERDICT))
+    for task in ("majority", "flip_flop")
+)
+TASKS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("tomita", {"n": 4, "ask": "next"}), ("aa_star", {}), ("bounded_dyck", {"n": 2, "ask": "next"}),
+)  # fmt: skip
+NOISE = tuple(
+    cell(task, "ape", 16, 1500, reach=3, batch=batch, rate=rate * (10 if optimizer == "sgd" else 1), seeds=TWO_SEEDS,
+         label=f"{optimizer} {batch} {rate:g}", training={"optimizer": optimizer}, asked=HALF, **more)
+    for task, more in TASKS
+    for optimizer in ("adamw", "sgd")
+    for batch in (16, 64)
+    for rate in (1e-3, 3e-3)
+)  # fmt: skip
+APE = tuple(one for one in (formal.TOMITA1[0], formal.TOMITA2[0], formal.TOMITA4[0], formal.TOMITA7[0], formal.D2[0],
+                            formal.D3[0], formal.D4[0], formal.BLOCKS[0], formal.ABD_BC[0], formal.AA,
+                            formal.AAAA, formal.ABAB))  # fmt: skip
+RISE = "b1 at n = 96 less b1 at n = 16, by seed, and b1 at n = 96"
+
+SUITE = Suite(
+    "inference",
+    "The norm regularizer and the idealized procedure",
+    (
+        *(
+            claim_on(
+                f"HR01{letter}", PAPER,
+                f"Fitted on lengths to n/2 at every offset, {name} is right up to n once n is large.",
+                RISE, (above("b1", 0.95), above("difference of b1", 0.0)), cells[-1], cells[0], *cells[1:-1],
+                reduce="value_and_difference", quantity="b1",
+            )
+            for letter, name, cells in (("a", "majority", MAJORITY), ("b", "unique copying", UF), ("c", "Tomita 4", T4),
+                                        ("d", "(aa)*", AA))
+        ),
+        claim_on("HR02", PAPER, "Copying with repeats, outside the class, is right up to n at no n.",
+                 "b1: accuracy over (n/2, n] after fitting to n/2", below("b1", 0.6, 0.6), *NF),
+        claim_on(
+            "HR03", PAPER, "The regularizer's strength matters (published: a gain of .4 to 1.4 points).",
+            "b1 at the coefficient 1e-3 less b1 without, by seed",
+            (above("difference of b1, unique copying", 0.0), above("difference of b1, Tomita 4", 0.0),
+             above("difference of b1, interleaved majority", 0.0)),
+            *(one for cells in PENALIZED.values() for one in cells), reduce="named_differences", quantity="b1",
+            pairs={name: [4 * i + 2, 4 * i] for i, name in enumerate(PENALIZED)},
+            note="runs at 1e-4 and 1e-2 are in the table of runs",
+        ),
+        claim_on(
+            "HR04", PAPER, "Generalizing models with learned positions have become translation-invariant.",
+            "Spearman's correlation of translation variance (the mean over heads) and b2 over runs, cells drawn whole",
+            below("correlation", -0.3, 0.0), *(one.also(formal.POSITIONAL) for one in APE), reduce="run_correlation",
+            kind="TM", shared=True, one="translation_variance", other="b2 every prefix", seeds=3,
+        ),
+        not_built("HR05", PAPER, "The penalty is smaller in runs that generalize.",
+                  "Kendall's tau of the positional penalty and b2 within task", "tau",
+                  "needs the penalty measured on the runs of the other suites", "TM"),
+        claim_on(
+            "HR06", PAPER, "Without the offset learned positions cannot be right past N.",
+            "1 where the verdict is unseen position or length-coupled", above("fails beyond N", 1.0), *ARANGE,
+            reduce="fails_beyond",
+        ),
+        claim_on(
+            "HR07", PAPER, "Optimizer, batch and rate change the outcome.",
+            "p of the F-test of b2 between the eight settings of a task, two seeds each",
+            below("p of the F-test", 0.01), *NOISE, reduce="settings_matter", quantity="b2", groups=[8, 8, 8],
+            exempt=True,
+            note="the rate of SGD is ten times that of AdamW; runs enter whether or not they are fitted",
+        ),
+        not_built("HR08", PAPER, "A product p^T A p learns local offsets that carry over, and not thresholds.",
+                  "error on unseen positions after fitting 50 of 200", "error",
+                  "needs a fit of p_i^T W p_j to a given function of positions", "E"),
+        not_built("HR09", PAPER, "Copying by a key 1, 2 or 3 places back keeps 97-99 with positions and not without.",
+                  "b1, b2 by stride", "b1", "needs a parameter of unique copying for the stride of the key"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,106 @@
+"""Sparse parity and planted correlations, trained: Golowich et al. 2025, arXiv 2502.16792."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.claims.claim import Suite
+from workbench.claims.claim_on_cells import above, below, claim_on, not_built
+from workbench.claims.trained_cells import BINS, FIT, VERDICT, Asked, TrainedCell, cell
+
+PAPER = "Golowich et al., arXiv 2502.16792"
+FAR = (1, 2, 4, 10)
+"""Lengths, in multiples of N."""
+DEEP: dict[str, Any] = {"layers": 3, "rate": 1e-3, "low": 5, "reach": 10, "seeds": (0, 1)}
+
+
+RECALL = Asked("circuits.sparsity", {"only": ["planted_recall"], "lengths": [2], "settings": {"searched": 64}})
+
+
+def _by_number(most: int) -> tuple[Asked, ...]:
+    """Accuracy for each number of small numbers, alone."""
+    return tuple(
+        Asked("lengths", {"factors": list(FAR), "task": {"k": k, "least": k}, "told": f"k {k}"})
+        for k in range(1, most + 1)
+    )
+
+
+def _parity(most: int, positions: str = "pose") -> TrainedCell:
+    return cell("sparse_parity", positions, 25, 10_000, asked=(FIT, *_by_number(most + 2)), k=most, **DEEP)
+
+
+POSE = {k: _parity(k).also(RECALL) for k in (2, 3, 4)}
+ROPE = _parity(2, "rope")
+SPANS = tuple(Asked("lengths", {"factors": [1], "task": {"span": span}, "told": f"span {span}"}) for span in (4, 8, 16))
+PLANTED = cell("planted", "lim 1 4", 24, 3000, low=6, asked=(FIT, BINS, VERDICT, *SPANS, RECALL), k=2, span=4)
+GRAM = {
+    (p, n, k): cell("kgram_retrieval", p, n, 2500, low=2 * k + 2, label=f"N {n}", k=k, symbols=6)
+    for p in ("rope", "lim 1 4")
+    for n in (16, 32)
+    for k in (1, 2, 3)
+}  # fmt: skip
+ACCURACY = "accuracy on strings with exactly k small numbers"
+
+SUITE = Suite(
+    "sparse-trained",
+    "Sparse parity and planted correlations, trained",
+    (
+        claim_on(
+            "SP01", PAPER, "Trained on few small numbers, a model is right at many times the trained length.",
+            f"{ACCURACY}, every k up to that of training, at 4N", above("accuracy at 4 N", 0.95), POSE[2], POSE[3],
+            reduce="by_setting", settings={POSE[2].name: ["k 1", "k 2"], POSE[3].name: ["k 1", "k 2", "k 3"]},
+        ),
+        claim_on(
+            "SP02", PAPER, "More small numbers than were trained on fail, inside the trained lengths too.",
+            f"{ACCURACY}, one and two more than trained on",
+            (below("accuracy at 1 N", 0.65), below("accuracy at 2 N", 0.65), below("accuracy at 4 N", 0.65)),
+            POSE[2], POSE[3], reduce="by_setting", shared=True,
+            settings={POSE[2].name: ["k 3", "k 4"], POSE[3].name: ["k 4", "k 5"]},
+        ),
+        claim_on(
+            "SP03", PAPER, "Where all numbers up to 4 fit, larger ones generalize worse.",
+            "slope of accuracy at 4N on k = 1..4", below("slope on k", 0.0, 0.0), POSE[4], reduce="slope_on_setting",
+            quantity="accuracy at 4 N", settings=["k 1", "k 2", "k 3", "k 4"],
+        ),
+        claim_on(
+            "SP04", PAPER, "Generalization improves as sparsity falls.",
+            "accuracy at 4N with one small number, trained on up to 2 less trained on up to 4, by seed",
+            above("difference of accuracy at 4 N", 0.0), POSE[2], POSE[4], reduce="difference", shared=True,
+            quantity="accuracy at 4 N, k 1",
+        ),
+        claim_on(
+            "SP05", PAPER, "Rotary positions alone are worse than with PoSE.",
+            "accuracy at 4N on strings with two small numbers, with PoSE less without, by seed",
+            above("difference of accuracy at 4 N", 0.0), POSE[2], ROPE, reduce="difference",
+            quantity="accuracy at 4 N, k 2",
+        ),
+        claim_on(
+            "SP06", PAPER, "A planted local correlation is right at 8N with limit positions of that locality.",
+            "skill at 8N", above("skill at 8 N", 0.9, 0.9), PLANTED,
+        ),
+        claim_on(
+            "SP07", PAPER, "A wider span at test than in training fails.",
+            "skill at N with planted tokens within 8 and 16, over that within 4",
+            (below("skill at 1 N, span 8 over span 4", 0.6), below("skill at 1 N, span 16 over span 4", 0.6)), PLANTED,
+            reduce="over_own", shared=True, quantity="skill at 1 N", base="span 4", settings=["span 8", "span 16"],
+        ),
+        not_built("SP08", PAPER, "Places that were never trained fail.", "error at gap 2 after training at gap 1",
+                  "error", "needs a parameter of planted correlations for the law of gaps"),
+        not_built("SP09", PAPER, "The number of planted tokens must not grow with the length.",
+                  "accuracy at 4N with k fixed less with k = n/8", "difference of accuracy",
+                  "needs a number of planted tokens that is a function of the length"),
+        claim_on("SP10", PAPER, "The tokens that a good model needs are the planted ones.",
+                 "share of the planted tokens among the most influential ones, leave-one-out, at N",
+                 above("planted_recall", 0.9), PLANTED, POSE[2], POSE[3], kind="TM", shared=True, seeds=2,
+                 note="whether recall at 2N predicts accuracy there is not asked"),
+        not_built("SP11", PAPER, "The keys that are needed do not grow with the length in runs that hold.",
+                  "slope of log keys needed on log n", "slope", "needs the influence of tokens collected over runs",
+                  "TM"),
+        claim_on(
+            "SP12", PAPER, "k-gram retrieval of larger k needs longer training strings.",
+            "b1 with k less that with k + 1, by seed", above("fall of b1 with k", 0.0), *GRAM.values(),
+            reduce="steps_down", quantity="b1", told="fall of b1 with k",
+            groups=[[i, i + 1] for g in range(4) for i in (3 * g, 3 * g + 1)],
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,49 @@
+"""Losses far beyond the trained lengths: does the loss level off?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from workbench.claims.trained.bin_accuracy import Measured
+from workbench.claims.trained.trained_run import TrainedRun
+
+STRINGS = 256
+TOKENS = 1 << 16
+"""Tokens of a length, at most; but 64 strings at least."""
+FACTORS = (1, 2, 4, 8, 16, 32)
+
+
+def loss_rows(run: TrainedRun, factors: Sequence[int] = FACTORS, **task: float) -> Measured:
+    """Mean loss of the last eighth of the prefixes of strings of so many times N: of every residue, not one length.
+
+    Args:
+        run: it.
+        factors: lengths, in multiples of N.
+        task: parameters of the task that differ from the run's own.
+    """
+    asked = run.asked(task)
+    for factor in factors:
+        n = asked.task.next_length(factor * run.longest)
+        strings = max(64, min(STRINGS, TOKENS // n))
+        batch = asked.strings(strings, n, "matched", "losses")
+        with torch.no_grad():
+            losses = asked.task.losses(asked.answers(batch)["logits"], batch)
+        tail = batch.mask.clone()
+        tail[:, : batch.index(n) + 1 - math.ceil(n / 8)] = False
+        each = ((losses * tail).sum(1) / tail.sum(1).clamp(min=1))[tail.any(1)].double()
+        spread, count = float(each.std()), len(each)
+        half = 1.96 * spread / math.sqrt(count)
+        mean = float(each.mean())
+        yield {
+            "quantity": f"loss at {factor} N",
+            "setting": ", ".join(f"{key} {value}" for key, value in task.items()),
+            "length": n,
+            "value": mean,
+            "low": mean - half,
+            "high": mean + half,
+            "n": count,
+            "spread": spread,
+        }

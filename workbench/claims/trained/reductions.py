@@ -1,0 +1,483 @@
+"""From the rows of runs to the rows of a claim: what each claim's statistic is, as a function of stored rows alone.
+
+Every function takes the claim and the table of runs and gives rows for :mod:`workbench.claims.judging`. Its arguments
+are those of the claim. Where runs of two cells are compared they are paired by seed; a pair is fitted if both are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.stats import f_oneway, kendalltau, spearmanr
+
+from workbench.claims.claim import Claim, Row
+from workbench.claims.errors import ClaimError
+from workbench.claims.judging import ENOUGH_SEEDS
+from workbench.claims.resampling import Statistic, cell_correlation, difference_of_shares
+from workbench.claims.trained.run_rows import RunRow, RunTable
+from workbench.claims.trained_cells import TrainedCell
+from workbench.core.seeds import seed_of
+from workbench.measure.intervals import clopper_pearson
+
+
+@dataclass(frozen=True)
+class OneRun:
+    """What the table holds of one run.
+
+    Attributes:
+        cell: what it is one of.
+        seed: of weights and data.
+        rows: by quantity with its setting; of a quantity at several lengths, the last.
+    """
+
+    cell: TrainedCell
+    seed: int
+    rows: Mapping[str, RunRow]
+
+    @property
+    def fitted(self) -> bool:
+        """Whether it is shown to be fitted on its trained lengths."""
+        return self.rows["fitted"].label == "pass"
+
+    def row(self, told: str) -> RunRow:
+        """The row of a quantity.
+
+        Raises:
+            ClaimError: if it has none.
+        """
+        if told not in self.rows:
+            raise ClaimError(f"{self.cell.name}, seed {self.seed}, has no row of {told}")
+        return self.rows[told]
+
+    def made(self, quantity: str, item: str, value: float, low: float, high: float, n: int | None = None) -> Row:
+        """A row of a claim about this run."""
+        run, step = self.rows["fitted"].run, self.rows["fitted"].step
+        return Row(quantity, item, value, low, high, None, n, run, step, self.seed, self.fitted)
+
+
+def runs_of(cell: TrainedCell, table: RunTable) -> list[OneRun]:
+    """The runs of a cell, in the order of its seeds."""
+    return [OneRun(cell, seed, {row.told: row for row in table.of(cell.recipe(seed))}) for seed in cell.seeds]
+
+
+def pairs_of(one: TrainedCell, other: TrainedCell, table: RunTable) -> list[tuple[OneRun, OneRun]]:
+    """The runs of two cells that have the same seed."""
+    others = {run.seed: run for run in runs_of(other, table)}
+    return [(run, others[run.seed]) for run in runs_of(one, table) if run.seed in others]
+
+
+def rng_of(claim: Claim, *parts: object) -> np.random.Generator:
+    """Randomness that hangs on the claim alone, so that the same rows give the same bytes."""
+    return np.random.default_rng(seed_of("claim", claim.id, *parts))
+
+
+# ---- a quantity of each run ----------------------------------------------------------------------
+def values(claim: Claim, table: RunTable) -> list[Row]:
+    """Each condition's quantity, of every run of every cell."""
+    wanted = list(dict.fromkeys(condition.quantity for condition in claim.conditions))
+    return [_as_it_is(run, told) for told in wanted for cell in claim.cells for run in runs_of(cell, table)]
+
+
+def _as_it_is(run: OneRun, told: str, quantity: str | None = None, item: str | None = None) -> Row:
+    row = run.row(told)
+    low, high = row.ends
+    value = low if row.value is None else row.value
+    return run.made(quantity or told, run.cell.name if item is None else item, value, low, high, row.n)
+
+
+def values_where(claim: Claim, table: RunTable, where: str, least: float) -> list[Row]:
+    """As :func:`values`, of the runs in which another quantity has at least a value."""
+    rows = [
+        _as_it_is(run, condition.quantity)
+        for condition in claim.conditions
+        for cell in claim.cells
+        for run in runs_of(cell, table)
+        if (run.row(where).value or 0.0) >= least
+    ]
+    none = [
+        Row(one.quantity, "no run holds", 0.0, -math.inf, math.inf, entered=0, planned=1) for one in claim.conditions
+    ]
+    return rows or none
+
+
+def by_setting(claim: Claim, table: RunTable, settings: Mapping[str, Sequence[str]]) -> list[Row]:
+    """Each condition's quantity under several settings; ``settings`` names those of each cell."""
+    return [
+        _as_it_is(run, f"{condition.quantity}, {setting}", condition.quantity, f"{cell.name}, {setting}")
+        for condition in claim.conditions
+        for cell in claim.cells
+        for setting in settings[cell.name]
+        for run in runs_of(cell, table)
+    ]
+
+
+def over_own(claim: Claim, table: RunTable, quantity: str, base: str, settings: Sequence[str]) -> list[Row]:
+    """A share under a setting over the same share under another one, of each run."""
+    rows = []
+    for cell in claim.cells:
+        for run in runs_of(cell, table):
+            below = run.row(f"{quantity}, {base}")
+            for setting in settings:
+                above = run.row(f"{quantity}, {setting}")
+                # The ends that make the ratio least and greatest: wider than 95 %.
+                low, high = above.ends[0] / max(below.ends[1], 1e-9), above.ends[1] / max(below.ends[0], 1e-9)
+                value = (above.value or 0.0) / max(below.value or 0.0, 1e-9)
+                rows.append(run.made(f"{quantity}, {setting} over {base}", cell.name, value, low, high, above.n))
+    return rows
+
+
+def slope_on_setting(claim: Claim, table: RunTable, quantity: str, settings: Sequence[str]) -> list[Row]:
+    """Least-squares slope of a share on the place of its setting, 1, 2, .., of each run; strings are drawn anew."""
+    rows = []
+    for cell in claim.cells:
+        for run in runs_of(cell, table):
+            found = [run.row(f"{quantity}, {setting}") for setting in settings]
+            rng = rng_of(claim, run.seed)
+            drawn = np.stack([_drawn(row, rng) for row in found])
+            x = np.arange(1, len(found) + 1) - (len(found) + 1) / 2
+            slopes = x @ drawn / (x @ x)
+            value = float(x @ np.array([row.value for row in found]) / (x @ x))
+            low, high = np.percentile(slopes, (2.5, 97.5))
+            rows.append(run.made("slope on k", cell.name, value, float(low), float(high), found[0].n))
+    return rows
+
+
+def _drawn(row: RunRow, rng: np.random.Generator, times: int = 4000) -> np.ndarray:
+    """A share as often as wanted, each time from Beta(right + 1/2, wrong + 1/2)."""
+    right, n = round((row.value or 0.0) * (row.n or 0)), row.n or 0
+    if row.low is None:
+        return np.full(times, row.value)
+    drawn: np.ndarray = rng.beta(right + 0.5, n - right + 0.5, times)
+    return drawn
+
+
+# ---- differences, paired by seed -----------------------------------------------------------------
+def difference(claim: Claim, table: RunTable, quantity: str) -> list[Row]:
+    """A share of the first cell less that of the second, over the pairs of seeds that are fitted."""
+    told = f"difference of {quantity.partition(', k')[0]}"
+    return [_difference(claim, table, claim.cells[0], claim.cells[1], quantity, told)]
+
+
+def named_differences(claim: Claim, table: RunTable, quantity: str, pairs: Mapping[str, Sequence[int]]) -> list[Row]:
+    """As :func:`difference`, for several named pairs of cells."""
+    return [
+        _difference(claim, table, claim.cells[i], claim.cells[j], quantity, f"difference of {quantity}, {name}")
+        for name, (i, j) in pairs.items()
+    ]
+
+
+def value_and_difference(claim: Claim, table: RunTable, quantity: str) -> list[Row]:
+    """A share of the first cell, of each run, and that less the one of the second cell."""
+    first = [_as_it_is(run, quantity) for run in runs_of(claim.cells[0], table)]
+    one, other = claim.cells[:2]
+    return [*first, _difference(claim, table, one, other, quantity, f"difference of {quantity}")]
+
+
+def steps_down(claim: Claim, table: RunTable, quantity: str, told: str, groups: Sequence[Sequence[int]]) -> list[Row]:
+    """A share of one cell less that of the next, for several pairs of cells."""
+    return [
+        _difference(claim, table, claim.cells[i], claim.cells[j], quantity, told, f"{claim.cells[i].name} and next")
+        for i, j in groups
+    ]
+
+
+def _difference(
+    claim: Claim, table: RunTable, one: TrainedCell, other: TrainedCell, quantity: str, told: str, item: str = ""
+) -> Row:
+    """One row for all seeds: the mean of paired differences with its interval, seeds drawn and then strings."""
+    found = pairs_of(one, other, table)
+    enter = [pair for pair in found if claim.exempt or all(run.fitted for run in pair)]
+    shares = [(_share(a.row(quantity)), _share(b.row(quantity))) for a, b in (enter or found)]
+    value, low, high = difference_of_shares(shares, rng_of(claim, told, item))
+    return _over_seeds(told, item or f"{one.name} less {other.name}", value, low, high, enter, found)
+
+
+def _share(row: RunRow) -> tuple[float, int]:
+    """A share and its strings; 0 strings where all was counted."""
+    return row.value or 0.0, 0 if row.low is None else row.n or 0
+
+
+def _over_seeds(
+    quantity: str, item: str, value: float, low: float, high: float, enter: Sequence[object], found: Sequence[object]
+) -> Row:
+    """One number about several runs."""
+    return Row(quantity, item, value, low, high, entered=len(enter), planned=len(found))
+
+
+def mean_difference(claim: Claim, table: RunTable, quantity: str, pairs: Sequence[Sequence[int]]) -> list[Row]:
+    """The mean of several differences of two cells each, all pairs of seeds together."""
+    found = [pair for i, j in pairs for pair in pairs_of(claim.cells[i], claim.cells[j], table)]
+    enter = [pair for pair in found if claim.exempt or all(run.fitted for run in pair)]
+    shares = [(_share(a.row(quantity)), _share(b.row(quantity))) for a, b in (enter or found)]
+    value, low, high = difference_of_shares(shares, rng_of(claim))
+    return [_over_seeds(f"difference of {quantity}", "", value, low, high, enter, found)]
+
+
+def lead_over_better(claim: Claim, table: RunTable, quantity: str, others: int) -> list[Row]:
+    """A share of each of the first ``others`` cells less that of the better one of the other cells of its task."""
+    rows = []
+    for cell in claim.cells[:others]:
+        alike = [one for one in claim.cells[others:] if one.task == cell.task]
+        better = max(alike, key=lambda one: _mean(runs_of(one, table), quantity))
+        rows.append(_difference(claim, table, cell, better, quantity, "lead over the better", cell.name))
+    return rows
+
+
+def _mean(runs: Sequence[OneRun], quantity: str) -> float:
+    """Mean over the fitted runs; below everything where none is."""
+    found = [run.row(quantity).value or 0.0 for run in runs if run.fitted]
+    return float(np.mean(found)) if found else -math.inf
+
+
+# ---- orderings over cells ------------------------------------------------------------------------
+def separation(claim: Claim, table: RunTable, quantity: str, inside: int) -> list[Row]:
+    """The least of the first ``inside`` cells less the greatest of the others, each as the envelope of its runs.
+
+    Inside fitted runs enter alone, and a cell needs enough of them; outside all runs do, where the claim is exempt.
+    """
+    within = [found for cell in claim.cells[:inside] if (found := _envelope(cell, table, quantity, fitted=True))]
+    without = [
+        found for cell in claim.cells[inside:] if (found := _envelope(cell, table, quantity, fitted=not claim.exempt))
+    ]
+    if not within or not without:
+        return [Row("separation", "", 0.0, -math.inf, math.inf, entered=0, planned=len(claim.cells))]
+    least = min(within, key=lambda found: found.low)
+    greatest = max(without, key=lambda found: found.high)
+    value = min(one.value for one in within) - max(one.value for one in without)
+    low = least.low - greatest.high
+    high = min(one.high for one in within) - max(one.low for one in without)
+    item = f"{least.name} against {greatest.name}"
+    return [Row("separation", item, value, low, high, entered=len(within) + len(without), planned=len(claim.cells))]
+
+
+@dataclass(frozen=True)
+class _Envelope:
+    """A cell's runs together."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+
+
+def _envelope(cell: TrainedCell, table: RunTable, quantity: str, fitted: bool) -> _Envelope | None:
+    """From the least lower to the greatest upper limit; None with too few runs."""
+    rows = [run.row(quantity) for run in runs_of(cell, table) if run.fitted or not fitted]
+    if len(rows) < min(ENOUGH_SEEDS, len(cell.seeds)):
+        return None
+    value = float(np.mean([row.value or 0.0 for row in rows]))
+    return _Envelope(cell.name, value, min(row.ends[0] for row in rows), max(row.ends[1] for row in rows))
+
+
+def label_lead(claim: Claim, table: RunTable, quantity: str, inside: int, other: Sequence[str]) -> list[Row]:
+    """Area under the curve of a quantity for the first ``inside`` cells, less that for another label.
+
+    ``other`` are the tasks that the other label leaves out. The interval is from drawing cells.
+    """
+    means = [_mean(runs_of(cell, table), quantity) for cell in claim.cells]
+    kept = [i for i, mean in enumerate(means) if mean > -math.inf]
+    value = np.array([means[i] for i in kept])
+    one = np.array([i < inside for i in kept])
+    two = np.array([claim.cells[i].task not in other for i in kept])
+    rng = rng_of(claim)
+    drawn: list[float] = []
+    for _ in range(4000):
+        chosen = rng.integers(0, len(kept), len(kept))
+        if 0 < one[chosen].sum() < len(kept) and 0 < two[chosen].sum() < len(kept):
+            drawn.append(_auc(value[chosen], one[chosen]) - _auc(value[chosen], two[chosen]))
+    if not drawn:
+        return [Row("lead over in AC0", "", 0.0, -1.0, 1.0, entered=0, planned=len(claim.cells))]
+    low, high = np.percentile(drawn, (2.5, 97.5))
+    lead = _auc(value, one) - _auc(value, two)
+    return [Row("lead over in AC0", "", lead, float(low), float(high), entered=len(kept), planned=len(claim.cells))]
+
+
+def _auc(value: np.ndarray, label: np.ndarray) -> float:
+    """Share of the pairs of a labelled and another value that are in order; ties count half."""
+    yes, no = value[label][:, None], value[~label][None, :]
+    return float(((yes > no) + 0.5 * (yes == no)).mean())
+
+
+def hidden_failures(claim: Claim, table: RunTable) -> list[Row]:
+    """Of the runs that are right to 3N, the share that are length-coupled by 8N."""
+    every = [run for cell in claim.cells for run in runs_of(cell, table)]
+    passing = [run for run in every if all((run.row(f"{b} every prefix").value or 0.0) >= 0.9 for b in ("b1", "b2"))]
+    coupled = sum(run.row("verdict").label == "length-coupled" for run in passing)
+    if not passing:
+        return [Row("share length-coupled by 8N", "", 0.0, 0.0, 1.0, n=0)]
+    low, high = clopper_pearson(coupled, len(passing))
+    return [Row("share length-coupled by 8N", "", coupled / len(passing), low, high, n=len(passing))]
+
+
+def settings_matter(claim: Claim, table: RunTable, quantity: str, groups: Sequence[int]) -> list[Row]:
+    """One-way analysis of variance between the cells of each group: the p value of its F-test."""
+    rows, start = [], 0
+    for size in groups:
+        cells = claim.cells[start : start + size]
+        start += size
+        found = [[run.row(quantity).value or 0.0 for run in runs_of(cell, table)] for cell in cells]
+        flat = np.concatenate(found)
+        p = 1.0 if np.ptp(flat) == 0 else float(f_oneway(*found).pvalue)
+        p = 0.0 if math.isnan(p) else p
+        rows.append(Row("p of the F-test", cells[0].task, p, entered=len(flat), planned=len(flat)))
+    return rows
+
+
+def fails_beyond(claim: Claim, table: RunTable) -> list[Row]:
+    """1 for a run whose verdict is length-coupled or unseen position, else 0."""
+    rows = []
+    for cell in claim.cells:
+        for run in runs_of(cell, table):
+            fails = float(run.row("verdict").label in ("length-coupled", "unseen position"))
+            rows.append(run.made("fails beyond N", cell.name, fails, fails, fails, run.row("verdict").n))
+    return rows
+
+
+# ---- plateaus ------------------------------------------------------------------------------------
+PLATEAU = "loss at 32 N"
+
+
+def plateau_ratio(claim: Claim, table: RunTable) -> list[Row]:
+    """Loss at 32N over loss at 16N of each run, its interval that of the log of two independent means."""
+    rows = []
+    for cell in claim.cells:
+        for run in runs_of(cell, table):
+            far, near = run.row(PLATEAU), run.row("loss at 16 N")
+            ratio = (far.value or 0.0) / max(near.value or 0.0, 1e-30)
+            half = 1.96 * math.hypot(_relative_error(far), _relative_error(near))
+            low, high = ratio * math.exp(-half), ratio * math.exp(half)
+            rows.append(run.made("loss at 32N over 16N", cell.name, ratio, low, high, far.n))
+    return rows
+
+
+def _relative_error(row: RunRow) -> float:
+    """Standard error of a mean over the mean."""
+    return (row.spread or 0.0) / math.sqrt(row.n or 1) / max(row.value or 0.0, 1e-30)
+
+
+def plateau_steps(
+    claim: Claim, table: RunTable, quantity: str, groups: Sequence[Sequence[int]], sign: int
+) -> list[Row]:
+    """``sign`` times the log of the plateau of each cell of a group less that of the one before; seeds pooled."""
+    rows = []
+    for group in groups:
+        for i, j in pairwise(group):
+            name = f"{claim.cells[j].name} after {claim.cells[i].name}"
+            rng = rng_of(claim, name)
+            drawn = sign * (_log_means(claim.cells[j], table, rng) - _log_means(claim.cells[i], table, rng))
+            value = sign * (_log_mean(claim.cells[j], table) - _log_mean(claim.cells[i], table))
+            low, high = np.percentile(drawn, (2.5, 97.5))
+            seeds = min(len(claim.cells[i].seeds), len(claim.cells[j].seeds))
+            rows.append(Row(quantity, name, value, float(low), float(high), entered=seeds, planned=seeds))
+    return rows
+
+
+def _log_mean(cell: TrainedCell, table: RunTable) -> float:
+    return float(np.log(np.mean([run.row(PLATEAU).value or 0.0 for run in runs_of(cell, table)])))
+
+
+def _log_means(cell: TrainedCell, table: RunTable, rng: np.random.Generator, times: int = 4000) -> np.ndarray:
+    """Log of the mean over seeds, seeds drawn and then strings, as often as wanted."""
+    rows = [run.row(PLATEAU) for run in runs_of(cell, table)]
+    mean = np.array([row.value or 0.0 for row in rows])
+    error = np.array([_relative_error(row) for row in rows])
+    seeds = rng.integers(0, len(rows), (times, len(rows)))
+    drawn = mean[seeds] * np.exp(error[seeds] * rng.standard_normal(seeds.shape))
+    found: np.ndarray = np.log(drawn.mean(1))
+    return found
+
+
+def needed_lengths(claim: Claim, table: RunTable, knobs: Sequence[float], lengths: Sequence[int]) -> list[Row]:
+    """log2 of the trained length at which the plateau, a line in log-log, reaches a common level, knob by knob.
+
+    The level is half way, in logs, between the highest plateau at the longest and the lowest at the shortest length.
+    """
+    grid = np.arange(len(claim.cells)).reshape(len(knobs), len(lengths))
+    x = np.log2(np.array(lengths, dtype=float))
+    observed = np.array([[_log_mean(claim.cells[i], table) for i in row] for row in grid])
+    level = (observed[:, -1].max() + observed[:, 0].min()) / 2
+    rng = rng_of(claim)
+    drawn = np.array([[_log_means(claim.cells[i], table, rng) for i in row] for row in grid])  # knob, length, draw
+    needed = _crossing(x, drawn, level)
+    value = _crossing(x, observed[..., None], level)[:, 0]
+    rows = []
+    for k in range(1, len(knobs)):
+        low, high = np.percentile(needed[k] - needed[k - 1], (2.5, 97.5))
+        seeds = len(claim.cells[0].seeds)
+        item = f"{knobs[k]:g} after {knobs[k - 1]:g}"
+        rise = float(value[k] - value[k - 1])
+        rows.append(Row("rise of log2 N*", item, rise, float(low), float(high), entered=seeds, planned=seeds))
+    return rows
+
+
+def _crossing(x: np.ndarray, y: np.ndarray, level: float) -> np.ndarray:
+    """``[knob, draw]`` where the least-squares line through ``y [knob, length, draw]`` has the level; falls only."""
+    centred = x - x.mean()
+    slope = np.minimum(np.einsum("l,kld->kd", centred, y) / (centred @ centred), -1e-6)
+    found: np.ndarray = x.mean() + (level - y.mean(1)) / slope
+    return found
+
+
+def bound_tau(claim: Claim, table: RunTable, quantity: str, target: str) -> list[Row]:
+    """Kendall's tau, over runs, of the plateau and a part of the bound, cells drawn whole; gamma enters as 1/gamma."""
+    told = f"{quantity}, {target}"
+    runs = [run for cell in claim.cells for run in runs_of(cell, table)]
+    whole = [run for run in runs if told in run.rows and run.rows[told].value]
+    parts = np.array([run.row(told).value or 0.0 for run in whole])
+    x = -parts if target == "gamma" else parts
+    y = np.array([run.row(PLATEAU).value or 0.0 for run in whole])
+    return [_correlation(claim, "tau", x, y, whole, kendalltau, len(runs))]
+
+
+def run_correlation(claim: Claim, table: RunTable, one: str, other: str) -> list[Row]:
+    """Spearman's correlation over fitted runs of one quantity's mean over heads, and another; cells drawn whole."""
+    runs = [run for cell in claim.cells for run in runs_of(cell, table)]
+    means = [_mean_of(run, one) for run in runs]
+    whole = [(run, mean) for run, mean in zip(runs, means, strict=True) if run.fitted and mean is not None]
+    x = np.array([mean for _, mean in whole])
+    y = np.array([run.row(other).value or 0.0 for run, _ in whole])
+    return [_correlation(claim, "correlation", x, y, [run for run, _ in whole], spearmanr, len(runs))]
+
+
+def _mean_of(run: OneRun, quantity: str) -> float | None:
+    """Mean over heads of a quantity by the weights; None where it is undefined."""
+    named = f"{quantity}, weights"
+    found = [row.value for told, row in run.rows.items() if told.startswith(named) and row.value is not None]
+    return float(np.mean(found)) if found else None
+
+
+def _correlation(
+    claim: Claim, told: str, x: np.ndarray, y: np.ndarray, runs: Sequence[OneRun], statistic: Statistic, planned: int
+) -> Row:
+    cells = [run.cell.name for run in runs]
+    if len(set(cells)) < 3:
+        return Row(told, "", 0.0, -1.0, 1.0, entered=0, planned=planned)
+    value, low, high = cell_correlation(x, y, cells, rng_of(claim), statistic)
+    return Row(told, "", value, low, high, entered=len(runs), planned=planned)
+
+
+NEEDED = {"aa_star": 2, "aaaa_star": 4}
+"""Period that a language needs."""
+
+
+def period_strength(claim: Claim, table: RunTable) -> list[Row]:
+    """Strength of the period that is needed, or a multiple of it, in the head that has it most, by the weights.
+
+    Of runs with b1 of 0.9 or more; 0 where no head has such a period.
+    """
+    rows = []
+    for cell in claim.cells:
+        for run in runs_of(cell, table):
+            if (run.row("b1 every prefix").value or 0.0) < 0.9:
+                continue
+            strengths = [0.0]
+            for told, row in run.rows.items():
+                if told.startswith("period, weights") and row.value and round(row.value) % NEEDED[cell.task] == 0:
+                    strengths.append(run.row(told.replace("period,", "period_strength,")).value or 0.0)
+            most = max(strengths)
+            rows.append(run.made("strength of the period", cell.name, most, most, most))
+    return rows or [Row("strength of the period", "no run holds", 0.0, 0.0, 1.0, entered=0, planned=len(claim.cells))]

@@ -1,0 +1,80 @@
+"""A trained run as measurements for claims see it: its model, its task, and strings with what it answers to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from workbench.measure.behaviour.observed import right_queries
+from workbench.measure.study import forward
+from workbench.models.transformer.predicted_ids import next_id_hooks
+from workbench.tasks.random_generator import generator
+
+if TYPE_CHECKING:
+    from workbench.models.base.architecture import Architecture
+    from workbench.runs.run import Run
+    from workbench.tasks.base import Batch, Task
+
+
+@dataclass(frozen=True)
+class TrainedRun:
+    """A run at its last step.
+
+    Attributes:
+        run: its folder.
+        model: as it is at the last step.
+        task: what it is asked; the run's own, or that with other parameters.
+    """
+
+    run: Run
+    model: Any
+    task: Task
+
+    @classmethod
+    def of(cls, run: Run) -> TrainedRun:
+        """A run with its model loaded."""
+        return cls(run, run.load(run.steps[-1]), run.task)
+
+    @property
+    def cfg(self) -> Architecture:
+        """The model's config."""
+        found: Architecture = self.model.cfg
+        return found
+
+    @property
+    def longest(self) -> int:
+        """N, the longest trained length."""
+        return self.run.trained_length
+
+    def asked(self, parameters: Mapping[str, Any]) -> TrainedRun:
+        """The same model asked a task of other parameters, which must have the same tokens and answers.
+
+        Raises:
+            TaskError: for parameters that the task cannot have.
+            ValueError: if tokens or answers differ.
+        """
+        task = self.task.model_copy(update=parameters)
+        if (task.tokens_names, task.output_names) != (self.task.tokens_names, self.task.output_names):
+            raise ValueError(f"{task.name} with {dict(parameters)} has other tokens or answers than the run's own task")
+        return replace(self, task=task)
+
+    def strings(self, count: int, length: int, law: str, *purpose: object) -> Batch:
+        """Strings of a law at a length, the same ones for every run."""
+        g = generator("claims", *purpose, law, length)
+        return self.task.sample(count, length, g, law, window=self.longest)
+
+    def answers(self, batch: Batch) -> dict[str, Tensor]:
+        """What the model puts out, and the ids it predicts where it does."""
+        return forward(self.model, batch, next_id_hooks(self.cfg))
+
+    def right(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """``[string]`` whether the answer at the end is right, and whether every answer is."""
+        with torch.no_grad():
+            queries = right_queries(self, batch, self.answers(batch))[0]
+        asked = batch.mask[:, batch.index(batch.length)]
+        every = (queries | ~batch.mask).all(1)
+        return self.task.answered(queries, batch)[asked], every[asked]

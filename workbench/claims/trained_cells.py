@@ -1,0 +1,245 @@
+"""Cells of runs that trained claims ask for, as data: task, model, training, seeds, and what is measured of each run.
+
+As in a sweep, a cell is a run for each of its seeds. Nothing here needs torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.canonical import canonical, key_of
+
+if TYPE_CHECKING:
+    from workbench.training.config import RunConfig
+
+SEEDS = (0, 1, 2)
+Settings = Mapping[str, Any]
+SPEED = 1.3e-10
+"""Seconds of one core for one multiplication of the model's widths with a token; see :func:`TrainedCell.seconds`."""
+STEP = 4.3e-3
+"""Seconds of one core for a step through a layer, however small."""
+ASKING = {"fit": 0.2, "bins": 0.5, "lengths": 0.5, "losses": 10.0, "behaviour": 3.0, "circuits.sparsity": 20.0}
+"""Seconds of one core for what is asked, roughly."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Something to be measured of every run of a cell.
+
+    Attributes:
+        name: of one of ``workbench.claims.trained.measured.MEASURED``, or of a measurement of the workbench.
+        settings: what it takes.
+    """
+
+    name: str
+    settings: Settings = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """What tells it from others in the table of runs."""
+        return f"{self.name} {canonical(dict(self.settings))}" if self.settings else self.name
+
+
+VERSIONS = {
+    "fit": 1, "bins": 1, "lengths": 1, "losses": 1, "gates": 1, "behaviour": 4, "circuits.positional": 3,
+    "circuits.hardmax": 3, "circuits.sparsity": 2, "bound": 1,
+}  # fmt: skip
+"""Of what measures; raised when the numbers would come out otherwise: rows of another version are made again."""
+
+
+def version_of(asked: Asked) -> int:
+    """The version of what measures it."""
+    return VERSIONS[asked.name]
+
+
+FIT = Asked("fit")
+BINS = Asked("bins")
+CHALLENGE = Asked("bins", {"law": "challenge"})
+VERDICT = Asked("behaviour", {"lengths": [2, 4, 8], "sequences": 256, "only": ["verdict", "failure_length", "skill"]})
+"""The verdict to 8N, on 6 lengths with 256 strings each."""
+
+
+@dataclass(frozen=True)
+class TrainedCell:
+    """A run for each of some seeds.
+
+    Attributes:
+        name: what pages call it; the same name means the same cell in every suite.
+        task: name of the task.
+        parameters: of the task.
+        model: fields of the model's config, without the vocabulary.
+        training: fields of the training config.
+        seeds: each is that of the weights and of the data.
+        asked: what is measured of each run, at its last step.
+    """
+
+    name: str
+    task: str
+    parameters: Settings
+    model: Settings
+    training: Settings
+    seeds: Sequence[int] = SEEDS
+    asked: tuple[Asked, ...] = (FIT, BINS)
+
+    def config(self, seed: int) -> RunConfig:
+        """The run of a seed.
+
+        Raises:
+            TaskError, PositionError, TrainingError: for whatever does not exist or fit.
+        """
+        from workbench.models.architectures import make_config
+        from workbench.tasks import make_task
+        from workbench.training.config import RunConfig, Seeds, TrainingConfig
+
+        task = make_task(self.task, **self.parameters)
+        return RunConfig(
+            task=task,
+            model=make_config({**self.model, "d_vocab": task.d_vocab, "d_vocab_out": task.d_vocab_out}),
+            training=TrainingConfig(**self.training),
+            seeds=Seeds(init=seed, data=seed),
+        )
+
+    def recipe(self, seed: int) -> str:
+        """What stands for the run of a seed: a hash of all that the cell states of it."""
+        stated = {"task": self.task, "parameters": self.parameters, "model": self.model, "training": self.training}
+        return key_of({**stated, "seed": seed})
+
+    def also(self, *asked: Asked) -> TrainedCell:
+        """The same cell with more that is measured."""
+        return replace(self, asked=(*self.asked, *(one for one in asked if one not in self.asked)))
+
+    def on(self, *seeds: int) -> TrainedCell:
+        """The same cell on other seeds."""
+        return replace(self, seeds=seeds)
+
+    @property
+    def longest(self) -> int:
+        """The longest length of a batch."""
+        return int(self.training["curriculum"]["high"])
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of one core that a run takes with what is measured of it, roughly."""
+        width, layers, steps = self.model["d_model"], self.model["n_layers"], self.training["steps"]
+        tokens = self.training["batch_size"] * (self.training["curriculum"]["low"] + self.longest) / 2
+        scan, slow = (7.0, 1.5) if self.model.get("architecture") == "ssm" else (1.0, 1.0)
+        step = layers * (slow * STEP + scan * SPEED * tokens * (12 * width**2 + 2**14))
+        return float(steps * step + sum(ASKING.get(one.name, 2.0) for one in self.asked))
+
+    @property
+    def scale(self) -> str:
+        """The settings, in words."""
+        machine = "state-space" if self.model.get("architecture") == "ssm" else "transformer"
+        law = self.training["curriculum"]
+        return (
+            f"{machine}, {self.model['n_layers']} layers, width {self.model['d_model']}, lengths {law['low']} to "
+            f"{law['high']} ({law['law']}), {self.training['steps']:,} steps of {self.training['batch_size']} at rate "
+            f"{self.training['learning_rate']:g}"
+        )
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run that some claims ask for.
+
+    Attributes:
+        recipe: what stands for it in the table of runs.
+        cell: what it is one of; where several cells describe the same run, the first that was met.
+        seed: of weights and data.
+        asked: what is to be measured of it.
+    """
+
+    recipe: str
+    cell: TrainedCell
+    seed: int
+    asked: tuple[Asked, ...]
+
+
+def encoding(name: str, longest: int, reach: int) -> dict[str, Any]:
+    """How positions are told, as fields of the model's config.
+
+    Args:
+        name: ``nope`` none; ``ape`` learned with a random offset in training; ``arange`` learned without; ``rope``
+            rotary; ``pose`` rotary with PoSE; ``alibi``; ``sinusoidal``; ``lim p l`` limit positions of period p and
+            locality l.
+        longest: N, the longest trained length.
+        reach: the longest length that is asked about, in multiples of N.
+    """
+    room = {"n_ctx": reach * longest + (16 if reach > 3 else 4)}
+    kind, *numbers = name.split()
+    if kind == "lim":
+        period, locality = map(int, numbers)
+        return {"positions": {"name": "limit", "period": period, "locality": locality}, **room}
+    named: dict[str, dict[str, Any]] = {
+        "nope": {"positions": {"name": "none"}},
+        "ape": {"positions": {"name": "learned"}, "ids": {"name": "random_offset"}},
+        "arange": {"positions": {"name": "learned"}, "ids": {"name": "arange"}},
+        "rope": {"positions": {"name": "rotary"}},
+        "rope500": {"positions": {"name": "rotary", "base": 500.0, "scaling": "linear", "factor": 32.0}},
+        "pose": {"positions": {"name": "rotary"}, "ids": {"name": "pose"}},
+        "alibi": {"positions": {"name": "alibi"}},
+        "sinusoidal": {"positions": {"name": "sinusoidal"}, "ids": {"name": "random_offset"}},
+    }
+    return {**named[kind], **room}
+
+
+def cell(
+    task: str,
+    positions: str,
+    longest: int,
+    steps: int,
+    *,
+    label: str = "",
+    layers: int = 2,
+    width: int = 64,
+    heads: int = 4,
+    batch: int = 32,
+    rate: float = 2e-3,
+    low: int = 1,
+    reach: int = 8,
+    seeds: Sequence[int] = SEEDS,
+    asked: tuple[Asked, ...] = (FIT, BINS),
+    model: Settings | None = None,
+    training: Settings | None = None,
+    **parameters: Any,
+) -> TrainedCell:
+    """A cell of transformers, or with positions ``ssm`` or ``signed`` of state-space models.
+
+    Args:
+        task: its name; ``parameters`` are its own.
+        positions: see :func:`encoding`.
+        longest: N.
+        steps: of training.
+        label: what tells the cell from others of the same task and positions.
+        layers, width, heads: of the model.
+        batch, rate: sequences a step, and the learning rate.
+        low: the shortest trained length.
+        reach: see :func:`encoding`.
+        seeds: of the runs.
+        asked: what is measured.
+        model, training: further fields of their configs.
+    """
+    if positions in ("ssm", "signed"):
+        gates = {"ssm": "nonnegative", "signed": "signed"}[positions]
+        shape: dict[str, Any] = {"architecture": "ssm", "gates": gates, "n_ctx": reach * longest + 16}
+    else:
+        shape = {"n_heads": heads, **encoding(positions, longest, reach)}
+    law = {"law": "uniform", "low": low, "high": longest}
+    return TrainedCell(
+        name=" ".join(filter(None, (task, *(f"{key} {value}" for key, value in parameters.items()), positions, label))),
+        task=task,
+        parameters=parameters,
+        model={"n_layers": layers, "d_model": width, **shape, **(model or {})},
+        training={
+            "steps": steps,
+            "batch_size": batch,
+            "learning_rate": rate,
+            "curriculum": law,
+            "checkpoints": {"log": 0, "linear": 1},
+            **(training or {}),
+        },
+        seeds=tuple(seeds),
+        asked=asked,
+    )

@@ -1,0 +1,74 @@
+"""The ledger of evidence under a verdict, as plain rows: what the Run page and pages without a server both draw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workbench.dashboard.panels.run_panels import EVIDENCE
+from workbench.dashboard.state.cursor import Cursor
+from workbench.dashboard.state.run_view import RunView
+from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import Piece
+from workbench.figures.style.verdict_styles import verdict_style
+from workbench.figures.text.evidence import evidence, tally
+
+HEADS = ("Evidence", "Value", "95 %", "n", "Control", "Where", "For the verdict")
+"""Columns of the ledger."""
+NUMBERS = HEADS[1:5]
+"""Those that hold numbers."""
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """A clause of the evidence.
+
+    Attributes:
+        clause: in words.
+        panel: that shows it.
+        cells: value, interval, n, control and place.
+        standing: what it says about the verdict.
+    """
+
+    clause: Sequence[Piece]
+    panel: str
+    cells: tuple[str, str, str, str, str]
+    standing: str
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Everything that speaks for or against a verdict.
+
+    Attributes:
+        said: how many clauses do which; "" without a verdict.
+        rows: one per clause.
+    """
+
+    said: str
+    rows: tuple[LedgerRow, ...]
+
+
+def ledger(run: RunView, at: Cursor) -> Ledger:
+    """The evidence at a cursor; empty where there is no verdict."""
+    where = {"step": at.step, "length": at.length, "layer": at.layer, "head": at.head}
+
+    def made() -> Ledger:
+        try:
+            found = evidence(run.frame, trained=run.trained, **where)
+        except NotMeasured:
+            return Ledger("", ())
+        word = verdict_style(run.brief.verdicts[at.step]).word
+        counts = tally(found)
+        said = [_counted(counts["supports"], "supports", "support"), _counted(counts["contradicts"], "contradicts")]
+        told = f"{said[0]} \u201c{word}\u201d, {said[1]} it, {_counted(counts['cannot tell'], 'cannot tell')}"
+        rows = (LedgerRow(one.clause, EVIDENCE[one.topic], one.cells, one.standing) for one in found)
+        return Ledger(told, tuple(rows))
+
+    return run.memo(("ledger", *where.values()), made)
+
+
+def _counted(count: int, one: str, many: str = "") -> str:
+    if count == 1:
+        return f"1 clause {one}"
+    return f"{count or 'no'} clauses {many or one.removesuffix('s')}"

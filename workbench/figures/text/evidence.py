@@ -1,0 +1,290 @@
+"""What speaks for a verdict and what against it: each clause of the headline with its numbers, held against controls.
+
+The verdict is made of behaviour alone. What a probe reads and what a head does may agree with it or not; where a
+number is not above its control it says neither, whatever it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from workbench.figures.errors import NotMeasured
+from workbench.figures.heads.hard_or_soft import shape_clause
+from workbench.figures.heads.head_curves import MEASUREMENT as HARDMAX
+from workbench.figures.heads.leading_head import ABLATION, DROP, DROP_P, IN_PLACE, largest_effect
+from workbench.figures.labels import MISSING, Piece, head_name, interval, layer_said, proportion, whole
+from workbench.figures.panels.accuracy import LAWS, MEASUREMENT
+from workbench.figures.rows.claims import bar, count, note, plain, threshold, trained
+from workbench.figures.rows.door import of_rows
+from workbench.figures.rows.frame import Frame, missing
+from workbench.figures.rows.picking import nearest, valued
+from workbench.figures.text.carried import CarriedReading, above, readings
+from workbench.figures.text.carried_clauses import LITTLE, MOVED
+
+Standing = Literal["supports", "contradicts", "cannot tell"]
+Topic = Literal["fit", "past training", "near ties", "summary", "position", "head"]
+Pieces = list[Piece]
+Row = Mapping[str, Any]
+
+ROBUST, COUPLED, UNFITTED = "scale-robust", "length-coupled", "not fitted"
+#: What a clause speaks for -> the verdicts that it supports, and those that it contradicts.
+SPEAKS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
+    "fitted": (frozenset({ROBUST, COUPLED}), frozenset({UNFITTED})),
+    UNFITTED: (frozenset({UNFITTED}), frozenset({ROBUST, COUPLED})),
+    ROBUST: (frozenset({ROBUST}), frozenset({COUPLED})),
+    COUPLED: (frozenset({COUPLED}), frozenset({ROBUST})),
+}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One clause and what it says about the verdict.
+
+    Attributes:
+        topic: what it is about.
+        clause: in words.
+        row: the row its value, interval and n are of; None where it has no single number.
+        control: the row that value is held against; None where none was measured.
+        standing: what it says about the verdict.
+        where: the place in the model, in words; "" for behaviour.
+    """
+
+    topic: Topic
+    clause: Pieces
+    row: Row | None
+    control: Row | None
+    standing: Standing
+    where: str = ""
+
+    @property
+    def cells(self) -> tuple[str, str, str, str, str]:
+        """Value, interval, n, control and place, as they are written in a table."""
+        row, control = self.row, self.control
+        held = MISSING if control is None else proportion(float(control["value"]))
+        if row is None:
+            return MISSING, "", MISSING, held, self.where
+        counted = MISSING if missing(row["n"]) else whole(float(row["n"]))
+        return proportion(float(row["value"])), interval(row["low"], row["high"]), counted, held, self.where
+
+
+@of_rows
+def evidence(
+    frame: Frame, *, step: int, trained: float, length: int, layer: int | None = None, head: int | None = None
+) -> list[Evidence]:
+    """Everything that speaks for or against the verdict of a checkpoint, behaviour first.
+
+    Args:
+        frame: rows of one run.
+        step: the checkpoint.
+        trained: N, the longest prefix length seen in training.
+        length: where the ablation of the head is looked at: at the longest measured length up to this one.
+        layer: of the head to speak of (None = no head).
+        head: the head to speak of.
+
+    Raises:
+        NotMeasured: without a verdict at that step.
+    """
+    verdicts = frame.where(measurement=MEASUREMENT, quantity="verdict", step=step).rows()
+    if not verdicts:
+        raise NotMeasured(MEASUREMENT, f"No verdict at step {whole(step)}: behaviour is not measured there.")
+    verdict = verdicts[0]
+    fit, fitted = _fit(frame, verdict, trained)
+    found = [*fit, *_past_training(frame, verdict, trained, fitted), *_near_ties(frame, verdict)]
+    found += [*_summary(frame, verdict, trained), *_position(frame, verdict, trained)]
+    if layer is not None and head is not None:
+        found += _head(frame, verdict, trained, length, layer, head)
+    return found
+
+
+def tally(found: Sequence[Evidence]) -> dict[Standing, int]:
+    """How many clauses support the verdict, contradict it, and cannot tell."""
+    return {
+        standing: sum(one.standing == standing for one in found)
+        for standing in ("supports", "contradicts", "cannot tell")
+    }
+
+
+def standing_of(verdict: Row, speaks: str) -> Standing:
+    """What evidence for something says about a verdict; "" speaks for nothing."""
+    supports, contradicts = SPEAKS.get(speaks, (frozenset[str](), frozenset[str]()))
+    label = str(verdict["label"])
+    return "supports" if label in supports else "contradicts" if label in contradicts else "cannot tell"
+
+
+# ---- behaviour --------------------------------------------------------------------------------------------
+def _curve(frame: Frame, step: int, quantity: str, law: str) -> list[dict[str, Any]]:
+    rows = frame.where(measurement=MEASUREMENT, quantity=quantity, mode="teacher_forced", law=law, step=step)
+    return valued(rows).sort("length").rows()
+
+
+def _fit(frame: Frame, verdict: Row, longest_trained: float) -> tuple[list[Evidence], bool]:
+    """Skill at the trained length of which least is shown, and whether it is shown to be fitted."""
+    rows = [row for row in _curve(frame, int(verdict["step"]), "skill", "matched") if row["length"] <= longest_trained]
+    rows = [row for row in rows if row["length"] >= longest_trained / 4] or rows[-1:]
+    if not rows:
+        return [], False
+    row = min(rows, key=lambda one: float(one["value"] if missing(one["low"]) else one["low"]))
+    low, high = (float(row["value"] if missing(row[end]) else row[end]) for end in ("low", "high"))
+    needed = bar(verdict, "fitted")
+    speaks = "fitted" if low >= needed else UNFITTED if high < needed else ""
+    said = {"fitted": "reaches ", UNFITTED: "is below ", "": "is not known to reach "}[speaks]
+    clause: Pieces = [
+        plain("Skill at trained lengths "),
+        plain(said),
+        threshold(verdict, "fitted"),
+        count(row, "length", ", least at length "),
+    ]
+    return [Evidence("fit", clause, row, None, standing_of(verdict, speaks))], speaks == "fitted"
+
+
+def _past_training(frame: Frame, verdict: Row, longest_trained: float, fitted: bool) -> list[Evidence]:
+    """Of each law, where accuracy falls past N, or that it stays; nothing of what was never fitted."""
+    step = int(verdict["step"])
+    found: list[Evidence] = []
+    if not fitted:
+        return found
+    for law in LAWS:
+        ends = frame.where(measurement=MEASUREMENT, quantity="failure_length", law=law, step=step).rows()
+        curve = {int(row["length"]): row for row in _curve(frame, step, "accuracy", law)}
+        if not ends or not curve:
+            continue
+        chance = {int(row["length"]): row for row in _curve(frame, step, "chance", law)}
+        made = _fails(ends[0], curve, longest_trained) or _stays(ends[0], curve, longest_trained)
+        if made is None:
+            continue
+        clause, row, start = made
+        control = chance.get(int(row["length"]))
+        speaks = ROBUST * above(row, control) if start is row else COUPLED * above(start, row)
+        under = plain(f" under the {law} law")
+        found.append(Evidence("past training", [*clause, under], row, control, standing_of(verdict, speaks)))
+    return found
+
+
+def _fails(end: Row, curve: Mapping[int, Row], longest_trained: float) -> tuple[Pieces, Row, Row] | None:
+    """That accuracy falls: the clause, the row where it first fails and that at N; None where no failure is seen."""
+    if end["status"] != "ok" or missing(end["value"]) or int(end["value"]) not in curve:
+        return None
+    start = curve[nearest(list(curve), longest_trained)]
+    clause: Pieces = [plain("Accuracy falls past "), trained(longest_trained), count(end, "value", ": it fails at ")]
+    return clause, curve[int(end["value"])], start
+
+
+def _stays(end: Row, curve: Mapping[int, Row], longest_trained: float) -> tuple[Pieces, Row, Row] | None:
+    """That accuracy stays: the clause, and twice the lowest row from N on; None where nothing past N was judged."""
+    top = end["low"]
+    if end["status"] != "censored" or missing(top) or top <= longest_trained:
+        return None
+    past = [row for n, row in curve.items() if longest_trained <= n <= top]
+    if not past:
+        return None
+    lowest = min(past, key=lambda row: float(row["value"]))
+    clause: Pieces = [plain("Accuracy stays past "), trained(longest_trained), count(end, "low", ", up to ")]
+    return [*clause, count(lowest, "length", "; lowest at ")], lowest, lowest
+
+
+def _near_ties(frame: Frame, verdict: Row) -> list[Evidence]:
+    """Whether strings that are nearly tied are told apart past N."""
+    rows = frame.where(measurement=MEASUREMENT, quantity="near_ties", step=int(verdict["step"])).rows()
+    if not rows or not rows[0]["label"]:
+        return []
+    row = rows[0]
+    speaks = {"hold": ROBUST, "fail": COUPLED}.get(str(row["label"]), "")
+    words = {ROBUST: "Near ties hold past training", COUPLED: "Near ties fail past training"}
+    clause: Pieces = [plain(words.get(speaks, "Near ties are open"))]
+    clause += [note(row, ": ")] if row["note"] else []
+    return [Evidence("near ties", clause, None, None, standing_of(verdict, speaks))]
+
+
+# ---- what is carried --------------------------------------------------------------------------------------
+def _past(frame: Frame, concept: str, step: int, longest_trained: float) -> CarriedReading | None:
+    """What is read of a concept after the last block, at the longest measured length past N."""
+    found = [one for one in readings(frame, concept, step=step) if one.row["length"] > longest_trained]
+    return found[-1] if found else None
+
+
+def _summary(frame: Frame, verdict: Row, longest_trained: float) -> list[Evidence]:
+    """The summary in the code of trained lengths speaks for robustness; in a code that moves, against it."""
+    one = _past(frame, "summary", int(verdict["step"]), longest_trained)
+    if one is None:
+        return []
+    gain = 0.0 if one.refit is None else float(one.refit["value"]) - float(one.row["value"])
+    name: Piece = ("summary", "summary")
+    row, speaks = one.row, ""
+    if one.refit is not None and one.refit_above and gain >= MOVED:
+        row, speaks, said = one.refit, COUPLED, " is carried in a code that moves past training"
+    elif one.above:
+        speaks, said = ROBUST, " is carried in the code of trained lengths"
+    else:
+        said = " is not above its controls" if one.control is not None else " is read, with no control beside it"
+    clause: Pieces = [plain("The "), name, plain(said), count(row, "length", " at length ")]
+    standing = standing_of(verdict, speaks)
+    return [Evidence("summary", clause, row, one.control, standing, layer_said(float(row["layer"])))]
+
+
+def _position(frame: Frame, verdict: Row, longest_trained: float) -> list[Evidence]:
+    """Position that can be read speaks for a code of positions; that none can be read says nothing."""
+    one = _past(frame, "position", int(verdict["step"]), longest_trained)
+    if one is None:
+        return []
+    speaks = ""
+    if one.control is None:
+        said = " is read, with no control beside it"
+    elif not one.above:
+        said = " is not above its controls"
+    elif float(one.row["value"]) < LITTLE:
+        said = " is above its controls, and little"
+    else:
+        speaks, said = COUPLED, " can be read, above its controls"
+    clause: Pieces = [("Position", "position"), plain(said), count(one.row, "length", " at length ")]
+    standing = standing_of(verdict, speaks)
+    return [Evidence("position", clause, one.row, one.control, standing, layer_said(float(one.row["layer"])))]
+
+
+# ---- heads ------------------------------------------------------------------------------------------------
+def _head(frame: Frame, verdict: Row, longest_trained: float, length: int, layer: int, which: int) -> list[Evidence]:
+    """A head that is shown to matter, and whether its attention is as hard past N as at N."""
+    step = int(verdict["step"])
+    shape = shape_clause(frame, step, longest_trained, layer, which)
+    if not shape:
+        return []
+    row, control = _ablated(frame, step, length, layer, which)
+    where = head_name(layer, which)
+    if row is None or not above(row, control):
+        why = "no ablation of it is shown to cost accuracy"
+        shown: Pieces = [plain(f", but {why if row is None else 'what ablating it costs is not above its control'}")]
+        return [Evidence("head", [*shape, *shown], row, control, "cannot tell", where)]
+    at = {"measurement": HARDMAX, "law": "matched", "control": "", "step": step, "layer": layer, "head": which}
+    kinds = _kinds(frame.where(quantity="hardmax_verdict", **at), longest_trained)
+    speaks = ""
+    if len(kinds) > 1 and set(kinds) == {"hardmax"}:
+        speaks = ROBUST
+    elif len(kinds) > 1 and kinds[0] == "hardmax" and kinds[-1] == "soft":
+        speaks = COUPLED
+    how = IN_PLACE.get(str(row["mode"]), "")
+    cost: Pieces = [plain(f"; accuracy drops{how}"), count(row, "length", " at length ")]
+    return [Evidence("head", [*shape, *cost], row, control, standing_of(verdict, speaks), where)]
+
+
+def _kinds(rows: Frame, longest_trained: float) -> list[str]:
+    """The labels of a head's attention over length, from N on."""
+    listed = rows.sort("length").rows()
+    if not listed:
+        return []
+    first = nearest([int(row["length"]) for row in listed], longest_trained)
+    return [str(row["label"]) for row in listed if row["length"] >= first]
+
+
+def _ablated(frame: Frame, step: int, length: int, layer: int, which: int) -> tuple[Row | None, Row | None]:
+    """What ablating a head costs where that is shown, and what ablating nothing does at the same length."""
+    where = {"measurement": ABLATION, "quantity": [DROP, DROP_P], "law": "matched", "step": step}
+    rows = valued(frame.where(target="head", layer=layer, head=which, **where)).rows()
+    lengths = sorted({int(row["length"]) for row in rows})
+    if not lengths:
+        return None, None
+    there = nearest(lengths, length)
+    most = largest_effect([row for row in rows if int(row["length"]) == there])
+    nothing = frame.where(measurement=ABLATION, quantity=DROP, target="nothing", law="matched", step=step, length=there)
+    controls = valued(nothing).rows()
+    return most, controls[0] if controls else None
