@@ -178,6 +178,7 @@ def test_targets_need_enough_single_plants() -> None:
     assert met(joint, Share(8, 10)) is True
     assert met(healthy, Share(1, 56)) is True
     assert met(healthy, Share(2, 56)) is False
+    assert met(healthy, Share(0, 7)) is None
 
 
 def test_the_table_gives_back_what_was_written_and_the_page_tells_it(tmp_path: Path) -> None:

@@ -94,8 +94,8 @@ TARGETS = (
     Target("joint pairs named joint", 0.8, "joint", entry_right),
     Target("healthy models with a cause named", 0.02, "healthy", cause_named, below=True),
 )
-FEWEST = 60
-"""Single plants that the second half must have for its target to be judged."""
+FEWEST: Mapping[Role, int] = {"single": 60, "healthy": 25, "joint": 6}
+"""Members that the second half must have for a target to be judged."""
 
 
 def share(rows: Iterable[BenchRow], target: Target) -> Share:
@@ -108,7 +108,7 @@ def share(rows: Iterable[BenchRow], target: Target) -> Share:
 def met(target: Target, found: Share) -> bool | None:
     """Whether the measured share reaches the target; None where too few members were asked."""
     value = found.value
-    if value is None or (target.role == "single" and found.of < FEWEST):
+    if value is None or found.of < FEWEST[target.role]:
         return None
     return value <= target.bound if target.below else value >= target.bound
 
