@@ -12,8 +12,8 @@ from pathlib import Path
 
 from benchmarks.tools.table import Line
 from tests.support.jobs.cluster import cluster_of
-from workbench.cli.sweep_cells import Work, train_cell
-from workbench.cli.sweep_file import SweepCell
+from workbench.cli.sweeping.sweep_cells import Work, train_cell
+from workbench.cli.sweeping.sweep_file import SweepCell
 from workbench.jobs.choose import make_executor
 from workbench.jobs.executors import Executor
 

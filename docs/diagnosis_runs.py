@@ -20,9 +20,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from other_machines_table import rewritten
 
-from workbench.cli.shipped_sweeps import find_sweep
-from workbench.cli.sweep_cells import Work, train_cell
-from workbench.cli.sweep_file import read_sweep
+from workbench.cli.sweeping.shipped_sweeps import find_sweep
+from workbench.cli.sweeping.sweep_cells import Work, train_cell
+from workbench.cli.sweeping.sweep_file import read_sweep
 from workbench.diagnosis.bench.members import named
 from workbench.diagnosis.diagnosis import Diagnosis
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told

@@ -26,9 +26,9 @@ import pandas as pd
 import torch
 
 from circuits import ablation_statistics, head_statistics, interchange_statistics
-from workbench.cli.shipped_sweeps import find_sweep
-from workbench.cli.sweep_cells import config_of
-from workbench.cli.sweep_file import read_sweep
+from workbench.cli.sweeping.shipped_sweeps import find_sweep
+from workbench.cli.sweeping.sweep_cells import config_of
+from workbench.cli.sweeping.sweep_file import read_sweep
 from workbench.figures import causes
 from workbench.training.trainer import Trainer
 

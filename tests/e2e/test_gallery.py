@@ -10,9 +10,9 @@ import pytest
 
 from tests.support.places import ROOT
 from workbench.cli.compiled_run import compiled_run
-from workbench.cli.shipped_sweeps import find_sweep
-from workbench.cli.sweep_cells import config_of
-from workbench.cli.sweep_file import read_sweep
+from workbench.cli.sweeping.shipped_sweeps import find_sweep
+from workbench.cli.sweeping.sweep_cells import config_of
+from workbench.cli.sweeping.sweep_file import read_sweep
 from workbench.measure.running.plan import execute, plan
 from workbench.runs import Run, find_runs
 from workbench.runs.integrity import run_problems

@@ -9,9 +9,9 @@ import pytest
 
 from circuits.heads.head_scores import head_statistics
 from circuits.interventions.ablation import ablation_statistics
-from workbench.cli.shipped_sweeps import find_sweep
-from workbench.cli.sweep_cells import config_of
-from workbench.cli.sweep_file import read_sweep
+from workbench.cli.sweeping.shipped_sweeps import find_sweep
+from workbench.cli.sweeping.sweep_cells import config_of
+from workbench.cli.sweeping.sweep_file import read_sweep
 from workbench.measure.result import Result
 from workbench.training.trainer import Trainer
 

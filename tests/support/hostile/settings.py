@@ -18,8 +18,8 @@ from workbench.cli.errors import say
 from workbench.cli.measure_plan import settings_of
 from workbench.cli.options import DEFAULTS, assignments
 from workbench.cli.run_config import build
-from workbench.cli.sweep_cells import checked
-from workbench.cli.sweep_file import read_sweep
+from workbench.cli.sweeping.sweep_cells import checked
+from workbench.cli.sweeping.sweep_file import read_sweep
 from workbench.measure.registry import make_measurement, measurements
 from workbench.models.positions import ENCODINGS
 from workbench.models.positions.id_samplers import ID_SAMPLERS

@@ -10,9 +10,9 @@ import pytest
 from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments
 from workbench.cli.run_config import build
-from workbench.cli.shipped_sweeps import find_sweep
-from workbench.cli.sweep_cells import config_of
-from workbench.cli.sweep_file import read_sweep
+from workbench.cli.sweeping.shipped_sweeps import find_sweep
+from workbench.cli.sweeping.sweep_cells import config_of
+from workbench.cli.sweeping.sweep_file import read_sweep
 from workbench.models import SSMConfig
 from workbench.training.errors import TrainingError
 

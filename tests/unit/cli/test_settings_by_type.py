@@ -18,7 +18,7 @@ from workbench.cli.errors import LONGEST, UsageError, guarded, say
 from workbench.cli.options import assignments, integers, length_range
 from workbench.cli.plain_data import refuse_strange
 from workbench.cli.run_config import build
-from workbench.cli.sweep_file import read_sweep
+from workbench.cli.sweeping.sweep_file import read_sweep
 from workbench.core.errors import LensError, shown
 from workbench.core.suggest import nearest
 

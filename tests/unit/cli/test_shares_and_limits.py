@@ -16,8 +16,8 @@ from workbench.cli.commands.measure import measure
 from workbench.cli.commands.sweep import sweep
 from workbench.cli.errors import UsageError, guarded
 from workbench.cli.options import share_of
-from workbench.cli.sweep_cells import Work, train_cell
-from workbench.cli.sweep_file import read_sweep
+from workbench.cli.sweeping.sweep_cells import Work, train_cell
+from workbench.cli.sweeping.sweep_file import read_sweep
 from workbench.cli.time_limit import NOT_FINISHED, TimeLimit, seconds_of
 from workbench.jobs.deadline import Before, TimeIsUp
 from workbench.jobs.share import WHOLE, Share

@@ -12,8 +12,8 @@ from tests.support.places import ROOT
 from workbench.cli.commands.sweep import sweep as list_sweeps
 from workbench.cli.errors import UsageError
 from workbench.cli.options import DEFAULTS
-from workbench.cli.shipped_sweeps import about, find_sweep, shipped_sweeps
-from workbench.cli.sweep_file import Sweep, read_sweep
+from workbench.cli.sweeping.shipped_sweeps import about, find_sweep, shipped_sweeps
+from workbench.cli.sweeping.sweep_file import Sweep, read_sweep
 
 
 def read(folder: Path, text: str) -> Sweep:
@@ -142,7 +142,7 @@ def test_the_list_and_no_sweep_at_all(capsys: pytest.CaptureFixture[str]) -> Non
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == list(shipped_sweeps())
     assert all(line.endswith(about(file)) for line, file in zip(lines, shipped_sweeps().values(), strict=True))
-    with pytest.raises(UsageError, match=r"name a sweep: a file FILE.yaml, or one of gallery, "):
+    with pytest.raises(UsageError, match=r"name a sweep: a file FILE.yaml, or one of diagnosis, gallery, "):
         list_sweeps()
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from workbench.cli.commands.sweep import sweep
-from workbench.cli.sweep_cells import config_of, states_of
-from workbench.cli.sweep_file import read_sweep
-from workbench.cli.sweep_plan import bytes_below, checkpoints_of, nearest_known, plan_sweep, span, told
+from workbench.cli.sweeping.sweep_cells import config_of, states_of
+from workbench.cli.sweeping.sweep_file import read_sweep
+from workbench.cli.sweeping.sweep_plan import bytes_below, checkpoints_of, nearest_known, plan_sweep, span, told
 from workbench.runs.checkpoints import write_checkpoint, write_config
 from workbench.runs.run import Run
 from workbench.runs.timing import NAME

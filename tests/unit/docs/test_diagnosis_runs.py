@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.support.places import ROOT
-from workbench.cli.shipped_sweeps import find_sweep
-from workbench.cli.sweep_cells import checked
-from workbench.cli.sweep_file import read_sweep
+from workbench.cli.sweeping.shipped_sweeps import find_sweep
+from workbench.cli.sweeping.sweep_cells import checked
+from workbench.cli.sweeping.sweep_file import read_sweep
 
 DOCS = ROOT / "docs"
 

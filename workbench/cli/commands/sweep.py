@@ -14,7 +14,7 @@ from workbench.cli.options import ExecutorOption, ShardOption, TimeLimitOption, 
 from workbench.cli.table_text import aligned
 
 if TYPE_CHECKING:
-    from workbench.cli.sweep_file import SweepCell
+    from workbench.cli.sweeping.sweep_file import SweepCell
 
 
 def sweep(
@@ -56,10 +56,10 @@ def sweep(
     run is named by what varies: majority-nope-seed0. Every cell is checked before any is trained. `measure`
     may also be {only: [behaviour], steps: last, lengths: [100, 200], sequences: 256}.
     """
-    from workbench.cli.shipped_sweeps import about, find_sweep, shipped_sweeps
-    from workbench.cli.sweep_cells import PATIENCE_S, Work, checked, cost, measure, states_of, train
-    from workbench.cli.sweep_file import read_sweep
-    from workbench.cli.sweep_plan import plan_sweep, told
+    from workbench.cli.sweeping.shipped_sweeps import about, find_sweep, shipped_sweeps
+    from workbench.cli.sweeping.sweep_cells import PATIENCE_S, Work, checked, cost, measure, states_of, train
+    from workbench.cli.sweeping.sweep_file import read_sweep
+    from workbench.cli.sweeping.sweep_plan import plan_sweep, told
     from workbench.cli.time_limit import NotFinished
     from workbench.cli.time_limit import time_limit as stopping_before
     from workbench.jobs.choose import make_executor

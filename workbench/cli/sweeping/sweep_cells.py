@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.cli.errors import Stopping, UsageError, say
 from workbench.cli.progress import Bar, following
-from workbench.cli.sweep_file import Sweep, SweepCell
+from workbench.cli.sweeping.sweep_file import Sweep, SweepCell
 from workbench.cli.time_limit import NotFinished, TimeLimit
 from workbench.jobs.choose import make_executor
 from workbench.jobs.deadline import Before, TimeIsUp

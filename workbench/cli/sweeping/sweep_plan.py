@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.cli.sweep_cells import MEMORY_PER_WORKER, cost
-from workbench.cli.sweep_file import SweepCell
+from workbench.cli.sweeping.sweep_cells import MEMORY_PER_WORKER, cost
+from workbench.cli.sweeping.sweep_file import SweepCell
 from workbench.cli.table_text import aligned
 from workbench.runs.timing import Timing, read_timing
 from workbench.storage.seal import SealError
