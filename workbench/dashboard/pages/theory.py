@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
@@ -134,6 +134,28 @@ def prediction(run: RunView, said: Mapping[str, Any]) -> list[Any]:
         html.P(lead, className="verdict-says"),
         html.P(observed(run, said["verdict"])),
         html.Dl([html.Div([html.Dt(name), html.Dd(text)]) for name, text in facts], className="facts"),
+        *claims(said["claims"]),
+    ]
+
+
+def claims(about: Sequence[Mapping[str, str]]) -> list[Any]:
+    """The claims of papers about runs with this task, these positions and this kind of model; nothing without one."""
+    if not about:
+        return []
+    listed = [
+        html.Div([html.Dt(html.Code(one["claim"])), html.Dd(f"{one['prediction']} ({one['source']})")]) for one in about
+    ]
+    command = f"lengthlens reproduce {' '.join(one['claim'] for one in about)}"
+    return [
+        html.H3("Claims that runs like this bear on"),
+        html.Dl(listed, className="facts"),
+        html.P(
+            [
+                "They train runs of their own, with this task, these positions and this kind of model: ",
+                html.Code(command),
+            ],
+            className="soft",
+        ),
     ]
 
 
