@@ -145,7 +145,7 @@ def test_a_file_that_repeats_itself_without_end_is_refused(tmp_path: Path) -> No
 
 
 def test_the_cells_of_a_grid_are_counted_before_they_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from workbench.cli import sweep_file
+    from workbench.cli.sweeping import sweep_file
 
     made: list[object] = []
     monkeypatch.setattr(sweep_file, "_points", lambda grid: made.append(grid) or iter(()))
@@ -217,7 +217,7 @@ def test_a_parameter_that_is_called_like_something_else_is_the_tasks_own(name: s
     from workbench.cli.commands.predict import predict
 
     with pytest.raises(LensError, match=rf"unknown parameter '{name}'"):
-        predict("mod_p_mean", None, None, [], None, "last", [f"task.{name}=3"], False)
+        predict("mod_p_mean", set_=[f"task.{name}=3"])
 
 
 def test_training_says_whose_place_it_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
