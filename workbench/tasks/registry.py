@@ -332,6 +332,8 @@ def _make(cls: type[Task], parameters: Mapping[str, Any], stored: bool = False) 
         return cls(**{**(cls.formerly if stored else {}), **parameters})
     except ValidationError as error:
         raise TaskError(_sentence(cls, error)) from None
+    except UnicodeEncodeError:  # pydantic writes as UTF-8 what a validator says
+        raise TaskError(f"{cls.name}: a parameter holds half of a character (a lone surrogate): leave it out") from None
 
 
 def _sentence(cls: type[Task], error: ValidationError) -> str:

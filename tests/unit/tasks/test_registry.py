@@ -199,3 +199,8 @@ def test_families_are_declared_by_the_class_wherever_it_lives():
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_every_class_has_a_worked_example(name):
     assert ">>> " in find_task(name).__doc__
+
+
+def test_half_a_character_is_refused_in_a_sentence() -> None:
+    with pytest.raises(TaskError, match=r"regular: a parameter holds half of a character \(a lone surrogate\)"):
+        make_task("regular", regex="\ud800")

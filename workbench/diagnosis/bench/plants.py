@@ -123,7 +123,7 @@ def memory(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:
     return MemoryNumbers(threshold=float(rng.uniform(0.05, 0.2))), (Part("decay", 0.005, 0.2),)
 
 
-def trained(positions: Literal["learned", "rotary"], *parts: Part) -> Draw:
+def trained(positions: str, *parts: Part) -> Draw:
     """One of a few trained runs, so that members of several kinds share their training."""
 
     def draw(rng: np.random.Generator) -> tuple[Numbers, tuple[Part, ...]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from pydantic import BaseModel, ConfigDict
@@ -45,7 +45,7 @@ class TrainedNumbers(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    positions: Literal["learned", "rotary"] = "learned"
+    positions: str = "learned"
     seed: int = 0
     rows: float = 0.0
     row_output: float = 0.0

@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy.stats import binom
 
-from workbench.measure.behaviour.invariance import Invariance, answered_alike, filled, nearest, take_places, unseen_of
+from workbench.measure.behaviour.invariance import Invariance, answered_alike, filled, take_places, unseen_of
 from workbench.measure.intervals import wilson
 from workbench.measure.measurement import Grid
 from workbench.measure.model_study import ModelStudy, run
@@ -238,11 +238,6 @@ def test_alike_is_by_argmax_and_of_numbers_within_the_tolerance() -> None:
     asked = batch.mask[:, -1]
     assert bool(asked.all())
     assert answered_alike(real, x, y, batch).tolist() == [True, False]
-
-
-def test_the_nearest_lengths_are_taken_once_each() -> None:
-    assert nearest((4, 16, 33, 70), 16, (0.25, 1, 1.1, 4)) == [4, 16, 70]
-    assert nearest((), 16, (1,)) == []
 
 
 @pytest.mark.parametrize(("settings", "said"), [

@@ -40,7 +40,9 @@ def asked(code: str) -> Iterator[str]:
 
 def test_no_file_asks_which_encoding_it_is() -> None:
     files = [file for room in ("workbench", "circuits", "probes", "benchmarks") for file in (ROOT / room).rglob("*.py")]
-    found = {str(file.relative_to(ROOT)): list(asked(file.read_text())) for file in files if OWN not in file.parents}
+    # Claims state the runs that papers made, as the files of sweeps do, which are no Python.
+    files = [file for file in files if not {OWN, ROOT / "workbench" / "claims"} & {*file.parents}]
+    found = {str(file.relative_to(ROOT)): list(asked(file.read_text())) for file in files}
     assert len(found) > 200
     assert {file: said for file, said in found.items() if said} == {}
 
