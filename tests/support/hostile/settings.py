@@ -241,7 +241,7 @@ def of_sweeps(dice: random.Random) -> Iterator[Setting]:
         )
 
 
-FOLDER: Path
+FOLDER = Path("nowhere")
 """Where the files of sweeps are written; set by the test."""
 
 

@@ -12,6 +12,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from tests.support.limits import HANGS_S
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.runs import Run
 from workbench.runs.adoption.adopt import Foreign, adopt
@@ -52,7 +53,6 @@ import json, sys, torch
 from pathlib import Path
 from safetensors.torch import load_file, save_file
 from transformer_lens import HookedTransformer, HookedTransformerConfig
-from tests.support.limits import HANGS_S
 root = Path(sys.argv[1])
 tokens = load_file(root / "tokens.tensor")["tokens"]
 for kind in ("standard", "rotary", "alibi"):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from tests.support.limits import HANGS_S
+
 
 # ---- memory -----------------------------------------------------------------------------------------
 def test_a_long_prefix_under_a_bias_fits_into_memory() -> None:
@@ -15,7 +17,6 @@ torch.set_num_threads(1)
 from circuits import hardmax_statistics
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.tasks import make_task
-from tests.support.limits import HANGS_S
 limit = {"name": "limit", "period": 4, "locality": 8}
 model = HookedTransformer(ModelConfig(
     d_vocab=3, d_vocab_out=2, n_layers=1, d_model=16, n_heads=1, n_ctx=64, positions=limit, log_scaling="all"))
