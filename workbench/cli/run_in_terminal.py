@@ -22,15 +22,18 @@ COLOURS = {"scale-robust": "blue", "length-coupled": "dark_orange"}
 
 def verdict_lines(root: Path) -> list[str]:
     """One line per run below ``root``: its last verdict and why."""
+    return [f"{r.run}: {r.label} at step {r.step:,}: {r.note}." for r in _last_verdicts(root)]
+
+
+def _last_verdicts(root: Path) -> list[Any]:
+    """The row of the last verdict of each run."""
     rows = Table.load(root).frame(measurement="behaviour", quantity="verdict").sort_values("step")
-    last = rows.groupby("run").tail(1)
-    return [f"{r.run}: {r.label} at step {r.step:,}: {r.note}." for r in last.itertuples()]
+    return list(rows.groupby("run").tail(1).itertuples())
 
 
 def verdicts(root: Path, runs: Sequence[Run]) -> Grid:
     """A line a run: task, N, steps, and the verdict at its last measured step."""
-    rows = Table.load(root).frame(measurement="behaviour", quantity="verdict").sort_values("step")
-    last = {row.run: row for row in rows.groupby("run").tail(1).itertuples()}
+    last = {row.run: row for row in _last_verdicts(root)}
     grid = Grid(box=None, pad_edge=False, title_justify="left", title=f"{len(runs)} runs below {escape(str(root))}")
     grid.add_column("run", overflow="fold")
     for name in ("task", "N", "steps", "verdict", "at step", "to length"):

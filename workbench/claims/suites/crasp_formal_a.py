@@ -48,7 +48,8 @@ ABAB = cell("abab_star", "ape", 16, 3000, asked=ASKED, ask="next")
 ABAB_NOPE = cell("abab_star", "nope", 16, 2000, asked=ASKED, ask="next")
 
 
-def _words(number: str, language: str, published: str, least: float, fails: float, *cells: TrainedCell) -> Claim:
+def words(number: str, language: str, published: str, least: float, fails: float, *cells: TrainedCell) -> Claim:
+    """A language is answered right beyond the trained lengths."""
     return claim_on(
         number, PAPER, f"{language} is answered right beyond the trained lengths (published {published}).", ALL,
         above(EVERY, least, fails), *cells, note=NEXT,
@@ -64,20 +65,20 @@ SUITE = Suite(
             above(EVERY, 0.95, 0.75), *TOMITA1,
             note="asked whether each prefix is in the language: which symbols may follow is always the same",
         ),
-        _words("HF02", "Tomita 2, (10)*,", "100/100/100", 0.95, 0.75, *TOMITA2),
-        _words("HF03", "With positions Tomita 4", "100/85.4/84.4", 0.75, 0.5, TOMITA4[0]),
+        words("HF02", "Tomita 2, (10)*,", "100/100/100", 0.95, 0.75, *TOMITA2),
+        words("HF03", "With positions Tomita 4", "100/85.4/84.4", 0.75, 0.5, TOMITA4[0]),
         claim_on(
             "HF04", PAPER, "Without positions Tomita 4 is lost beyond the trained lengths (published 100/16.5/0).",
             f"{ALL}; the same over (2N, 3N]", (below(EVERY, 0.5), below("b2 every prefix", 0.1)), TOMITA4[1], note=NEXT,
         ),
-        _words("HF05", "With positions Tomita 7", "100/94.2/93.2", 0.8, 0.8, TOMITA7[0]),
-        _words("HF06", "Without positions Tomita 7", "100/87.5/76.2", 0.7, 0.7, TOMITA7[1]),
-        _words("HF07", "D_2", "100/100/100", 0.9, 0.9, *D2),
-        _words("HF08", "D_3", "100/100/100", 0.9, 0.9, *D3),
-        _words("HF09", "D_4", "100/100/100", 0.9, 0.9, *D4),
-        _words("HF10", "D_12, of dot-depth 12,", "100/100/100", 0.9, 0.9, *D12),
-        _words("HF11", "aa*bb*cc*dd*ee*", "100/100/100", 0.9, 0.9, *BLOCKS),
-        _words("HF12", "{a,b}*d{b,c}*", "100/99.8/98.5", 0.9, 0.9, *ABD_BC),
+        words("HF05", "With positions Tomita 7", "100/94.2/93.2", 0.8, 0.8, TOMITA7[0]),
+        words("HF06", "Without positions Tomita 7", "100/87.5/76.2", 0.7, 0.7, TOMITA7[1]),
+        words("HF07", "D_2", "100/100/100", 0.9, 0.9, *D2),
+        words("HF08", "D_3", "100/100/100", 0.9, 0.9, *D3),
+        words("HF09", "D_4", "100/100/100", 0.9, 0.9, *D4),
+        words("HF10", "D_12, of dot-depth 12,", "100/100/100", 0.9, 0.9, *D12),
+        words("HF11", "aa*bb*cc*dd*ee*", "100/100/100", 0.9, 0.9, *BLOCKS),
+        words("HF12", "{a,b}*d{b,c}*", "100/99.8/98.5", 0.9, 0.9, *ABD_BC),
         claim_on(
             "HF13", PAPER, "With positions (aa)*, which is not star-free, is right beyond N (published 100/100/100).",
             LENGTHS, above(EVERY, 0.9, 0.5), AA,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from workbench.claims.claim import Claim, Suite
 from workbench.claims.claim_on_cells import above, below, claim_on
 from workbench.claims.suites import crasp_formal_a as inside
-from workbench.claims.suites.crasp_formal_a import ALL, EVERY, NEXT, PAPER, ZERO_TWO, both
+from workbench.claims.suites.crasp_formal_a import ALL, EVERY, NEXT, PAPER, ZERO_TWO, both, words
 from workbench.claims.trained_cells import TrainedCell
 
 TOMITA3 = both("tomita", 4000, n=3)
@@ -43,15 +43,6 @@ def _outside(number: str, language: str, published: str, cells: tuple[TrainedCel
     )  # fmt: skip
 
 
-def _counter(
-    number: str, language: str, published: str, least: float, fails: float, cells: tuple[TrainedCell, ...]
-) -> Claim:
-    return claim_on(
-        number, PAPER, f"{language} is answered right beyond the trained lengths (published {published}).", ALL,
-        above(EVERY, least, fails), *cells, note=NEXT,
-    )  # fmt: skip
-
-
 SUITE = Suite(
     "crasp-formal-b",
     "Regular languages outside the class, and counter languages, trained",
@@ -69,13 +60,13 @@ SUITE = Suite(
             "skill under the challenge law at 4N", below("skill at 4 N, challenge", 0.5), ZERO_TWO[1], shared=True,
             note=NEXT,
         ),
-        _counter("HF27", "Dyck-1", "100/100/100", 0.9, 0.75, DYCK),
-        _counter("HF28", "Shuffle-2", "86/82/50 with positions, 81/80/43 without", 0.6, 0.6, SHUFFLE),
-        _counter("HF29", "Boolean-3", "100/100/100", 0.9, 0.9, BOOLEAN3),
-        _counter("HF30", "Boolean-5", "100/75/72", 0.6, 0.6, BOOLEAN5),
-        _counter("HF31", "a^n b^n", "99.4/92.3 with positions, 100/100 without", 0.9, 0.9, AB),
-        _counter("HF32", "a^n b^n c^n", "91/87 with positions, 100/100 without", 0.8, 0.8, ABC),
-        _counter("HF33", "a^n b^n c^n d^n", "86/75 with positions, 100/100 without", 0.7, 0.7, ABCD),
+        words("HF27", "Dyck-1", "100/100/100", 0.9, 0.75, *DYCK),
+        words("HF28", "Shuffle-2", "86/82/50 with positions, 81/80/43 without", 0.6, 0.6, *SHUFFLE),
+        words("HF29", "Boolean-3", "100/100/100", 0.9, 0.9, *BOOLEAN3),
+        words("HF30", "Boolean-5", "100/75/72", 0.6, 0.6, *BOOLEAN5),
+        words("HF31", "a^n b^n", "99.4/92.3 with positions, 100/100 without", 0.9, 0.9, *AB),
+        words("HF32", "a^n b^n c^n", "91/87 with positions, 100/100 without", 0.8, 0.8, *ABC),
+        words("HF33", "a^n b^n c^n d^n", "86/75 with positions, 100/100 without", 0.7, 0.7, *ABCD),
         claim_on(
             "HF34", PAPER, "For blocks of equal length no positions are at least as good as positions.",
             "b1 of every prefix without positions less that with, by seed, mean over the three languages",

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from workbench.models.handmade.blank import blank
 from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.model import HookedTransformer
 
@@ -22,7 +23,7 @@ def induction_model(symbols: int, score: float) -> HookedTransformer:
     earlier occurrence of the last one, at index t, the head of layer 1 puts e^score / (e^score + t) on the key behind
     that occurrence.
     """
-    model = _blank(symbols, layers=2, locality=1)
+    model = _heads(symbols, layers=2, locality=1)
     with torch.no_grad():
         _previous_token(model, 0)
         own, before, out = _places(symbols)
@@ -39,7 +40,7 @@ def anti_induction_model(symbols: int, score: float, itself: Literal["seen", "ma
     On a string as for :func:`induction_model` it puts e^score / (e^score + t - 1) on that occurrence if the query's
     own key is masked, and e^score / (2 e^score + t - 1) on each of the two if it is not.
     """
-    model = _blank(symbols, layers=1, locality=0)
+    model = _heads(symbols, layers=1, locality=0)
     with torch.no_grad():
         own, _, out = _places(symbols)
         attn = _attention(model, 0)
@@ -57,7 +58,7 @@ def left_neighbour_model(symbols: int, score: float) -> HookedTransformer:
     The answer is the left neighbour: anti-induction through the V of the key that matches, where induction goes through
     the K of the key behind it.
     """
-    model = _blank(symbols, layers=2, locality=1)
+    model = _heads(symbols, layers=2, locality=1)
     with torch.no_grad():
         _previous_token(model, 0)
         own, before, out = _places(symbols)
@@ -71,7 +72,7 @@ def left_neighbour_model(symbols: int, score: float) -> HookedTransformer:
 
 def fixed_lag_model(symbols: int, lag: int) -> HookedTransformer:
     """A head that attends to the key ``lag`` places back, whatever stands there."""
-    model = _blank(symbols, layers=1, locality=lag)
+    model = _heads(symbols, layers=1, locality=lag)
     with torch.no_grad():
         own, _, out = _places(symbols)
         _attention(model, 0).phi[0, lag] = SURE
@@ -79,20 +80,18 @@ def fixed_lag_model(symbols: int, lag: int) -> HookedTransformer:
     return model
 
 
-def _blank(symbols: int, layers: int, locality: int) -> HookedTransformer:
+def _heads(symbols: int, layers: int, locality: int) -> HookedTransformer:
+    """A model of attention heads that embeds and answers symbols; the heads do nothing yet."""
     cfg = ModelConfig(
         d_vocab=symbols + 1, d_vocab_out=symbols, n_layers=layers, d_model=3 * (symbols + 1), n_heads=1,
         d_head=symbols + 1, n_ctx=4096, positions={"name": "limit", "period": 1, "locality": locality},
         attn_only=True, normalization_type=None,
     )  # fmt: skip
-    model = HookedTransformer(cfg)
+    model = blank(cfg)
+    own, _, out = _places(symbols)
     with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()
-        own, _, out = _places(symbols)
         model.embed.W_E[:, own] = torch.eye(symbols + 1)
         model.unembed.W_U[out] = torch.eye(symbols + 1)[:, 1:]
-    model.eval()
     return model
 
 

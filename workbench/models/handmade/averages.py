@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from workbench.models.handmade.blank import blank
 from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.model import HookedTransformer
 
@@ -35,7 +36,7 @@ def sine_of_average(omega: float, error: float = 0.005) -> HookedTransformer:
     knots = np.linspace(-1, 1, pieces + 1)
     slopes = np.diff(np.sin(omega * knots)) / np.diff(knots)
     bends = np.diff(slopes, prepend=0.0)
-    model = _blank(
+    model = blank(
         ModelConfig(
             d_vocab=3, d_vocab_out=1, n_layers=1, d_model=5, n_heads=1, d_head=1, d_mlp=pieces, n_ctx=16_384,
             act_fn="relu", normalization_type=None,
@@ -66,7 +67,7 @@ def class_average(p: int, k: int) -> HookedTransformer:
         k: the class.
     """
     one, bos, ones, mean, residue = 0, 1, 2, 3, 4
-    model = _blank(
+    model = blank(
         ModelConfig(
             d_vocab=3, d_vocab_out=1, n_layers=1, d_model=4 + p, n_heads=1, d_head=1, n_ctx=16_384, attn_only=True,
             positions={"name": "limit", "period": p, "locality": 0}, normalization_type=None,
@@ -103,7 +104,7 @@ def kgram_average(symbols: int, k: int, score: float, local: float = 12.0) -> Ho
     own = slice(0, size)
     back = [slice((lag) * size, (lag + 1) * size) for lag in range(1, k + 1)]
     out = slice((k + 1) * size, (k + 2) * size)
-    model = _blank(
+    model = blank(
         ModelConfig(
             d_vocab=size, d_vocab_out=symbols, n_layers=2, d_model=(k + 2) * size, n_heads=k, d_head=k * size,
             n_ctx=16_384, attn_only=True, positions={"name": "limit", "period": 1, "locality": k},
@@ -138,12 +139,3 @@ def _hide(attn: Any, one: int, hidden: int) -> None:
 
 def _floats(values: NDArray[np.float64]) -> torch.Tensor:
     return torch.as_tensor(values, dtype=torch.float32)
-
-
-def _blank(cfg: ModelConfig) -> HookedTransformer:
-    model = HookedTransformer(cfg)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()
-    model.eval()
-    return model

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from workbench.models.handmade.blank import blank
 from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.model import HookedTransformer
 
@@ -23,7 +24,7 @@ def key_head(margin: float, n_ctx: int = 4096) -> HookedTransformer:
     Tokens: 0 BOS, 1 plain, 2 key. With k key tokens among K visible keys the mass on the key tokens is
     k e^m / (k e^m + K - k), for every query; with margin 0 attention is uniform.
     """
-    model = _blank(
+    model = blank(
         ModelConfig(
             d_vocab=3, n_layers=1, d_model=4, n_heads=1, d_head=2, n_ctx=n_ctx, d_vocab_out=2,
             attn_only=True, normalization_type=None,
@@ -73,7 +74,7 @@ def majority(gain_length: int = 4096, window: int | None = None, n_ctx: int = 40
             positions: the twin that sees only the first ``window`` tokens.
         n_ctx: largest number of positions (binds only with ``window``).
     """
-    model = _blank(
+    model = blank(
         ModelConfig(
             d_vocab=3, n_layers=2, d_model=10, n_heads=1, d_head=2, d_mlp=2, n_ctx=n_ctx, d_vocab_out=2,
             positions="none" if window is None else "learned", act_fn="relu", normalization_type=None,
@@ -103,16 +104,6 @@ def majority(gain_length: int = 4096, window: int | None = None, n_ctx: int = 40
         _step(weights, 1, {COARSE: 2.0, ONE: -0.5}, CLEAN)
         unembedding[CLEAN, 1], unembedding[CLEAN, 0] = 1.0, -1.0
         unembedding[ONE, 1], unembedding[ONE, 0] = -0.5, 0.5
-    return model
-
-
-def _blank(cfg: ModelConfig) -> HookedTransformer:
-    """A model whose every weight is 0."""
-    model = HookedTransformer(cfg)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()
-    model.eval()
     return model
 
 

@@ -1,0 +1,18 @@
+"""A model without weights, for hand-made ones to begin with."""
+
+from __future__ import annotations
+
+import torch
+
+from workbench.models.transformer.config import ModelConfig
+from workbench.models.transformer.model import HookedTransformer
+
+
+def blank(cfg: ModelConfig) -> HookedTransformer:
+    """A model whose every weight is 0."""
+    model = HookedTransformer(cfg)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+    model.eval()
+    return model
