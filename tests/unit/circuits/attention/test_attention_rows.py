@@ -17,7 +17,7 @@ from circuits.positional.translation_fit import gauge
 from circuits.sparsity.sparsity import OF_WINDOWS, sparsity_statistics
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade.attention_heads import induction_model
-from workbench.models.handmade.transformers import _blank
+from workbench.models.handmade.blank import blank
 from workbench.models.transformer.tie_sets import nearest_hardmax, sort_rows
 from workbench.tasks import make_task
 from workbench.tasks.base import Batch
@@ -60,7 +60,7 @@ def test_kinds_of_a_hardmax_part_at_a_quarter_and_three_quarters(growth: float, 
 
 def late_key(first: int, margin: float = 10.0) -> HookedTransformer:
     """Uniform over keys of small ids, and sharp on the key of id ``first`` once that is seen."""
-    model = _blank(
+    model = blank(
         ModelConfig(
             d_vocab=3, d_vocab_out=2, n_layers=1, d_model=3, n_heads=1, d_head=1, n_ctx=128, attn_only=True,
             normalization_type=None, positions="learned",

@@ -17,8 +17,9 @@ from workbench.measure.result import Result
 from workbench.measure.settings import MeasurementError
 from workbench.measure.study import Evaluation
 from workbench.models import HookedTransformer, ModelConfig
+from workbench.models.handmade.blank import blank
 from workbench.models.handmade.state_space import flip_flop
-from workbench.models.handmade.transformers import _blank, majority
+from workbench.models.handmade.transformers import majority
 from workbench.tasks import make_task
 from workbench.tasks.base import Task
 
@@ -40,7 +41,7 @@ def rows(found: Result, quantity: str, **where: Any) -> list[dict[str, Any]]:
 
 def b_occurs(window: int | None = None) -> HookedTransformer:
     """Is there a b? One uniform head writes (#b - 1/2) / K; with a window it sees the keys up to that id alone."""
-    model = _blank(
+    model = blank(
         ModelConfig(
             d_vocab=3, d_vocab_out=2, n_layers=1, d_model=6, n_heads=1, d_head=2, n_ctx=512, attn_only=True,
             normalization_type=None, positions="none" if window is None else "learned",
@@ -65,7 +66,7 @@ def b_occurs(window: int | None = None) -> HookedTransformer:
 
 def id_parity() -> HookedTransformer:
     """Answers by whether the last id is odd, whatever stands there."""
-    model = _blank(
+    model = blank(
         ModelConfig(
             d_vocab=3, d_vocab_out=2, n_layers=1, d_model=2, n_heads=1, d_head=2, n_ctx=200, attn_only=True,
             normalization_type=None, positions="learned",
