@@ -26,6 +26,7 @@ __all__ = [
     "allowed",
     "describe",
     "find_task",
+    "is_built_in",
     "load_task",
     "make_task",
     "same_task",
@@ -122,6 +123,11 @@ _NOUNS: Mapping[object, str] = {
 def task_names() -> list[str]:
     """Names of all tasks that can be made by name: the built-in ones, then those of other packages."""
     return list(TASKS)
+
+
+def is_built_in(task: Task) -> bool:
+    """Whether a task is of LengthLens itself, not of a file or of another package."""
+    return type(task).__module__.startswith("workbench.")
 
 
 def find_task(name: str) -> type[Task]:
@@ -304,6 +310,11 @@ def _made_of(run: _Run, class_name: str, parameters: Mapping[str, Any], stored: 
     missing = [name for name in ("name", "question", "kind", "summary") if not isinstance(getattr(found, name, 0), str)]
     if missing:
         raise TaskError(f"the task class {class_name} in {run.path} does not state its {' and its '.join(missing)}")
+    if unwritten := sorted(found.__abstractmethods__):
+        raise TaskError(
+            f"the task class {class_name} in {run.path} does not write {' and '.join(unwritten)}; "
+            "help(workbench.tasks.Task) says what each gives, and lengthlens new task NAME writes an example"
+        )
     if not _installed(found):
         _CODE[found] = TaskCode(str(run.path), class_name, run.sha256)
     try:

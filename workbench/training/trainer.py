@@ -29,6 +29,7 @@ from workbench.runs.weights import weights_bytes
 from workbench.storage.atomic import require_room
 from workbench.tasks.base import Batch, Task, TaskError
 from workbench.tasks.random_generator import generator
+from workbench.tasks.testing.brief import refuse_unsound
 from workbench.training.checkpoint_steps import checkpoint_steps
 from workbench.training.compare_configs import as_begun, gives_way, refuse_another
 from workbench.training.config import RunConfig, versions
@@ -89,7 +90,10 @@ class Trainer:
 
         Raises:
             Stopped: after SIGTERM or Ctrl-C, with everything saved; the same call continues.
+            TaskCheckError: for a task of one's own that does not keep what a task promises; nothing is written then.
         """
+        if not self._begun():
+            refuse_unsound(self.task)
         with writer_lock(self.folder):
             run = self._open()
             remove_unfinished(self.folder)
@@ -100,6 +104,13 @@ class Trainer:
             (self.folder / NAME).unlink(missing_ok=True)
             self.live.remove()
         return run
+
+    def _begun(self) -> bool:
+        """Whether the folder holds checkpoints."""
+        try:
+            return bool(Run.open(self.folder).steps)
+        except RunError:  # none, or one that is refused when it is opened for writing
+            return False
 
     def _check(self, run: Run) -> None:
         """Refuse to go on upon a damaged checkpoint."""
