@@ -70,7 +70,8 @@ class Trainer:
     Args:
         config: task, model, training and seeds.
         folder: the run's folder; made if missing, continued if it holds this very run.
-        watcher: called with the step and the latest scores after every update.
+        watcher: called with the step and the latest scores after every update: those of the log, and ``accuracy``, the
+            share of right answers on the very batch that ``loss`` is of.
 
     Raises:
         RunError: if the folder holds something else, or another process is writing it.
@@ -84,6 +85,7 @@ class Trainer:
         )
         self.live = Live(folder)
         self.stopping = False
+        self.batch_accuracy: float | None = None
 
     def run(self) -> Run:
         """Train to the last step, or to where the run ends early, and return the run.
@@ -183,7 +185,7 @@ class Trainer:
             if step % max(1, self.training.steps // 200) == 0:
                 self._log(step)
             if self.watcher:
-                self.watcher(self.state.step, self.state.scores)
+                self.watcher(self.state.step, self.state.scores | {"accuracy": self.batch_accuracy})
 
     def batch(self, step: int) -> tuple[Batch, torch.Tensor]:
         """The batch of update ``step`` and its position ids: a pure function of (data seed, step)."""
@@ -216,6 +218,9 @@ class Trainer:
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.training.clip)
         self.optimizer.step()
         self.state.step = step + 1
+        if self.watcher:
+            right = self.task_at(step).correct(outputs.detach(), batch)
+            self.batch_accuracy = float(right[batch.mask].double().mean())
         self.state.scores |= {"loss": float(loss.detach()), "lr": rate}
         if penalty is not None:
             self.state.scores["penalty"] = float(penalty.detach())
