@@ -27,6 +27,7 @@ if "--perturb" in sys.argv:  # before the conftest of any room takes its rows fr
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--every-call", action="store_true", help="check types and shapes of every call in unit tests")
     parser.addoption("--perturb", action="store_true", help="whether tests notice changed values of what they assert")
 
 

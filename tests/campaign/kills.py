@@ -27,9 +27,14 @@ TRAIN = [
     *("--set", "training.checkpoints.log=3", "--set", "training.checkpoints.linear=2"),
 ]
 #: Each measurement with as many sequences as it wants by itself: they share passes all the same.
-MEASURE = ["--steps", f"0,{STEPS}", "--lengths", "19,37", "--executor", "serial"]
+MEASURE: list[object] = ["--steps", f"0,{STEPS}", "--lengths", "19,37", "--executor", "serial"]
 INTERRUPTED = 130
 REFUSED = 2
+
+
+def measure_only(names: Sequence[str]) -> None:
+    """Have all work that measures make these measurements alone; called before any of it begins."""
+    MEASURE.extend(word for name in names for word in ("--only", name))
 
 
 @dataclass(frozen=True)

@@ -332,15 +332,19 @@ def test_a_compactor_that_another_overtakes_loses_nothing(make_run, monkeypatch)
 def test_several_compactors_beside_a_writer_lose_nothing(make_run):
     """In processes of their own; a reader beside them sees each row that was there when it began."""
     run = make_run()
-    compactors = [os.fork() for _ in range(2)]
-    if 0 in compactors:
+    compactors = []
+    for _ in range(2):
+        pid = os.fork()
+        if pid:
+            compactors.append(pid)
+            continue
         status = 1
         try:
             while not (run.path / "over").exists():
                 assert compact(run.path) == []
             status = 0
         finally:
-            os._exit(status)
+            os._exit(status)  # before it forks one of its own, for which nobody would wait
     wanted = []
     try:
         for step in range(40):
