@@ -19,6 +19,7 @@ from workbench.cli.commands.check import check
 from workbench.cli.commands.compile import compile_program
 from workbench.cli.commands.demo import demo
 from workbench.cli.commands.measure import measure
+from workbench.cli.commands.new import new
 from workbench.cli.commands.predict import predict
 from workbench.cli.commands.prescribe import prescribe
 from workbench.cli.commands.publish import publish
@@ -37,6 +38,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "compile": compile_program,
     "app": serve_app,
     "tasks": tasks,
+    "new": new,
     "predict": predict,
     "reproduce": reproduce,
     "show": show,

@@ -105,15 +105,23 @@ class Registry(Mapping[str, T], Generic[T]):
             error: if there is none (near names are given), if two packages announce the same name, or if what is
                 announced cannot be imported or is none of the kind.
         """
-        offers = self._offers(name) if isinstance(name, str) else []
-        if not offers:
-            raise self.error(f"unknown {self.kind} {shown(name)}; {nearest(name, self)}")
+        self.refuse_unknown(name)
+        offers = self._offers(str(name))
         if len(offers) > 1:
             places = " and ".join(str(offer) for offer in offers)
             raise self.error(
                 f"the {self.kind} name {name!r} is taken more than once, by {places}; uninstall one of the packages"
             )
         return self._made(str(name), offers[0])
+
+    def refuse_unknown(self, name: object) -> None:
+        """Refuse a name under which nothing stands. Imports nothing.
+
+        Raises:
+            error: with near names.
+        """
+        if not isinstance(name, str) or not self._offers(name):
+            raise self.error(f"unknown {self.kind} {shown(name)}; {nearest(name, self)}")
 
     def announced(self) -> list[EntryPoint]:
         """The entry points of other packages, each once."""
