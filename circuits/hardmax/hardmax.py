@@ -186,6 +186,7 @@ class Hardmax(Measurement):
     sequences = 128
     needs = "attention"
     any_law = True
+    presented = "also"
 
     window: Count = 16
     epsilon: Real = 0.1

@@ -22,6 +22,7 @@ from workbench.cli.commands.measure import measure
 from workbench.cli.commands.new import new
 from workbench.cli.commands.predict import predict
 from workbench.cli.commands.prescribe import prescribe
+from workbench.cli.commands.pretrained import open_model
 from workbench.cli.commands.publish import publish
 from workbench.cli.commands.report import report
 from workbench.cli.commands.reproduce import reproduce
@@ -35,6 +36,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "sweep": sweep,
     "measure": measure,
     "adopt": adopt,
+    "open": open_model,
     "compile": compile_program,
     "app": serve_app,
     "tasks": tasks,
