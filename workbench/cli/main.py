@@ -23,9 +23,9 @@ from workbench.cli.commands.new import new
 from workbench.cli.commands.predict import predict
 from workbench.cli.commands.prescribe import prescribe
 from workbench.cli.commands.pretrained import open_model
-from workbench.cli.commands.publish import publish
-from workbench.cli.commands.report import report
 from workbench.cli.commands.reproduce import reproduce
+from workbench.cli.commands.sharing.publish import publish
+from workbench.cli.commands.sharing.report import report
 from workbench.cli.commands.show import show
 from workbench.cli.commands.sweep import sweep
 from workbench.cli.commands.tasks import tasks
