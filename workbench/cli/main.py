@@ -18,6 +18,7 @@ from workbench.cli.commands.app import serve_app
 from workbench.cli.commands.check import check
 from workbench.cli.commands.compile import compile_program
 from workbench.cli.commands.demo import demo
+from workbench.cli.commands.fetch import fetch
 from workbench.cli.commands.measure import measure
 from workbench.cli.commands.new import new
 from workbench.cli.commands.predict import predict
@@ -47,6 +48,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "prescribe": prescribe,
     "report": report,
     "publish": publish,
+    "fetch": fetch,
     "check": check,
     "demo": demo,
 }
