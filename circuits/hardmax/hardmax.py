@@ -188,6 +188,7 @@ class Hardmax(Measurement):
     needs = "attention"
     any_law = True
     unlabelled = True
+    presented = "also"
 
     window: Count = 16
     epsilon: Real = 0.1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,25 +102,29 @@ class RowReducer(LayerReducer[dict[str, Floats]]):
 
     def add(self, inputs: ScoreInputs, part: Batch, seen: Mapping[str, Tensor]) -> None:
         used = part.mask[:, self._queries].numpy(force=True)
-        _, keys, heads, _ = inputs.k.shape
+        keys, heads = inputs.k.shape[1], inputs.q.shape[2]
         step = max(1, CHUNK // max(heads * len(self._queries) * keys, 1))
         for start in range(0, len(part), step):
             rows = slice(start, start + step)
-            self._parts.append(self._reduced(inputs.select(rows), used[rows], part.bos))
+            self._parts.append(self._reduced(inputs.select(rows), used[rows], part.led))
 
     def result(self) -> dict[str, Floats]:
         return _concatenate(self._parts, axis=0)
 
-    def _reduced(self, inputs: ScoreInputs, used: NDArray[np.bool_], bos: bool) -> dict[str, Floats]:
-        batch, keys, heads, _ = inputs.k.shape
-        shape = (batch, heads, len(self._queries))
+    def _reduced(self, inputs: ScoreInputs, used: NDArray[np.bool_], led: bool) -> dict[str, Floats]:
+        batch, keys = inputs.k.shape[:2]
+        shape = (batch, inputs.q.shape[2], len(self._queries))
+        first = np.maximum(self._queries + 1 - (inputs.window or keys), 0)
         scores = scores_at(inputs, self._queries.tolist()).numpy(force=True).reshape(-1, keys)
-        rows = sort_rows(scores, np.broadcast_to(self._queries + 1, shape).reshape(-1))
+        rows = sort_rows(
+            _from_first(scores, np.broadcast_to(first, shape).reshape(-1)),
+            np.broadcast_to(self._queries + 1 - first, shape).reshape(-1),
+        )
         values = {} if self._carried_only else row_values(rows, self._delta)
         size = values.pop("size", np.zeros(0))
         if not self._carried_only:
             # A sink is a point: BOS that merely leads a nearly uniform row or a larger tie set is none.
-            values["sink"] = ((size == 1) & (scores.argmax(1) == 0) & bos).astype(np.float64)
+            values["sink"] = ((size == 1) & (scores.argmax(1) == 0) & led).astype(np.float64)
         for length, tie_set in self._tie_sets.items():
             of_head = np.broadcast_to(tie_set.size[self._layer][None, :, None], shape).reshape(-1)
             for name, value in carried_values(rows, of_head, of_head / tie_set.keys).items():
@@ -129,6 +134,14 @@ class RowReducer(LayerReducer[dict[str, Floats]]):
         if not self._carried_only:
             found["sizes"] = np.where(weight & (values["partial"] > 0).reshape(shape), size.reshape(shape), 0)
         return found
+
+
+def _from_first(scores: NDArray[Any], first: Ints) -> NDArray[Any]:
+    """Rows of scores from the first key on that each sees; what comes behind the last one means nothing."""
+    if not first.any():
+        return scores
+    index = np.minimum(first[:, None] + np.arange(scores.shape[1]), scores.shape[1] - 1)
+    return np.take_along_axis(scores, index, axis=1)
 
 
 def length_record(layers: Sequence[Mapping[str, Floats]], batch: Batch, queries: Ints) -> LengthRecord:

@@ -126,6 +126,7 @@ class Heads(ScoreObserver["Scores"]):
     title = "Heads"
     quantities = QUANTITIES
     sequences = 128
+    presented = "also"
 
     window: Count = 16
     definition: Definition = "same"
@@ -139,7 +140,14 @@ class Heads(ScoreObserver["Scores"]):
         for n, layers in self._seen.items():
             rows += self._rows(study, n, layers, "task")
         n = max(study.grid.inside, default=study.grid.lengths[0])
-        rows += self._rows(study, n, self._repeats(study, n), "repeats")
+        if study.task.presented:
+            why = (
+                "random tokens are drawn from a task's own vocabulary; what a presented task repeats is in its strings"
+            )
+            names = [q.name for q in QUANTITIES if q.name != "ov_copying"]
+            rows += [missing_row("not_applicable", why, quantity=q, law=LAW, length=n, mode="repeats") for q in names]
+        else:
+            rows += self._rows(study, n, self._repeats(study, n), "repeats")
         return rows + self._copying(study)
 
     def _rows(self, study: Study, length: int, layers: Sequence[Scores], mode: str) -> list[Row]:

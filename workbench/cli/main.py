@@ -22,9 +22,10 @@ from workbench.cli.commands.measure import measure
 from workbench.cli.commands.new import new
 from workbench.cli.commands.predict import predict
 from workbench.cli.commands.prescribe import prescribe
-from workbench.cli.commands.publish import publish
-from workbench.cli.commands.report import report
+from workbench.cli.commands.pretrained import open_model
 from workbench.cli.commands.reproduce import reproduce
+from workbench.cli.commands.sharing.publish import publish
+from workbench.cli.commands.sharing.report import report
 from workbench.cli.commands.show import show
 from workbench.cli.commands.sweep import sweep
 from workbench.cli.commands.tasks import tasks
@@ -35,6 +36,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "sweep": sweep,
     "measure": measure,
     "adopt": adopt,
+    "open": open_model,
     "compile": compile_program,
     "app": serve_app,
     "tasks": tasks,

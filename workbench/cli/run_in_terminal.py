@@ -27,7 +27,9 @@ def verdict_lines(root: Path) -> list[str]:
 
 def _last_verdicts(root: Path) -> list[Any]:
     """The row of the last verdict of each run."""
-    rows = Table.load(root).frame(measurement="behaviour", quantity="verdict").sort_values("step")
+    kinds = ["verdict", "in_context_verdict"]
+    rows = Table.load(root).frame(measurement=["behaviour", "behaviour.in_context"], quantity=kinds, status="ok")
+    rows = rows.sort_values("step")
     return list(rows.groupby("run").tail(1).itertuples())
 
 
@@ -88,6 +90,8 @@ def trained(run: Run) -> str:
     """On which lengths and how far, or for which lengths the weights were made."""
     training = run.config["training"]
     lengths = f"lengths {(training.get('curriculum') or {}).get('low', 1)} to {training['trained_length']}"
+    if "pretrained" in training:
+        return f"trained by others, its window holds {training['trained_length']:,} items"
     if "compiled" in training:
         return f"compiled, its {lengths} taken as trained"
     return f"trained on {lengths}, {run.steps[-1] if run.steps else 0:,} of {training['steps']:,} steps"

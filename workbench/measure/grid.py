@@ -21,7 +21,8 @@ def make_grid(task: Task, trained: int, lengths: Sequence[int] | None = None) ->
 
     By default N/4, N/2, N inside and 2N, 4N, 8N outside, each rounded up to the next admissible length,
     with N/8, 3N/2, 3N and 6N between for a smoother curve. ``lengths`` replaces the lengths outside and
-    between; those inside always stay, for skill in training is what everything is compared with.
+    between; those inside always stay, for skill in training is what everything is compared with. A task that is put to
+    a model which was never trained on it has lengths of its own, and N is the longest that fits into its window.
 
     Raises:
         TaskError: for a length that the task does not admit, or that no string is drawn at.
@@ -30,8 +31,11 @@ def make_grid(task: Task, trained: int, lengths: Sequence[int] | None = None) ->
     def at(factors: Sequence[float]) -> set[int]:
         return {task.next_length(trained * f) for f in factors}
 
-    inside = sorted(n for n in at(_INSIDE) if n <= trained)
-    if lengths is None:
+    fixed = task.fixed_lengths
+    inside = [] if fixed else sorted(n for n in at(_INSIDE) if n <= trained)
+    if lengths is None and fixed:
+        chosen = {*fixed}
+    elif lengths is None:
         chosen = at(_OUTSIDE) | at(_BESIDE)
     else:
         for n in lengths:
@@ -42,6 +46,8 @@ def make_grid(task: Task, trained: int, lengths: Sequence[int] | None = None) ->
                 )
         chosen = set(lengths)
     every = sorted(chosen | set(inside))
+    if fixed:
+        inside = [n for n in every if n <= trained]
     return Grid(trained, tuple(every), tuple(inside), tuple(n for n in every if n > trained))
 
 

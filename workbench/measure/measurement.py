@@ -266,6 +266,8 @@ class Measurement(BaseModel):
     """See :class:`Spec`."""
     on_request: ClassVar[bool] = False
     """Whether it is made only where it is named: one that costs much, or that has yet to be proven."""
+    presented: ClassVar[Literal["no", "also", "only"]] = "no"
+    """Whether it is made of models that were given a task in their prompt, and of no others."""
     about: ClassVar[tuple[str, ...]] = ()
     """Which targets it is about, ``summary`` and ``position``: what ``python -m probes --targets`` chooses by."""
 

@@ -29,7 +29,12 @@ T = TypeVar("T")
 class _NoTask:
     """Stands where batches were given without their task: nothing is known of it, and prefixes are not shared."""
 
+    presented = False
+
     def prefix_closed(self, law: str) -> bool:
+        return False
+
+    def beyond_window(self, length: int) -> bool:
         return False
 
     def __getattr__(self, name: str) -> Any:
@@ -71,8 +76,8 @@ class ModelStudy:
         self._evaluation = Evaluation(self.task, grid, seed, sequences, consistent=model.cfg.ids.consistent)
 
     def reads_unseen(self, length: int) -> bool:
-        """False: which ids were trained is not known."""
-        return False
+        """Whether a question reaches beyond the model's window; else it is not known which ids were trained."""
+        return bool(self.task.beyond_window(length))
 
     def rng(self, *parts: object) -> np.random.Generator:
         return np.random.default_rng(generator("probe", self.seed, *parts).initial_seed())
@@ -84,7 +89,7 @@ class ModelStudy:
             MeasurementError: if batches were given, and none of these.
         """
         if self._given is None:
-            return self._evaluation.batch(law, length).rows(0, self._sequences)
+            return self._evaluation.batch(law, length).rows(0, self.task.affordable(length, self._sequences))
         if (law, length) not in self._given:
             raise MeasurementError(f"no batch of the law {law} and length {length} was given")
         return self._given[law, length]
@@ -183,7 +188,7 @@ def run(
         grid = Grid(grid.trained, grid.lengths, tuple(inside), grid.outside)
     spec = measurement.spec
     study = ModelStudy(model, task, grid, sequences or spec.sequences, seed, untrained, given)
-    if why := lacking(measurement, model):
+    if why := lacking(measurement, model, task):
         rows = not_applicable(spec, why)
     else:
         observe(measurement, study, given)

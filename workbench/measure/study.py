@@ -280,11 +280,13 @@ class CheckpointStudy:
 
     def reads_unseen(self, length: int) -> bool:
         """Whether a query at ``length`` reads position ids that training never showed, absolutely."""
+        if self.task.beyond_window(length):
+            return True
         if not self.cfg.positions.absolute or self.trained_ids is None:
             return False
         # Ids that the task couples may depend on the string: those of all evaluation strings count.
         coupled = [self.batch(law, length).position_ids for law in EVALUATION_LAWS] if self.cfg.ids.coupled else [None]
-        used = [self.cfg.ids.evaluation(length + self.task.bos, self.cfg.n_ctx, ids).flatten() for ids in coupled]
+        used = [self.cfg.ids.evaluation(self.task.positions(length), self.cfg.n_ctx, ids).flatten() for ids in coupled]
         return not within(torch.cat(used).numpy(), self.trained_ids)
 
     def rng(self, *parts: object) -> np.random.Generator:
@@ -292,7 +294,7 @@ class CheckpointStudy:
         return np.random.default_rng(seed_of("probe", seed, *parts))
 
     def batch(self, law: str, length: int) -> Batch:
-        return self._evaluation.batch(law, length).rows(0, self._sequences)
+        return self._evaluation.batch(law, length).rows(0, self.task.affordable(length, self._sequences))
 
     def cache(
         self, law: str, length: int, names: Sequence[str], untrained: bool = False, step: int | None = None

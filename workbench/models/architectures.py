@@ -24,7 +24,11 @@ def _an_architecture(name: str, found: object, place: str) -> type[Architecture]
 ARCHITECTURES: Registry[type[Architecture]] = Registry(
     "architecture",
     ArchitectureError,
-    {ModelConfig.kind: ModelConfig, "ssm": "workbench.models.ssm.config:SSMConfig"},
+    {
+        ModelConfig.kind: ModelConfig,
+        "ssm": "workbench.models.ssm.config:SSMConfig",
+        "pretrained": "workbench.models.interop.hugging_face.adapter:PretrainedConfig",
+    },
     group="lengthlens.architectures",
     check=_an_architecture,
     name_of=lambda config: config.kind,

@@ -23,7 +23,7 @@ def write_config(folder: Path, config: Mapping[str, Any]) -> None:
 def write_checkpoint(
     run: Run,
     step: int,
-    weights: bytes,
+    weights: bytes | None,
     trained_ids: Sequence[Sequence[int]] | None,
     log: bytes | None = None,
     **facts: Any,
@@ -33,7 +33,7 @@ def write_checkpoint(
     Args:
         run: the run; its lock is held by the caller.
         step: the step.
-        weights: the content of ``model.safetensors``.
+        weights: the content of ``model.safetensors``; None = they lie elsewhere, and ``facts`` say their sha256.
         trained_ids: intervals [first, last] of the position ids trained so far; None = not recorded.
         log: the content of ``log.parquet``, where there is one.
         facts: further entries of ``meta.json``.
@@ -42,8 +42,10 @@ def write_checkpoint(
         StorageError: if it cannot be written; nothing is left of it then.
     """
     final = run.step_path(step)
-    meta = {"run": run.id, "step": step, "sha256": sha256(weights), "trained_ids": trained_ids, **facts}
-    files = {"model.safetensors": weights}
+    meta = {"run": run.id, "step": step, "trained_ids": trained_ids, **facts}
+    files = {}
+    if weights is not None:
+        meta["sha256"], files["model.safetensors"] = sha256(weights), weights
     if log is not None:
         meta["log_sha256"] = sha256(log)
         files["log.parquet"] = log

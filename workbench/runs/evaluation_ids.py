@@ -24,7 +24,7 @@ def evaluation_ids(task: Task, cfg: Architecture, length: int) -> Int[Tensor, "1
     Raises:
         PositionError: if the id sampler has none for that length, or the encoding cannot read them.
     """
-    ids = cfg.ids.evaluation(length + task.bos, cfg.n_ctx, _coupled(task, cfg, length))
+    ids = cfg.ids.evaluation(task.positions(length), cfg.n_ctx, _coupled(task, cfg, length))
     cfg.positions.check(ids, cfg.n_ctx)
     return ids
 
@@ -35,7 +35,7 @@ def check_training_ids(task: Task, cfg: Architecture, longest: int) -> None:
     Raises:
         PositionError: saying what would do.
     """
-    coupled, pos = _coupled(task, cfg, longest), longest + task.bos
+    coupled, pos = _coupled(task, cfg, longest), task.positions(longest)
     cfg.ids.check(pos, cfg.n_ctx)
     ids = cfg.ids.training(1, pos, cfg.n_ctx, torch.Generator().manual_seed(0), coupled)
     cfg.positions.check(ids, cfg.n_ctx)

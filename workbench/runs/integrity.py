@@ -69,6 +69,8 @@ def _checkpoint(run: Run, step: int, shapes: dict[str, list[int]]) -> None:
     run.verify(step)
     if "log_sha256" in meta:
         _log(folder / "log.parquet", meta["log_sha256"])
+    if run.referenced:
+        return
     file = folder / "model.safetensors"
     try:
         tensors = _finite(file)

@@ -15,6 +15,7 @@ from workbench.core.canonical import key_of
 from workbench.core.html_card import card
 from workbench.core.suggest import MOST_NAMED, near_names
 from workbench.runs.errors import RunError
+from workbench.runs.referenced import how_to_relink, verify_folder
 from workbench.storage.atomic import replacing
 from workbench.storage.bounded import is_folder, sha256_of_file
 from workbench.storage.seal import SealError
@@ -167,6 +168,8 @@ class Run:
             RunError: if the weights are missing or differ from ``meta.json``; see also :meth:`meta`.
         """
         meta, file = self.meta(step), self.step_path(step) / "model.safetensors"
+        if self.referenced:
+            return verify_folder(self.folder(step), meta, self.name)
         try:
             found = sha256_of(file)
         except FileNotFoundError:
@@ -176,6 +179,22 @@ class Run:
         if found != meta["sha256"]:
             raise RunError(f"checkpoint {file} is damaged: its sha256 differs from meta.json")
         return str(meta["sha256"])
+
+    @property
+    def referenced(self) -> bool:
+        """Whether its weights lie in folders of others, which it names and never copies."""
+        return "pretrained" in self.config["training"]
+
+    def folder(self, step: int) -> Path:
+        """The folder of others that holds the weights of a step.
+
+        Raises:
+            RunError: if the run names none for it.
+        """
+        folders = self.config.get("folders")
+        if not isinstance(folders, dict) or not isinstance(folders.get(str(step)), str):
+            raise RunError(f"run {self.name} names no folder for step {step}; {how_to_relink(self.name)}")
+        return Path(folders[str(step)])
 
     def equal_steps(self) -> list[tuple[int, int]]:
         """Pairs of steps whose weights are identical, which a training run should not have.
@@ -227,11 +246,13 @@ class Run:
         Raises:
             RunError: if the checkpoint is missing or damaged in any way (hash, shapes, NaN).
         """
-        from workbench.runs.weights import load_model, model_config
+        from workbench.runs.weights import load_model, load_referenced, model_config
         from workbench.tasks.tokens import TaskTokenizer
 
         self.verify(step)
         described = self.path / "run.json"
+        if self.referenced:
+            return load_referenced(self.folder(step), described)
         cfg = model_config(self.config["model"], described)
         model = load_model(self.step_path(step) / "model.safetensors", cfg, described)
         with suppress(TaskError):  # of a task that is not here, or whose code nobody trusted, tokens stay numbers

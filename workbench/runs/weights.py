@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from pydantic import ValidationError
@@ -48,6 +48,21 @@ def load_model(file: Path, cfg: Architecture, described: Path) -> Hooked:
     fill(model, weights, str(file))
     model.eval()
     return model
+
+
+def load_referenced(folder: Path, described: Path) -> Hooked:
+    """The model in a folder of others, which somebody else has verified.
+
+    Raises:
+        RunError: if it cannot be opened, or is not what it says it is.
+    """
+    from workbench.models.interop.hugging_face.families import PretrainedError
+    from workbench.models.interop.hugging_face.opening import open_folder
+
+    try:
+        return cast("Hooked", open_folder(folder))  # with the same protocol, and hooks of the same names
+    except PretrainedError as error:
+        raise RunError(f"{described}: {error}") from None
 
 
 def model_config(model: dict[str, Any], described: Path) -> Architecture:

@@ -121,6 +121,7 @@ class TrainingPart(Stored):
     threads: Annotated[int, Field(ge=1, le=10_000)] = 1
     adopted: dict[str, str] | None = None
     compiled: dict[str, Any] | None = None
+    pretrained: dict[str, Any] | None = None
 
 
 class SeedsPart(Stored):

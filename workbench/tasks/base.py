@@ -107,6 +107,8 @@ class Task(BaseModel):
     """Named kinds of hard strings, drawn on purpose, reported beside accuracy and outside the verdict."""
     outside_floor: ClassVar[frozenset[str]] = frozenset()
     """The shortcut oracles that are told but never count as a floor."""
+    presented: ClassVar[bool] = False
+    """Whether it is told in tokens of a model that others trained (:mod:`workbench.tasks.presented`)."""
 
     # ---- what a model for this task must look like -------------------------------------------
     @property
@@ -206,6 +208,23 @@ class Task(BaseModel):
         return None
 
     # ---- lengths -----------------------------------------------------------------------------
+    @property
+    def fixed_lengths(self) -> tuple[int, ...]:
+        """Lengths at which a model is asked that was never trained on the task; () where N says which."""
+        return ()
+
+    def positions(self, length: int) -> int:
+        """Positions of a string of ``length`` task tokens."""
+        return length + self.bos
+
+    def beyond_window(self, length: int) -> bool:
+        """Whether a string of ``length`` reaches beyond the positions that a model which others trained knows."""
+        return False
+
+    def affordable(self, length: int, wanted: int) -> int:
+        """How many of the wanted strings of a length are asked; all, unless a task is dear."""
+        return wanted
+
     def admissible(self, length: int) -> bool:
         """Whether strings of exactly ``length`` task tokens exist for this task."""
         return length >= 1

@@ -59,6 +59,11 @@ class Batch:
         return self.tokens.shape[0]
 
     @property
+    def led(self) -> bool:
+        """Whether index 0 holds a token that stands before every string and is none of it."""
+        return self.bos
+
+    @property
     def categorical(self) -> bool:
         """Whether the output summary is a class (int64) rather than a real number."""
         return not self.output_summary.is_floating_point()

@@ -121,6 +121,8 @@ def task_of(spec: Mapping[str, Any]) -> Task:
         UntrustedCode: if its code is a file that was not trusted here, or has changed; says the way out.
         TaskError: for a task, a class or a parameter that does not exist.
     """
+    if PRESENTED in spec:
+        return _presented(spec)
     code, parameters = code_of(spec), spec["parameters"]
     if code is None:
         return _make(find_task(spec["name"]), parameters, stored=True)
@@ -129,8 +131,41 @@ def task_of(spec: Mapping[str, Any]) -> Task:
     return _made_of(run or _run(*find_code(code)), code.cls, parameters, stored=True)
 
 
+PRESENTED = "presented"
+"""Key of what says how a task is told to a model of another vocabulary."""
+
+
+def _presented(spec: Mapping[str, Any]) -> Task:
+    fields = spec[PRESENTED]
+    inner = task_of({name: value for name, value in spec.items() if name != PRESENTED})
+    if not isinstance(fields, Mapping):
+        raise TaskError(f"how {inner.name} is presented is no JSON object")
+    return present(inner, fields)
+
+
+def present(inner: Task, fields: Mapping[str, Any]) -> Task:
+    """A task told in tokens of a model of another vocabulary.
+
+    Args:
+        inner: the task.
+        fields: the others of :class:`workbench.tasks.presented.presented_task.Presented`, as themselves or as data.
+
+    Raises:
+        TaskError: if it cannot be told so, saying why.
+    """
+    from workbench.tasks.presented.presented_task import Presented
+
+    return _make(Presented, {**fields, "inner": inner})
+
+
 def stored(task: Task) -> dict[str, Any]:
-    """What ``run.json`` holds of a task: ``name``, ``parameters``, and ``source`` where its code is a file."""
+    """What ``run.json`` holds of a task: ``name``, ``parameters``, ``source`` where its code is a file.
+
+    And how it is presented, where it is told to a model that others trained.
+    """
+    if task.presented:
+        fields = task.model_dump(mode="json", exclude={"inner"})
+        return {**stored(task.inner), PRESENTED: fields}  # type: ignore[attr-defined]  # all that are presented have one
     code = _CODE.get(type(task))
     part = {"name": task.name, "parameters": task.parameters}
     return part if code is None else {**part, "source": code.stored}
@@ -150,7 +185,7 @@ def same_task(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
         same = (one.cls, one.sha256) == (other.cls, other.sha256)
     else:
         same = (one.cls, one.file) == (other.cls, other.file)
-    return same and _filled(held) == _filled(wanted)
+    return same and _filled(held) == _filled(wanted) and held.get(PRESENTED) == wanted.get(PRESENTED)
 
 
 def _filled(spec: Mapping[str, Any]) -> Any:
@@ -277,7 +312,7 @@ def _sentence(cls: type[Task], error: ValidationError) -> str:
     """The first thing pydantic found wrong, said in one sentence."""
     first = error.errors()[0]
     if first["type"] == "value_error":  # a rule between parameters, which a task's validator words itself
-        return f"{cls.name}: {first['ctx']['error']}"
+        return str(first["ctx"]["error"]) if cls.presented else f"{cls.name}: {first['ctx']['error']}"
     name = str(first["loc"][0])
     if first["type"] == "extra_forbidden":
         known = list(cls.model_fields)

@@ -34,7 +34,7 @@ def settings_problems(run: Run) -> list[str]:
     Its task is left alone, whose code may be anybody's, and so is the training of weights that come from elsewhere.
     """
     training = run.config["training"]
-    elsewhere = "adopted" in training or "compiled" in training
+    elsewhere = any(key in training for key in ("adopted", "compiled", "pretrained"))
     problems: list[str] = []
     for part in ("model",) if elsewhere else PARTS:
         place = f"{run.path / 'run.json'}: {part}"

@@ -30,7 +30,7 @@ class Wide(HookedTransformer):
 
 
 def test_the_architectures_of_the_house_make_their_models() -> None:
-    assert list(ARCHITECTURES) == ["transformer", "ssm"]
+    assert list(ARCHITECTURES) == ["transformer", "ssm", "pretrained"]
     for name, config in ARCHITECTURES.items():
         assert config.kind == name
     cfg = make_config({**SIZES, "positions": "rotary"})

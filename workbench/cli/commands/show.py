@@ -24,6 +24,7 @@ def show(
     """
     from rich.console import Console
 
+    from workbench.cli.in_context_in_terminal import MEASUREMENT, in_context_curve, in_context_verdict
     from workbench.cli.run_in_terminal import behaviour, beside, head, steps, verdict, verdicts, why
     from workbench.core.apart import apart
     from workbench.runs.errors import RunError
@@ -42,7 +43,9 @@ def show(
     table = Table.load(opened.path)
     for problem in table.problems:
         console.print(f"problem: {problem}", style="red", highlight=False, markup=False)
-    rows = table.frame(measurement="behaviour", mode=["teacher_forced", ""])
+    presented = opened.referenced or "presented" in opened.config["task"]
+    kind = MEASUREMENT if presented else "behaviour"
+    rows = table.frame(measurement=kind, mode=["teacher_forced", ""])
     if rows.empty:
         console.print(f"Not measured yet: lengthlens measure {run}")
         return
@@ -52,7 +55,11 @@ def show(
         have = ", ".join(f"{s:,}" for s in measured)
         raise RunError(f"{opened.name} has no behaviour measured at step {step}; measured: {have}")
     said: list[str] = []
-    with apart(said.append, f"the rows of {opened.path} are not what behaviour measures"):
+    with apart(said.append, f"the rows of {opened.path} are not what {kind} measures"):
+        if presented:
+            in_context_verdict(console, rows[rows["step"] == chosen])
+            console.print(in_context_curve(rows[rows["step"] == chosen]))
+            return
         verdict(console, rows[rows["step"] == chosen], int(chosen))
         beside(console, rows, int(chosen))
         why(console, table.frame(measurement="diagnosis"), int(chosen), opened.trained_length)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from workbench.measure.measurement import Measurement, Spec
     from workbench.models.base.architecture import Architecture
     from workbench.models.base.protocol import HookedModel
+    from workbench.tasks.base import Task
 
 INSTEAD = {
     "attention": "behaviour, dynamics and the probes need none, and circuits.effective_attention is about its scan",
@@ -18,12 +19,24 @@ INSTEAD = {
 NOUNS = {"attention": "attention", "scan": "the scan of a state-space model"}
 
 
-def lacking(measurement: Measurement, model: HookedModel) -> str:
+def lacking(measurement: Measurement, model: HookedModel, task: Task | None = None) -> str:
     """Why a model cannot be given a measurement, in one clause that says what fits it; "" where it can."""
-    if why := unmet(measurement.spec, model.cfg):
+    if why := (task is not None and misplaced(measurement, task)) or unmet(measurement.spec, model.cfg):
         return why
     unknown = [name for name in measurement.hooks(model.cfg) if name not in model.hook_dict]
     return f"it reads {unknown[0]}, which this {model.cfg.title} does not have" if unknown else ""
+
+
+def misplaced(measurement: Measurement, task: Task) -> str:
+    """Why a measurement does not go with how models get to know a task; "" where it does."""
+    if task.presented and measurement.presented == "no":
+        return (
+            "it compares lengths with those of training, prefix by prefix, and this model was given the task in its "
+            "prompt alone; behaviour.in_context, circuits.heads and circuits.hardmax are made of it"
+        )
+    if measurement.presented == "only" and not task.presented:
+        return "it is about models that are given a task in their prompt (lengthlens open); behaviour is about this one"
+    return ""
 
 
 def unmet(spec: Spec, cfg: Architecture) -> str:

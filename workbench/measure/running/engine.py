@@ -156,20 +156,20 @@ def measure_item(item: Item) -> Done:
     wanted_still = [w for w in item.wanted if not _made_since(run, item.step, w)]
     if not wanted_still:
         return Done(run.name, item.step, 0, 0, 0, time.monotonic() - start)
-    model = run.load(item.step)
+    model, task = run.load(item.step), run.task
     every = [(w, make_measurement(w.name, dict(w.settings))) for w in wanted_still]
     apart = Isolation()
     made, total = [], 0
     for wanted, measurement in every:
         with apart.of(wanted.name):
-            if why := lacking(measurement, model):
+            if why := lacking(measurement, model, task):
                 rows = not_applicable(measurement.spec, why)
                 write_rows(run, item.step, wanted, measurement.spec, rows, 0, time.monotonic() - start)
                 total += len(rows)
             else:
                 made.append((wanted, measurement))
     sequences, seed = max(w.sequences for w in wanted_still), run.config["seeds"]["evaluation"]
-    evaluation = Evaluation(run.task, item.grid, seed, sequences, consistent=model.cfg.ids.consistent)
+    evaluation = Evaluation(task, item.grid, seed, sequences, consistent=model.cfg.ids.consistent)
     watching = [
         Watching(m, CheckpointStudy(run, item.step, model, evaluation, w.sequences, w.deep), w.name) for w, m in made
     ]

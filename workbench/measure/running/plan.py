@@ -19,7 +19,7 @@ from workbench.jobs.share import WHOLE, Share
 from workbench.measure.grid import make_grid, readable
 from workbench.measure.measurement import Grid, Measurement, Spec
 from workbench.measure.registry import broken, choose, make_measurement
-from workbench.measure.running.applicable import unmet
+from workbench.measure.running.applicable import misplaced, unmet
 from workbench.measure.running.engine import Done, Item, Wanted, measure_item, want
 from workbench.measure.settings import MeasurementError
 from workbench.runs.errors import RunError
@@ -149,11 +149,13 @@ def plan(
             run.meta(step)
         found.notices += [f"{run.name}: {notice}"] if notice else []
         if only is not None:  # asked for by name, it should not be met with silence
-            specs = [m.spec for m in made.values()]
-            found.notices += [f"{run.name}: {s.name} does not apply: {why}" for s in specs if (why := unmet(s, model))]
+            for m in made.values():
+                if why := misplaced(m, task) or unmet(m.spec, model):
+                    found.notices.append(f"{run.name}: {m.name} does not apply: {why}")
         with apart(found.problems.append, f"{run.path} is not measured"):
             mine = [s for s in chosen_steps(run, steps) if deepen == "bracket" or share.has(f"{run.id}/{s}")]
-            _plan_run(found, run, mine, Orders(run, made, grid, counts, Present(run)), deepen)
+            whole = {n: m for n, m in made.items() if only is not None or task.presented or m.presented != "only"}
+            _plan_run(found, run, mine, Orders(run, whole, grid, counts, Present(run)), deepen)
     return found
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.support.models.pretrained_folders import CONFIGS, LAYERS, VOCABULARY, save_folder
 from workbench.models.base.protocol import HookedModel
 from workbench.models.interop.hugging_face import adapter
 from workbench.models.interop.hugging_face.adapter import PretrainedModel
@@ -18,54 +19,14 @@ from workbench.models.interop.hugging_face.families import FAMILIES, PretrainedE
 from workbench.models.interop.hugging_face.opening import open_folder
 from workbench.models.interop.hugging_face.self_test import self_test
 
-LAYERS, HEADS, WIDTH, VOCABULARY, WINDOW = 2, 4, 32, 40, 5
 TOKENS = torch.randint(0, VOCABULARY, (3, 12), generator=torch.Generator().manual_seed(1))
-COMMON = {
-    "vocab_size": VOCABULARY, "hidden_size": WIDTH, "intermediate_size": 48, "num_hidden_layers": LAYERS,
-    "num_attention_heads": HEADS, "max_position_embeddings": 64, "initializer_range": 0.3, "pad_token_id": 0,
-    "bos_token_id": 0, "eos_token_id": 0,
-}  # fmt: skip
-GROUPED = {**COMMON, "num_key_value_heads": 2}
-CONFIGS = {
-    "gpt2": {"vocab_size": VOCABULARY, "n_embd": WIDTH, "n_layer": LAYERS, "n_head": HEADS, "n_positions": 64,
-             "initializer_range": 0.3},
-    "gpt_neox": {**COMMON, "use_parallel_residual": True},
-    "gpt_neox sequential": {**COMMON, "use_parallel_residual": False},
-    "llama": GROUPED,
-    "mistral": {**GROUPED, "sliding_window": WINDOW},
-    "olmo": GROUPED,
-    "phi3": GROUPED,
-    "qwen2": {**GROUPED, "use_sliding_window": True, "sliding_window": WINDOW, "max_window_layers": 1},
-    "qwen3": {**GROUPED, "head_dim": 8},
-    "smollm3": GROUPED,
-    "gemma2": {**GROUPED, "head_dim": 8, "sliding_window": WINDOW, "attn_logit_softcapping": 2.0,
-               "final_logit_softcapping": 5.0, "query_pre_attn_scalar": 16},
-    "gemma3_text": {**GROUPED, "head_dim": 8, "sliding_window": WINDOW, "query_pre_attn_scalar": 16,
-                    "layer_types": ["sliding_attention", "full_attention"]},
-    "olmo2": GROUPED,
-    "olmo3": {**GROUPED, "sliding_window": WINDOW, "layer_types": ["sliding_attention", "full_attention"]},
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory):
     root = tmp_path_factory.mktemp("pretrained")
 
-    @cache
-    def make(name: str) -> Path:
-        from transformers import AutoConfig, AutoModelForCausalLM
-
-        torch.manual_seed(0)
-        config = AutoConfig.for_model(name.split()[0], **CONFIGS[name])
-        model = AutoModelForCausalLM.from_config(config)
-        with torch.no_grad():  # what starts at 0 or 1 would hide a norm or a bias that was left out
-            for parameter in model.parameters():
-                if parameter.ndim == 1:
-                    parameter += 0.2 * torch.randn(parameter.shape)
-        model.save_pretrained(root / name)
-        return root / name
-
-    return make
+    return cache(lambda name: save_folder(name, root / name))
 
 
 @pytest.fixture(scope="module")

@@ -40,8 +40,9 @@ class PretrainedConfig(Architecture):
 
     kind: ClassVar[str] = "pretrained"
     title: ClassVar[str] = "pretrained model"
-    model: ClassVar[str] = "workbench.models.interop.hugging_face.adapter:PretrainedModel"
+    model: ClassVar[str] = "workbench.models.interop.hugging_face.opening:refuse_new"
 
+    architecture: Literal["pretrained"] = "pretrained"
     model_type: str
     n_heads: int
     n_key_heads: int
@@ -73,7 +74,8 @@ class PretrainedConfig(Architecture):
         return [f"blocks.{layer}.attn.hook_{turned}{part}" for part in "qk"]
 
     def score_inputs(self, layer: int, cache: Any) -> ScoreInputs:
-        q, k = (cache[name] for name in self.score_hooks(layer))
+        # Eight bits behind the point are too few for sums over keys: what was computed is kept, and read in more.
+        q, k = (_widened(cache[name]) for name in self.score_hooks(layer))
         return ScoreInputs(q, k, scale=self.scales[layer], soft_cap=self.soft_caps[layer], window=self.windows[layer])
 
 
@@ -247,6 +249,9 @@ def register() -> None:
     """Make our attention function known to transformers."""
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
 
     AttentionInterface.register(ATTENTION, _attend)
     AttentionMaskInterface.register(ATTENTION, sdpa_mask)
@@ -296,6 +301,10 @@ def _config(module: nn.Module, family: Family) -> PretrainedConfig:
         scales=tuple(form.scale for form in forms), soft_caps=tuple(form.soft_cap for form in forms),
         windows=tuple(form.window for form in forms),
     )  # fmt: skip
+
+
+def _widened(x: Tensor) -> Tensor:
+    return x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
 
 
 def _first(act: Callable[[Tensor], Tensor]) -> Callable[[nn.Module, Any, Any], Any]:

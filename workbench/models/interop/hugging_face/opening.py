@@ -8,9 +8,70 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
-from workbench.models.interop.hugging_face.adapter import ATTENTION, PretrainedModel, register
+from workbench.models.interop.hugging_face.adapter import ATTENTION, PretrainedConfig, PretrainedModel, register
 from workbench.models.interop.hugging_face.families import PretrainedError, family_of
 from workbench.models.interop.hugging_face.self_test import self_test
+
+
+def refuse_new(cfg: PretrainedConfig, seed: int = 0) -> PretrainedModel:
+    """Refused: such a model is opened with its weights.
+
+    Raises:
+        PretrainedError: always.
+    """
+    raise PretrainedError(
+        "a pretrained model is not made here, and not trained: lengthlens open DIR opens a folder of one"
+    )
+
+
+def open_tokenizer(path: str | Path) -> Any:
+    """The tokenizer in a folder, offline and without running its code.
+
+    Raises:
+        PretrainedError: if there is none, or it cannot be read.
+    """
+    from transformers import AutoTokenizer
+
+    folder = Path(path)
+    if not any((folder / name).is_file() for name in TOKENIZERS):
+        raise PretrainedError(f"{folder} holds no tokenizer ({', '.join(TOKENIZERS)}), which says what its tokens are")
+    loading: Any = AutoTokenizer
+    try:
+        return loading.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # noqa: BLE001 - files of others, read by several libraries
+        said = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise PretrainedError(f"the tokenizer of {folder} cannot be read: {said}") from None
+
+
+TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "spiece.model")
+"""Files of which a tokenizer has one."""
+
+
+def read_config(path: str | Path) -> Any:
+    """What the ``config.json`` of a folder says, once it holds weights and is of a family that is opened.
+
+    Raises:
+        PretrainedError: as :func:`open_folder`, before any weights are read.
+    """
+    from transformers import AutoConfig
+
+    folder = Path(path)
+    if not folder.is_dir():
+        raise PretrainedError(f"{folder} is no folder; give one that holds config.json and the weights of a model")
+    if not (folder / "config.json").is_file():
+        raise PretrainedError(f"{folder} holds no config.json, which says what its weights are")
+    if not any(folder.glob("*.safetensors")):
+        if any(folder.glob("*.bin")) or any(folder.glob("*.pt")):
+            raise PretrainedError(
+                f"{folder} holds its weights as pickles, which could run code; store them as safetensors"
+            )
+        raise PretrainedError(f"{folder} holds no weights (*.safetensors)")
+    try:
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except (ValueError, OSError, KeyError) as error:
+        raise PretrainedError(f"{folder}/config.json cannot be read: {str(error).splitlines()[0]}") from None
+    family_of(config.model_type)
+    return config
 
 
 def open_folder(path: str | Path, dtype: torch.dtype | None = None) -> PretrainedModel:
@@ -25,25 +86,10 @@ def open_folder(path: str | Path, dtype: torch.dtype | None = None) -> Pretraine
             family that is not opened; weights that are damaged or incomplete; or a model that our attention does not
             reproduce.
     """
-    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers import AutoModelForCausalLM
 
-    folder = Path(path)
-    if not folder.is_dir():
-        raise PretrainedError(f"{folder} is no folder; give one that holds config.json and the weights of a model")
-    if not (folder / "config.json").is_file():
-        raise PretrainedError(f"{folder} holds no config.json, which says what its weights are")
-    if not any(folder.glob("*.safetensors")):
-        if any(folder.glob("*.bin")) or any(folder.glob("*.pt")):
-            raise PretrainedError(
-                f"{folder} holds its weights as pickles, which could run code; store them as safetensors"
-            )
-        raise PretrainedError(f"{folder} holds no weights (*.safetensors)")
+    folder, config = Path(path), read_config(path)
     register()
-    try:
-        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except (ValueError, OSError, KeyError) as error:
-        raise PretrainedError(f"{folder}/config.json cannot be read: {str(error).splitlines()[0]}") from None
-    family_of(config.model_type)
     loading: Any = AutoModelForCausalLM
     try:
         module, loaded = loading.from_pretrained(

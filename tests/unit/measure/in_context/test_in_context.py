@@ -1,0 +1,104 @@
+"""Behaviour in context of models by hand that copy exactly up to a known number of items."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.tasks.presenting import Copier, put
+from workbench.measure.in_context.in_context import InContext
+from workbench.measure.in_context.in_context_verdict import decide_in_context, limits, point
+from workbench.measure.model_study import run
+from workbench.models import ModelConfig
+
+LENGTHS = (4, 8, 16, 32, 64)
+SYMBOLS = 64
+
+
+def found(reach: int, window: int = 1000, lengths: tuple[int, ...] = LENGTHS) -> Any:
+    task = put("uf", "bare", SYMBOLS, lengths, window)
+    model = Copier(ModelConfig(d_vocab=task.d_vocab, n_layers=1, d_model=4, n_heads=1, n_ctx=8), reach)
+    return run(InContext(), model, task, trained=task.fitting, sequences=128)
+
+
+def label(result: Any) -> tuple[str, int]:
+    row = next(r for r in result.rows if r["quantity"] == "in_context_verdict")
+    assert row["target"] == "bare"
+    return row["label"], row["length"]
+
+
+@pytest.mark.asserts(
+    "answer_accuracy", "candidate_accuracy", "answer_log_probability", "candidate_chance", "answer_skill",
+    "prompt_tokens", "window_share",
+)  # fmt: skip
+def test_a_copier_is_right_up_to_its_reach_and_its_log_probability_is_that_of_its_logits() -> None:
+    result = found(16)
+    for n in LENGTHS:
+        far = n > 16
+        assert result.value("answer_accuracy", length=n) == (0.0 if far else 1.0)
+        assert result.value("candidate_accuracy", length=n) == 1.0
+        others = 100 + SYMBOLS - 1 - far  # their logits are 0
+        total = math.exp(4) + far * math.exp(2) + others
+        wanted = (2 if far else 4) - math.log(total)
+        assert result.value("answer_log_probability", length=n) == pytest.approx(wanted, abs=1e-5)
+        assert result.value("candidate_chance", length=n) == 1 / SYMBOLS
+        skill = -1 / (SYMBOLS - 1) if far else 1.0
+        assert result.value("answer_skill", length=n) == pytest.approx(skill)
+        assert result.value("prompt_tokens", length=n) == 2 * n
+        assert result.value("window_share", length=n) == 2 * n / 1000
+    row = next(r for r in result.rows if r["quantity"] == "answer_accuracy" and r["length"] == 8)
+    assert (row["n"], row["high"]) == (128, 1.0)
+    assert row["low"] == pytest.approx(0.025 ** (1 / 128))
+
+
+@pytest.mark.asserts("in_context_verdict", "decay_length", "capable_to")
+def test_the_verdicts_are_those_of_what_the_model_can_do() -> None:
+    decays = found(16)
+    assert label(decays) == ("decays", 32)
+    assert (decays.value("decay_length"), decays.value("capable_to")) == (32, 16)
+    row = next(r for r in decays.rows if r["quantity"] == "in_context_verdict")
+    assert "at 32 items (64 tokens, 6.4 % of the window); at least 0.9 up to 16 items" in row["note"]
+    assert label(found(64)) == ("holds", 64)
+    assert label(found(2)) == ("not capable", 4)
+    assert label(found(32)) == ("undecided", 64), "the last length fails alone, and none follows"
+
+
+def test_lengths_beyond_the_window_are_not_judged() -> None:
+    assert label(found(16, window=40)) == ("holds", 16)
+    nothing = found(16, window=8, lengths=(4, 8))
+    assert label(nothing) == ("undecided", 4)
+    row = next(r for r in nothing.rows if r["quantity"] == "in_context_verdict")
+    assert row["reason"] == "horizon"
+
+
+def points(*shares: float, strings: int = 400) -> Any:
+    rng = np.random.default_rng(0)
+    made = []
+    for number, share in enumerate(shares):
+        values = np.zeros(strings)
+        values[: round(share * strings)] = 1
+        made.append(point(values, 4 << number, 8 << number, 0.0, len(shares) - 1, rng))
+    return decide_in_context(made, 1000)
+
+
+def test_what_is_not_shown_is_undecided() -> None:
+    assert (points(1, 1, 0.9).label, points(1, 1, 0.9).reason) == ("undecided", "at the bar")
+    assert (points(0.95, 1, 1).label, points(0.95, 1, 1).reason) == ("undecided", "at the bar")
+    lonely = points(1, 0.5, 1)
+    assert (lonely.label, lonely.reason, lonely.decay) == ("undecided", "between the bars", None)
+    late = points(1, 1, 0.93, 0.8, 0.7)
+    assert (late.label, late.length, late.kept, late.capable_to) == ("decays", 32, 16, 8)
+    assert points(0.9, 0.1, 0.1).label == "not capable"
+    assert points(0.9, 0.1, 0.1).decay == 8, "the row of n* says so all the same"
+
+
+def test_limits_of_shares_are_exact_for_one_answer_and_never_without_width() -> None:
+    rng = np.random.default_rng(0)
+    assert limits(np.ones(64), 0.025, rng) == (pytest.approx(0.025 ** (1 / 64)), 1.0)
+    low, high = limits(np.full(64, 0.5), 0.025, rng)
+    assert low < 0.5 < high
+    low, high = limits(np.array([0.5, 0.75] * 50), 0.025, rng)
+    assert 0.59 < low < 0.625 < high < 0.66

@@ -1,0 +1,179 @@
+"""Opening folders of a pretrained model as a run that names them: hashes of their files, and never a copy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from workbench.models.interop.hugging_face.families import family_of
+from workbench.models.interop.hugging_face.opening import open_folder, open_tokenizer, read_config
+from workbench.runs.checkpoints import remove_unfinished, write_checkpoint, write_config
+from workbench.runs.errors import RunError
+from workbench.runs.lock import writer_lock
+from workbench.runs.referenced import hashed_files, sha256_of_files, verify_folder
+from workbench.runs.run import FORMAT, Run, run_id
+from workbench.storage.bounded import is_folder
+from workbench.tasks.base import Task
+from workbench.tasks.presented.presentation import Presentation
+from workbench.tasks.presented.presented_task import Presented
+from workbench.tasks.presented.single_tokens import wording
+from workbench.tasks.registry import present, stored
+
+ONLY_STEP = 1
+"""The step of a folder that says none: 0 is that of weights before training."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What somebody wants to ask a model that others trained.
+
+    Attributes:
+        folders: by step, each with ``config.json``, weights and tokenizer.
+        task: the task, in symbols.
+        presentation: how it is told.
+        lengths: items at which it is asked.
+        window: positions that the model was trained on; None = as its config says.
+    """
+
+    folders: Mapping[int, Path]
+    task: Task
+    presentation: Presentation
+    lengths: tuple[int, ...]
+    window: int | None = None
+
+
+def revisions(folder: Path, pattern: str | None) -> dict[int, Path]:
+    """The folders of one model's revisions by their steps: the last number in their names.
+
+    Args:
+        folder: the folder of one model, or the one that holds those of its revisions.
+        pattern: which of the folders below are revisions, e.g. ``step*``; None = it is one itself.
+
+    Raises:
+        RunError: for no folder, a name without a number, or a step twice.
+    """
+    if not is_folder(folder):
+        raise RunError(f"{folder} is no folder; give one that holds config.json and the weights of a model")
+    if pattern is None:
+        return {ONLY_STEP: folder}
+    found: dict[int, Path] = {}
+    for path in sorted(path for path in folder.glob(pattern) if path.is_dir()):
+        numbers = re.findall(r"[0-9]+", path.name)
+        if not numbers:
+            raise RunError(f"{path}: its name holds no step; name revisions like step1000 or checkpoint-500")
+        step = int(numbers[-1])
+        if step in found:
+            raise RunError(f"{found[step]} and {path} are both of step {step}; choose with --revisions")
+        found[step] = path
+    if not found:
+        raise RunError(f"{folder} holds no folder that fits {pattern!r}")
+    return dict(sorted(found.items()))
+
+
+def open_pretrained(opened: Opened, out: Path) -> Run:
+    """Write a run that names the folders. What can be refused without reading weights is refused first.
+
+    Raises:
+        PretrainedError: for a folder that holds no such model, or one that our attention does not reproduce.
+        TaskError: for a task that cannot be told so, or too few symbols.
+        RunError: for revisions of different models, lengths that a table of positions cannot read, another run there.
+    """
+    configs = {step: read_config(folder) for step, folder in opened.folders.items()}
+    tokenizers = {step: open_tokenizer(folder) for step, folder in opened.folders.items()}
+    first = min(opened.folders)
+    task = told(opened, tokenizers[first], configs[first])
+    for step, config in configs.items():
+        if _shape(config) != _shape(configs[first]):
+            raise RunError(f"{opened.folders[step]} and {opened.folders[first]} hold models of different sizes")
+    table = configs[first].max_position_embeddings
+    beyond = [n for n in opened.lengths if task.positions(n) > table]
+    if beyond and not family_of(configs[first].model_type).turned:
+        raise RunError(
+            f"{beyond[0]} items take {task.positions(beyond[0]):,} tokens, and {opened.folders[first]} has a table of "
+            f"{table:,} positions; ask shorter --lengths"
+        )
+    files = {step: hashed_files(folder) for step, folder in opened.folders.items()}
+    cfg = open_folder(opened.folders[first]).cfg
+    config = _config(opened, task, cfg.model_dump(mode="json"), files)
+    with writer_lock(out):
+        remove_unfinished(out)
+        if not (out / "run.json").exists():
+            write_config(out, config)
+        run = Run.open(out)
+        if run.id != config["id"]:
+            raise RunError(f"{out} holds another run; choose another --out")
+        for step, hashes in files.items():
+            if step not in run.steps:
+                write_checkpoint(run, step, None, None, sha256=sha256_of_files(hashes), files=hashes)
+    return run
+
+
+def told(opened: Opened, tokenizer: Any, config: Any) -> Presented:
+    """The task in tokens of the model.
+
+    Raises:
+        TaskError: if it cannot be told so.
+    """
+    alphabet = getattr(opened.task, "alphabet", ())
+    words = wording(opened.presentation, tokenizer, max(1, len(alphabet)))
+    found = present(opened.task, {
+        "presentation": opened.presentation, "wording": words, "vocabulary_size": config.vocab_size,
+        "window": opened.window or config.max_position_embeddings, "asked_lengths": opened.lengths,
+    })  # fmt: skip
+    assert isinstance(found, Presented)
+    return found
+
+
+def _shape(config: Any) -> Sequence[Any]:
+    return [getattr(config, name) for name in ("model_type", "vocab_size", "num_hidden_layers", "hidden_size")]
+
+
+def _config(opened: Opened, task: Presented, model: dict[str, Any], files: Mapping[int, Any]) -> dict[str, Any]:
+    """The content of ``run.json``: where the folders lie is no part of what makes the run."""
+    fitting = task.fitting
+    parts: dict[str, Any] = {
+        "task": stored(task),
+        "model": model,
+        "training": {
+            "steps": max(opened.folders),
+            "trained_length": fitting,
+            "curriculum": {"low": 1, "high": fitting},
+            "pretrained": {"window": task.window, "revisions": {str(step): hashes for step, hashes in files.items()}},
+        },
+        "seeds": {"evaluation": 0, "probe": 0},
+    }
+    inner = opened.task
+    question = f"{inner.question.rstrip('?')}, asked in the prompt ({opened.presentation.title})?"
+    told_of = f"a window of {task.window:,} tokens, which holds a question of {fitting:,} items"
+    return {
+        "format": FORMAT,
+        "id": run_id(parts),
+        **parts,
+        "folders": {str(step): str(folder.absolute()) for step, folder in opened.folders.items()},
+        "facts": {"question": question, "kind": inner.kind, "summary": inner.summary, "lengths": told_of},
+        "versions": {name: version(name) for name in ("lengthlens", "torch", "transformers")},
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def relink(run: Run, folders: Mapping[int, Path]) -> Run:
+    """Say where the folders of a run lie now; their files must be the ones that it was opened on.
+
+    Raises:
+        RunError: for a run of its own weights, a step without a folder, or a file that differs.
+    """
+    if not run.referenced:
+        raise RunError(f"run {run.name} holds its weights itself: nothing is to be relinked")
+    if missing := sorted({*run.steps} - {*folders}):
+        raise RunError(f"run {run.name} has a checkpoint of step {missing[0]}, and no folder was given for it")
+    for step in run.steps:
+        verify_folder(folders[step], run.meta(step), run.name)
+    kept = {str(step): str(folders[step].absolute()) for step in run.steps}
+    with writer_lock(run.path):
+        write_config(run.path, {**run.config, "folders": kept})
+    return Run.open(run.path)

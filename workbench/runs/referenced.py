@@ -1,0 +1,67 @@
+"""Weights in folders of others, which a run names and never copies: which files count, and whether they changed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.core.canonical import canonical
+from workbench.runs.errors import RunError
+from workbench.storage.bounded import is_folder, sha256_of_file
+
+SUFFIXES = (".safetensors", ".json", ".model", ".txt")
+"""Files that say what a model computes and what its tokens are."""
+
+
+def hashed_files(folder: Path) -> dict[str, str]:
+    """SHA-256 by name of the files of a folder that count.
+
+    Raises:
+        RunError: if one cannot be read.
+    """
+    found = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix in SUFFIXES:
+            try:
+                found[path.name] = sha256_of_file(path)
+            except OSError as error:
+                raise RunError(f"{path} cannot be read: {error}") from None
+    return found
+
+
+def sha256_of_files(files: Mapping[str, str]) -> str:
+    """One hash for all files of a folder."""
+    return hashlib.sha256(canonical(dict(files)).encode()).hexdigest()
+
+
+def verify_folder(folder: Path, meta: Mapping[str, Any], run: str) -> str:
+    """The hash of a checkpoint after comparing every file it names with that in the folder.
+
+    Raises:
+        RunError: for a folder that is not there, or a file that is missing or changed, with the way out.
+    """
+    files = meta.get("files")
+    if not isinstance(files, Mapping) or sha256_of_files(files) != meta["sha256"]:
+        raise RunError(f"checkpoint {meta['step']} of run {run} is damaged: meta.json does not say which files it has")
+    if not is_folder(folder):
+        raise RunError(f"the weights of run {run} lay in {folder}, and there is no such folder; {how_to_relink(run)}")
+    for name, sha256 in files.items():
+        path = folder / name
+        try:
+            found = sha256_of_file(path)
+        except OSError as error:
+            raise RunError(
+                f"{path}, of which run {run} is made, cannot be read ({error.strerror}); {how_to_relink(run)}"
+            ) from None
+        if found != sha256:
+            raise RunError(
+                f"{path} has changed since run {run} was opened on it; restore it, or open it as another run"
+            )
+    return str(meta["sha256"])
+
+
+def how_to_relink(run: str) -> str:
+    """What puts a moved folder right."""
+    return f"lengthlens open FOLDER --relink {run} says where it is now"

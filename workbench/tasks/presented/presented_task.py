@@ -1,0 +1,362 @@
+"""A task put to a model of another vocabulary: its strings as a presentation tells them, and where items stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from pydantic import SerializeAsAny
+from torch import Tensor
+
+from workbench.tasks.base import Law, Task, TaskError
+from workbench.tasks.batch import Batch
+from workbench.tasks.presented.presentation import Presentation, Slot
+from workbench.tasks.presented.single_tokens import Wording
+from workbench.tasks.rejection import by_rejection
+from workbench.tasks.sequences.sequence_task import numbered
+
+LENGTHS = (8, 16, 32, 64, 128, 256, 512, 1024)
+"""Items at which a model is asked, where nobody says."""
+TOKENS = 40_000
+"""Tokens per length: where strings are long, fewer of them are asked."""
+FEWEST = 40
+"""Strings that are asked at any length: if all are answered, skill is shown to be above 0.9."""
+
+
+@dataclass(frozen=True)
+class PresentedBatch(Batch):
+    """Strings told by a presentation; ``length`` counts the items of the last question, positions are tokens.
+
+    Entries of ``meta`` that name positions are those of tokens, counted from 1.
+
+    Attributes:
+        numbers: by index on the position axis: which item of the last question it is (from 1 on), or is answered
+            with; that of the last one before it where it is none, and 0 before all.
+        item_places: index of each item of the last question's context, in their order.
+    """
+
+    numbers: tuple[int, ...] = ()
+    item_places: tuple[int, ...] = ()
+
+    def index(self, length: int) -> int:
+        """Index on the position axis of the last query about the item with this number."""
+        if not 1 <= length <= self.length:
+            raise TaskError(f"item {length} is not in this batch, whose questions have {self.length} items")
+        return len(self.numbers) - 1 - self.numbers[::-1].index(length)
+
+    @property
+    def led(self) -> bool:
+        return self.numbers[0] == 0
+
+    def prefix_lengths(self) -> Int[Tensor, " pos"]:
+        """:attr:`numbers`."""
+        return torch.tensor(self.numbers, device=self.tokens.device)
+
+    def prefix(self, length: int) -> Batch:
+        """Refused: what comes behind the items is asked about all of them."""
+        raise TaskError("a question cannot be cut: what is asked comes behind its items")
+
+    @property
+    def asked(self) -> Int[Tensor, " asked"]:
+        """Indices on the position axis at which an answer is wanted, the same in all strings."""
+        return self.mask.any(0).nonzero()[:, 0]
+
+
+class Question(NamedTuple):
+    """What a presentation tells of some strings of a task, in symbols counted from 0.
+
+    ``meta`` gives positions of items counted from 1.
+    """
+
+    items: Int[Tensor, "batch items"]
+    query: Int[Tensor, "batch one"] | None
+    answers: Int[Tensor, "batch answers"]
+    meta: Mapping[str, Tensor]
+
+
+class Presented(Task):
+    """A task of symbols, put to a model of another vocabulary.
+
+    Its lengths count items of the question. All strings of a length have the same tokens at the same positions but
+    for the symbols, so nothing is padded. Answers are tokens of the model; chance is one of the symbols.
+
+    Attributes:
+        inner: the task: one that writes its input out in another way, or one that asks one item.
+        presentation: how it is told.
+        wording: that in tokens of the model.
+        vocabulary_size: tokens of the model.
+        window: positions that the model was trained on.
+        asked_lengths: items at which it is asked.
+        tokens_per_length: see :meth:`affordable`.
+    """
+
+    name: ClassVar[str] = "presented"
+    question: ClassVar[str] = "What does the task ask, told in tokens of the model?"
+    kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
+    summary: ClassVar[str] = "the answer of the task"
+    presented: ClassVar[bool] = True
+
+    inner: SerializeAsAny[Task]
+    presentation: Presentation
+    wording: Wording
+    vocabulary_size: int
+    window: int
+    asked_lengths: tuple[int, ...] = LENGTHS
+    tokens_per_length: int = TOKENS
+
+    def model_post_init(self, context: Any) -> None:
+        """Refuse what cannot be told: at the shortest length, before anything is measured."""
+        alphabet = getattr(self.inner, "alphabet", None)
+        if alphabet is None or not {*self._answer_names} <= {*alphabet}:
+            raise TaskError(
+                f"{self.inner.name} cannot be put in words: that takes a task whose answers are symbols of its input, "
+                "such as copy, ub, ur, ul or nr_last"
+            )
+        if len(alphabet) != len(self.wording.symbols):
+            raise TaskError(
+                f"{self.inner.name} has {len(alphabet)} symbols, and {len(self.wording.symbols)} were chosen"
+            )
+        for length in self.asked_lengths:
+            if not self.admissible(length):
+                raise TaskError(f"{self._title} has no strings of {length} items")
+        if self.presentation.pairs:
+            self._question(1, min(self.asked_lengths), torch.Generator().manual_seed(0), "matched")
+
+    @property
+    def _title(self) -> str:
+        return f"{self.inner.name}, presented as {self.presentation.title},"
+
+    @property
+    def _answer_names(self) -> tuple[str, ...]:
+        """Names of the answers that are symbols: all but the end of a sequence."""
+        names = self.inner.output_names or ("a number",)
+        return names[:-1] if self._writes else names
+
+    @property
+    def _writes(self) -> bool:
+        """Whether the answer is a sequence of its own behind the input, not one symbol."""
+        return self.inner.answer_tokens is not None
+
+    # ---- lengths -----------------------------------------------------------------------------
+    @property
+    def fixed_lengths(self) -> tuple[int, ...]:
+        return self.asked_lengths
+
+    def admissible(self, length: int) -> bool:
+        even = not self.presentation.pairs or length % 2 == 0
+        return even and self.inner.admissible(self._inner_length(length))
+
+    def _inner_length(self, items: int) -> int:
+        """Length of the task's own strings with so many items."""
+        if not self._writes:
+            return items + 2
+        length = self.inner.answer_length(items) + items + 1  # type: ignore[attr-defined]  # what writes has one
+        return int(length)
+
+    def positions(self, length: int) -> int:
+        """Tokens of a question of so many items, worked examples and all."""
+        return len(self._shape(length).numbers)
+
+    def beyond_window(self, length: int) -> bool:
+        return self.positions(length) > self.window
+
+    @property
+    def fitting(self) -> int:
+        """The most items whose question fits into the window.
+
+        Raises:
+            TaskError: if not even that of the shortest length does.
+        """
+        low, high = 0, self.window + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.positions(middle) <= self.window else (low, middle)
+        if low < min(self.asked_lengths):
+            shortest = min(self.asked_lengths)
+            raise TaskError(
+                f"a question of {shortest} items takes {self.positions(shortest):,} tokens, and the window holds "
+                f"{self.window:,}"
+            )
+        return low
+
+    def affordable(self, length: int, wanted: int) -> int:
+        """How many of the wanted strings are asked: fewer where they are long, never below FEWEST."""
+        return min(wanted, max(FEWEST, self.tokens_per_length // self.positions(length)))
+
+    # ---- strings -----------------------------------------------------------------------------
+    def sample(
+        self, batch: int, length: int, generator: torch.Generator, law: Law = "training", window: int | None = None
+    ) -> Batch:
+        self._refuse(length, law)
+        shots = [self._question(batch, n, generator, law) for n in self._shots(length)]
+        return self.told(self._question(batch, length, generator, law), shots, law)
+
+    def _shots(self, length: int) -> list[int]:
+        return [self.presentation.shot_items or length] * self.presentation.shots
+
+    def _question(self, batch: int, items: int, generator: torch.Generator, law: Law) -> Question:
+        """Draw strings of the task; of pairs, those in which the first one of a pair is asked about."""
+        inner = self.inner
+        length = self._inner_length(items)
+
+        def draw(rows: int) -> Batch:
+            return inner.sample(rows, length, generator, law)
+
+        if not self.presentation.pairs:
+            return self._of(draw(batch))
+
+        def of_pairs(drawn: Batch) -> Bool[Tensor, " batch"]:
+            key, answer = (drawn.meta.get(f"{name}_position") for name in ("key", "answer"))
+            if key is None or answer is None:
+                return torch.zeros(len(drawn), dtype=torch.bool)
+            first = int(drawn.bos)
+            once = (drawn.tokens[:, first : first + items] == drawn.tokens[:, -1:]).sum(1) == 1
+            found: Tensor = once & (key % 2 == 1) & (answer == key + 1)
+            return found
+
+        found = by_rejection(draw, of_pairs, batch, length)
+        if found is None:
+            raise TaskError(f"{inner.name} does not ask for what stands behind one item, as pairs do; take ur, or bare")
+        return self._of(found)
+
+    def _of(self, drawn: Batch) -> Question:
+        first = int(drawn.bos)
+        if self._writes:
+            assert drawn.prompt is not None
+            items, answers = drawn.tokens[:, first : drawn.prompt - 1], drawn.tokens[:, drawn.prompt :]
+            return Question(items - first, None, answers - first, {})
+        alphabet = {name: i for i, name in enumerate(self.inner.alphabet)}  # type: ignore[attr-defined]
+        classes = torch.tensor([alphabet[name] for name in self._answer_names])
+        answers = classes[drawn.targets[:, -1:]]
+        return Question(drawn.tokens[:, first:-2] - first, drawn.tokens[:, -1:] - first, answers, drawn.meta)
+
+    def told(self, question: Question, shots: Sequence[Question] = (), law: Law = "given") -> PresentedBatch:
+        """Questions, behind worked examples, in tokens of the model."""
+        shape = self._shape(question.items.shape[1], [shot.items.shape[1] for shot in shots])
+        symbols = torch.tensor(self.wording.symbols)
+        rows = len(question.items)
+        columns = [torch.tensor(self.wording.prefix, dtype=torch.long).expand(rows, -1)]
+        for told, slots in zip([*shots, question], shape.slots, strict=True):
+            columns += [self._column(told, slot, symbols, rows) for slot in slots]
+        tokens = torch.cat(columns, 1)
+        targets, mask = torch.zeros_like(tokens), torch.zeros_like(tokens, dtype=torch.bool)
+        for number, place in enumerate(shape.asked):
+            if place is not None:
+                targets[:, place], mask[:, place] = symbols[question.answers[:, number]], True
+        places = torch.tensor([0, *(place + 1 for place in shape.places)])
+        named = {name: places[at] for name, at in question.meta.items() if name.endswith("_position")}
+        return PresentedBatch(
+            tokens=tokens, targets=targets, mask=mask, output_summary=targets.where(mask, self.vocabulary_size),
+            update_summary=None, length=question.items.shape[1], bos=False, law=law, meta=named,
+            numbers=tuple(shape.numbers), item_places=tuple(shape.places),
+        )  # fmt: skip
+
+    def _column(self, told: Question, slot: Slot, symbols: Tensor, rows: int) -> Tensor:
+        """The tokens of one place, ``[batch, tokens]``."""
+        if slot.part == "item":
+            return symbols[told.items[:, slot.number - 1 : slot.number]]
+        if slot.part == "answer":
+            return symbols[told.answers[:, slot.number - 1 : slot.number]]
+        if slot.part == "query":
+            assert told.query is not None
+            return symbols[told.query]
+        return torch.tensor(self.wording.part(slot.part), dtype=torch.long).expand(rows, -1)
+
+    def _shape(self, items: int, shots: Sequence[int] | None = None) -> Shape:
+        examples = self._shots(items) if shots is None else list(shots)
+        slots = [self.slots(n, example=True) for n in examples]
+        return shape_of([*slots, self.slots(items)], self.wording, self._answers(items))
+
+    def slots(self, items: int, example: bool = False) -> list[Slot]:
+        """A question of so many items, see :meth:`Presentation.slots`."""
+        shown = self._answers(items) if example else self._answers(items) - 1
+        return self.presentation.slots(items, not self._writes, shown, example)
+
+    def _answers(self, items: int) -> int:
+        return int(self.inner.answer_length(items)) if self._writes else 1  # type: ignore[attr-defined]
+
+    # ---- what every task states --------------------------------------------------------------
+    @property
+    def tokens_names(self) -> tuple[str, ...]:
+        return numbered("", self.vocabulary_size)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        return self.tokens_names
+
+    @property
+    def bos(self) -> bool:
+        return False
+
+    def chance(self, law: Law, length: int) -> float:
+        """One of the symbols."""
+        return 1 / len(self.wording.symbols)
+
+    def draw_strings(
+        self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
+        raise TaskError("the strings of a presented task are drawn whole")
+
+    def label_strings(
+        self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
+    ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
+        raise TaskError("strings of a presented task are drawn, not typed: its inner task labels strings of symbols")
+
+    def reference(self, tokens: Sequence[int]) -> list[Any]:
+        raise TaskError("the oracle of a presented task is that of its inner task")
+
+    def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
+        raise TaskError("a presented task states no shortcut")
+
+
+class Shape(NamedTuple):
+    """Where everything stands in all strings of one length.
+
+    Attributes:
+        slots: of each worked example, and of the question.
+        numbers: see :class:`PresentedBatch`.
+        places: index of each item of the question's context.
+        asked: index behind which each answer belongs; None where it is not asked.
+    """
+
+    slots: list[list[Slot]]
+    numbers: list[int]
+    places: list[int]
+    asked: list[int | None]
+
+
+def shape_of(slots: list[list[Slot]], wording: Wording, answers: int) -> Shape:
+    """Where everything stands in questions of these slots, the last of which are the question's."""
+    numbers = [0] * len(wording.prefix)
+    for example in slots[:-1]:
+        numbers += [0] * sum(_width(slot, wording) for slot in example)
+    places: list[int] = []
+    asked: list[int | None] = []
+    items = sum(slot.part == "item" for slot in slots[-1])
+    begun = False
+    for slot in slots[-1]:
+        width = _width(slot, wording)
+        if slot.part == "item":
+            places.append(len(numbers))
+            numbers.append(slot.number)
+        else:
+            numbers += [numbers[-1] if numbers else 0] * width
+        begun = begun or (slot.part in ("ask", "query", "answer mark") and width > 0)
+        if slot.part == "answer mark":
+            asked.append(len(numbers) - 1 if begun else None)
+            if begun and answers > 1:
+                numbers[-1] = 1
+        if slot.part == "answer":
+            # Without a mark nothing says that answers begin but they themselves: the first half of them shows it.
+            asked.append(len(numbers) - 1 if begun or 2 * slot.number >= answers else None)
+            numbers[-1] = min(items, slot.number + 1)
+    if answers == 1:
+        numbers[-1] = items
+    return Shape(slots, numbers, places, asked[:answers])
+
+
+def _width(slot: Slot, wording: Wording) -> int:
+    return 1 if slot.part in ("item", "query", "answer") else len(wording.part(slot.part))
