@@ -170,10 +170,10 @@ class Presented(Task):
         Raises:
             TaskError: if not even that of the shortest length does.
         """
-        low, high = 0, self.window + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.positions(middle) <= self.window else (low, middle)
+        # Two further items take the same tokens wherever they come.
+        two, four = self.positions(2), self.positions(4)
+        low = 2 + 2 * ((self.window - two) // (four - two))
+        low += self.positions(3) - two <= self.window - self.positions(low) if low > 0 else 0
         if low < min(self.asked_lengths):
             shortest = min(self.asked_lengths)
             raise TaskError(
@@ -295,12 +295,12 @@ class Presented(Task):
         """One of the symbols."""
         return 1 / len(self.wording.symbols)
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         raise TaskError("the strings of a presented task are drawn whole")
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         raise TaskError("strings of a presented task are drawn, not typed: its inner task labels strings of symbols")
