@@ -45,8 +45,8 @@ from workbench.figures.style.template import run_axis
 MEASUREMENT = "circuits.hardmax"
 MOST_LINES = 32
 """Other heads that are drawn as a line each; more are a band."""
-INNER = (0.05, 0.5, 0.95)
-"""Quantiles over heads: the band's ends, and the line in it."""
+INNER = (5, 50, 95)
+"""Percentiles over heads: the band's ends, and the line in it."""
 #: Quantities that are shares by definition; all others get an axis from the run's own rows.
 SHARES = ("hardmax_distance", "argmax_mass", "tie_uniformity")
 #: Quantities that span orders of magnitude.
@@ -279,7 +279,7 @@ def _add_spread(figure: Drawing, parts: list[tuple[str, Frame]], along: str, sca
     if not at:
         return
     xs = np.array(sorted(at))
-    low, middle, high = np.array([np.quantile(at[x], INNER) for x in xs.tolist()]).T
+    low, middle, high = np.array([np.percentile(at[x], INNER) for x in xs.tolist()]).T
     add_band(figure, xs, low, high, TOKENS[theme]["line2"])
     figure.add_scatter(
         x=xs,
