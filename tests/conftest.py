@@ -1,4 +1,4 @@
-"""Fixtures shared by all areas: one torch thread, and runs made of given models without training."""
+"""Fixtures shared by all areas: threads of torch, and runs made of given models without training."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ if "--perturb" in sys.argv:  # before the conftest of any room takes its rows fr
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--every-call", action="store_true", help="check types and shapes of every call in unit tests")
     parser.addoption("--perturb", action="store_true", help="whether tests notice changed values of what they assert")
 
 
@@ -44,12 +45,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session", autouse=True)
-def one_thread() -> None:
+def threads() -> None:
+    """One thread, or as many as the environment says: no result hangs on their number."""
     try:
         import torch
     except ImportError:
         return
-    torch.set_num_threads(1)
+    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 # `fast ROOM...` is the unit tests of these rooms; without a room, of those in which git sees a change.
 cd "$(dirname "$0")/.." || exit 1
 python=.venv/bin/python
+# Tests start hundreds of processes: what they import is compiled once, also where nothing is kept otherwise.
+unset PYTHONDONTWRITEBYTECODE
 missing=""
 failed=""
 

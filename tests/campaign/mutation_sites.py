@@ -21,6 +21,8 @@ ROOMS: Mapping[str, str] = {
     "table": "workbench/table",
     "runs": "workbench/runs",
     "figures": "workbench/figures",
+    "diagnosis": "workbench/diagnosis",
+    "claims": "workbench/claims",
     "probes": "probes",
     "circuits": "circuits",
 }

@@ -103,10 +103,12 @@ def known_source(program: str, task: str | None = None) -> ProgramSource:
     with_task = [name for name, case in ZOO.items() if case.task]
     if program not in with_task:
         if program in ZOO:
-            raise UsageError(f"{program} has no task to be measured on; those with one are {', '.join(with_task)}")
+            raise UsageError(f"{program} has no task to be measured on; choose one that has: {', '.join(with_task)}")
         raise UsageError(f"no program is called {program!r}; {nearest(program, with_task)}; a file ends in {SUFFIX}")
     if task is not None:
-        raise UsageError(f"the program {program} has a task of its own; --task is for programs of a file")
+        raise UsageError(
+            f"the program {program} has a task of its own; leave out --task, which is for programs of a file"
+        )
     case = ZOO[program]
     assert case.task is not None
     name, parameters = case.task

@@ -69,6 +69,10 @@ def trusting(task: Task) -> str:
     return f" --trust-code {shlex.quote(source['file'])}" if source else ""
 
 
+CURRICULA = ("uniform", "fixed", "growing", "few_long", "mixture")
+"""Laws of training lengths, as :data:`workbench.training.curriculum.CURRICULA` has them; known here without torch."""
+GATES = ("nonnegative", "signed")
+"""Gates of a state-space model; as its config has them."""
 ONLY: Mapping[str, tuple[str, ...]] = {"transformer": ("positions", "ids", "heads"), "ssm": ("gates",)}
 """Options that one architecture alone has."""
 
@@ -130,9 +134,11 @@ def length_range(text: str) -> tuple[int, int]:
     if low < 1:
         raise UsageError(f"--lengths takes LOW-HIGH with LOW at least 1, e.g. 1-50, not {shown(text)}")
     if high > LONGEST:
-        raise UsageError(f"--lengths {shown(text)}: the longest that can be trained on is {LONGEST:,}")
+        raise UsageError(
+            f"--lengths {shown(text)}: the longest that can be trained on is {LONGEST:,}; choose a shorter one"
+        )
     if low > high:
-        raise UsageError(f"--lengths {text}: the shortest length exceeds the longest")
+        raise UsageError(f"--lengths {text}: the shortest length exceeds the longest; write {high}-{low}")
     return low, high
 
 

@@ -49,15 +49,15 @@ def _refuse(value: Any, where: str) -> None:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise UsageError(f"{where} holds text that is no Unicode: {value[:40]!a}") from None
+            raise UsageError(f"{where} holds text that is no Unicode: {value[:40]!a}; leave that out") from None
         if "\0" in value:
-            raise UsageError(f"{where} holds a NUL character, which no name or path can have")
+            raise UsageError(f"{where} holds a NUL character, which no name or path can have; leave it out")
     elif isinstance(value, int):
         if abs(value) >= 1 << 64:
             raise UsageError(f"{where} holds a whole number beyond 2^64; choose a smaller one")
     elif isinstance(value, float):
         if not math.isfinite(value):
-            raise UsageError(f"{where} holds {value}, which is no number that can be stored")
+            raise UsageError(f"{where} holds {value}, which is no number that can be stored; choose a finite one")
     elif value is not None and not isinstance(value, dict | list):
         kind = type(value).__name__
         raise UsageError(f"{where} holds {shown(value)}, a {kind}; if it is meant as text, put it in quotes")

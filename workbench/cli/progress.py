@@ -85,17 +85,20 @@ class Bar:
 
 
 class TrainingProgress(Bar):
-    """Loss and accuracy inside and beyond the training lengths, beside the bar."""
+    """Loss and accuracy of the latest training batch, and accuracy at N and 2 N at the last checkpoint."""
 
     def __init__(self, steps: int, name: str) -> None:
         super().__init__(steps, name, "step")
 
     def __call__(self, step: int, scores: dict[str, float | None]) -> None:
         parts = []
-        for key, label in (("loss", "loss"), ("accuracy_in", "in"), ("accuracy_out", "at 2N")):
-            value = scores.get(key)
-            if value is not None:
-                parts.append(f"{label} {value:.3f}")
+        loss, accuracy = scores.get("loss"), scores.get("accuracy")
+        if loss is not None and accuracy is not None:
+            parts.append(f"batch: loss {loss:.3f}, accuracy {accuracy:.3f}")
+        at = [(name, scores.get(key)) for key, name in (("accuracy_in", "N"), ("accuracy_out", "2N"))]
+        tested = [f"{value:.3f} at {name}" for name, value in at if value is not None]
+        if tested:
+            parts.append(f"checkpoint: accuracy {', '.join(tested)}")
         self.update(step, " · ".join(parts))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.cli.errors import UsageError
+from workbench.cli.early_refusal import PARTS, refuse_early
 from workbench.cli.options import length_range, put, resolved, suggestions
 from workbench.core.construct import construct
 from workbench.models.architectures import config_class
@@ -14,7 +14,6 @@ from workbench.tasks import make_task
 from workbench.training.config import RunConfig, Seeds, TrainingConfig
 from workbench.training.errors import TrainingError
 
-PARTS = ("task", "model", "training", "seeds")
 Settings = Sequence[tuple[Sequence[str], Any]]
 
 
@@ -30,11 +29,9 @@ def build(task: str, options: Mapping[str, Any], settings: Settings) -> RunConfi
     Raises:
         TaskError, PositionError, TrainingError, UsageError: for whatever does not exist or fit.
     """
+    refuse_early(task, options, settings)
     tree: dict[str, Any] = {part: {} for part in PARTS}
     for path, value in settings:
-        if path[0] not in PARTS or len(path) < 2:
-            known = ", ".join(f"{part}." for part in PARTS)
-            raise UsageError(f"--set {'.'.join(path)}: settings start with {known}")
         if path[0] == "task":
             put(tree, path, value)
     made = make_task(task, **tree["task"])

@@ -7,9 +7,10 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from workbench.cli.early_refusal import PARTS
 from workbench.cli.errors import UsageError
 from workbench.cli.options import DEFAULTS
-from workbench.cli.run_config import PARTS, build
+from workbench.cli.run_config import build
 
 DERIVED = {("model", "d_vocab"), ("model", "d_vocab_out"), ("training", "trained_length")}
 """Fields that follow from the task and from others."""
@@ -69,7 +70,10 @@ def settings_of_run(run: Mapping[str, Any], options: Mapping[str, Any]) -> dict[
         if not more:
             return _needed(run["task"]["name"], options, found)
         found |= more
-    raise UsageError(f"no command line makes this run: {', '.join(more)} cannot be set")
+    raise UsageError(
+        f"no command line makes this run: {', '.join(more)} cannot be set; train it from Python, by "
+        "workbench.training.trainer.Trainer"
+    )
 
 
 def _needed(task: str, options: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:

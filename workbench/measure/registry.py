@@ -12,39 +12,10 @@ from typing import Any
 
 from workbench.core.errors import shown
 from workbench.core.suggest import near_names
+from workbench.measure.known_measurements import BUILT_IN, GROUP
 from workbench.measure.measurement import Measurement
 from workbench.measure.settings import MeasurementError
 from workbench.tasks.base import EVALUATION_LAWS
-
-BUILT_IN: Mapping[str, str] = {
-    "behaviour": "workbench.measure.behaviour.behaviour:Behaviour",
-    "behaviour.in_context": "workbench.measure.in_context.in_context:InContext",
-    "bound": "workbench.measure.training_length_bound:TrainingLengthBound",
-    "regularizer": "workbench.measure.regularizer_rows:InferenceRegularizer",
-    "dynamics": "workbench.measure.gradient_alignment:Dynamics",
-    "behaviour.invariance": "workbench.measure.behaviour.invariance:Invariance",
-    "probes.conditional": "probes.conditional:ConditionalProbes",
-    "probes.description_length": "probes.description_length.description_length:DescriptionLength",
-    "probes.drift": "probes.codes.drift:Drift",
-    "probes.erasure": "probes.erasure.erasure:Erasure",
-    "probes.length_coupling": "probes.codes.length_coupling:LengthCoupling",
-    "probes.position": "probes.position:Position",
-    "probes.summary": "probes.summary:Summary",
-    "circuits.ablation": "circuits.interventions.ablation:Ablation",
-    "circuits.contributions": "circuits.heads.contributions:Contributions",
-    "circuits.effective_attention": "circuits.effective_attention:EffectiveAttention",
-    "circuits.function": "circuits.sensitivity:Function",
-    "circuits.hardmax": "circuits.hardmax.hardmax:Hardmax",
-    "circuits.heads": "circuits.heads.head_scores:Heads",
-    "circuits.interchange": "circuits.interchange.interchange:Interchange",
-    "circuits.positional": "circuits.positional.positional:Positional",
-    "circuits.sparsity": "circuits.sparsity.sparsity:Sparsity",
-    "circuits.swaps": "circuits.interventions.attention_swaps:Swaps",
-    "diagnosis": "workbench.diagnosis.diagnosis:Diagnosis",
-}
-"""Name -> where its class is; in the order in which they are shown."""
-GROUP = "lengthlens.measurements"
-"""Entry-point group under which other packages announce measurements: ``name = "package.module:Class"``."""
 
 
 @dataclass(frozen=True)

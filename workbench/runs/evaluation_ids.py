@@ -9,7 +9,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from workbench.models.errors import PositionError
-from workbench.models.positions.id_samplers import ID_SAMPLERS
+from workbench.models.positions.registry import ID_SAMPLERS
 
 if TYPE_CHECKING:
     from workbench.models.base.architecture import Architecture

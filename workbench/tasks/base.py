@@ -51,11 +51,32 @@ SMALL_SSM: Mapping[tuple[str, str], Mapping[str, Any]] = {
 
 
 class Task(BaseModel):
-    """A sequence map with its data laws. Subclasses are frozen pydantic models: fields = parameters.
+    """A sequence map with its data laws. To make one, subclass it; the fields of the subclass are its parameters.
 
-    A subclass states the class variables below and implements :meth:`_strings`, :meth:`_label`,
-    :meth:`reference`, :meth:`answer` and, where they differ from the defaults, :meth:`lengths`,
-    :meth:`prefix_closed`, :meth:`chance`.
+    ``lengthlens new task NAME`` writes a subclass that works, with its test, and ``lengthlens tasks --check
+    NAME.py:Class`` says whether one keeps what a task promises.
+
+    A subclass states, as class variables:
+
+    - ``name``, ``question`` (what is asked at each query), ``summary`` (one phrase: what of a prefix the answer needs);
+    - ``kind``: ``state``, ``average``, ``counter`` or ``pointer``, what is carried on to answer at every length;
+    - ``vocabulary``: token names, of which the ids are the places; :data:`BOS`, where there is one, comes first;
+    - ``outputs``: names of the answer classes; None for answers that are numbers, of ``output_dim`` components, which
+      are right within the field ``tolerance``. Such a task also writes :meth:`chance`.
+
+    It writes four methods. Strings are token ids ``[batch, length]`` without BOS, which is put in front for it:
+
+    - :meth:`draw_strings` draws strings of a law: ``training``, ``matched`` (the law of the summary is the same at
+      every length) or ``challenge`` (neither the first nor the last ``window`` tokens give the answer away);
+    - :meth:`label_strings` gives right answers, where they are asked, and summaries, at every prefix;
+    - :meth:`reference` gives the answers of one string once more, in plain Python, from the definition: the oracle;
+    - :meth:`answer` guesses the last answer from a window of tokens alone, of which shortcuts are made.
+
+    It may write, where the defaults do not hold: :meth:`admissible` (lengths that exist; default all), :meth:`chance`
+    (default one over the number of classes), :meth:`prefix_closed` (default False), :meth:`automaton` (for a finite
+    state, so that theory can say what to expect), ``suggested`` (options of ``lengthlens train``), ``family``,
+    ``strata_names`` with :meth:`strata` or :meth:`draw_stratum` (hard strings), :attr:`neutral_tokens`,
+    :meth:`support` (all strings, where they are few), :attr:`challenge_is_matched` (why there is no challenge law).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -241,7 +262,7 @@ class Task(BaseModel):
             TaskError: for a length or a law the task does not have.
         """
         self._refuse(length, law)
-        strings, meta = self._strings(batch, length, generator, law, window)
+        strings, meta = self.draw_strings(batch, length, generator, law, window)
         return self._batch(strings, law, meta)
 
     def _refuse(self, length: int, law: str) -> None:
@@ -273,7 +294,7 @@ class Task(BaseModel):
         return self._batch(strings, law, meta or {})
 
     def _batch(self, strings: Int[Tensor, "batch length"], law: str, meta: dict[str, Tensor]) -> Batch:
-        targets, mask, output_summary, update_summary = self._label(strings, meta)
+        targets, mask, output_summary, update_summary = self.label_strings(strings, meta)
         position_ids = self.coupled_ids(strings, meta)
         if self.bos:
             first = strings.new_full((strings.shape[0], 1), 0)
@@ -301,16 +322,36 @@ class Task(BaseModel):
         )
 
     @abstractmethod
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
-        """Draw token ids without BOS, and meta."""
+        """Draw strings of a law; to be written by a subclass, and called through :meth:`sample`.
+
+        Args:
+            batch, length: how many strings, of how many tokens; ``length`` is admissible.
+            generator: the only source of randomness.
+            law, window: as for :meth:`sample`.
+
+        Returns:
+            token ids without BOS, int64 ``[batch, length]``, and facts of the strings that :meth:`label_strings` is
+            given again, by name, each ``[batch, ...]``; ``{}`` where there are none.
+        """
 
     @abstractmethod
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
-        """Targets, mask, output summary and update summary at each prefix, vectorised, without BOS."""
+        """Label strings at every prefix; to be written by a subclass, and called through :meth:`label`.
+
+        Args:
+            strings: token ids without BOS.
+            meta: what :meth:`draw_strings` said of them; ``{}`` for strings from elsewhere.
+
+        Returns:
+            four tensors, their first two axes ``[batch, length]``: targets (class ids, int64; for numbers float, with
+            the axis ``output_dim``), the mask of where an answer is asked (bool, True at the end of every string),
+            the output summary, and the update summary (what can be carried on token by token) or None.
+        """
 
     @abstractmethod
     def reference(self, tokens: Sequence[int]) -> list[Any]:
@@ -457,12 +498,13 @@ class Task(BaseModel):
             known = ", ".join(self.strata_names) or "none"
             raise TaskError(f"{self.name} has no stratum {name!r}; its strata: {known}")
         self._refuse(length, law)
-        return self._stratum(name, batch, length, generator, law, window)
+        return self.draw_stratum(name, batch, length, generator, law, window)
 
-    def _stratum(
+    def draw_stratum(
         self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> Batch | None:
-        """How strings of a stratum are drawn: by rejection on the law, unless a task knows better."""
+        """Draw strings of a stratum; by rejection on the law, unless a subclass knows better. See
+        :meth:`sample_stratum`, which calls it."""
         return by_rejection(
             lambda rows: self.sample(rows, length, generator, law, window),
             lambda drawn: self.strata(drawn)[name],

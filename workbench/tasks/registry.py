@@ -15,17 +15,18 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from workbench.core.errors import LensError
-from workbench.core.registry import Registry
 from workbench.core.suggest import nearest
 from workbench.tasks.base import Task, TaskError
-from workbench.tasks.regular.named_languages import EXPRESSIONS
+from workbench.tasks.known_tasks import BUILT_IN, ENTRY_POINTS, TASKS
 from workbench.tasks.source_code import TaskCode, code_of, find_code, read_code, sha256_of, trust
 
 __all__ = [
+    "BUILT_IN",
     "ENTRY_POINTS",
     "allowed",
     "describe",
     "find_task",
+    "is_built_in",
     "load_task",
     "make_task",
     "same_task",
@@ -33,80 +34,6 @@ __all__ = [
     "task_names",
     "task_of",
 ]
-
-ENTRY_POINTS = "lengthlens.tasks"
-"""Entry-point group under which other packages announce tasks: ``name = "package.module:Class"``."""
-
-BUILT_IN: Mapping[str, str] = {
-    "flip_flop": "workbench.tasks.regular.state_machines:FlipFlop",
-    "parity": "workbench.tasks.regular.state_machines:Parity",
-    "majority": "workbench.tasks.counting.majority:Majority",
-    "mod_p_mean": "workbench.tasks.in_context.means:ModPMean",
-    "kgram_retrieval": "workbench.tasks.retrieval.kgram:KGramRetrieval",
-    "even_pairs": "workbench.tasks.regular.state_machines:EvenPairs",
-    "mod_count": "workbench.tasks.regular.modular:ModCount",
-    "cycle_navigation": "workbench.tasks.regular.modular:CycleNavigation",
-    "symmetric_group": "workbench.tasks.regular.groups:SymmetricGroup",
-    "alternating_group": "workbench.tasks.regular.groups:AlternatingGroup",
-    "modular_arithmetic": "workbench.tasks.regular.arithmetic:ModularArithmetic",
-    "tomita": "workbench.tasks.regular.languages:Tomita",
-    "bounded_dyck": "workbench.tasks.regular.languages:BoundedDyck",
-    "aa_star": "workbench.tasks.regular.languages:AaStar",
-    "aaaa_star": "workbench.tasks.regular.languages:AaaaStar",
-    "abab_star": "workbench.tasks.regular.languages:AbabStar",
-    "blocks_abcde": "workbench.tasks.regular.languages:BlocksAbcde",
-    "abd_bc": "workbench.tasks.regular.languages:AbdBc",
-    "zero_two": "workbench.tasks.regular.languages:ZeroTwo",
-    "last_nonneutral_a": "workbench.tasks.regular.languages:LastNonneutralA",
-    "alternating_blocks": "workbench.tasks.regular.languages:AlternatingBlocks",
-    **{name: f"workbench.tasks.regular.named_languages:{name}" for name in EXPRESSIONS},
-    "regular": "workbench.tasks.regular.regular_task:Regular",
-    "ul": "workbench.tasks.retrieval.neighbours:UL",
-    "ur": "workbench.tasks.retrieval.neighbours:UR",
-    "nl_first": "workbench.tasks.retrieval.neighbours:NLFirst",
-    "nr_first": "workbench.tasks.retrieval.neighbours:NRFirst",
-    "nl_last": "workbench.tasks.retrieval.neighbours:NLLast",
-    "nr_last": "workbench.tasks.retrieval.neighbours:NRLast",
-    "k_hop": "workbench.tasks.retrieval.k_hop:KHop",
-    "needle": "workbench.tasks.retrieval.needle:Needle",
-    "uf": "workbench.tasks.sequences.copying:UF",
-    "ub": "workbench.tasks.sequences.copying:UB",
-    "nf": "workbench.tasks.sequences.copying:NF",
-    "nb": "workbench.tasks.sequences.copying:NB",
-    "reverse": "workbench.tasks.sequences.copying:Reverse",
-    "duplicate_string": "workbench.tasks.sequences.copying:DuplicateString",
-    "odds_first": "workbench.tasks.sequences.copying:OddsFirst",
-    "sort": "workbench.tasks.sequences.copying:Sort",
-    "addition": "workbench.tasks.sequences.addition:Addition",
-    "parity_scratchpad": "workbench.tasks.sequences.scratchpad:ParityScratchpad",
-    "variable_assignment": "workbench.tasks.sequences.scratchpad:VariableAssignment",
-    "sparse_parity": "workbench.tasks.sequences.planted:SparseParity",
-    "planted": "workbench.tasks.sequences.planted:PlantedCorrelation",
-    "text": "workbench.tasks.text.byte_text:Text",
-    "letter_majority": "workbench.tasks.counting.letter_majority:LetterMajority",
-    "interleaved_majority": "workbench.tasks.counting.letter_majority:InterleavedMajority",
-    "dyck_1": "workbench.tasks.counting.dyck:Dyck1",
-    "shuffle_dyck": "workbench.tasks.counting.dyck:ShuffleDyck",
-    "dyck_k": "workbench.tasks.counting.dyck_k:DyckK",
-    "a_n_b_n": "workbench.tasks.counting.equal_blocks:EqualBlocks",
-    "boolean": "workbench.tasks.counting.boolean:BooleanExpression",
-    "simple": "workbench.tasks.in_context.means:SimpleTask",
-    "in_context_kgram": "workbench.tasks.in_context.kgram_continuations:InContextKGram",
-    "markov_chain": "workbench.tasks.in_context.markov:MarkovChain",
-    "linear_regression": "workbench.tasks.in_context.regression:LinearRegression",
-}
-
-
-def _a_task(name: str, found: object, place: str) -> type[Task]:
-    if not _is_task(found):
-        raise TaskError(f"{place}, announced as the task {name!r}, is no subclass of workbench.tasks.Task")
-    if found.name != name:
-        raise TaskError(f"{place} is announced as the task {name!r} but calls itself {found.name!r}")
-    return found
-
-
-TASKS: Registry[type[Task]] = Registry("task", TaskError, BUILT_IN, group=ENTRY_POINTS, check=_a_task)
-"""All tasks by name; a package that is installed announces its own under :data:`ENTRY_POINTS`."""
 
 _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 _NOUNS: Mapping[object, str] = {
@@ -122,6 +49,11 @@ _NOUNS: Mapping[object, str] = {
 def task_names() -> list[str]:
     """Names of all tasks that can be made by name: the built-in ones, then those of other packages."""
     return list(TASKS)
+
+
+def is_built_in(task: Task) -> bool:
+    """Whether a task is of LengthLens itself, not of a file or of another package."""
+    return type(task).__module__.startswith("workbench.")
 
 
 def find_task(name: str) -> type[Task]:
@@ -339,6 +271,11 @@ def _made_of(run: _Run, class_name: str, parameters: Mapping[str, Any], stored: 
     missing = [name for name in ("name", "question", "kind", "summary") if not isinstance(getattr(found, name, 0), str)]
     if missing:
         raise TaskError(f"the task class {class_name} in {run.path} does not state its {' and its '.join(missing)}")
+    if unwritten := sorted(found.__abstractmethods__):
+        raise TaskError(
+            f"the task class {class_name} in {run.path} does not write {' and '.join(unwritten)}; "
+            "help(workbench.tasks.Task) says what each gives, and lengthlens new task NAME writes an example"
+        )
     if not _installed(found):
         _CODE[found] = TaskCode(str(run.path), class_name, run.sha256)
     try:

@@ -29,6 +29,7 @@ from workbench.runs.weights import weights_bytes
 from workbench.storage.atomic import require_room
 from workbench.tasks.base import Batch, Task, TaskError
 from workbench.tasks.random_generator import generator
+from workbench.tasks.testing.brief import refuse_unsound
 from workbench.training.checkpoint_steps import checkpoint_steps
 from workbench.training.compare_configs import as_begun, gives_way, refuse_another
 from workbench.training.config import RunConfig, versions
@@ -69,7 +70,8 @@ class Trainer:
     Args:
         config: task, model, training and seeds.
         folder: the run's folder; made if missing, continued if it holds this very run.
-        watcher: called with the step and the latest scores after every update.
+        watcher: called with the step and the latest scores after every update: those of the log, and ``accuracy``, the
+            share of right answers on the very batch that ``loss`` is of.
 
     Raises:
         RunError: if the folder holds something else, or another process is writing it.
@@ -83,13 +85,17 @@ class Trainer:
         )
         self.live = Live(folder)
         self.stopping = False
+        self.batch_accuracy: float | None = None
 
     def run(self) -> Run:
         """Train to the last step, or to where the run ends early, and return the run.
 
         Raises:
             Stopped: after SIGTERM or Ctrl-C, with everything saved; the same call continues.
+            TaskCheckError: for a task of one's own that does not keep what a task promises; nothing is written then.
         """
+        if not self._begun():
+            refuse_unsound(self.task)
         with writer_lock(self.folder):
             run = self._open()
             remove_unfinished(self.folder)
@@ -100,6 +106,13 @@ class Trainer:
             (self.folder / NAME).unlink(missing_ok=True)
             self.live.remove()
         return run
+
+    def _begun(self) -> bool:
+        """Whether the folder holds checkpoints."""
+        try:
+            return bool(Run.open(self.folder).steps)
+        except RunError:  # none, or one that is refused when it is opened for writing
+            return False
 
     def _check(self, run: Run) -> None:
         """Refuse to go on upon a damaged checkpoint."""
@@ -172,7 +185,7 @@ class Trainer:
             if step % max(1, self.training.steps // 200) == 0:
                 self._log(step)
             if self.watcher:
-                self.watcher(self.state.step, self.state.scores)
+                self.watcher(self.state.step, self.state.scores | {"accuracy": self.batch_accuracy})
 
     def batch(self, step: int) -> tuple[Batch, torch.Tensor]:
         """The batch of update ``step`` and its position ids: a pure function of (data seed, step)."""
@@ -205,6 +218,9 @@ class Trainer:
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.training.clip)
         self.optimizer.step()
         self.state.step = step + 1
+        if self.watcher:
+            right = self.task_at(step).correct(outputs.detach(), batch)
+            self.batch_accuracy = float(right[batch.mask].double().mean())
         self.state.scores |= {"loss": float(loss.detach()), "lr": rate}
         if penalty is not None:
             self.state.scores["penalty"] = float(penalty.detach())

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 
 import pytest
 
 from tests.support.hostile import settings
-from workbench.core import registry
 
 SEED = 20261122
 
@@ -16,8 +14,6 @@ SEED = 20261122
 @pytest.fixture(autouse=True)
 def settings_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "FOLDER", tmp_path, raising=False)
-    # Which packages are installed does not change meanwhile, and is looked up for every task.
-    monkeypatch.setattr(registry, "entry_points", functools.cache(registry.entry_points))
 
 
 def judged(ones: list[settings.Setting]) -> list[str]:

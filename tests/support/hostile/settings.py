@@ -22,7 +22,7 @@ from workbench.cli.sweeping.sweep_cells import checked
 from workbench.cli.sweeping.sweep_file import read_sweep
 from workbench.measure.registry import make_measurement, measurements
 from workbench.models.positions import ENCODINGS
-from workbench.models.positions.id_samplers import ID_SAMPLERS
+from workbench.models.positions.registry import ID_SAMPLERS
 from workbench.models.ssm.config import SSMConfig
 from workbench.models.transformer.config import ModelConfig
 from workbench.tasks.registry import find_task, task_names

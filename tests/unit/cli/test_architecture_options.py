@@ -39,7 +39,7 @@ def test_what_belongs_to_another_machine_is_told(options: dict[str, Any], senten
 
 
 @pytest.mark.parametrize(("options", "setting", "sentence"), [
-    ({"gates": "complex"}, "seeds.init=1", "gates: Input should be 'nonnegative' or 'signed', not 'complex'"),
+    ({"gates": "complex"}, "seeds.init=1", "unknown gates 'complex'; known: nonnegative, signed"),
     ({}, "model.d_sate=4", "model has no setting 'd_sate'; did you mean d_state"),
     ({}, "training.regularizers.positional=1", "needs position vectors"),
 ])  # fmt: skip

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from pathlib import Path
 
-from workbench.cli.progress import following, steps_done
+import pyarrow.parquet as pq
+import pytest
+
+from workbench.cli.progress import TrainingProgress, following, steps_done
+from workbench.cli.run_config import build
+from workbench.training.trainer import Trainer
 
 
 class Counter:
@@ -48,3 +54,24 @@ def test_ended_runs_count_as_planned_and_running_ones_as_far_as_they_are(tmp_pat
         while not bar.told and time.monotonic() < give_up:
             time.sleep(0.01)
     assert bar.told[-1] == (103, "b 3")
+
+
+def test_loss_and_accuracy_are_told_of_one_batch_and_what_is_of_a_checkpoint_is_called_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told = TrainingProgress(2, "mine")
+    told(2, {"loss": 0.25, "accuracy": 0.75, "accuracy_in": 0.5, "accuracy_out": None})
+    assert capsys.readouterr().err.endswith(
+        "  batch: loss 0.250, accuracy 0.750 \u00b7 checkpoint: accuracy 0.500 at N\n"
+    )
+
+
+def test_training_tells_the_accuracy_of_the_batch_that_its_loss_is_of(tmp_path: Path) -> None:
+    """Always right or wrong together: one string of one token, whose answer is its only class by the weights."""
+    seen: list[dict[str, float | None]] = []
+    options = {"steps": 3, "lengths": "1-1", "layers": 1, "d_model": 8, "heads": 1, "batch_size": 1}
+    config = build("parity", options, [])
+    Trainer(config, tmp_path / "run", lambda _, scores: seen.append(dict(scores))).run()
+    # Of two classes the likelier one has a loss below log 2.
+    assert [scores["accuracy"] for scores in seen] == [float(scores["loss"] < math.log(2)) for scores in seen]
+    assert "accuracy" not in pq.read_table(tmp_path / "run" / "steps" / "00000003" / "log.parquet").column_names

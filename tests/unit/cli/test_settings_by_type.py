@@ -122,7 +122,7 @@ def test_plain_data_pass() -> None:
     ("base: {task: majority, seed: &a [*a]}", "nested more than 32 levels deep"),
     ("base: {task: majority, seed: " + "[" * 3000, "nested more than 32 levels deep"),
     ("base: {task: majority, seed: .nan}", "holds nan"),
-    ("base: {task: [majority]}", "task is a name, not ['majority']"),
+    ("base: {task: [majority]}", "task takes a name, not ['majority']"),
     ("base: {task: majority}\nmeasure: {lengths: last}", "lengths takes a list, not 'last'"),
     ("base: {task: majority}\nmeasure: {sequences: x}", "sequences takes a whole number from 2 to 1,000,000, not 'x'"),
     ("3", "a sweep must be a mapping"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -123,3 +124,14 @@ def test_a_thing_registers_itself_by_its_own_name() -> None:
     assert known.register(Hammer) is known.find("hammer") is Hammer
     with pytest.raises(ToolError, match="is taken already"):
         known.register(type("Hammer", (Tool,), {}))
+
+
+def test_what_is_installed_meanwhile_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert registry.entry_points("some.tools") == ()
+    installed = tmp_path / "some-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: some\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text("[some.tools]\nsaw = some_tools:Saw\n")
+    os.utime(tmp_path, ns=(1, 1))  # as a later moment than that of the question before, however coarse the clock
+    assert [entry.name for entry in registry.entry_points("some.tools")] == ["saw"]

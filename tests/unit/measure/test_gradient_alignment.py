@@ -28,10 +28,10 @@ class One(Task):
     summary: ClassVar[str] = "nothing"
     vocabulary: ClassVar[tuple[str, ...]] = ("<bos>", "0")
 
-    def _strings(self, batch: int, length: int, generator: torch.Generator, law: str, window: int | None) -> Any:
+    def draw_strings(self, batch: int, length: int, generator: torch.Generator, law: str, window: int | None) -> Any:
         return torch.ones(batch, length, dtype=torch.long), {"noise": torch.randn(batch, generator=generator)}
 
-    def _label(self, strings: Tensor, meta: dict[str, Tensor]) -> Any:
+    def label_strings(self, strings: Tensor, meta: dict[str, Tensor]) -> Any:
         ones = torch.ones(strings.shape)
         return ones[..., None], ones.bool(), ones, None
 
@@ -152,8 +152,8 @@ def test_a_gradient_of_pure_noise_is_undefined_once_corrected() -> None:
     model = Turning(0.1)
 
     class Noise(One):
-        def _label(self, strings: Tensor, meta: dict[str, Tensor]) -> Any:
-            targets, mask, summary, update = super()._label(strings, meta)
+        def label_strings(self, strings: Tensor, meta: dict[str, Tensor]) -> Any:
+            targets, mask, summary, update = super().label_strings(strings, meta)
             return targets * meta["noise"][:, None, None], mask, summary, update
 
     rows = measured(model, Noise(), (4, 8, 16), trained=8)
@@ -164,8 +164,8 @@ def test_a_gradient_of_pure_noise_is_undefined_once_corrected() -> None:
 
 def test_a_zero_gradient_is_undefined() -> None:
     class Zero(One):
-        def _label(self, strings: Tensor, meta: dict[str, Tensor]) -> Any:
-            targets, mask, summary, update = super()._label(strings, meta)
+        def label_strings(self, strings: Tensor, meta: dict[str, Tensor]) -> Any:
+            targets, mask, summary, update = super().label_strings(strings, meta)
             return 0 * targets, mask, summary, update
 
     rows = measured(Turning(0.1), Zero(), (4, 8, 16), trained=8)

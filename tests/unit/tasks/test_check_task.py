@@ -26,9 +26,9 @@ def test_a_challenge_law_that_is_the_matched_law_is_refused(name: str) -> None:
     cls = find_task(name)
 
     def strings(self: Any, batch: int, length: int, generator: Any, law: str, window: Any) -> Any:
-        return cls._strings(self, batch, length, generator, "matched" if law == "challenge" else law, window)
+        return cls.draw_strings(self, batch, length, generator, "matched" if law == "challenge" else law, window)
 
-    task = type("Alike", (cls,), {"_strings": strings, "__module__": __name__})()
+    task = type("Alike", (cls,), {"draw_strings": strings, "__module__": __name__})()
     found = list(CHECKS["laws"](TaskSubject(task)))
     if make_task(name).challenge_is_matched:
         assert found == []
@@ -65,14 +65,14 @@ class SkipsLengths(Parity):
 
 
 class Unasked(Parity):
-    def _label(self, strings: Any, meta: Any) -> Any:
-        parity, mask, output, update = super()._label(strings, meta)
+    def label_strings(self, strings: Any, meta: Any) -> Any:
+        parity, mask, output, update = super().label_strings(strings, meta)
         return parity, mask & (torch.arange(mask.shape[1]) < mask.shape[1] - 1), output, update
 
 
 class WithBOS(Parity):
-    def _strings(self, *given: Any) -> Any:
-        strings, meta = super()._strings(*given)
+    def draw_strings(self, *given: Any) -> Any:
+        strings, meta = super().draw_strings(*given)
         strings[:, 0] = 0
         return strings, meta
 
@@ -83,8 +83,8 @@ class OtherOracle(Parity):
 
 
 class LooksAhead(Parity):
-    def _label(self, strings: Any, meta: Any) -> Any:
-        parity, mask, output, update = super()._label(strings, meta)
+    def label_strings(self, strings: Any, meta: Any) -> Any:
+        parity, mask, output, update = super().label_strings(strings, meta)
         return parity[:, -1:].expand_as(parity), mask, output, update
 
 
@@ -108,24 +108,24 @@ class OnesAreNeutral(Parity):
 
 
 class OwnRandomness(Parity):
-    def _strings(self, batch: int, length: int, *given: Any) -> Any:
+    def draw_strings(self, batch: int, length: int, *given: Any) -> Any:
         return 1 + torch.randint(2, (batch, length)), {}
 
 
 class OneDraw(Parity):
-    def _strings(self, batch: int, length: int, generator: Any, law: str, window: Any) -> Any:
-        return super()._strings(batch, length, torch.Generator().manual_seed(7), law, window)
+    def draw_strings(self, batch: int, length: int, generator: Any, law: str, window: Any) -> Any:
+        return super().draw_strings(batch, length, torch.Generator().manual_seed(7), law, window)
 
 
 class Together(Parity):
-    def _label(self, strings: Any, meta: Any) -> Any:
-        parity, mask, output, update = super()._label(strings, meta)
+    def label_strings(self, strings: Any, meta: Any) -> Any:
+        parity, mask, output, update = super().label_strings(strings, meta)
         return (parity + len(strings)) % 2, mask, output, update
 
 
 class SameLaws(Parity):
-    def _strings(self, batch: int, length: int, generator: Any, law: str, window: Any) -> Any:
-        return super()._strings(batch, length, generator, "matched", window)
+    def draw_strings(self, batch: int, length: int, generator: Any, law: str, window: Any) -> Any:
+        return super().draw_strings(batch, length, generator, "matched", window)
 
 
 class SaysSameLaws(Parity):
@@ -157,8 +157,8 @@ class NoChance(Parity):
 
 
 class FirstDecides(Parity):
-    def _strings(self, batch: int, length: int, generator: Any, law: str, window: Any) -> Any:
-        strings, meta = super()._strings(batch, length, generator, law, window)
+    def draw_strings(self, batch: int, length: int, generator: Any, law: str, window: Any) -> Any:
+        strings, meta = super().draw_strings(batch, length, generator, law, window)
         if law == "challenge":
             strings[:, 4:] = 1
         return strings, meta
@@ -176,12 +176,12 @@ class OtherStratum(Parity):
     def strata(self, batch: Batch) -> dict[str, torch.Tensor]:
         return {"all ones": (batch.tokens[:, 1:] == 2).all(1)}
 
-    def _stratum(self, name: str, batch: int, length: int, *given: Any) -> Batch | None:
+    def draw_stratum(self, name: str, batch: int, length: int, *given: Any) -> Batch | None:
         return self.label(torch.ones(batch, length, dtype=torch.long))
 
 
 class Square(Parity):
-    def _label(self, strings: Any, meta: Any) -> Any:
+    def label_strings(self, strings: Any, meta: Any) -> Any:
         below = torch.ones(strings.shape[1], strings.shape[1]).tril()
         parity = ((strings == 2).float() @ below.T).long() % 2
         return parity, torch.ones_like(strings, dtype=torch.bool), parity, parity

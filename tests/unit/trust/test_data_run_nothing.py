@@ -102,7 +102,7 @@ def test_a_task_that_ends_the_program_in_training_is_an_error(call, tmp_path) ->
     file = tmp_path / "mine.py"
     file.write_text(
         "import sys\nfrom workbench.tasks.counting.majority import Majority\nclass Mine(Majority):\n    name = 'mine'\n"
-        "    def _strings(self, *given):\n        sys.exit(0)\n"
+        "    def draw_strings(self, *given):\n        sys.exit(0)\n"
     )
     status, said = call("train", f"{file}:Mine", "--out", tmp_path / "run", "--steps", 2, "--layers", 1)
     assert status == 2

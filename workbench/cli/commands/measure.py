@@ -92,22 +92,31 @@ def measure_folders(
     from workbench.cli.measure_plan import run_plan, settings_of
     from workbench.cli.time_limit import time_limit
     from workbench.jobs.choose import make_executor
-    from workbench.measure.running.plan import plan
+    from workbench.measure.known_measurements import refuse_unknown
+    from workbench.runs.run import find_runs
     from workbench.tasks.source_code import trust
 
     share = share_of(shard)
+    wanted_steps, wanted_lengths = _steps(steps), None if lengths is None else integers(lengths, "--lengths")
+    given = _merged(further or {}, settings_of(assignments(settings)))
+    refuse_unknown([*(only or ()), *given])
+    for folder in folders:
+        if not folder.exists():
+            find_runs(folder)  # which says so
     for file in trust_code:
         trust(file)
     make_executor(executor, workers=workers).check()  # refuse before any work what cannot do it
+    # What is refused above is refused before torch is loaded.
+    from workbench.measure.running.plan import plan
 
     def todo() -> Plan:
         return plan(
             folders,
             only=only,
-            steps=_steps(steps),
-            lengths=None if lengths is None else integers(lengths, "--lengths"),
+            steps=wanted_steps,
+            lengths=wanted_lengths,
             sequences=sequences,
-            settings=_merged(further or {}, settings_of(assignments(settings))),
+            settings=given,
             deepen=deepening(deepen, "--deepen"),
             share=share,
         )
@@ -165,7 +174,7 @@ def family(package: str, targets: str | None, layers: str | None) -> tuple[list[
     numbers = integers(layers, "--layers")
     settings = {name: {"layers": numbers} for name, cls in chosen.items() if "layers" in cls.model_fields}
     if not settings:
-        raise UsageError(f"no measurement of {package} can be restricted to layers")
+        raise UsageError(f"--layers: no measurement of {package} can be restricted to layers; leave it out")
     return list(settings), settings
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.cli.early_refusal import refuse_no_task
 from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments
 from workbench.models.positions.registry import ENCODINGS
@@ -64,20 +65,24 @@ def predict(
     *not expressible*: outside the class. *open*: no theorem covers the case. *not decided*: a decision procedure ended
     without an answer.
     """
+    if (task is None) == (regex is None):
+        raise UsageError("say what to predict: a task's name, or --regex with a regular expression")
+    if alphabet is not None and regex is None:
+        raise UsageError("--alphabet goes with --regex; a task has its own: leave it out")
+    if acceptance not in CONVENTIONS:
+        raise UsageError(f"--acceptance is last or neutral, not {acceptance!r}")
+    parameters, sizes = _settings(set_ or [])
+    if regex is not None and parameters:
+        raise UsageError("--set task.PARAMETER is for a task, and a regular expression has no parameters; leave it out")
+    for name in positions or ():
+        ENCODINGS.refuse_unknown(name)
+    if task is not None and ".py" in task:
+        refuse_no_task(task)
     from rich.console import Console
 
     from workbench.theory.prediction.predict import predict as predict_task
     from workbench.theory.prediction.predict import predict_regex
 
-    if (task is None) == (regex is None):
-        raise UsageError("say what to predict: a task's name, or --regex with a regular expression")
-    if alphabet is not None and regex is None:
-        raise UsageError("--alphabet goes with --regex; a task has its own")
-    if acceptance not in CONVENTIONS:
-        raise UsageError(f"--acceptance is last or neutral, not {acceptance!r}")
-    parameters, sizes = _settings(set_ or [])
-    if regex is not None and parameters:
-        raise UsageError("a regular expression has no parameters to set")
     console = Console()
     read = CONVENTIONS[acceptance]
     for at in _asked(architecture, positions, ids, sizes):
@@ -87,13 +92,22 @@ def predict(
             else predict_regex(regex, at, read, alphabet)
         )
         tell(console, said)
-        for one in said.programs() if program else []:
-            console.print(str(one), markup=False, highlight=False, soft_wrap=True)
+        if program:
+            for text in program_texts(said):
+                console.print(text, markup=False, highlight=False, soft_wrap=True)
     if regex is not None:
         from workbench.tasks.automata.dfa import Automaton
         from workbench.theory.regular.monoid import profile
 
         algebra(console, profile(Automaton.from_regex(regex, alphabet)))
+
+
+def program_texts(said: Prediction) -> list[str]:
+    """What --program prints: the programs behind a guarantee, or why there is none to print."""
+    if said.verdict != "guaranteed":
+        return ["no program: programs are printed for what is guaranteed"]
+    known = "described above, and not written out" if said.program else "not written out: the theorem gives none"
+    return [str(one) for one in said.programs()] or [f"the program is {known}"]
 
 
 def tell(console: Console, said: Prediction) -> None:
@@ -157,7 +171,7 @@ def _asked(
     if architecture not in GATES:
         raise UsageError(f"--architecture is transformer, {' or '.join(GATES)}, not {architecture!r}")
     if positions or ids or sizes:
-        raise UsageError("a state-space model reads no positions, so --positions, --ids and positions.* mean nothing")
+        raise UsageError("a state-space model reads no positions; leave out --positions, --ids and --set positions.*")
     return [architecture]
 
 

@@ -24,6 +24,10 @@ def tasks(
     unbounded **counter**, or a **pointer** to one place. *Chance* is the accuracy of the best constant
     answer at length 64 (or the next length there is). Piped, it prints one task a line.
     """
+    from workbench.cli.early_refusal import refuse_no_task
+
+    if name is not None:
+        refuse_no_task(name)  # before anything that loads torch
     if check:
         if name is None:
             raise UsageError("--check checks one task: lengthlens tasks --check my_task.py:MyTask")

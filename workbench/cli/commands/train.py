@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.options import DEFAULTS, assignments, suggestions, trusting
+from workbench.cli.options import CURRICULA, DEFAULTS, GATES, assignments, suggestions, trusting
 from workbench.models.positions.registry import ENCODINGS
 from workbench.training.learning_rate_schedules import RATE_SCHEDULES
 
@@ -26,7 +26,7 @@ def train(
     ] = None,
     gates: Annotated[
         str | None,
-        typer.Option(help="Gates of a state-space model: nonnegative or signed.", show_default=DEFAULT["gates"]),
+        typer.Option(help=f"Gates of a state-space model: {' or '.join(GATES)}.", show_default=DEFAULT["gates"]),
     ] = None,
     positions: Annotated[
         str | None,
@@ -46,7 +46,7 @@ def train(
     curriculum: Annotated[
         str | None,
         typer.Option(
-            help="Law of the training lengths: uniform, fixed, growing, few_long, mixture. Its parameters: "
+            help=f"Law of the training lengths: {', '.join(CURRICULA)}. Its parameters: "
             "--set training.curriculum.start=5.",
             show_default=DEFAULT["curriculum"],
         ),
@@ -106,15 +106,7 @@ def train(
     - 'training.task_schedule=[{"parameter": "p", "values": [2, 3], "over": 1000}]' changes the task on the way
     - training.checkpoints.log=20, training.checkpoints.linear=10
     """
-    from workbench.cli.errors import Stopping
-    from workbench.cli.progress import TrainingProgress
-    from workbench.cli.run_config import build
-    from workbench.measure.behaviour.fitted import fit_sentence
-    from workbench.runs.errors import RunError
-    from workbench.runs.run import Run
-    from workbench.tasks.registry import contained
-    from workbench.training.compare_configs import gives_way
-    from workbench.training.trainer import Stopped, Trainer
+    from workbench.cli.early_refusal import refuse_early
 
     options = {
         "architecture": architecture,
@@ -132,7 +124,20 @@ def train(
         "batch_size": batch_size,
         "seed": seed,
     }
-    config = build(task, options, assignments(set_ or []))
+    settings = assignments(set_ or [])
+    refuse_early(task, options, settings)  # before anything that loads torch
+    from workbench.cli.run_config import build
+
+    config = build(task, options, settings)
+    from workbench.cli.errors import Stopping
+    from workbench.cli.progress import TrainingProgress
+    from workbench.measure.behaviour.fitted import fit_sentence
+    from workbench.runs.errors import RunError
+    from workbench.runs.run import Run
+    from workbench.tasks.registry import contained
+    from workbench.training.compare_configs import gives_way
+    from workbench.training.trainer import Stopped, Trainer
+
     name = Path(task.rpartition(":")[2] if ":" in task else task).name
     folder = out or Path("checkpoints") / f"{name}-{config.model.variant}-s{config.seeds.init}"
     with suppress(RunError):  # what cannot be read, training refuses

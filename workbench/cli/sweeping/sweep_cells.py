@@ -46,13 +46,20 @@ def checked(file: Path, sweep: Sweep, root: Path) -> dict[str, RunConfig]:
     """The config of every cell.
 
     Raises:
-        UsageError: with a line for each cell that cannot be built, or whose folder holds another run.
+        UsageError: with a line for each cell that cannot be built, whose task fails its check, or whose folder holds
+            another run.
     """
+    from workbench.tasks.registry import contained
+    from workbench.tasks.testing.brief import refuse_unsound
+
     configs: dict[str, RunConfig] = {}
     problems: dict[str, list[SweepCell]] = {}
     for cell in sweep.cells:
         try:
             configs[cell.name] = config_of(cell)
+            if not (root / cell.name / "run.json").exists():
+                with contained(configs[cell.name].task):
+                    refuse_unsound(configs[cell.name].task)
             refuse_held(root / cell.name, configs[cell.name])
             refuse_measuring(sweep.measure, configs[cell.name])
         except Exception as error:

@@ -84,7 +84,7 @@ def read_sweep(file: Path) -> Sweep:
     except UnreadableError as error:
         raise UsageError(f"{file} is no sweep's file: {error}") from None
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError) as error:  # PyYAML, of tags
-        raise UsageError(f"{file} is no YAML: {shown_error(error)}") from None
+        raise UsageError(f"{file} is no YAML: {shown_error(error)}; mend it there") from None
     except RecursionError:
         raise UsageError(f"{file} is nested more than {DEPTH} levels deep; write it flatter") from None
     try:
@@ -130,7 +130,7 @@ def _sweep(content: Any) -> Sweep:
         if "task" not in whole:
             raise UsageError("no task; name one under base, or several under grid")
         if not isinstance(whole["task"], str):
-            raise UsageError(f"task is a name, not {shown(whole['task'])}")
+            raise UsageError(f"task takes a name, not {shown(whole['task'])}")
         name = "-".join(label for axis, label in labels.items() if axis in varying) or "run"
         told = {key: value for key, value in settings.items() if key in differing}
         cells.append(SweepCell(name, whole, told))
@@ -161,7 +161,9 @@ def _points(grid: Any) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
         for axis, (_, point) in chosen:
             for key, value in point.items():
                 if key in settings:
-                    raise UsageError(f"grid: {axis} sets {key}, which another axis sets as well")
+                    raise UsageError(
+                        f"grid: {axis} sets {key}, which another axis sets as well; drop it from one of them"
+                    )
                 settings[key] = value
         yield settings, {axis: label for axis, (label, _) in chosen}
 

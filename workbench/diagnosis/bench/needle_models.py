@@ -50,7 +50,7 @@ class WrittenBit(Task):
     decoys: float = Field(default=0.0, ge=0, lt=1)
     """Share of decoys among the tokens that are no writes."""
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         place = integers(length, (batch, 1), generator)
@@ -59,7 +59,7 @@ class WrittenBit(Task):
         written = torch.arange(length) == place
         return torch.where(written, 1 + bit, other), {"answer_position": place[:, 0] + 1}
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         last = torch.where(strings <= 2, positions(strings), 0).cummax(1).values
@@ -68,7 +68,7 @@ class WrittenBit(Task):
         return state.where(last > 0, 0), last > 0, state, None
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        state = self._label(tokens, {})[2][:, -1]
+        state = self.label_strings(tokens, {})[2][:, -1]
         return F.one_hot(state, 3)[:, :2].double() + 0.5 * (state == 2)[:, None]
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:

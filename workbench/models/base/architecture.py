@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validat
 
 from workbench.core.limits import LAYERS, SIZE
 from workbench.models.positions.encoding import Encoding
-from workbench.models.positions.id_samplers import Arange, IdSampler, id_sampler
+from workbench.models.positions.id_samplers import Arange, IdSampler
 from workbench.models.positions.none import NoPositions
-from workbench.models.positions.registry import make_encoding
+from workbench.models.positions.registry import id_sampler, make_encoding
 
 Size = Annotated[int, Field(ge=1, le=SIZE)]
 Width = Annotated[int, Field(ge=0, le=SIZE)]

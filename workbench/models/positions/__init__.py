@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from workbench.models.positions.alibi import Alibi
     from workbench.models.positions.encoding import Encoding
     from workbench.models.positions.id_samplers import (
-        ID_SAMPLERS,
         Arange,
         Coupled,
         IdSampler,
@@ -25,12 +24,11 @@ if TYPE_CHECKING:
         Predicted,
         RandomOffset,
         RandomSubset,
-        id_sampler,
     )
     from workbench.models.positions.learned import Learned
     from workbench.models.positions.limit import Limit
     from workbench.models.positions.none import NoPositions
-    from workbench.models.positions.registry import ENCODINGS, make_encoding
+    from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS, id_sampler, make_encoding
     from workbench.models.positions.relative import Relative
     from workbench.models.positions.rotary import Rotary
     from workbench.models.positions.sinusoidal import Sinusoidal
@@ -66,7 +64,7 @@ __getattr__, __dir__ = face(
         "Coupled": "id_samplers",
         "ENCODINGS": "registry",
         "Encoding": "encoding",
-        "ID_SAMPLERS": "id_samplers",
+        "ID_SAMPLERS": "registry",
         "IdSampler": "id_samplers",
         "Learned": "learned",
         "Limit": "limit",
@@ -79,7 +77,7 @@ __getattr__, __dir__ = face(
         "Relative": "relative",
         "Rotary": "rotary",
         "Sinusoidal": "sinusoidal",
-        "id_sampler": "id_samplers",
+        "id_sampler": "registry",
         "make_encoding": "registry",
     },
 )

@@ -9,9 +9,8 @@ from jaxtyping import Int
 from pydantic import Field
 from torch import Tensor
 
-from workbench.core.registry import Registry
 from workbench.models.errors import PositionError
-from workbench.models.positions.named_config import Scheme, named, refuse_negative
+from workbench.models.positions.named_config import Scheme, refuse_negative
 
 Ids = Int[Tensor, "#batch pos"]
 
@@ -224,33 +223,3 @@ class Predicted(TaskIds):
     name: Literal["predicted"] = "predicted"
     predicted: ClassVar[bool] = True
     weight: float = Field(default=1.0, gt=0.0)
-
-
-def _own_name(cls: type[IdSampler]) -> str:
-    return str(cls.model_fields["name"].default)
-
-
-def _an_id_law(name: str, found: object, place: str) -> type[IdSampler]:
-    if not (isinstance(found, type) and issubclass(found, IdSampler)):
-        raise PositionError(f"{place}, announced as the id sampler {name}, is no subclass of IdSampler")
-    return found
-
-
-ID_SAMPLERS: Registry[type[IdSampler]] = Registry(
-    "id sampler",
-    PositionError,
-    {_own_name(cls): cls for cls in (Arange, RandomOffset, Pose, RandomSubset, Coupled, Predicted)},
-    group="lengthlens.id_samplers",
-    check=_an_id_law,
-    name_of=_own_name,
-)
-"""Classes of id samplers by the name that a config says."""
-
-
-def id_sampler(value: object) -> IdSampler:
-    """The id sampler of that name (with parameters, if a dict).
-
-    Raises:
-        PositionError: for an unknown name, with the nearest ones, or a parameter that does not fit.
-    """
-    return named(ID_SAMPLERS, value)

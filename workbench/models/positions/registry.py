@@ -1,4 +1,4 @@
-"""The encodings by name. No torch: a name is known before its file is read."""
+"""The encodings and the id samplers by name. No torch: a name is known before its file is read."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from workbench.models.errors import PositionError
 
 if TYPE_CHECKING:
     from workbench.models.positions.encoding import Encoding
+    from workbench.models.positions.id_samplers import IdSampler
 
 NONE = "none"
 """The encoding of a model that reads no position."""
 
 
-def _own_name(cls: type[Encoding]) -> str:
+def _own_name(cls: type[Encoding | IdSampler]) -> str:
     return str(cls.model_fields["name"].default)
 
 
@@ -50,6 +51,33 @@ ENCODINGS: Registry[type[Encoding]] = Registry(
 its file first; of an installed package, the entry point is enough."""
 
 
+def _an_id_law(name: str, found: object, place: str) -> type[IdSampler]:
+    from workbench.models.positions.id_samplers import IdSampler
+
+    if not (isinstance(found, type) and issubclass(found, IdSampler)):
+        raise PositionError(f"{place}, announced as the id sampler {name}, is no subclass of IdSampler")
+    return found
+
+
+_SAMPLERS = f"{_HOME}.id_samplers"
+ID_SAMPLERS: Registry[type[IdSampler]] = Registry(
+    "id sampler",
+    PositionError,
+    {
+        "arange": f"{_SAMPLERS}:Arange",
+        "random_offset": f"{_SAMPLERS}:RandomOffset",
+        "pose": f"{_SAMPLERS}:Pose",
+        "random_subset": f"{_SAMPLERS}:RandomSubset",
+        "coupled": f"{_SAMPLERS}:Coupled",
+        "predicted": f"{_SAMPLERS}:Predicted",
+    },
+    group="lengthlens.id_samplers",
+    check=_an_id_law,
+    name_of=_own_name,
+)
+"""Classes of id samplers by the name that a config says."""
+
+
 def make_encoding(value: str | Mapping[str, Any] | Encoding) -> Encoding:
     """The encoding of that name (with parameters, if a mapping).
 
@@ -59,6 +87,17 @@ def make_encoding(value: str | Mapping[str, Any] | Encoding) -> Encoding:
     from workbench.models.positions.named_config import named
 
     return named(ENCODINGS, value)
+
+
+def id_sampler(value: object) -> IdSampler:
+    """The id sampler of that name (with parameters, if a dict).
+
+    Raises:
+        PositionError: for an unknown name, with the nearest ones, or a parameter that does not fit.
+    """
+    from workbench.models.positions.named_config import named
+
+    return named(ID_SAMPLERS, value)
 
 
 def those_with(holds: Callable[[type[Encoding]], bool]) -> str:

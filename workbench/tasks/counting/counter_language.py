@@ -106,7 +106,7 @@ class CounterLanguage(Task):
         """``no``, ``yes``; or the sets of what may follow."""
         return ("no", "yes") if self.ask == "member" else self.following_names
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         miss = integers(2, (batch,), generator)
@@ -118,7 +118,7 @@ class CounterLanguage(Task):
     def _clear(self, length: int, law: Law, window: int | None) -> int | None:
         return outer_margin(length, window) if law == "challenge" else None
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         counters, violated, following = self._trace(strings)
@@ -135,7 +135,7 @@ class CounterLanguage(Task):
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
         """What the tokens answer when they are all there is; a plain guess where they answer nothing."""
-        answers, asked, _, _ = self._label(tokens, {})
+        answers, asked, _, _ = self.label_strings(tokens, {})
         weights = F.one_hot(answers[:, -1], self.d_vocab_out).double()
         return weights.where(asked[:, -1:], 1.0)
 
@@ -170,7 +170,7 @@ class CounterLanguage(Task):
         """The kinds of strings: counts alone do not tell the second from a word, order alone not the others."""
         return tuple(KINDS) if self.ask == "member" else ()
 
-    def _stratum(
+    def draw_stratum(
         self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> Batch | None:
         kind = torch.full((batch,), KINDS[name], device=generator.device)

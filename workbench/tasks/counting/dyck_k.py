@@ -123,7 +123,7 @@ class DyckK(Task):
         return law != "challenge"
 
     # ---- drawing -----------------------------------------------------------------------------
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         meta: dict[str, Tensor] = {}
@@ -183,7 +183,7 @@ class DyckK(Task):
         return (log_ways + noise).masked_fill(~possible, -torch.inf).argmax(1)
 
     # ---- labels ------------------------------------------------------------------------------
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         closing, kind = (strings - 1) % 2 == 1, (strings - 1) // 2 + 1

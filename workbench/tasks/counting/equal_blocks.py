@@ -83,7 +83,7 @@ class EqualBlocks(CounterLanguage):
         """The misses by one token."""
         return tuple(OFF_BY_ONE) if self.ask == "member" else ()
 
-    def _stratum(
+    def draw_stratum(
         self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> Batch | None:
         kind = torch.full((batch,), OFF_BY_ONE[name], device=generator.device)

@@ -67,7 +67,7 @@ class LetterMajority(Task):
         """The letters."""
         return symbol_names(self.letters)
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         def draw(rows: int) -> Tensor:
@@ -82,7 +82,7 @@ class LetterMajority(Task):
             strings = letter.gather(1, letter.argsort(1).gather(1, strings).sort(1).values)
         return 1 + strings, {}
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         leader, alone = _leaders(strings - 1)
@@ -106,12 +106,12 @@ class LetterMajority(Task):
         lead = first - second
         return {name: (lead >= low) & (lead <= high) for name, (low, high) in self.LEADS.items()}
 
-    def _stratum(
+    def draw_stratum(
         self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> Batch | None:
         if self.letters == 2 and near_leads(self.LEADS[name], length, (), generator) is None:
             return None  # two counts of a given sum: nothing to look for
-        return super()._stratum(name, batch, length, generator, law, window)
+        return super().draw_stratum(name, batch, length, generator, law, window)
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
         tally: Counter[str] = Counter()
@@ -197,7 +197,7 @@ class InterleavedMajority(SequenceTask):
         ones = integers(size + size % 2, (batch, STRINGS, 1), generator)
         return ones if size % 2 else ones + (ones >= size // 2)
 
-    def _stratum(
+    def draw_stratum(
         self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> Batch | None:
         """One of the three, each equally likely, has a lead of the stratum; the others are drawn until they have no
@@ -222,10 +222,10 @@ class InterleavedMajority(SequenceTask):
         lead = (2 * x - 3).unflatten(1, (-1, STRINGS)).sum(1).sign()
         return torch.where(lead == 0, 0, (lead + 3) // 2)
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
-        targets, mask, output_summary, _ = super()._label(strings, meta)
+        targets, mask, output_summary, _ = super().label_strings(strings, meta)
         separator = self._separator_place(strings)
         position = torch.arange(strings.shape[1], device=strings.device)
         own = position % STRINGS == torch.arange(STRINGS, device=strings.device)[:, None]

@@ -50,13 +50,13 @@ class Majority(Task):
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         draw = sorted_bits if law == "challenge" else uniform_count_bits
         return 1 + draw(batch, length, generator).long(), {}
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         lead = (2 * strings - 3).cumsum(1)
@@ -74,7 +74,7 @@ class Majority(Task):
         lead = batch.update_summary[:, -1].abs()
         return {name: (lead >= low) & (lead <= high) for name, (low, high) in self.LEADS.items()}
 
-    def _stratum(
+    def draw_stratum(
         self, name: str, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> Batch | None:
         """As the lead is uniform under every law, its value is uniform among those of the stratum, its sign fair."""

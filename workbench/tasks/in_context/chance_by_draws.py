@@ -31,5 +31,5 @@ class ChanceByDraws(Task):
 @lru_cache(maxsize=1024)
 def _share_in_reach(task: Task, law: Law, length: int) -> float:
     draws = generator("chance", task.name, sorted(task.parameters.items()), law, length)
-    strings, _ = task._strings(STRINGS, length, draws, law, None)
+    strings, _ = task.draw_strings(STRINGS, length, draws, law, None)
     return float(in_best_reach(task.answer(strings), task.tolerance_, task._within).double().mean())

@@ -91,7 +91,7 @@ class InContextKGram(ChanceByDraws):
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         shares = flat_shares((batch, self.symbols**self.k, self.symbols), generator)
@@ -104,7 +104,7 @@ class InContextKGram(ChanceByDraws):
         strings = draw_chain(shares, start, length, generator, avoid=last[:, 0], ends=margin)
         return 1 + torch.cat([strings[:, :-1], last], 1), {}
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         symbols = strings - 1

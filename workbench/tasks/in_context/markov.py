@@ -73,7 +73,7 @@ class MarkovChain(ChanceByDraws):
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         rows = flat_shares((batch, self.states, self.states), generator)
@@ -86,7 +86,7 @@ class MarkovChain(ChanceByDraws):
         strings = draw_chain(rows, start, length, generator, avoid=last[:, 0], ends=margin)
         return 1 + torch.cat([strings[:, :-1], last], 1), {}
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         state = strings - 1

@@ -71,7 +71,7 @@ class ModPMean(Task):
     def _in_class(self, strings: Int[Tensor, "batch length"], before: int = 0) -> Bool[Tensor, " length"]:
         return (positions(strings) + before) % self.p == self.k
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         bias = torch.rand((batch, self.p), generator=generator, device=generator.device)
@@ -85,7 +85,7 @@ class ModPMean(Task):
             ones = torch.where(residue == self.k, (rank <= number_of_first) == first, ones)
         return 1 + ones.long(), {}
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         counted = self._in_class(strings)
@@ -168,13 +168,13 @@ class SimpleTask(Task):
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         draw = sorted_bits if law == "challenge" else uniform_count_bits
         return 1 + draw(batch, length, generator).long(), {}
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         counts = torch.stack([strings == 1, strings == 2], 2).cumsum(1)

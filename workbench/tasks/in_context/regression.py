@@ -104,7 +104,7 @@ class LinearRegression(ChanceByDraws):
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         d, middle = self.dimension, self.levels // 2
@@ -122,7 +122,7 @@ class LinearRegression(ChanceByDraws):
         rows = torch.cat([x, y[:, None]], 1) + self.levels * torch.arange(d + 1, device=x.device)[:, None]
         return 1 + rows.transpose(1, 2).flatten(1)[:, :length], {}
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         d, (batch, length) = self.dimension, strings.shape

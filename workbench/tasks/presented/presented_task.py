@@ -295,12 +295,12 @@ class Presented(Task):
         """One of the symbols."""
         return 1 / len(self.wording.symbols)
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         raise TaskError("the strings of a presented task are drawn whole")
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         raise TaskError("strings of a presented task are drawn, not typed: its inner task labels strings of symbols")

@@ -103,7 +103,7 @@ class ModularArithmetic(Task):
             return total, term, "digit"
         return (total + term) % self.modulus, 1 if symbol == "+" else self.modulus - 1, "digit"
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         states = self._progress.run(strings.cpu().numpy() - 1)
@@ -113,7 +113,7 @@ class ModularArithmetic(Task):
         return value.where(asked, 0), asked, value.where(asked, self.modulus), state
 
     # ---- laws ------------------------------------------------------------------------------------
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         digit = integers(self.modulus, (batch, (length + 1) // 2), generator)
@@ -149,7 +149,7 @@ class ModularArithmetic(Task):
         visible = tokens[:, int(operator[:, 0].all()) : tokens.shape[1] - int(operator[:, -1].all())]
         if visible.shape[1] == 0:
             return torch.ones(len(tokens), self.modulus, dtype=torch.float64, device=tokens.device)
-        value, asked, _, _ = self._label(visible, {})
+        value, asked, _, _ = self.label_strings(visible, {})
         return torch.where(asked[:, -1:], F.one_hot(value[:, -1], self.modulus).double(), 1.0)
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:

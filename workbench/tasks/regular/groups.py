@@ -97,7 +97,7 @@ class PermutationGroup(Task):
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         strings = 1 + integers(len(self.multiplication.alphabet), (batch, length), generator)
@@ -106,7 +106,7 @@ class PermutationGroup(Task):
             strings = torch.where((position <= margin) | (position > length - margin), 1, strings)
         return strings, {}
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         products = self._products(strings)

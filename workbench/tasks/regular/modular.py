@@ -74,7 +74,7 @@ class ModSum(Task):
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         symbols = len(self.steps)
@@ -90,7 +90,7 @@ class ModSum(Task):
         steps = torch.tensor(self.steps, device=tokens.device)
         return steps[tokens - 1].cumsum(1) % self.modulus
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         sums = self._sums(strings)

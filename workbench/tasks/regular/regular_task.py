@@ -211,7 +211,7 @@ class RegularTask(Task):
     def _margin(self, law: Law, length: int, window: int | None) -> int:
         return self.string_law.margin(length, outer_margin(length, window)) if law == "challenge" else 0
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         symbols = self.string_law.draw(batch, length, self._margin(law, length, window), generator)
@@ -225,7 +225,7 @@ class RegularTask(Task):
         batch = self._batch(1 + torch.tensor(list(found)), law, {})
         return Support.of(batch, torch.tensor(list(found.values()), dtype=torch.float64))
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         states = self.acceptor.run(_symbols(strings))

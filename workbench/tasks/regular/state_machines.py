@@ -80,7 +80,7 @@ class FlipFlop(Task):
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         write = coins((batch, length), self.write_probability, generator)
@@ -98,7 +98,7 @@ class FlipFlop(Task):
         bit = integers(2, (batch, length), generator)
         return torch.where(write, 1 + bit, torch.where(read, 5, 3 + bit)), meta
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         position = positions(strings)
@@ -115,7 +115,7 @@ class FlipFlop(Task):
         return torch.where(write, torch.arange(batch.tokens.shape[1]), 0).amax(1) if bool(write.any(1).all()) else None
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        _, _, state, _ = self._label(tokens, {})
+        _, _, state, _ = self.label_strings(tokens, {})
         last = state[:, -1]
         return F.one_hot(last, 3)[:, :2].double() + 0.5 * (last == 2)[:, None]
 
@@ -169,14 +169,14 @@ class Parity(Task):
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         if law == "challenge":
             return 1 + sorted_bits(batch, length, generator).long(), {}
         return 1 + integers(2, (batch, length), generator), {}
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         parity = (strings == 2).cumsum(1) % 2
@@ -241,7 +241,7 @@ class EvenPairs(Task):
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         if law != "challenge":
@@ -259,7 +259,7 @@ class EvenPairs(Task):
         margin = outer_margin(length, window)
         return margin + 1, max(length - margin, margin + 1)
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         first = strings[:, :1]

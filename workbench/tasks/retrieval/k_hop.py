@@ -79,7 +79,7 @@ class KHop(Task):
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         meta: dict[str, Tensor] = {}
@@ -143,7 +143,7 @@ class KHop(Task):
             hops.append((at, alive))
         return hops
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         at, found = self._hops(strings)[-1]
@@ -168,7 +168,7 @@ class KHop(Task):
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
         """Where the hops from the last visible token lead in the visible string; where to nothing, any symbol."""
-        last = self._label(tokens, {})[0][:, -1]
+        last = self.label_strings(tokens, {})[0][:, -1]
         guess = F.one_hot(last, self.symbols + 1).double()
         any_symbol = torch.ones_like(guess)
         any_symbol[:, -1] = 0.0

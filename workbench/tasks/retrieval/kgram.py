@@ -70,7 +70,7 @@ class KGramRetrieval(Task):
         """Copy, answer and key must fit."""
         return length >= 2 * self.k + 1
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         low, high = self._copy_starts(length, law, window)
@@ -128,7 +128,7 @@ class KGramRetrieval(Task):
             codes = codes * self.symbols + strings[:, offset : offset + codes.shape[1]] - 1
         return codes
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         summary = torch.full_like(strings, self.symbols)

@@ -75,7 +75,7 @@ class QueryTask(Task):
     def admissible(self, length: int) -> bool:
         return length >= self.shortest_context + 2
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         context, query, meta = self._draw(batch, length - 2, generator, law, window)
@@ -96,7 +96,7 @@ class QueryTask(Task):
         answer, found = self._retrieve(tokens[:, :-2], tokens[:, -1])
         return answer, found & separator[:, -2] & (separator.sum(1) == 1)
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         answer, found = self._asked(strings)

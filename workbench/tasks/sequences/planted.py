@@ -83,7 +83,7 @@ class SparseParity(Task):
         """Pairs and ``<sep>``, with at least one large number."""
         return length % 2 == 1 and length // 2 > self.k
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         pairs, half = length // 2, self.values // 2
@@ -104,7 +104,7 @@ class SparseParity(Task):
         positions = (2 * chosen + 1).masked_fill(~counts, length + 1).sort(1).values
         return strings, {"planted": positions.masked_fill(positions > length, 0)}
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         small = strings <= self.values // 2
@@ -140,7 +140,7 @@ class SparseParity(Task):
         return 0.5
 
     def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        return F.one_hot(self._label(tokens, {})[0][:, -1], 2).double()
+        return F.one_hot(self.label_strings(tokens, {})[0][:, -1], 2).double()
 
     def reference(self, tokens: Sequence[int]) -> list[Any]:
         names = [self.tokens_names[token] for token in tokens]
@@ -209,7 +209,7 @@ class PlantedCorrelation(Task):
     def admissible(self, length: int) -> bool:
         return length >= self.span
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         low, high = 0, length - self.span
@@ -221,7 +221,7 @@ class PlantedCorrelation(Task):
         strings.scatter_(1, positions, 1 + integers(self.modulus - 1, (batch, self.k), generator))
         return strings, {"planted": 1 + positions.sort(1).values}
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         total = torch.where(strings < self.modulus, strings, 0).cumsum(1) % self.modulus

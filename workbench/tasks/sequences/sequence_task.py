@@ -105,7 +105,7 @@ class SequenceTask(Task):
         inputs = self.input_length(length)
         return None if inputs is None else inputs + 2
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         inputs = self.input_length(length)
@@ -128,7 +128,7 @@ class SequenceTask(Task):
     def _batch(self, strings: Int[Tensor, "batch length"], law: str, meta: dict[str, Tensor]) -> Batch:
         return replace(super()._batch(strings, law, meta), prompt=self._separator_place(strings) + 2)
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         position = self._separator_place(strings)

@@ -10,6 +10,7 @@ task draws are looked at.
 
 from __future__ import annotations
 
+from workbench.tasks.testing.brief import BRIEF, refuse_unsound
 from workbench.tasks.testing.kit import CHECKS, Finding, TaskCheckError, check_task, findings
 
-__all__ = ["CHECKS", "Finding", "TaskCheckError", "check_task", "findings"]
+__all__ = ["BRIEF", "CHECKS", "Finding", "TaskCheckError", "check_task", "findings", "refuse_unsound"]

@@ -43,7 +43,7 @@ def _oracle(one: TaskSubject) -> Iterator[str]:
             beyond[:, -1] = False
         both = batch.mask & said.mask
         if bool(beyond.any()) or not torch.equal(batch.targets[both], said.targets[both]):
-            yield f"{what}: sample() answers otherwise than label() on the same strings; answer both in _label()"
+            yield f"{what}: sample() answers otherwise than label() on the same strings; answer both in label_strings()"
             return
 
 

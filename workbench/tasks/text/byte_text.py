@@ -82,7 +82,7 @@ class Text(Task):
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
         data = self.corpus.training if law == "training" else self.corpus.held_out
@@ -97,7 +97,7 @@ class Text(Task):
         window_and_next = data[position % len(data)].long().to(generator.device)
         return 1 + window_and_next[:, :-1], {**meta, "next_byte": window_and_next[:, -1]}
 
-    def _label(
+    def label_strings(
         self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
     ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
         known = "next_byte" in meta

@@ -136,7 +136,7 @@ def kgram_average(k: int) -> KnownMap:
 
 ENTRIES: Mapping[str, KnownMap] = {
     # counting
-    "majority": _counting("majority_bits"),
+    "majority": _counting("majority"),
     "most_frequent": _counting("most_frequent"),
     "dyck_1": _counting("dyck_1"),
     "shuffle_dyck_2": _counting("shuffle_dyck_2"),

@@ -31,7 +31,7 @@ class SameEnds(Task):
         """Whether prefixes of strings of a law are strings of that law."""
         return law != "challenge"
 
-    def _strings(
+    def draw_strings(
         self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
     ) -> tuple[Tensor, dict[str, Tensor]]:
         bits = torch.randint(2, (batch, length), generator=generator)
@@ -39,7 +39,7 @@ class SameEnds(Task):
             bits[:, 1:-1] = torch.randint(2, (batch, 1), generator=generator)
         return 1 + bits, {}
 
-    def _label(self, strings: Tensor, meta: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    def label_strings(self, strings: Tensor, meta: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
         first = strings[:, :1].expand_as(strings)
         same = (strings == first).long()
         state = 2 * (first - 1) + (strings - 1)

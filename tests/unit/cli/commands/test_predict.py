@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from workbench.cli.errors import say
 from workbench.cli.main import app
+from workbench.cli.new_task import TEMPLATE
 
 Output = Callable[..., str]
 
@@ -89,3 +91,24 @@ def test_mistakes_get_one_sentence(output: Output, arguments: tuple[str, ...], s
     text = output(*arguments)
     assert text.startswith("error: ")
     assert says in text
+
+
+def test_the_program_that_is_named_is_printed_and_where_there_is_none_that_is_said(output: Output) -> None:
+    text = output("majority", "--positions", "none", "--program")
+    assert "program   majority\n" in text
+    assert text.endswith("accept := count(Q(0)) + 1 <= count(Q(1))\n")
+    assert output("parity", "--positions", "none", "--program").endswith(
+        "no program: programs are printed for what is guaranteed\n"
+    )
+    assert output("needle", "--positions", "none", "--program").endswith(
+        "the program is described above, and not written out\n"
+    )
+
+
+def test_the_automaton_of_a_task_of_a_file_is_what_is_decided(output: Output, tmp_path: Path) -> None:
+    file = tmp_path / "seen.py"
+    file.write_text(TEMPLATE.read_text())
+    text = output(f"{file}:TemplateTask", "--positions", "none", "--program")
+    assert "template_task · positions none: guaranteed" in text
+    assert "potentials of the minimal automaton" in text
+    assert "accept := Q(a) and " in text

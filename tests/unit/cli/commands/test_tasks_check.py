@@ -18,8 +18,8 @@ from workbench.tasks.regular.state_machines import Parity
 
 class Mine(Parity):
     name = "mine"
-    def _strings(self, batch, length, generator, law, window):
-        return super()._strings(batch, length, generator, LAW, window)
+    def draw_strings(self, batch, length, generator, law, window):
+        return super().draw_strings(batch, length, generator, LAW, window)
 
 class Leaves(Parity):
     name = "leaves"

@@ -42,11 +42,11 @@ class Echo(Task):
     def prompt_of(self, length: int) -> int:
         return 2 + length // 2
 
-    def _strings(self, batch: int, length: int, generator: torch.Generator, law: str, window: int | None) -> Any:
+    def draw_strings(self, batch: int, length: int, generator: torch.Generator, law: str, window: int | None) -> Any:
         x = torch.randint(A, SEP, (batch, length // 2), generator=generator)
         return torch.cat([x, torch.full((batch, 1), SEP), x], 1), {}
 
-    def _label(self, strings: Tensor, meta: dict[str, Tensor]) -> Any:
+    def label_strings(self, strings: Tensor, meta: dict[str, Tensor]) -> Any:
         half = strings.shape[1] // 2
         end = torch.zeros(len(strings), 1, dtype=torch.long)
         targets = torch.cat([torch.zeros(len(strings), half, dtype=torch.long), strings[:, :half], end], 1)

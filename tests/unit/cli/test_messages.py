@@ -1,0 +1,103 @@
+"""Every sentence by which the command line refuses something names the thing and the way out."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import ROOT
+from workbench.cli import early_refusal
+from workbench.cli.early_refusal import refuse_early, settings_of_part
+from workbench.cli.options import CURRICULA, GATES
+from workbench.core.errors import LensError
+from workbench.models.ssm.config import SSMConfig
+from workbench.models.transformer.config import ModelConfig
+from workbench.training import curriculum
+from workbench.training.config import Seeds, TrainingConfig
+
+WAY_OUT = re.compile(
+    r"takes |must be |e\.g\. |\bgive|choose|leave |nearest\(|lengthlens |write |\bname |mend |save |show it |make |vary |"
+    r"drop |known|start with |train it |put |at most |measured: | or --| or \w+, not |\{' or '\.join|\bof\b.*only"
+)
+"""Words by which a sentence says what to do, what is allowed, or what is known."""
+PASSED_ON = ("{error}", "{file}: {line}")
+"""Sentences that only say where another one, with its own way out, applies."""
+
+
+def sentences() -> list[tuple[str, str]]:
+    """Where each error of the command line is raised, and its sentence with expressions in braces."""
+    found = []
+    for file in sorted((ROOT / "workbench" / "cli").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
+                name = ast.unparse(node.exc.func)
+                if (name.endswith("Error") or name == "error") and "." not in name:
+                    found.append((f"{file.name}:{node.lineno}", written(node.exc.args[0])))
+    return found
+
+
+def written(node: ast.expr) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(written(part) for part in node.values)
+    if isinstance(node, ast.FormattedValue):
+        return f"{{{ast.unparse(node.value)}}}"
+    return str(node.value) if isinstance(node, ast.Constant) else f"{{{ast.unparse(node)}}}"
+
+
+def test_every_sentence_names_the_thing_and_the_way_out() -> None:
+    said = sentences()
+    assert len(said) > 70
+    assert [one for one in said if not ("{" in one[1] or "--" in one[1] or "FILE" in one[1] or "base" in one[1])] == []
+    own = [one for one in said if not any(mark in one[1] for mark in PASSED_ON)]
+    assert [one for one in own if not WAY_OUT.search(one[1])] == []
+
+
+def test_what_is_read_before_torch_is_loaded_is_what_the_configs_say() -> None:
+    assert list(curriculum.CURRICULA) == list(CURRICULA)
+    assert SSMConfig.model_fields["gates"].annotation.__args__ == GATES  # type: ignore[union-attr]
+    assert settings_of_part("training") == list(TrainingConfig.model_fields)
+    assert settings_of_part("seeds") == list(Seeds.model_fields)
+    both = {*ModelConfig.model_fields, *SSMConfig.model_fields} - {"no_heads"}
+    assert set(settings_of_part("model")) == both | {"architecture"}
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "settings", "sentence"),
+    [
+        ("majorty", {}, [], "unknown task 'majorty'; did you mean majority"),
+        ("nowhere.py:Mine", {}, [], "there is no file nowhere.py; lengthlens new task nowhere writes"),
+        ("majority", {"positions": "rotery"}, [], "unknown position scheme 'rotery'; did you mean rotary?"),
+        ("majority", {"ids": "arrange"}, [], "unknown id sampler 'arrange'; did you mean arange"),
+        ("majority", {"curriculum": "fix"}, [], "unknown curriculum 'fix'"),
+        ("majority", {"lengths": "9-3"}, [], "--lengths 9-3: the shortest length exceeds the longest; write 3-9"),
+        ("majority", {}, [(["nope", "x"], 1)], "--set nope.x: settings start with task., model., training., seeds."),
+        ("majority", {}, [(["training", "warmip"], 1)], "training has no setting 'warmip'; did you mean warmup?"),
+        ("majority", {}, [(["model", "n_head"], 1)], "model has no setting 'n_head'; did you mean n_heads"),
+        ("majority", {}, [(["training", "rate_law"], "cos")], "unknown learning-rate schedule 'cos'"),
+    ],
+)
+def test_a_mistyped_name_is_refused_at_once(task: str, options: dict, settings: list, sentence: str) -> None:
+    with pytest.raises(LensError) as caught:
+        refuse_early(task, options, settings)
+    assert str(caught.value).startswith(sentence)
+
+
+def test_refusing_loads_nothing_that_takes_seconds() -> None:
+    """The modules that it imports, and what those import, down to the ground: read, not run."""
+    seen: set[str] = set()
+    todo = [Path(str(early_refusal.__file__))]
+    while todo:
+        file = todo.pop()
+        for node in ast.parse(file.read_text()).body:  # what stands at the top alone is imported at once
+            if isinstance(node, ast.ImportFrom | ast.Import):
+                for name in [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]:
+                    inner = ROOT.joinpath(*name.split(".")).with_suffix(".py")
+                    if name not in seen and inner.exists():
+                        todo.append(inner)
+                    seen.add(name)
+    heavy = {"torch", "transformer_lens", "scipy", "pandas", "pyarrow", "numpy", "sklearn"}
+    assert not {name.partition(".")[0] for name in seen} & heavy
+    assert "workbench.tasks.known_tasks" in seen

@@ -1,0 +1,90 @@
+"""Usage errors of a training command that names alone show. Needs no torch: whoever mistypes waits no seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.errors import UsageError
+from workbench.cli.options import CURRICULA, GATES, ONLY, length_range
+from workbench.core.declared_fields import declared_fields
+from workbench.core.errors import shown
+from workbench.core.suggest import nearest
+from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS
+from workbench.tasks.errors import TaskError
+from workbench.tasks.known_tasks import TASKS
+from workbench.training.errors import TrainingError
+from workbench.training.learning_rate_schedules import RATE_SCHEDULES
+
+PARTS = ("task", "model", "training", "seeds")
+_CONFIGS = {
+    "training": ("workbench.training.config", "TrainingConfig"),
+    "seeds": ("workbench.training.config", "Seeds"),
+    "architecture": ("workbench.models.base.architecture", "Architecture"),
+    "transformer": ("workbench.models.transformer.config", "ModelConfig"),
+    "ssm": ("workbench.models.ssm.config", "SSMConfig"),
+}
+"""Where the settings of each part of a run are declared."""
+
+
+def refuse_early(task: str, options: Mapping[str, Any], settings: Sequence[tuple[Sequence[str], Any]]) -> None:
+    """Refuse names and lengths that no run has; what only values show, the configs refuse later.
+
+    Args:
+        task, options, settings: as for :func:`workbench.cli.run_config.build`.
+
+    Raises:
+        TaskError, PositionError, TrainingError, UsageError: in the words in which the run itself would be refused.
+    """
+    refuse_no_task(task)
+    given = {name: value for name, value in options.items() if value is not None}
+    if isinstance(given.get("positions"), str):
+        ENCODINGS.refuse_unknown(given["positions"])
+    if isinstance(given.get("ids"), str):
+        ID_SAMPLERS.refuse_unknown(given["ids"])
+    for name, known in (("architecture", ONLY), ("curriculum", CURRICULA), ("gates", GATES)):
+        if isinstance(given.get(name), str) and given[name] not in known:
+            error = UsageError if name == "architecture" else TrainingError
+            raise error(f"unknown {name} {shown(given[name])}; {nearest(given[name], known)}")
+    if "lengths" in given:
+        length_range(str(given["lengths"]))
+    other = any(list(path) == ["model", "architecture"] and str(value) not in ONLY for path, value in settings)
+    for path, value in settings:
+        if not (other and path[0] == "model"):  # another package's architecture has settings of its own
+            _refuse_setting(path, value)
+
+
+def refuse_no_task(task: str) -> None:
+    """Refuse the name of no task, and the place of no file; no code is run.
+
+    Raises:
+        TaskError: naming it, and near names.
+    """
+    if ".py" not in task:
+        TASKS.refuse_unknown(task)
+        return
+    file, colon, _ = task.rpartition(":")
+    if colon and file.endswith(".py") and not Path(file).exists():
+        raise TaskError(f"there is no file {file}; lengthlens new task {Path(file).stem} writes a task to start from")
+
+
+def _refuse_setting(path: Sequence[str], value: Any) -> None:
+    if path[0] not in PARTS or len(path) < 2:
+        known = ", ".join(f"{part}." for part in PARTS)
+        raise UsageError(f"--set {'.'.join(path)}: settings start with {known}")
+    if path[0] == "task":
+        return
+    fields = settings_of_part(path[0])
+    if path[1] not in fields:
+        raise TrainingError(f"{path[0]} has no setting {shown(path[1])}; {nearest(path[1], fields)}")
+    if list(path) == ["training", "rate_law"]:
+        RATE_SCHEDULES.refuse_unknown(value)
+
+
+def settings_of_part(part: str) -> list[str]:
+    """The settings of model (of any architecture), training or seeds."""
+    if part != "model":
+        return declared_fields(*_CONFIGS[part])
+    names = [name for kind in ("architecture", *ONLY) for name in declared_fields(*_CONFIGS[kind])]
+    return [name for name in dict.fromkeys(["architecture", *names]) if name != "no_heads"]  # by its alias, n_heads
