@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 MEASUREMENT = "behaviour.in_context"
+LIKELY = "answer_log_probability"
 
 
 def in_context_verdict(console: Console, rows: Any) -> None:
@@ -28,16 +29,19 @@ def in_context_verdict(console: Console, rows: Any) -> None:
 def in_context_curve(rows: Any) -> Grid:
     """Both accuracies and the log-probability by items, tokens beside."""
     grid = Grid(box=None, pad_edge=False, title_justify="left", title="\nAnswers in context, 95 % intervals")
-    for name in ("items", "tokens", "", "of all tokens", "of the symbols", "log-probability", "strings"):
-        grid.add_column(name, justify="left" if name == "" else "right", no_wrap=True)
+    for name in ("items", "tokens", "window", "of all tokens", "of the symbols", "log p", "n"):
+        grid.add_column(name, justify="right", no_wrap=True)
     for length, here in rows.dropna(subset=["length"]).groupby("length"):
         one = here.drop_duplicates("quantity").set_index("quantity")
         if "answer_accuracy" not in one.index:
             continue
         tokens, share = one.loc["prompt_tokens", "value"], one.loc["window_share", "value"]
-        place = "beyond the window" if share > 1 else f"{100 * share:.2g} % of the window"
-        shown = [_estimate(one, name) for name in ("answer_accuracy", "candidate_accuracy", "answer_log_probability")]
-        grid.add_row(f"{length:,.0f}", f"{tokens:,.0f}", place, *shown, f"{one.loc['answer_accuracy', 'n']:,.0f}")
+        place = "beyond" if share > 1 else f"{100 * share:.2g} %"
+        shown = [_estimate(one, name) for name in ("answer_accuracy", "candidate_accuracy")]
+        likely = f"{one.loc[LIKELY, 'value']:.2f}" if LIKELY in one.index else "\u2013"
+        grid.add_row(
+            f"{length:,.0f}", f"{tokens:,.0f}", place, *shown, likely, f"{one.loc['answer_accuracy', 'n']:,.0f}"
+        )
     return grid
 
 

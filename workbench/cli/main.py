@@ -18,11 +18,14 @@ from workbench.cli.commands.app import serve_app
 from workbench.cli.commands.check import check
 from workbench.cli.commands.compile import compile_program
 from workbench.cli.commands.demo import demo
+from workbench.cli.commands.fetch import fetch
+from workbench.cli.commands.in_context.answers import answers
+from workbench.cli.commands.in_context.open import open_model
+from workbench.cli.commands.in_context.prompts import prompts
 from workbench.cli.commands.measure import measure
 from workbench.cli.commands.new import new
 from workbench.cli.commands.predict import predict
 from workbench.cli.commands.prescribe import prescribe
-from workbench.cli.commands.pretrained import open_model
 from workbench.cli.commands.reproduce import reproduce
 from workbench.cli.commands.sharing.publish import publish
 from workbench.cli.commands.sharing.report import report
@@ -37,6 +40,8 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "measure": measure,
     "adopt": adopt,
     "open": open_model,
+    "prompts": prompts,
+    "answers": answers,
     "compile": compile_program,
     "app": serve_app,
     "tasks": tasks,
@@ -47,6 +52,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "prescribe": prescribe,
     "report": report,
     "publish": publish,
+    "fetch": fetch,
     "check": check,
     "demo": demo,
 }

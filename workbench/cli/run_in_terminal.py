@@ -92,6 +92,8 @@ def trained(run: Run) -> str:
     lengths = f"lengths {(training.get('curriculum') or {}).get('low', 1)} to {training['trained_length']}"
     if "pretrained" in training:
         return f"trained by others, its window holds {training['trained_length']:,} items"
+    if "answers" in training:
+        return f"answers of {training['answers']['model']}"
     if "compiled" in training:
         return f"compiled, its {lengths} taken as trained"
     return f"trained on {lengths}, {run.steps[-1] if run.steps else 0:,} of {training['steps']:,} steps"

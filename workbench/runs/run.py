@@ -168,6 +168,8 @@ class Run:
             RunError: if the weights are missing or differ from ``meta.json``; see also :meth:`meta`.
         """
         meta, file = self.meta(step), self.step_path(step) / "model.safetensors"
+        if self.answered:
+            return str(meta["sha256"])
         if self.referenced:
             return verify_folder(self.folder(step), meta, self.name)
         try:
@@ -184,6 +186,11 @@ class Run:
     def referenced(self) -> bool:
         """Whether its weights lie in folders of others, which it names and never copies."""
         return "pretrained" in self.config["training"]
+
+    @property
+    def answered(self) -> bool:
+        """Whether it holds answers of a model behind an API, and no weights."""
+        return "answers" in self.config["training"]
 
     def folder(self, step: int) -> Path:
         """The folder of others that holds the weights of a step.
@@ -250,6 +257,8 @@ class Run:
         from workbench.tasks.tokens import TaskTokenizer
 
         self.verify(step)
+        if self.answered:
+            raise RunError(f"run {self.name} holds answers of a model behind an API, and no weights to look into")
         described = self.path / "run.json"
         if self.referenced:
             return load_referenced(self.folder(step), described)

@@ -141,6 +141,10 @@ def run_folders(root: Path, problems: list[str] | None = None) -> list[tuple[str
         if os.path.lexists(root):
             kind = "a file" if is_regular(root) else "no folder"
             raise TableError(f"{root} is {kind}: name a folder, as `lengthlens train ... --out DIR` makes it")
+        store = re.match(r"(\w+):/+(.*)", str(root))
+        if store:
+            url = f"{store[1]}://{store[2]}"
+            raise TableError(f"{url} is no folder: `lengthlens fetch {url} --out DIR` copies its runs into one")
         raise TableError(f"there is no folder {root}: `lengthlens train ... --out {root}` makes a run there")
     found = walk(root)
     if problems is not None:

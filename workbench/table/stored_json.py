@@ -122,6 +122,7 @@ class TrainingPart(Stored):
     adopted: dict[str, str] | None = None
     compiled: dict[str, Any] | None = None
     pretrained: dict[str, Any] | None = None
+    answers: dict[str, Any] | None = None
 
 
 class SeedsPart(Stored):

@@ -36,6 +36,8 @@ def settings_problems(run: Run) -> list[str]:
     training = run.config["training"]
     elsewhere = any(key in training for key in ("adopted", "compiled", "pretrained"))
     problems: list[str] = []
+    if run.answered:
+        return problems
     for part in ("model",) if elsewhere else PARTS:
         place = f"{run.path / 'run.json'}: {part}"
         try:

@@ -131,3 +131,11 @@ def test_what_cannot_be_told_is_refused_in_a_sentence() -> None:
     with pytest.raises(TaskError, match="takes 6 tokens, and the window holds 4"):
         _ = put("uf", "bare", 10, (3,), window=4).fitting
     assert FIRST == 100
+
+
+@pytest.mark.parametrize(("name", "how"), [("uf", "bare"), ("ur", "pairs"), ("ul", "shots")])
+def test_the_longest_question_that_fits_is_found_without_making_any(name: str, how: str) -> None:
+    parts: dict[str, Any] = {} if how == "bare" else {"between": (1,), "mark": (2,), "ask": (1,), "answer": (2, 3)}
+    for window in range(75, 95):
+        task = put(name, how, 10, (4,), window=window, **parts)
+        assert task.fitting == max(n for n in range(1, 60) if task.positions(n) <= window)

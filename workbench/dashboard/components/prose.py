@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ from workbench.dashboard.state.theory_match import held
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import proportion, whole
 from workbench.figures.rows.frame import numbers
+from workbench.figures.text.in_context_sentence import in_context_sentence
 from workbench.figures.text.sentences import Piece, rail_text, verdict_sentence, wants_strings, why_sentence
 from workbench.figures.text.sequence_sentences import CODE, STRONG
 
@@ -43,6 +45,8 @@ def meta(run: RunView) -> list[Any]:
 def verdict(run: RunView, cursor: Cursor) -> list[Any]:
     """The verdict sentence at the cursor's step, or what is missing for one; and the button that may decide it."""
     step = cursor.step
+    with suppress(NotMeasured):
+        return pieces(run.memo(("in context", step), lambda: in_context_sentence(run.frame, step=step)))
     try:
         said = run.memo(("verdict", step), lambda: verdict_sentence(run.frame, step=step, trained=run.trained))
         more = run.memo(("wants strings", step), lambda: wants_strings(run.frame, step))

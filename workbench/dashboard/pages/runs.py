@@ -36,7 +36,7 @@ CARDS = {
 }
 ASKING = "asking \u2026"
 """Stands where it is not known yet what theory expects."""
-CHIPS = ("undecided", "unseen position", "not measured")
+CHIPS = ("undecided", "unseen position", "holds", "decays", "not capable", "not measured")
 
 
 def layout(context: Context, visit: Visit) -> Drawn:

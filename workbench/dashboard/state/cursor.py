@@ -26,6 +26,9 @@ VERDICTS = {
     "not fitted": "Not fitted",
     "undecided": "Undecided",
     "unseen position": "Unseen position",
+    "holds": "Holds in context",
+    "decays": "Decays in context",
+    "not capable": "Not capable",
     "not measured": "Not measured",
 }
 

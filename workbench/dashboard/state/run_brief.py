@@ -25,6 +25,7 @@ from workbench.table.reading import TableReading, merged_specs
 READ: tuple[str, ...] = ("step", "law", "length", "site", "layer", "measurement", "quantity", "target", "mode")
 READ += ("control", "value", "label", "low", "high", "status", "note")
 """Columns that a brief is made of."""
+IN_CONTEXT = "behaviour.in_context"
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,11 @@ def make_brief(reading: TableReading) -> Brief:
     accuracy = rows.where(quantity="accuracy")
     last = max(verdicts, default=-1)
     main = rows.where(quantity="accuracy", step=last, measurement="behaviour", law="matched", mode="teacher_forced")
-    chance = rows.table["value"].to_numpy()[rows.where(quantity="chance")]
+    guess = "chance"
+    if not main.any():  # a model that was given the task in its prompt
+        main, guess = rows.where(quantity="answer_accuracy", step=last, measurement=IN_CONTEXT), "candidate_chance"
+        accuracy = accuracy if accuracy.any() else rows.where(quantity="answer_accuracy")
+    chance = rows.table["value"].to_numpy()[rows.where(quantity=guess)]
     chance = chance[~np.isnan(chance)]
     found = rows.listed(main, "length", "value", "low", "high")
     failure = rows.listed(rows.where(quantity="failure_length", step=last), "value", "low", "length", "status")
@@ -162,7 +167,9 @@ def _is_point(row: Mapping[str, Any]) -> bool:
 
 
 def _verdicts(rows: BriefRows) -> dict[int, str]:
-    found = rows.listed(rows.where(measurement="behaviour", quantity="verdict"), "step", "label")
+    asked = rows.where(measurement="behaviour", quantity="verdict")
+    asked |= rows.where(measurement=IN_CONTEXT, quantity="in_context_verdict")
+    found = rows.listed(asked, "step", "label")
     return {row["step"]: row["label"] for row in found if row["label"] in VERDICTS}
 
 

@@ -1,4 +1,4 @@
-"""The five verdicts: their words, colours and glyphs, and when in training they hold."""
+"""The verdicts on trained models and on tasks in a prompt: words, colours, glyphs, and when in training they hold."""
 
 from __future__ import annotations
 
@@ -57,6 +57,11 @@ VERDICTS: dict[str, VerdictStyle] = {
     "unseen position": VerdictStyle(
         "Unseen position", "plain", "tint_grey", "control", "M1.5 5h4M8 5h1.6M11.6 5h1.6", False, None
     ),
+    "holds": VerdictStyle("Holds in context", "summary", "tint_robust", "summary", "M1.5 5h11", False, (13.2, 5)),
+    "decays": VerdictStyle(
+        "Decays in context", "position", "tint_coupled", "position", "M1.5 4c6 0 6 8 11.7 8", False, (13.2, 12)
+    ),
+    "not capable": VerdictStyle("Not capable", "plain", "tint_grey", "ribbon_unfitted", "M1.5 12h11", True, (13.2, 12)),
 }
 
 
@@ -64,7 +69,7 @@ def verdict_style(label: str) -> VerdictStyle:
     """The style of a verdict label.
 
     Raises:
-        KeyError: for a label that is none of the five.
+        KeyError: for a label that is none of them.
     """
     if label not in VERDICTS:
         raise KeyError(f"unknown verdict {label!r}; the verdicts are {', '.join(VERDICTS)}")

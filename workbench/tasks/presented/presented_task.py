@@ -170,10 +170,10 @@ class Presented(Task):
         Raises:
             TaskError: if not even that of the shortest length does.
         """
-        low, high = 0, self.window + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.positions(middle) <= self.window else (low, middle)
+        # Two further items take the same tokens wherever they come.
+        two, four = self.positions(2), self.positions(4)
+        low = 2 + 2 * ((self.window - two) // (four - two))
+        low += self.positions(3) - two <= self.window - self.positions(low) if low > 0 else 0
         if low < min(self.asked_lengths):
             shortest = min(self.asked_lengths)
             raise TaskError(

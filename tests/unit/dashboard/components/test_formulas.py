@@ -14,6 +14,7 @@ from workbench.measure.registry import measurements
 
 IN_WORDS = {
     "behaviour": {"verdict", "near_ties", "coupling_accuracy"},
+    "behaviour.in_context": {"prompt_tokens", "in_context_verdict"},
     "circuits.hardmax": {"hardmax_verdict", "hardmax_kind"},
     "regularizer": {"norm_regularizer_part"},
     "diagnosis": {"entry", "entry_grade", "failure_site"},

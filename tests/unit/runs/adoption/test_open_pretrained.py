@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.models.pretrained_folders import CONFIGS, save_folder
-from workbench.cli.commands.pretrained import task_for
+from workbench.cli.commands.in_context.open import task_for
 from workbench.cli.main import app
 from workbench.measure.running.plan import execute, plan
 from workbench.models.interop.hugging_face.families import PretrainedError

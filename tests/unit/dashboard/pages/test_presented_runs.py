@@ -1,0 +1,61 @@
+"""A model that others trained, on every page: its verdict and curve, no panel broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.dashboard.answers import LIGHT, texts
+from tests.support.models.pretrained_folders import save_folder
+from workbench.dashboard import router
+from workbench.dashboard.components import prose
+from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.pages.run import PAGE
+from workbench.dashboard.panels.panel_spec import PanelCursor
+from workbench.dashboard.panels.render import heads, plot
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.worker import Worker
+from workbench.dashboard.state.cursor import default_cursor
+from workbench.dashboard.state.run_summary import summarise
+from workbench.dashboard.state.store import Store
+from workbench.measure.running.plan import execute, plan
+from workbench.runs.adoption.open_pretrained import Opened, open_pretrained
+from workbench.tasks import make_task
+from workbench.tasks.presented.presentation import presentation
+
+
+@pytest.fixture(scope="module")
+def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Context]:
+    root = tmp_path_factory.mktemp("presented")
+    folder = save_folder("llama", root / "weights", tokenizer=True)
+    opened = Opened({1: folder}, make_task("uf", symbols=12), presentation("bare"), (4, 8))
+    run = open_pretrained(opened, root / "runs" / "copy")
+    only = ["behaviour.in_context", "circuits.heads", "circuits.hardmax"]
+    assert execute(plan([run.path], only=only, sequences=40), "serial") == []
+    made = Context(Store([root / "runs"]), Worker())
+    yield made
+    made.close()
+
+
+def test_its_line_says_what_was_shown(context: Context) -> None:
+    line: Any = summarise(context.store.runs()["copy"])
+    assert (line["verdict"], line["slug"], line["task"]) == ("not capable", "not-capable", "uf")
+    assert (line["shortestLength"], line["longestLength"]) == (4, 8)
+    assert line["longest"] < 0.9
+
+
+def test_every_page_opens_and_no_panel_is_broken(context: Context) -> None:
+    for page in PAGES:
+        content, _, _ = router.page(context, page.path, "?run=copy")
+        assert "cannot be" not in texts(content), page.path
+    run = context.store.runs()["copy"]
+    at = PanelCursor(run, default_cursor(run), extras={"quantity": "behaviour.in_context|answer_accuracy"})
+    assert "Not capable" in texts(prose.verdict(run, at.cursor))
+    prose.why(run, at.cursor)
+    prose.training(run)
+    for panel in PAGE.panels:
+        draw = heads if panel.form == "heads" else plot
+        for mode in ("figure", "table"):
+            assert "cannot be drawn" not in texts(list(draw(panel, at, LIGHT, mode))), panel.id

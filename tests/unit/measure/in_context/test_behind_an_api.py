@@ -1,0 +1,91 @@
+"""Prompts as lines of JSON, and answers of a model by hand that is right on short questions alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from workbench.cli.main import app
+from workbench.measure.in_context.behind_an_api import take_in
+from workbench.measure.running.plan import plan
+from workbench.runs.errors import RunError
+from workbench.runs.integrity import run_problems
+from workbench.table import Table
+
+STRINGS = 100
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Path:
+    file = tmp_path / "prompts.jsonl"
+    options = ["--task", "ur", "--presentation", "pairs", "--lengths", "4,8,16,32", "--strings", str(STRINGS)]
+    done = CliRunner().invoke(app, ["prompts", str(file), *options])
+    assert done.exit_code == 0, done.output
+    assert "400 prompts, ur presented as pairs." in done.output
+    return file
+
+
+def looked_up(prompt: str) -> str:
+    """What stands behind the key, by the text alone."""
+    *lines, last = prompt.split("\n")
+    (found,) = [line.split(": ")[1] for line in lines if line.split(":")[0] == last.removesuffix(":")]
+    return found
+
+
+def answered(asked: Path, reach: int) -> Path:
+    """A model that is right up to ``reach`` items, in capitals and with a full stop, and gives up beyond."""
+    lines = []
+    for text in asked.read_text().splitlines()[1:]:
+        one = json.loads(text)
+        said = f"{looked_up(one['prompt']).upper()}. That is it." if one["n"] <= reach else "I do not know"
+        lines.append(json.dumps({"id": one["id"], "answer": said}))
+    file = asked.with_name("answers.jsonl")
+    file.write_text("\n".join(lines))
+    return file
+
+
+def test_answers_become_rows_and_a_verdict(asked: Path, tmp_path: Path) -> None:
+    run = take_in(asked, answered(asked, 8), "my-model", tmp_path / "run")
+    rows = Table.load(run.path).frame(measurement="behaviour.in_context")
+    accuracy = rows[rows["quantity"] == "answer_accuracy"].set_index("length")["value"].to_dict()
+    assert accuracy == {4: 1.0, 8: 1.0, 16: 0.0, 32: 0.0}
+    (verdict,) = rows[rows["quantity"] == "in_context_verdict"].itertuples()
+    assert (verdict.label, verdict.length, verdict.target, verdict.n) == ("decays", 16, "pairs", STRINGS)
+    assert run_problems(run) == []
+    assert plan([run.path]).items == []
+    shown = CliRunner().invoke(app, ["show", str(run.path)])
+    assert "Decays from 16 items on, presented as pairs" in shown.output.replace("\n", " ")
+    with pytest.raises(RunError, match="holds answers of a model behind an API"):
+        run.load(1)
+    assert CliRunner().invoke(app, ["check", str(run.path)]).exit_code == 0
+
+
+def test_what_is_right_is_not_read_from_the_file(asked: Path, tmp_path: Path) -> None:
+    answers = answered(asked, 32)
+    asked.write_text(asked.read_text().replace('"answer": "', '"answer": "x'))
+    first = asked.read_text().splitlines()[0]
+    assert json.loads(first)["task"]["presented"]["presentation"]["answer"] == "x:"
+    asked.write_text(asked.read_text().replace(first, first.replace('"answer": "x', '"answer": "')))
+    run = take_in(asked, answers, "my-model", tmp_path / "run")
+    assert Table.load(run.path).frame(quantity="in_context_verdict")["label"].tolist() == ["holds"]
+
+
+def test_files_that_do_not_fit_are_named(asked: Path, tmp_path: Path) -> None:
+    answers = answered(asked, 8)
+
+    def refused(words: str, prompts: Path = asked, given: Path = answers) -> None:
+        with pytest.raises(RunError, match=words):
+            take_in(prompts, given, "my-model", tmp_path / "run")
+        assert not (tmp_path / "run").exists()
+
+    refused("is no file of prompts; lengthlens prompts writes one", prompts=answers)
+    answers.write_text(answers.read_text().partition("\n")[2])
+    refused("holds no answer to 4-0, of 400 prompts")
+    answers.write_text("{}")
+    refused("line 1: an answer is an object like")
+    answers.write_text("[")
+    refused("line 1: it is no JSON object")
+    refused("cannot be read", given=tmp_path / "nothing")

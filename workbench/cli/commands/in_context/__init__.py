@@ -1,0 +1,1 @@
+"""Commands about models that are given a task in their prompt."""

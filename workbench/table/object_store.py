@@ -1,0 +1,213 @@
+"""Runs that lie in an object store: what reading needs of them, copied into a folder and kept up to date.
+
+Configurations, logs and measurements come; weights stay. What comes is read like any folder of runs, seals and bounds
+and all. The stores are those of :mod:`pyarrow.fs`: ``s3://``, ``gs://``, ``abfs://``, ``hdfs://`` and ``file://``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import fs
+from pydantic import TypeAdapter, ValidationError
+
+from workbench.storage import bounded
+from workbench.storage.atomic import remove_leftovers, replacing
+from workbench.storage.bounded import names_in, read_bytes
+from workbench.table.errors import TableError
+
+CATALOGUE = ".fetched.json"
+"""What a fetched folder was made of; it tells such a folder from all others."""
+MOST_OBJECTS = 2_000_000
+AT_ONCE = 16
+"""Objects on their way at a time: most of fetching one is waiting."""
+KINDS = (
+    (re.compile(r"run\.json"), bounded.RUN_JSON),
+    (re.compile(r"live\.jsonl"), bounded.LIVE),
+    (re.compile(r"table\.parquet"), bounded.TABLE),
+    (re.compile(r"steps/\d{8,16}/meta\.json"), bounded.META_JSON),
+    (re.compile(r"steps/\d{8,16}/log\.parquet"), bounded.LOG),
+    (re.compile(r"measurements/\w[\w.:-]*/\d{8,16}-\w+\.parquet"), bounded.SHARD),
+)
+"""What is fetched of a run, by its place in the run, and the most bytes that it may have."""
+
+Seen = dict[str, tuple[int, int]]
+_Catalogue: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+_Seen: TypeAdapter[Seen] = TypeAdapter(Seen)
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What fetching did.
+
+    Attributes:
+        runs: how many there are.
+        new: objects that were fetched.
+        kept: objects that were there already.
+        gone: files that were removed, for their objects are no longer there.
+        size: bytes that were fetched.
+        problems: a sentence for each object that could not be fetched.
+    """
+
+    runs: int
+    new: int
+    kept: int
+    gone: int
+    size: int
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StoredObject:
+    """An object to be fetched.
+
+    Attributes:
+        path: where it lies in the store.
+        place: where it lies below the root.
+        limit: the most bytes that it may have.
+        state: its size in bytes, and when it was changed in ns.
+    """
+
+    path: str
+    place: str
+    limit: int
+    state: tuple[int, int]
+
+
+def fetch(url: str, folder: Path, progress: Callable[[int, int], None] | None = None) -> Fetched:
+    """Copy what reading needs of the runs below an address into a folder; what is there and unchanged stays.
+
+    Args:
+        url: e.g. ``s3://bucket/study``. Credentials are those of the store's own tools (environment, configuration
+            files); another server by ``?endpoint_override=host:port&scheme=http``.
+        folder: new, empty, or fetched from the same address before.
+        progress: is told how many objects of how many are done.
+
+    Raises:
+        TableError: if the address cannot be read, holds no run, or ``folder`` holds something else.
+    """
+    folder = Path(folder)
+    before = _catalogue(url, folder)
+    store, root = _opened(url)
+    objects = list(_wanted(url, _listed(url, store, root), root))
+    seen: Seen = {one.place: before[one.place] for one in objects if before.get(one.place) == one.state}
+    new = [one for one in objects if one.place not in seen or not (folder / one.place).is_file()]
+    kept, size, problems = len(objects) - len(new), 0, []
+    remove_leftovers(folder)
+    try:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            for done, (one, found) in enumerate(
+                zip(new, pool.map(partial(_fetch, url, store, folder), new), strict=True), 1
+            ):
+                if isinstance(found, str):
+                    problems.append(found)
+                    seen.pop(one.place, None)
+                else:
+                    size += found
+                    seen[one.place] = one.state
+                if progress is not None:
+                    progress(done, len(new))
+    finally:
+        _remember(url, folder, seen | {place: state for place, state in before.items() if place not in seen})
+    gone = sorted(before.keys() - {one.place for one in objects})
+    for place in gone:
+        (folder / place).unlink(missing_ok=True)
+    _remember(url, folder, seen)
+    runs = sum(PurePosixPath(place).name == "run.json" for place in seen)
+    return Fetched(runs, len(new) - len(problems), kept, len(gone), size, tuple(problems))
+
+
+def _catalogue(url: str, folder: Path) -> Seen:
+    """What was fetched before: place -> size and time in the store."""
+    path = folder / CATALOGUE
+    if not path.exists():
+        if names_in(folder):
+            raise TableError(f"{folder} holds something that was not fetched: name a new folder with --out")
+        return {}
+    try:
+        content = _Catalogue.validate_json(read_bytes(path, bounded.LIVE))
+        seen = _Seen.validate_python(content.get("objects"))
+    except (ValidationError, OSError):
+        raise TableError(f"{path} cannot be read: delete {folder} and fetch again") from None
+    if content.get("url") != url:
+        raise TableError(f"{folder} was fetched from {content.get('url')!r:.200}: name another folder with --out")
+    return {place: state for place, state in seen.items() if _kind(place) is not None}
+
+
+def _remember(url: str, folder: Path, seen: Seen) -> None:
+    with replacing(folder / CATALOGUE) as stream:
+        stream.write(json.dumps({"url": url, "objects": seen}).encode())
+
+
+def _opened(url: str) -> tuple[fs.FileSystem, str]:
+    try:
+        store, root = fs.FileSystem.from_uri(url)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise TableError(f"{url} cannot be opened ({_said(error)}): an address looks like s3://bucket/folder") from None
+    return store, root.rstrip("/")
+
+
+def _listed(url: str, store: fs.FileSystem, root: str) -> list[fs.FileInfo]:
+    try:
+        infos = store.get_file_info(fs.FileSelector(root, recursive=True))
+    except (pa.ArrowException, OSError) as error:
+        raise TableError(f"{url} cannot be listed ({_said(error)}): check the address and your credentials") from None
+    if len(infos) > MOST_OBJECTS:
+        raise TableError(f"{url} holds more than {MOST_OBJECTS:,} objects: name a folder nearer to the runs")
+    return [info for info in infos if info.type == fs.FileType.File]
+
+
+def _wanted(url: str, infos: list[fs.FileInfo], root: str) -> Iterator[StoredObject]:
+    """The objects of runs that are fetched. Names that are no plain path below the root are passed over."""
+    places = {info.path.removeprefix(root).lstrip("/"): info for info in infos if _is_plain(info.path)}
+    runs = {str(PurePosixPath(place).parent) for place in places if PurePosixPath(place).name == "run.json"}
+    if not runs:
+        raise TableError(f"{url} holds no run: name a folder that holds run folders")
+    for place, info in sorted(places.items()):
+        kind = _kind(place)
+        if kind is not None and kind[0] in runs:
+            yield StoredObject(info.path, place, kind[1], (info.size, info.mtime_ns or 0))
+
+
+def _is_plain(path: str) -> bool:
+    return not any(part in ("", ".", "..") or "\\" in part or "\0" in part for part in path.lstrip("/").split("/"))
+
+
+def _kind(place: str) -> tuple[str, int] | None:
+    """The run that an object is of, and the most bytes it may have; None for what is not fetched."""
+    parts = PurePosixPath(place).parts
+    if not parts or PurePosixPath(place).is_absolute() or ".." in parts:
+        return None
+    for depth in (1, 3):
+        run, own = parts[:-depth], "/".join(parts[-depth:])
+        for pattern, limit in KINDS:
+            if pattern.fullmatch(own):
+                return str(PurePosixPath(*run)), limit
+    return None
+
+
+def _fetch(url: str, store: fs.FileSystem, folder: Path, one: StoredObject) -> int | str:
+    """Fetch an object; how many bytes it has, or what is wrong with it."""
+    try:
+        with store.open_input_stream(one.path) as stream:
+            data = stream.read(one.limit + 1)
+    except (pa.ArrowException, OSError) as error:
+        return f"{one.place} at {url} cannot be read ({_said(error)}): fetch again"
+    if len(data) > one.limit:
+        return f"{one.place} at {url} has more than {one.limit:,} bytes: it is no such file"
+    with replacing(folder / one.place) as file:
+        file.write(data)
+    return len(data)
+
+
+def _said(error: BaseException) -> str:
+    """The first sentence of what a store says; the rest is its code and the request."""
+    return str(error).splitlines()[0].partition(". Detail:")[0].rstrip(".")[:300]
