@@ -83,7 +83,7 @@ def _panels() -> tuple[Panel, ...]:
             )
         about = _DIFFERENCE + str(more.pop("about"))
         also = tuple(f"{name}_b" for name in takes if name in ("step", "length", "trained", "checkpoints"))
-        paired = ("axis",) if row != "heads" else ()  # heads are told both lengths
+        paired: tuple[str, ...] = ("axis",) if row != "heads" else ()  # heads are told both lengths
         paired += ("pairing",) if "checkpoints" in takes else ()
         takes = tuple(name for name in takes if name != "floor") + also + paired
         made.append(
