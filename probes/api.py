@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from probes.fitting.probe_rows import ProbeError
 from probes.position import Position
 from probes.probe_measurement import ProbeMeasurement
 from probes.summary import Summary
-from workbench.measure.model_study import run
+from workbench.measure.model_study import drawn_grid, run
 from workbench.measure.result import Result
-from workbench.tasks.base import Batch
+from workbench.measure.running.plain_tokens import Data, batches_of
+from workbench.tasks.base import Batch, Task
+from workbench.tasks.random_generator import generator
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -69,9 +72,14 @@ class ProbeResult(Result):
 
 def probe(
     model: HookedModel,
-    batches: Batch | Iterable[Batch],
-    target: str = "summary",
+    data: Data,
+    labels: Tensor | Sequence[Tensor] | None = None,
     *,
+    target: str = "summary",
+    task: Task | None = None,
+    trained: int | None = None,
+    lengths: Sequence[int] | None = None,
+    sequences: int = 512,
     inside: Sequence[int] | None = None,
     untrained: HookedModel | None = None,
     seed: int = 0,
@@ -81,8 +89,14 @@ def probe(
 
     Args:
         model: the model to read.
-        batches: a batch, or one per prefix length, as ``task.sample`` gives them, of one law and with equally
-            many sequences; under a prefix-closed law ``batch.prefix(n)`` serves as well.
+        data: a batch, or one per prefix length, as ``task.sample`` gives them, of one law and with equally
+            many sequences; under a prefix-closed law ``batch.prefix(n)`` serves as well. Or plain token ids
+            ``[batch, pos]``, one such tensor per length; or a task, whose matched strings are drawn.
+        labels: of plain tokens, what the target ``summary`` is: classes or numbers, ``[batch, pos]``, or ``[batch]`` at
+            the last place.
+        task: of plain tokens, in place of labels.
+        trained, lengths, sequences: of a task's strings: N, their lengths (rounded up to those that the task admits)
+            and their number.
         target: ``summary`` at each exact length, or ``position`` in the band below each.
         inside: lengths that ``transfer`` is fitted on; None = the shorter half of the lengths (the
             middle one included). State the training lengths where the model was trained.
@@ -94,7 +108,15 @@ def probe(
         ProbeError: for an unknown target, no batches, batches of different laws or sizes, or a length
             in ``inside`` that no batch has.
     """
-    by_length = _by_length([batches] if isinstance(batches, Batch) else batches)
+    if isinstance(data, Task):
+        batches = _drawn(data, trained, lengths, sequences, seed)
+        inside = [b.length for b in batches if b.length <= (trained or 0)] if inside is None else inside
+    else:
+        listed = [data] if isinstance(data, Batch | Tensor) else list(data)
+        if any(isinstance(one, Tensor) for one in listed) and labels is None and task is None and target == "summary":
+            raise ProbeError("a probe of the summary is fitted to labels: give them beside the tokens, or task=")
+        batches = batches_of(listed, labels, task, "matched")
+    by_length = _by_length(batches)
     law = next(iter(by_length.values())).law
     if target not in TARGETS:
         raise ProbeError(f"unknown probe target {target!r}; use {' or '.join(TARGETS)}")
@@ -109,6 +131,12 @@ def probe(
     found = run(measurement, model, by_length.values(), trained=trained, inside=fitted, untrained=untrained, seed=seed)
     weights = {name: p.directions.weight.numpy() for name, p in measurement.frozen.items()}
     return ProbeResult(found.measurement, found.rows, found.trained, fitted, tuple(measurement.read), weights)
+
+
+def _drawn(task: Task, trained: int | None, lengths: Sequence[int] | None, sequences: int, seed: int) -> list[Batch]:
+    """Matched strings of a task at each length that :func:`workbench.measure.run` would take."""
+    chosen = drawn_grid(task, trained, lengths).lengths
+    return [task.sample(sequences, n, generator("probe", seed, n), "matched", trained) for n in chosen]
 
 
 def _by_length(batches: Iterable[Batch]) -> dict[int, Batch]:

@@ -32,11 +32,12 @@ from workbench.core.thresholds import HARD
 from workbench.measure.measurement import Measurement, Observer, Quantity, show
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
+from workbench.measure.running.plain_tokens import Data
 from workbench.measure.settings import Count, NotNegative, Real
 from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.tie_sets import Floats, Ints
 from workbench.table.schema import Row
-from workbench.tasks.base import Batch
+from workbench.tasks.base import Batch, Task
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -186,6 +187,7 @@ class Hardmax(Measurement):
     sequences = 128
     needs = "attention"
     any_law = True
+    unlabelled = True
     presented = "also"
 
     window: Count = 16
@@ -372,18 +374,25 @@ class HardmaxResult(Result):
 
 def hardmax_statistics(
     model: HookedModel,
-    batches: Batch | Sequence[Batch],
+    data: Data,
+    labels: Tensor | Sequence[Tensor] | None = None,
     *,
+    task: Task | None = None,
     trained: int | None = None,
-    step: int = 0,
+    lengths: Sequence[int] | None = None,
+    sequences: int | None = None,
     seed: int = 0,
+    step: int = 0,
     **settings: Any,
 ) -> HardmaxResult:
     """Every quantity of ``circuits.hardmax`` for one model, without a run.
 
     Args:
         model: any model with TransformerLens's hook names.
-        batches: one batch, or one per length (and law).
+        data: token ids ``[batch, pos]``, a batch, one per length (and law), or a task; see
+            :func:`workbench.measure.run`.
+        labels, task: of plain tokens; not needed.
+        lengths, sequences: of a task's strings.
         trained: N, the longest training length, from which leak_exponent carries its set of keys and up
             to which critical_length looks for one; None = not known: leak_exponent is then undefined and
             critical_length is read at each length from the lengths up to it.
@@ -394,5 +403,8 @@ def hardmax_statistics(
     Raises:
         MeasurementError: for no batch, two batches of one law and length, or a setting that cannot be.
     """
-    found = run(Hardmax(**settings), model, batches, trained=trained, seed=seed, step=step)
+    found = run(
+        Hardmax(**settings), model, data, labels, task=task, trained=trained, lengths=lengths, sequences=sequences,
+        seed=seed, step=step,
+    )  # fmt: skip
     return HardmaxResult(found.measurement, found.rows, found.trained)

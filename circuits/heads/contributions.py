@@ -30,6 +30,7 @@ from workbench.measure.measurement import Measurement, Observer, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.rows import missing_row
+from workbench.measure.running.plain_tokens import Data
 from workbench.measure.settings import Count
 from workbench.models.transformer.tie_sets import in_tie_set
 from workbench.table.schema import Row
@@ -125,12 +126,13 @@ class Contributions(Measurement):
 
 
 def contribution_statistics(
-    model: HookedModel, task: Task, *, trained: int, lengths: Sequence[int], sequences: int = 128, seed: int = 0,
+    model: HookedModel, data: Data, labels: Tensor | Sequence[Tensor] | None = None, *, task: Task | None = None,
+    trained: int | None = None, lengths: Sequence[int] | None = None, sequences: int = 128, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.contributions`` for one model, without a run; see :class:`Contributions`."""
     made = Contributions(**settings)
-    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, data, labels, task=task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 class CarriedSets:

@@ -38,6 +38,7 @@ from workbench.measure.measurement import Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.rows import missing_row
+from workbench.measure.running.plain_tokens import Data
 from workbench.measure.settings import Count
 from workbench.table.schema import Row, row
 
@@ -215,11 +216,22 @@ class HeadScores(TokenScores):
 
 
 def head_statistics(
-    model: HookedModel, task: Task, *, trained: int, lengths: Sequence[int], sequences: int = 128, seed: int = 0,
+    model: HookedModel, data: Data, labels: Tensor | Sequence[Tensor] | None = None, *, task: Task | None = None,
+    trained: int | None = None, lengths: Sequence[int] | None = None, sequences: int = 128, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.heads`` for one model, without a run; see :class:`Heads`."""
-    return run(Heads(**settings), model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(
+        Heads(**settings),
+        model,
+        data,
+        labels,
+        task=task,
+        trained=trained,
+        lengths=lengths,
+        sequences=sequences,
+        seed=seed,
+    )
 
 
 def head_scores(inputs: ScoreInputs, batch: Batch, window: int = 16, definition: Definition = "same") -> Scores:

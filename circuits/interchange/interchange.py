@@ -41,6 +41,7 @@ from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.rows import mean_row, missing_row, share_row
+from workbench.measure.running.plain_tokens import Data
 from workbench.measure.settings import Count, Factors
 from workbench.table.schema import Row, row
 from workbench.tasks.base import Batch
@@ -207,14 +208,15 @@ class Interchange(Measurement):
 
 
 def interchange_statistics(
-    model: HookedModel, task: Task, *, trained: int, lengths: Sequence[int], sequences: int = 64, seed: int = 0,
+    model: HookedModel, data: Data, labels: Tensor | Sequence[Tensor] | None = None, *, task: Task | None = None,
+    trained: int | None = None, lengths: Sequence[int] | None = None, sequences: int = 64, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.interchange`` for one model, without a run.
 
     Args:
         model: any model with TransformerLens's hook names.
-        task: the task whose strings are drawn.
+        data, labels, task: what is read; see :func:`workbench.measure.run`.
         trained: N, the longest trained length.
         lengths: prefix lengths: N and longer ones.
         sequences: strings per length.
@@ -222,7 +224,7 @@ def interchange_statistics(
         settings: see :class:`Interchange`.
     """
     made = Interchange(**settings)
-    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, data, labels, task=task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 class _Rows:

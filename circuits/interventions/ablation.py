@@ -23,6 +23,7 @@ from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.rows import difference_rows, mean_row, missing_row, p_quantity, share_row
+from workbench.measure.running.plain_tokens import Data
 from workbench.measure.settings import Count, Factors, Real
 from workbench.table.schema import Row
 
@@ -174,12 +175,13 @@ class Ablation(Measurement):
 
 
 def ablation_statistics(
-    model: HookedModel, task: Task, *, trained: int, lengths: Sequence[int], sequences: int = 64, seed: int = 0,
+    model: HookedModel, data: Data, labels: Tensor | Sequence[Tensor] | None = None, *, task: Task | None = None,
+    trained: int | None = None, lengths: Sequence[int] | None = None, sequences: int = 64, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.ablation`` for one model, without a run; see :class:`Ablation`."""
     made = Ablation(**settings)
-    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, data, labels, task=task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 def _named(heads: Sequence[Head]) -> str:

@@ -20,6 +20,7 @@ from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.rows import difference_rows, missing_row, p_quantity, share_row
+from workbench.measure.running.plain_tokens import Data
 from workbench.measure.settings import Factors, NotNegative
 from workbench.table.schema import Row
 
@@ -162,9 +163,10 @@ def swapped(
 
 
 def swap_statistics(
-    model: HookedModel, task: Task, *, trained: int, lengths: Sequence[int], sequences: int = 32, seed: int = 0,
+    model: HookedModel, data: Data, labels: Tensor | Sequence[Tensor] | None = None, *, task: Task | None = None,
+    trained: int | None = None, lengths: Sequence[int] | None = None, sequences: int = 32, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.swaps`` for one model, without a run; see :class:`Swaps`."""
     made = Swaps(**settings)
-    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, data, labels, task=task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import torch
 from pydantic import AfterValidator
+from torch import Tensor
 
 from circuits.attention.score_observer import ScoreObserver
 from circuits.head_rows import head_rows
@@ -23,6 +24,7 @@ from workbench.measure.measurement import Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.rows import missing_row
+from workbench.measure.running.plain_tokens import Data
 from workbench.measure.settings import Count, Share
 from workbench.table.schema import Row, row
 from workbench.theory.limit_transformers.norm_regularizer import positional_penalty
@@ -124,6 +126,7 @@ class Positional(ScoreObserver[PositionTables]):
     title = "Positions in attention"
     quantities = QUANTITIES
     sequences = 128
+    unlabelled = True
 
     span: Annotated[Count, AfterValidator(_at_least_four)] = 32
     eps: Share = 0.05
@@ -202,12 +205,13 @@ class Positional(ScoreObserver[PositionTables]):
 
 
 def positional_statistics(
-    model: HookedModel, task: Task, *, trained: int, lengths: Sequence[int], sequences: int = 128, seed: int = 0,
+    model: HookedModel, data: Data, labels: Tensor | Sequence[Tensor] | None = None, *, task: Task | None = None,
+    trained: int | None = None, lengths: Sequence[int] | None = None, sequences: int = 128, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.positional`` for one model, without a run; see :class:`Positional`."""
     made = Positional(**settings)
-    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, data, labels, task=task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 def weight_tables(model: HookedModel, layer: int, size: int) -> Floats | None:

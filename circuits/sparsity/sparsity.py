@@ -18,6 +18,7 @@ from workbench.measure.measurement import Quantity
 from workbench.measure.model_study import run
 from workbench.measure.result import Result
 from workbench.measure.rows import mean_row, missing_row
+from workbench.measure.running.plain_tokens import Data
 from workbench.measure.settings import Count, Share
 from workbench.table.schema import Row, row
 
@@ -190,12 +191,13 @@ class Sparsity(ScoreObserver["NDArray[np.int64] | None"]):
 
 
 def sparsity_statistics(
-    model: HookedModel, task: Task, *, trained: int, lengths: Sequence[int], sequences: int = 128, seed: int = 0,
+    model: HookedModel, data: Data, labels: Tensor | Sequence[Tensor] | None = None, *, task: Task | None = None,
+    trained: int | None = None, lengths: Sequence[int] | None = None, sequences: int = 128, seed: int = 0,
     **settings: Any,
 ) -> Result:  # fmt: skip
     """Every quantity of ``circuits.sparsity`` for one model, without a run; see :class:`Sparsity`."""
     made = Sparsity(**settings)
-    return run(made, model, task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
+    return run(made, model, data, labels, task=task, trained=trained, lengths=lengths, sequences=sequences, seed=seed)
 
 
 class KeysNeeded(LayerReducer["NDArray[np.int64] | None"]):

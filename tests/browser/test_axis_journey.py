@@ -64,3 +64,8 @@ def test_compare_shows_both_runs_over_one_span_of_multiples(page: Any, address: 
     page.keyboard.press("x")
     says(page, "#length-value", "200")
     settled(page, lambda: "axis=length" in page.url)
+    assert "same share of training" in page.inner_text("#cmp-accuracy-d-slice")
+    page.click("[data-shares]")
+    settled(page, lambda: page.url.endswith("axis=length&steps=step") or page.url.endswith("steps=step&axis=length"))
+    has(page, "[data-shares]", "aria-pressed", "false")
+    settled(page, lambda: "same step" in page.inner_text("#cmp-accuracy-d-slice"))

@@ -47,6 +47,7 @@ class Extras(TypedDict, total=False):
     quantity: Name
     run2: Name
     seeds: Name
+    steps: Name
     seq: Text
     law: Name
     edits: Name

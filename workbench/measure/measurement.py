@@ -256,6 +256,8 @@ class Measurement(BaseModel):
     """Evaluation laws whose batches it wants to observe."""
     any_law: ClassVar[bool] = False
     """Whether it can observe batches of any law that it is given, and says in its rows which."""
+    unlabelled: ClassVar[bool] = False
+    """Whether it reads neither answers nor summaries, so that plain tokens without labels will do."""
     sequences: ClassVar[int] = 256
     """Sequences per law and length that it wants by default."""
     needs: ClassVar[Needs] = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +14,7 @@ from workbench.measure.grid import make_grid
 from workbench.measure.measurement import Grid, Measurement, Observer
 from workbench.measure.result import Result
 from workbench.measure.running.applicable import lacking, not_applicable
+from workbench.measure.running.plain_tokens import Data, batches_of
 from workbench.measure.settings import MeasurementError
 from workbench.measure.study import Evaluation, Shown, forward, show_pass
 from workbench.tasks.base import Batch, Task
@@ -130,7 +132,8 @@ class ModelStudy:
 def run(
     measurement: Measurement,
     model: HookedModel,
-    data: Task | Batch | Iterable[Batch],
+    data: Data,
+    labels: Tensor | Sequence[Tensor] | None = None,
     *,
     task: Task | None = None,
     trained: int | None = None,
@@ -146,10 +149,13 @@ def run(
     Args:
         measurement: a fresh one.
         model: any model with TransformerLens's hook names.
-        data: the task whose strings are drawn, or a batch, or one per law and length.
-        task: of given batches, for the measurements that ask it.
+        data: the task whose strings are drawn; or a batch, or one per law and length; or plain token ids
+            ``[batch, pos]``, or such a tensor per length.
+        labels: of plain tokens; see :func:`workbench.measure.running.plain_tokens.batches_of`.
+        task: of given batches, for the measurements that ask it; of plain tokens, in place of labels.
         trained: N, the longest trained length; of given batches it may be left out.
-        lengths: all prefix lengths of drawn strings; None = the grid of a run.
+        lengths: all prefix lengths of drawn strings; None = the grid of a run. One that the task does not admit is
+            rounded up to the next that it does, and a warning says so.
         inside: the lengths inside training; None = those up to N.
         sequences: drawn strings per law and length; None = what the measurement wants.
         untrained: the same architecture before training, for controls.
@@ -166,14 +172,14 @@ def run(
         1.0
 
     Raises:
-        MeasurementError: for no batch, two of one law and length, a law that the measurement does not read, or a task
-            without ``trained``.
-        TaskError: for a length that the task does not admit.
+        MeasurementError: for no batch, two of one law and length, a law that the measurement does not read, a task
+            without ``trained``, or tokens without the labels that the measurement reads.
+        TaskError: for a length that no string is drawn at.
     """
-    given = None if isinstance(data, Task) else _by_law([data] if isinstance(data, Batch) else data)
+    given = None if isinstance(data, Task) else _by_law(_given(measurement, data, labels, task))
     if isinstance(data, Task):
         task = data
-        grid = _grid(data, trained, lengths)
+        grid = drawn_grid(data, trained, lengths)
     else:
         assert given is not None
         _refuse_laws(measurement, given)
@@ -201,14 +207,36 @@ def observe(measurement: Measurement, study: ModelStudy, given: Iterable[tuple[s
         show_pass(study.model, batch, [Shown(measurement.observer(study, law, length, batch))])
 
 
-def _grid(task: Task, trained: int | None, lengths: Sequence[int] | None) -> Grid:
+def _given(
+    measurement: Measurement,
+    data: Batch | Tensor | Iterable[Batch | Tensor],
+    labels: Tensor | Sequence[Tensor] | None,
+    task: Task | None,
+) -> list[Batch]:
+    """What was given, as batches; plain tokens only with all that the measurement reads of them."""
+    listed = [data] if isinstance(data, Batch | Tensor) else list(data)
+    plain = any(isinstance(one, Tensor) for one in listed)
+    if plain and labels is None and task is None and not measurement.unlabelled:
+        raise MeasurementError(
+            f"{measurement.name} reads answers or summaries: give labels beside the tokens, or the task by task="
+        )
+    laws = measurement.spec.laws
+    return batches_of(listed, [labels] if isinstance(labels, Tensor) else labels, task, laws[0] if laws else "matched")
+
+
+def drawn_grid(task: Task, trained: int | None, lengths: Sequence[int] | None) -> Grid:
+    """The lengths at which strings of a task are drawn: as asked for, rounded up where the task has none."""
     if trained is None:
         raise MeasurementError("strings of a task are drawn around N: say trained=N, the longest trained length")
     if lengths is None:
         return make_grid(task, trained)
-    for n in lengths:
-        make_grid(task, trained, [n])
-    return _parted(trained, sorted(set(lengths)))
+    admitted = [task.next_length(n) for n in lengths]
+    for n, taken in zip(lengths, admitted, strict=True):
+        if n != taken:
+            warnings.warn(
+                f"{task.name} has no strings of length {n}: measured at {taken}, the next there is", stacklevel=4
+            )
+    return _parted(trained, sorted(set(admitted)))
 
 
 def _parted(trained: int | None, lengths: Sequence[int]) -> Grid:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.apart import apart
 from workbench.core.canonical import key_of
+from workbench.core.html_card import card
+from workbench.core.suggest import MOST_NAMED, near_names
 from workbench.runs.errors import RunError
 from workbench.runs.referenced import how_to_relink, verify_folder
 from workbench.storage.atomic import replacing
@@ -75,7 +78,7 @@ class Run:
         """
         folder = Path(path)
         if not is_folder(folder):
-            raise RunError(f"there is no folder {path}")
+            raise RunError(f"there is no folder {path}{_meant(folder)}")
         if not is_run(folder):
             raise RunError(f"{path} is not a run: it has no run.json (lengthlens train TASK --out {path} makes one)")
         try:
@@ -84,6 +87,25 @@ class Run:
             raise RunError(str(error)) from None
         name = folder.resolve().name if root is None else folder.relative_to(root).as_posix()
         return cls(folder.absolute(), name, config)
+
+    def __repr__(self) -> str:
+        return f"Run({self.name!r}, {self.config['task']['name']}, {_model_name(self.config['model'])})"
+
+    def _repr_html_(self) -> str:
+        """Task, model, training and the verdict, as notebooks show them."""
+        from workbench.table import Table
+
+        rows = Table.load(self.path).frame(measurement="behaviour", quantity="verdict")
+        last = rows[rows["step"] == rows["step"].max()]
+        verdict = f"{last['label'].iloc[0]} at step {int(last['step'].iloc[0]):,}" if len(last) else "not measured yet"
+        facts = [
+            ("task", self.config["task"]["name"]),
+            ("model", _model_name(self.config["model"])),
+            ("trained on lengths up to", self.trained_length),
+            ("checkpoints", f"{len(self.steps)}: {_few(self.steps)}"),
+            ("verdict", verdict),
+        ]
+        return card(f"Run {self.name}", facts)
 
     @property
     def id(self) -> str:
@@ -272,6 +294,22 @@ def find_runs(root: str | os.PathLike[str], problems: list[str] | None = None) -
     else:
         problems += said
     return runs
+
+
+def _meant(folder: Path) -> str:
+    """The runs beside a folder that is not there whose names begin like its name, or are near it, as a clause."""
+    beside = [path.name for path in folder.parent.iterdir() if is_run(path)] if is_folder(folder.parent) else []
+    begun = sorted(name for name in beside if folder.name and name.startswith(folder.name))
+    near = begun[:MOST_NAMED] or near_names(folder.name, beside)
+    return f"; did you mean {' or '.join(str(folder.parent / name) for name in near)}?" if near else ""
+
+
+def _model_name(model: Mapping[str, Any]) -> str:
+    """A model's architecture and positions, as its run says them."""
+    positions = model.get("positions")
+    read = positions.get("name") if isinstance(positions, Mapping) else positions
+    kind = model.get("architecture", "transformer")
+    return f"{kind}, " + (f"{model.get('gates')} gates" if kind == "ssm" else f"positions {read}")
 
 
 def _few(steps: list[int]) -> str:

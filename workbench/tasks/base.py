@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from workbench.core.errors import shown
+from workbench.core.html_card import card
 from workbench.core.limits import LONGEST
 from workbench.tasks.automata.dfa import Automaton
 from workbench.tasks.batch import Batch, Support, TaskError
@@ -152,6 +153,21 @@ class Task(BaseModel):
         """The same task with some parameters changed and all checked; what this one has cached is not taken along."""
         kept = {name: getattr(self, name) for name in type(self).model_fields}
         return type(self)(**{**kept, **(update or {})})
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        facts = [
+            ("question", self.question),
+            ("kind", self.kind),
+            ("summary", self.summary),
+            ("tokens", " ".join(self.tokens_names[:40]) + (" .." if self.d_vocab > 40 else "")),
+            (
+                "answers",
+                f"{self.output_dim} numbers" if self.output_names is None else " ".join(self.output_names[:40]),
+            ),
+            ("parameters", ", ".join(f"{name} {value}" for name, value in self.parameters.items())),
+        ]
+        return card(f"Task {self.name}", facts)
 
     # ---- what may be inserted ----------------------------------------------------------------
     @property

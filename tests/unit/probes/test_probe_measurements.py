@@ -292,24 +292,24 @@ def test_probing_a_model_in_hand() -> None:
         result.direction("blocks.7.hook_resid_post")
     one = probes.probe(model(1), batch, resamples=20)
     assert set(one.frame()["length"]) == {51}
-    position = probes.probe(model(1), batches, "position", inside=[25], resamples=20, positions=2)
+    position = probes.probe(model(1), batches, target="position", inside=[25], resamples=20, positions=2)
     assert set(position.frame()["target"]) == {"log_i", "i"}
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda b: {"batches": []}, "at least one batch"),
+        (lambda b: {"data": []}, "at least one batch"),
         (lambda b: {"target": "sum"}, "use summary or position"),
         (lambda b: {"inside": [26]}, "inside names length 26"),
-        (lambda b: {"batches": [b, b]}, "same length"),
-        (lambda b: {"batches": [b, b.prefix(13).rows(0, 8)]}, "equally many"),
+        (lambda b: {"data": [b, b]}, "same length"),
+        (lambda b: {"data": [b, b.prefix(13).rows(0, 8)]}, "equally many"),
     ],
 )
 def test_wrong_calls_say_what_is_wrong(change: Callable[[Batch], Mapping[str, Any]], message: str) -> None:
     batch = Majority().sample(16, 25, torch.Generator().manual_seed(0), "matched")
     with pytest.raises(ProbeError, match=message):
-        probes.probe(**{"model": model(0), "batches": [batch], **change(batch)})
+        probes.probe(**{"model": model(0), "data": [batch], **change(batch)})
 
 
 def test_a_length_is_observed_once() -> None:

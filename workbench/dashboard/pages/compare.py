@@ -20,9 +20,10 @@ from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, Notice, default_step
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured, NotShared
-from workbench.figures.labels import whole
+from workbench.figures.labels import MISSING, proportion, whole
 from workbench.figures.panels.differences import compare_sentence, over_length_difference
 from workbench.figures.panels.many_seeds import SHOWN
+from workbench.figures.rows.multiples import step_partners
 
 BADGES = {"a": "A", "b": "B", "d": "A \u2212 B"}
 TITLES = {
@@ -36,7 +37,8 @@ TITLES = {
 _RANGE = "Faint: one line per seed. Strong: their median; the band runs from the lowest to the highest seed."
 _DIFFERENCE = (
     "A \u2212 B where both were measured: at equal multiples of each run's N, or at equal lengths where the axis shows "
-    "tokens, if the runs share any beyond training; last step against last, else the same step. The interval is the "
+    "tokens, if the runs share any beyond training; last step against last, else the same share of training (within a "
+    "quarter of it), or the same step where the page pairs by steps. The interval is the "
     "square-and-add one, from the two intervals, which takes the runs as independent. "
 )
 
@@ -81,7 +83,8 @@ def _panels() -> tuple[Panel, ...]:
             )
         about = _DIFFERENCE + str(more.pop("about"))
         also = tuple(f"{name}_b" for name in takes if name in ("step", "length", "trained", "checkpoints"))
-        paired = ("axis",) if row != "heads" else ()  # heads are told both lengths
+        paired: tuple[str, ...] = ("axis",) if row != "heads" else ()  # heads are told both lengths
+        paired += ("pairing",) if "checkpoints" in takes else ()
         takes = tuple(name for name in takes if name != "floor") + also + paired
         made.append(
             Panel(
@@ -179,7 +182,12 @@ def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[di
         said = f"This link names the second run {asked}, which is not in this folder."
         notices.append(Notice(said, f"Shown: {default}.", f"Keep {default}"))
     known = asked if asked in runs else default
-    return {"run2": known, "seeds": "1" if extras.get("seeds") == "1" else ""}, notices
+    steps = extras.get("steps", "")
+    if steps not in ("", "step"):
+        said = f"This link pairs checkpoints by \u201c{steps[:40]}\u201d, which does not exist."
+        notices.append(Notice(said, "Shown: paired by shares of training.", "Keep"))
+    seeds = "1" if extras.get("seeds") == "1" else ""
+    return {"run2": known, "seeds": seeds, "steps": "step" if steps == "step" else ""}, notices
 
 
 def pick(extras: Mapping[str, str]) -> html.Div:
@@ -187,8 +195,20 @@ def pick(extras: Mapping[str, str]) -> html.Div:
     pressed = {"data-seeds": "1", "aria-pressed": "true" if extras.get("seeds") == "1" else "false"}
     swap = html.Button([icon("swap"), "Swap A and B"], className="button", type="button", **{"data-swap": "1"})
     seeds = html.Button("Seeds", className="button", type="button", **pressed)
+    shares = html.Button(
+        "share",
+        className="unit",
+        type="button",
+        title="Checkpoints at equal shares of each run's training, or at equal steps",
+        **{
+            "data-shares": "1",
+            "aria-pressed": "false" if extras.get("steps") == "step" else "true",
+            "aria-label": "Checkpoints at equal shares of training",
+        },
+    )
+    caption = html.Div([html.Span("Two runs, one cursor, steps by", className="caption"), shares], className="paired")
     return html.Div(
-        [html.Span("Two runs, one cursor", className="caption"), html.Div([swap, seeds], className="buttons")],
+        [caption, html.Div([swap, seeds], className="buttons")],
         className="cell pick two",
     )
 
@@ -242,17 +262,22 @@ def heads_of(at: PanelCursor, seeds: bool) -> tuple[Any, ...]:
         else:
             text = prose.verdict(here.run, here.cursor)
         if here.cursor.step != at.cursor.step:
-            text = [*text, html.Span(_other_step(at, here.cursor.step), className="soft")]
+            text = [*text, html.Span(other_step(at, here), className="soft")]
         said += [chip(verdict), text]
     return (*said, [] if seeds else _difference(at))
 
 
-def _other_step(at: PanelCursor, step: int) -> str:
+def other_step(at: PanelCursor, beside: PanelCursor) -> str:
     """Why B is looked at at another step than A."""
-    mine = whole(at.cursor.step)
-    if at.cursor.step == default_step(at.run):
-        return f" Last against last: A at step {mine}, B at step {whole(step)}."
-    return f" B has no step {mine}; shown: {whole(step)}."
+    (mine, end), (step, end_b) = ((one.cursor.step, default_step(one.run)) for one in (at, beside))
+    if mine == end:
+        return f" Last against last: A at step {whole(mine)}, B at step {whole(step)}."
+    if at.pairing == "step":
+        return f" B has no step {whole(mine)}; shown: {whole(step)}."
+    shares = [proportion(one / last) if last else MISSING for one, last in ((mine, end), (step, end_b))]
+    near = step_partners(at.run.measured_steps, beside.run.measured_steps).get(mine) == step
+    why = "Same share of training, within a quarter" if near else "B has no checkpoint near this share of training"
+    return f" {why}: A at step {whole(mine)} ({shares[0]}), B at step {whole(step)} ({shares[1]})."
 
 
 def _difference(at: PanelCursor) -> list[Any]:
@@ -302,7 +327,7 @@ PAGE = CursorPage(
     name="Compare",
     connect=connect,
     content=content,
-    extras={"run2": "", "seeds": ""},
+    extras={"run2": "", "seeds": "", "steps": ""},
     check=check,
     pick=pick,
     explicit=True,

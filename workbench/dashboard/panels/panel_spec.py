@@ -21,7 +21,7 @@ from workbench.dashboard.state.store import Store, pair
 from workbench.figures import in_multiples, registered
 from workbench.figures.registry import Registered
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.multiples import LengthAxis, partners
+from workbench.figures.rows.multiples import LengthAxis, StepPairing, partners, step_partners
 from workbench.figures.style.design_tokens import Theme
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import cell_edges, u_length
@@ -64,13 +64,17 @@ class PanelCursor:
     def beside(self) -> PanelCursor:
         """The same place in B, by one rule for everything that is compared.
 
-        Last against last: where A is looked at at its last measured step, so is B; else at the same step, or at its
-        nearest earlier one. Lengths are paired by :func:`workbench.figures.rows.multiples.partners`; a length of A that
+        Last against last: where A is looked at at its last measured step, so is B; else at the same share of its
+        training, or at the same step where the page pairs by steps; and where B has no such checkpoint, at its nearest
+        earlier one. Lengths are paired by :func:`workbench.figures.rows.multiples.partners`; a length of A that
         has no partner stays, and B has nothing there.
         """
         b = self.other or self.run
         last = self.cursor.step == default_step(self.run)
-        step = default_step(b) if last else nearest_earlier(b.steps, self.cursor.step)
+        share = self.cursor.step / max(default_step(self.run), 1) if self.pairing == "share" else 1.0
+        wanted = round(share * default_step(b)) if self.pairing == "share" else self.cursor.step
+        paired = step_partners(self.run.measured_steps, b.measured_steps, self.pairing).get(self.cursor.step)
+        step = default_step(b) if last else nearest_earlier(b.steps, wanted) if paired is None else paired
         pairs = partners(self.run.lengths, self.run.trained, b.lengths, b.trained, self.axis)
         length = pairs.get(self.cursor.length, self.cursor.length)
         layer, head = min(self.cursor.layer, b.n_layers - 1), min(self.cursor.head, b.n_heads - 1)
@@ -81,6 +85,11 @@ class PanelCursor:
     def axis(self) -> LengthAxis:
         """What lengths are told in."""
         return axis_of(self.extras)
+
+    @property
+    def pairing(self) -> StepPairing:
+        """What checkpoints of two runs are paired by: shares of training, unless the address says steps."""
+        return "step" if self.extras.get("steps") == "step" else "share"
 
     @property
     def span(self) -> tuple[float, float] | None:
@@ -100,6 +109,7 @@ class PanelCursor:
         return {
             "trained": self.run.trained,
             "axis": self.axis,
+            "pairing": self.pairing,
             "step": self.cursor.step,
             "length": self.cursor.length,
             "layer": self.cursor.layer,

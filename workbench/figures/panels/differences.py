@@ -19,7 +19,7 @@ from workbench.figures.registry import data_of, figure
 from workbench.figures.rows.claims import Cite, Claim, cite, cite_difference, plain
 from workbench.figures.rows.door import of_rows, rows_of_rows
 from workbench.figures.rows.frame import Frame, numbers, present, unique
-from workbench.figures.rows.multiples import LengthAxis, pairing_text, partners
+from workbench.figures.rows.multiples import LengthAxis, StepPairing, pairing_text, partners, step_partners
 from workbench.figures.rows.picking import COLUMNS, head_names, run_name, series_of, smallest_n, telling
 from workbench.figures.style.design_tokens import DIFFERENCE, TOKENS, Theme, difference_colours
 from workbench.figures.style.heatmap import step_length_map
@@ -39,6 +39,8 @@ from workbench.figures.style.series import line_plot, spoken
 from workbench.figures.style.template import length_axis
 
 Row = Mapping[str, Any]
+SAME: Mapping[StepPairing, str] = {"share": "same share of training", "step": "same step"}
+"""What checkpoints were paired by, in words."""
 
 
 def difference(a: Frame, b: Frame) -> Frame:
@@ -76,6 +78,7 @@ def accuracy_difference(
     trained: float,
     trained_b: float | None = None,
     axis: LengthAxis = "length",
+    pairing: StepPairing = "step",
     law: str = "matched",
     checkpoints: Sequence[int] = (),
     checkpoints_b: Sequence[int] = (),
@@ -86,17 +89,23 @@ def accuracy_difference(
     """Accuracy of A minus that of B over training step and prefix length, where both were measured.
 
     ``trained`` and ``trained_b`` (None = the same) are each run's N: lengths are paired by ``axis`` as
-    :func:`workbench.figures.rows.multiples.partners` says, and drawn at those of A.
+    :func:`workbench.figures.rows.multiples.partners` says, checkpoints by ``pairing`` as
+    :func:`workbench.figures.rows.multiples.step_partners` does, and drawn at those of A.
 
     Raises:
         NotMeasured: if one has no accuracies, or the two share no step and length.
     """
-    data = accuracy_difference_data(frame_a, frame_b, trained=trained, trained_b=trained_b, axis=axis, law=law)
+    data = accuracy_difference_data(
+        frame_a, frame_b, trained=trained, trained_b=trained_b, axis=axis, pairing=pairing, law=law
+    )
+    steps = [*frame_a.distinct("step"), *checkpoints]
+    if pairing == "step":
+        steps += [*frame_b.distinct("step"), *checkpoints_b]
     top = max(0.1, math.ceil(10 * float(np.abs(numbers(data["value"])).max())) / 10)
     last = said(data.where(step=data["step"].max()), "length", telling(data, "length", trained))
     return step_length_map(
         data,
-        steps=[*_both(frame_a, frame_b, "step"), *checkpoints, *checkpoints_b],
+        steps=steps,
         lengths=_both(frame_a, frame_b, "length"),
         trained=trained,
         colours=DIFFERENCE[theme],
@@ -107,7 +116,7 @@ def accuracy_difference(
         name="accuracy_difference",
         words={
             "title": "Accuracy, A \u2212 B",
-            "slice": f"same step · {data.attrs['paired']} · {sample_size(smallest_n(data))}",
+            "slice": f"{SAME[pairing]} · {data.attrs['paired']} · {sample_size(smallest_n(data))}",
             "alt": "Heatmap of the accuracy of A minus that of B over training step and prefix length; "
             f"at the last step {last}",
         },
@@ -125,10 +134,16 @@ def accuracy_difference_data(
     trained: float,
     trained_b: float | None = None,
     axis: LengthAxis = "length",
+    pairing: StepPairing = "step",
     law: str = "matched",
 ) -> Frame:
     """The rows of :func:`accuracy_difference`; ``attrs["paired"]`` says how their lengths were paired."""
     a, b = accuracy_heatmap_data(frame_a, law=law), accuracy_heatmap_data(frame_b, law=law)
+    if pairing == "share":
+        pairs = step_partners(a.distinct("step").astype(int), b.distinct("step").astype(int), pairing)
+        at_a = {of_b: of_a for of_a, of_b in pairs.items()}
+        b = b.where(step=list(at_a))
+        b = b.with_columns(step=[at_a[int(step)] for step in b["step"]])
     return _shared(a, b, "behaviour", trained, trained_b, axis)
 
 

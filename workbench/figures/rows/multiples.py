@@ -1,4 +1,4 @@
-"""Prefix lengths as multiples of N, the longest training length: what runs of different N have in common."""
+"""What runs of different N and of different training have in common: multiples of N, and shares of training."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ from typing import Literal
 
 LengthAxis = Literal["times", "length"]
 """What lengths are told in: multiples of each run's N, or tokens."""
+StepPairing = Literal["share", "step"]
+"""What checkpoints of two runs are paired by: the share of each run's own training, or the step itself."""
+NEAR_SHARE = 1.25
+"""Two checkpoints stand for one share of training where the shares differ by at most this factor: checkpoints are
+spread in powers, and those of two runs fall on no common share."""
 MULTIPLES = (1 / 8, 1 / 4, 1 / 2, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 """The multiples that the grid of lengths has by default."""
 ROUNDED = 4
@@ -74,3 +79,49 @@ def partners(
 def pairing_text(pairs: Mapping[int, int]) -> str:
     """The rule by which two runs' lengths were paired, in words."""
     return "same length" if all(a == b for a, b in pairs.items()) else "same multiple of N"
+
+
+def step_partners(steps_a: Iterable[int], steps_b: Iterable[int], by: StepPairing = "share") -> dict[int, int]:
+    """Checkpoint of A -> the checkpoint of B that it is held against.
+
+    By ``step``: equal steps. By ``share``: the share of training is the step over the run's last step, so that last
+    stands against last and step 0 against step 0; between them those are paired that are each other's nearest, if their
+    shares differ by at most the factor :data:`NEAR_SHARE`. None is used twice.
+
+    Args:
+        steps_a: measured steps of A.
+        steps_b: measured steps of B.
+        by: share or step.
+
+    Example:
+
+        >>> step_partners([0, 10, 250, 500, 1000], [0, 300, 620, 1200])
+        {0: 0, 250: 300, 500: 620, 1000: 1200}
+        >>> step_partners([0, 500, 1000], [0, 500, 1200], "step")
+        {0: 0, 500: 500}
+    """
+    a, b = sorted(set(steps_a)), sorted(set(steps_b))
+    if by == "step" or not a or not b:
+        return {step: step for step in a if step in b}
+    ends = {a[-1]: b[-1]}
+    if 0 in a[:-1] and 0 in b[:-1]:
+        ends = {0: 0, **ends}
+    shares_a = {step: step / a[-1] for step in a[:-1] if step}
+    shares_b = {step: step / b[-1] for step in b[:-1] if step}
+    found = {step: nearest_share(shares_b, share) for step, share in shares_a.items()}
+    between = {
+        of_a: of_b
+        for of_a, of_b in found.items()
+        if of_b is not None and nearest_share(shares_a, shares_b[of_b]) == of_a
+    }
+    return dict(sorted({**ends, **between}.items()))
+
+
+def nearest_share(shares: Mapping[int, float], share: float) -> int | None:
+    """The step whose share of training is nearest as a ratio, or None where none is within :data:`NEAR_SHARE`."""
+
+    def apart(step: int) -> float:
+        return max(shares[step], share) / min(shares[step], share)
+
+    near = min(shares, key=apart, default=None)
+    return near if near is not None and apart(near) <= NEAR_SHARE else None

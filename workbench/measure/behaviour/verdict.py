@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from workbench.core.html_card import card
 from workbench.core.thresholds import HORIZON
 from workbench.measure.behaviour.cells import Cell, Key
 from workbench.measure.behaviour.looks import LookBoard, Looks, looks_left, would_decide
@@ -36,6 +37,16 @@ class Verdict:
     failures: Mapping[str, FailureLength]
     note: str
     reason: str = ""
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        ends = [
+            (f"fails on {law}", f"at {end.length}, not yet at {end.low}")
+            for law, end in self.failures.items()
+            if end.length is not None
+        ]
+        facts = [("horizon", self.horizon), *ends, ("why", self.note), ("reason", self.reason)]
+        return card(f"Verdict: {self.label}", facts)
 
 
 def failure_length(board: LookBoard, law: str) -> FailureLength:

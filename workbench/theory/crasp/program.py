@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from workbench.core.html_card import card
 from workbench.core.suggest import nearest
 from workbench.theory.crasp.printer import expression_text, word
 from workbench.theory.crasp.syntax import Boolean, Counting, CraspError, Node, Residue, Symbol, kind, subterms
@@ -59,6 +60,10 @@ class Program:
         for node in self.subterms():
             if isinstance(node, Symbol):
                 self.token(node.name)
+
+    def _repr_html_(self) -> str:
+        """The program's text, as notebooks show it."""
+        return card(f"C-RASP program over {' '.join(self.alphabet)}", [], str(self))
 
     def __getitem__(self, name: str) -> Node:
         """The expression of the line of that name."""

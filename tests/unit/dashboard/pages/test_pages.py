@@ -76,20 +76,28 @@ def test_each_side_of_compare_shows_its_own_run(at: PanelCursor) -> None:
 
 
 def test_b_stands_where_a_does_by_one_rule(answers: Context) -> None:
-    """Last against last; else the same step, or the nearest earlier one; equal lengths, never the nearest shorter one."""
+    """Last against last; else the same share or step, or the nearest earlier one; equal lengths, never a shorter one."""
     a, b = answers.store.run(A), answers.store.run(B)
     assert a is not None
     assert b is not None
     short = dataclasses.replace(b, steps=(0, 100, 800), brief=dataclasses.replace(b.brief, steps=(0, 100, 800)))
 
-    def beside(step: int, length: int) -> tuple[int, int]:
-        cursor = PanelCursor(a, Cursor(A, step, length), short).beside.cursor
+    def beside(step: int, length: int, pairing: str = "step") -> tuple[int, int]:
+        cursor = PanelCursor(a, Cursor(A, step, length), short, extras={"steps": pairing}).beside.cursor
         return cursor.step, cursor.length
 
     last = default_step(a)
-    assert beside(last, 400) == (800, 400)
+    assert last == 3000
+    assert [beside(last, 400, pairing) for pairing in ("step", "")] == [(800, 400)] * 2
     assert beside(1000, 100) == (800, 100)
     assert beside(100, 100) == (100, 100)
+    whole = dataclasses.replace(a, brief=dataclasses.replace(a.brief, steps=(0, 384, 1500, 3000)))
+    where = [PanelCursor(whole, Cursor(A, step, 100), short) for step in (0, 384, 1500)]
+    # 384 of 3,000 is .128, beside .125, 100 of 800; B has nothing near .5, so its nearest earlier step stands there, and is told
+    assert [one.beside.cursor.step for one in where] == [0, 100, 100]
+    said = [compare.other_step(one, one.beside) for one in where[1:]]
+    assert said[0] == " Same share of training, within a quarter: A at step 384 (0.13), B at step 100 (0.12)."
+    assert said[1].startswith(" B has no checkpoint near this share of training: A at step 1,500 (0.50)")
     sparse = dataclasses.replace(short, brief=dataclasses.replace(short.brief, lengths=(25, 50, 64, 200)))
     at = PanelCursor(a, Cursor(A, last, 100), sparse)
     assert at.beside.cursor.length == 100  # B has nothing there, and says so; 64 does not stand in for it
@@ -111,6 +119,9 @@ def test_the_second_run_of_a_stale_link_is_replaced_and_said(answers: Context) -
     extras, notices = compare.check(answers, answers.store.runs()[A], {"run2": "", "seeds": ""})
     assert extras["run2"] == B
     assert notices == []
+    extras, notices = compare.check(answers, answers.store.runs()[A], {"run2": B, "steps": "moons"})
+    assert extras["steps"] == ""
+    assert "pairs checkpoints by \u201cmoons\u201d" in notices[0].asked
 
 
 @pytest.mark.parametrize("value", HOSTILE)
@@ -118,7 +129,7 @@ def test_the_second_run_of_a_stale_link_is_replaced_and_said(answers: Context) -
     "link",
     [
         "/compare?run={0}",
-        f"/compare?run={A}&run2={{0}}&seeds={{0}}",
+        f"/compare?run={A}&run2={{0}}&seeds={{0}}&steps={{0}}",
         f"/run?run={A}&step={{0}}&len={{0}}&layer={{0}}&head={{0}}&quantity={{0}}&view={{0}}",
         "/sweep?quantity={0}&x={0}&y={0}&step={0}&len={0}&over={0}",
         "/theory?run={0}",

@@ -11,7 +11,7 @@ import pytest
 from workbench import figures
 from workbench.figures.errors import NotMeasured
 from workbench.figures.panels.phase_diagram import axes_of, axis_title, flatten
-from workbench.figures.rows.multiples import length_at, partners
+from workbench.figures.rows.multiples import length_at, partners, step_partners
 from workbench.table.schema import FIELDS, row
 
 
@@ -286,6 +286,24 @@ def test_runs_of_another_n_are_compared_at_equal_multiples_of_it() -> None:
     ]  # fmt: skip
     figure = figures.accuracy_difference(a, b, trained=5, trained_b=11)
     assert figure.layout.meta["slice"] == "same step \u00b7 same multiple of N \u00b7 n 10 \u00b7 95 % CI"
+
+
+def test_checkpoints_are_paired_by_shares_of_each_runs_own_training() -> None:
+    """A ends at 100, B at 200: half of either is .8 against .7; at equal steps B at 100 stands against A's last."""
+    a = rows([accuracy("a", step, 10, v) for step, v in ((0, 0.5), (20, 0.6), (50, 0.8), (100, 1.0))])
+    b = rows([accuracy("b", step, 10, v) for step, v in ((0, 0.4), (10, 0.0), (90, 0.3), (100, 0.7), (200, 0.9))])
+    assert step_partners([0, 20, 50, 100], [0, 10, 90, 100, 200]) == {0: 0, 50: 100, 100: 200}
+    assert step_partners([0, 50, 100], [0, 45, 105, 200]) == {0: 0, 50: 105, 100: 200}
+    assert step_partners([0], [0, 7]) == {0: 7}, "last against last, though it is the first too"
+    assert step_partners([5], []) == {}
+    shares = figures.accuracy_difference_data(a, b, trained=5, pairing="share")
+    assert shares[["step", "value"]].to_numpy().tolist() == [
+        [0.0, pytest.approx(0.1)], [50.0, pytest.approx(0.1)], [100.0, pytest.approx(0.1)],
+    ]  # fmt: skip
+    steps = figures.accuracy_difference_data(a, b, trained=5)
+    assert steps[["step", "value"]].to_numpy().tolist() == [[0.0, pytest.approx(0.1)], [100.0, pytest.approx(0.3)]]
+    figure = figures.accuracy_difference(a, b, trained=5, pairing="share")
+    assert figure.layout.meta["slice"].startswith("same share of training \u00b7 same length")
 
 
 def test_lengths_are_paired_by_one_rule() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.support.models.pretrained_folders import CONFIGS, LAYERS, VOCABULARY, save_folder
+from tests.support.models.pretrained_folders import CONFIGS, HEADS, LAYERS, VOCABULARY, WIDTH, save_folder
 from workbench.models.base.protocol import HookedModel
 from workbench.models.interop.hugging_face import adapter
 from workbench.models.interop.hugging_face.adapter import PretrainedModel

@@ -97,7 +97,7 @@ def task_for(name: str, settings: list[str], lengths: tuple[int, ...]) -> Task:
     given: dict[str, object] = {}
     for path, value in assignments(settings):
         if path[0] != "task" or len(path) != 2:
-            raise UsageError(f"--set {'.'.join(path)}: settings here are task.PARAMETER=VALUE")
+            raise UsageError(f"--set takes task.PARAMETER=VALUE here, not {'.'.join(path)}")
         given[path[1]] = value
     name = CALLED.get(name, name)
     if ".py" in name or "symbols" in given or "symbols" not in find_task(name).model_fields:

@@ -35,6 +35,7 @@
       const select = document.getElementById("run2-select");
       if (select) lens.visit({ run: select.value, run2: asked.get("run") });
     }
+    if (e.target.closest("[data-shares]")) lens.visit({ steps: asked.get("steps") === "step" ? "" : "step" });
     if (e.target.closest("[data-seeds]")) lens.visit({ seeds: asked.get("seeds") === "1" ? "" : "1" });
   });
 })();

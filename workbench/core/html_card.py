@@ -1,0 +1,23 @@
+"""What notebooks show of an object: its title and its facts, a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+
+def card(title: str, facts: Iterable[tuple[str, object]], text: str = "") -> str:
+    """HTML of an object; everything in it is escaped.
+
+    Args:
+        title: what it is.
+        facts: names and values; those without a value are left out.
+        text: lines that are shown as they stand, as those of a program.
+    """
+    rows = "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(str(value))}</td></tr>'
+        for name, value in facts
+        if value not in ("", None)
+    )
+    lines = f"<pre>{escape(text)}</pre>" if text else ""
+    return f"<div><b>{escape(title)}</b>{f'<table>{rows}</table>' if rows else ''}{lines}</div>"
