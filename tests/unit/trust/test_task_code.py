@@ -335,7 +335,7 @@ def test_the_worker_is_asked_for_functions_that_stand_in_the_code_alone() -> Non
         ("from workbench.tasks import Task\nclass Mine(Task): pass", "Mine in .* does not state its name and its question"),
         (
             "from workbench.tasks import Task\nclass Mine(Task):\n  name = question = kind = summary = 'x'",
-            "makes no task: TypeError: Can't instantiate abstract class",
+            r"Mine in .* does not write answer and draw_strings and label_strings and reference; help\(workbench",
         ),
         (
             "from workbench.tasks.counting.majority import Majority\nclass Mine(Majority):\n  name = 'mine'\n"
