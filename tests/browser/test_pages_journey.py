@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,27 @@ def test_two_runs_and_their_difference_at_one_cursor(page: Any, address: str) ->
     settled(page, lambda: "B is higher" in page.inner_text("#cmp-said-d"))
     page.go_back()
     settled(page, lambda: page.input_value("#run-select") == "majority-nope-s0")
+
+
+def test_the_line_in_b_stands_at_the_step_that_b_is_paired_at(page: Any, tmp_path: Path) -> None:
+    """A's 1,000 of 3,000 is B's 100 of 800, the nearest earlier one; the line in the difference is A's."""
+    steps = {"majority-nope-s0": (0, 100, 1000, 3000), "flip_flop-rotary-s0": (0, 100, 800)}
+    for fake in fakes.FAKES:
+        if fake.name in steps:
+            path = fakes.write_run(tmp_path, fake, steps[fake.name])
+            fakes.write_rows(path, fakes.all_rows(fake, steps[fake.name]))
+    at = "Number(getComputedStyle(document.querySelector('#cmp-accuracy-%s-body > .line-x')).getPropertyValue('--su'))"
+
+    def stands(side: str, step: int) -> bool:
+        return abs(page.evaluate(at % side) - math.log2(1 + step)) < 1e-6
+
+    with visiting(page, tmp_path) as address:
+        page.goto(f"{address}{COMPARE}&step=1000&len=100")
+        drawn(page, 9)
+        settled(page, lambda: stands("a", 1000) and stands("b", 100) and stands("d", 1000))
+        page.get_by_role("slider", name="Training step").focus()
+        page.keyboard.press("End")
+        settled(page, lambda: stands("a", 3000) and stands("b", 800) and stands("d", 3000))
 
 
 def test_seeds_are_a_view_of_their_own(page: Any, address: str) -> None:

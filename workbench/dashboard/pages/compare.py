@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from dash import Dash, Input, Output, State, html
+from dash import Dash, Input, Output, State, dcc, html
 
 from workbench.dashboard.components import prose
 from workbench.dashboard.components.cursorbar import run_select
@@ -245,7 +245,9 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
         title, says = TITLES[row]
         rail = [html.H2(title), html.P(says, className="soft")]
         rows.append(panel_frame.matrix_row(rail, [made for made in shown if made.row == row], specs))
-    matrix = html.Div([html.Div(heads, className="matrix-row sides"), *rows, memory(shown)], className="matrix compare")
+    lines = dcc.Store(id="lines-beside", data=at.lines_beside)
+    below = [*rows, memory(shown), lines]
+    matrix = html.Div([html.Div(heads, className="matrix-row sides"), *below], className="matrix compare")
     return [html.H1("Compare two runs", className="sr"), matrix]
 
 
@@ -314,6 +316,7 @@ def _difference(at: PanelCursor) -> list[Any]:
 
 def connect(app: Dash, context: Context) -> None:
     """Register the page's callbacks."""
+    browser(app, "beside", Input("lines-beside", "data"))
     browser(app, "openOther", Input("run2-select", "value"), prevent_initial_call=True)
     for group in (PANELS, SEED_PANELS):
         callbacks.panels(app, context, group)
@@ -333,6 +336,20 @@ def connect(app: Dash, context: Context) -> None:
         view, cursor = place(context, run, step, length, head)
         at = PanelCursor.asked(context.store, view, cursor, extras | {"axis": axis})
         return heads_of(at, extras.get("seeds") == "1")
+
+    @app.callback(
+        Output("lines-beside", "data"),
+        Input("step", "data"),
+        Input("length", "data"),
+        Input("run-version", "data"),
+        Input("axis", "data"),
+        State("head", "data"),
+        State("run", "data"),
+        State("extras", "data"),
+    )
+    def lines(step: int, length: int, _: Any, axis: str, head: str, run: str, extras: dict[str, str]) -> Any:
+        view, cursor = place(context, run, step, length, head)
+        return PanelCursor.asked(context.store, view, cursor, extras | {"axis": axis}).lines_beside
 
 
 PAGE = CursorPage(

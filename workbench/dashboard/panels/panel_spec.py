@@ -82,6 +82,17 @@ class PanelCursor:
         return PanelCursor(b, cursor, self.run, self.store, self.extras)
 
     @property
+    def lines_beside(self) -> dict[str, float]:
+        """Step and length at which the cursor's lines stand in what is drawn of B.
+
+        A length without a partner has its line all the same: at as many times B's N, or tokens, as in A.
+        """
+        b = self.beside
+        pairs = partners(self.run.lengths, self.run.trained, b.run.lengths, b.run.trained, self.axis)
+        times = b.run.trained / self.run.trained if self.axis == "times" and self.run.trained else 1.0
+        return {"step": b.cursor.step, "length": pairs.get(self.cursor.length, self.cursor.length * times)}
+
+    @property
     def axis(self) -> LengthAxis:
         """What lengths are told in."""
         return axis_of(self.extras)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import pytest
@@ -70,6 +71,18 @@ def test_a_difference_is_at_equal_multiples_and_never_empty(gallery: Context) ->
     assert here.beside.cursor.length / here.beside.run.trained == pytest.approx(
         here.cursor.length / here.run.trained, abs=0.2
     )
+
+
+def test_the_lines_of_b_stand_at_its_partner_or_else_at_as_many_times_its_own_n(gallery: Context) -> None:
+    here = at(gallery, "times")
+    b = here.beside.cursor
+    assert here.lines_beside == {"step": b.step, "length": b.length}
+    assert here.other is not None
+    bare = dataclasses.replace(here.other, brief=dataclasses.replace(here.other.brief, lengths=()))
+    alone = dataclasses.replace(here, other=bare)
+    times = here.other.trained / here.run.trained
+    assert times != 1
+    assert alone.lines_beside["length"] == here.cursor.length * times
 
 
 def test_a_snippet_draws_the_axis_that_is_on_screen(gallery: Context) -> None:

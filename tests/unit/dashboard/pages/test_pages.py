@@ -103,6 +103,7 @@ def test_b_stands_where_a_does_by_one_rule(answers: Context) -> None:
     at = PanelCursor(a, Cursor(A, last, 100), sparse)
     assert at.beside.cursor.length == 100  # B has nothing there, and says so; 64 does not stand in for it
     assert at.values["length_b"] == 100
+    assert where[1].lines_beside == {"step": 100, "length": 100}
 
 
 def test_the_run_offered_beside_another_is_another_seed_or_else_the_opposite_verdict(answers: Context) -> None:

@@ -176,6 +176,12 @@
     }
   }
 
+  function beside(at) {  // where the lines stand in B, which the server pairs
+    lens.beside = at ? { step: uStep(at.step), length: uLength(at.length) } : null;
+    follow();
+    requestAnimationFrame(lens.dots);
+  }
+
   /* ---- small things ---------------------------------------------------------------------------- */
   function head(value) { lens.head = value; lens.known.head = value; return value || dc.no_update; }
   function openRun(name) {
@@ -222,5 +228,5 @@
   }
   setInterval(age, 1000);
 
-  dc.lens = { step, length, late, atStep, atLength, head, drawn, clicked, openRun, write, start, arrived, changed, read };
+  dc.lens = { step, length, late, atStep, atLength, head, drawn, clicked, beside, openRun, write, start, arrived, changed, read };
 })();

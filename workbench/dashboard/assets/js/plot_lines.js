@@ -2,7 +2,7 @@
    panel that a clause of the evidence marks: on the dashboard's pages and in reports. */
 (function () {
   "use strict";
-  const lens = (window.lens = { at: { step: 0, length: 0 }, figures: {} });
+  const lens = (window.lens = { at: { step: 0, length: 0 }, beside: null, figures: {} });
 
   lens.count = function (x) { return Math.round(x).toLocaleString("en-US"); };
   lens.uStep = (s) => Math.log2(1 + s);
@@ -22,10 +22,14 @@
   function put(node, name, value) {  // only what changes: whatever stands below is styled anew
     if (node.style.getPropertyValue(name) !== String(value)) node.style.setProperty(name, value);
   }
+  function standing(id) {  // in what Compare draws of B, at what B is paired at
+    return lens.beside && /^cmp-.*-b(-body)?$/.test(id) ? lens.beside : lens.at;
+  }
   lens.follow = function () {  // on the lines themselves, not above: a page has thousands of nodes to style
     for (const node of document.querySelectorAll(".body > .line, .body > .dots")) {
-      put(node, "--su", lens.at.step);
-      put(node, "--lu", lens.at.length);
+      const at = standing(node.parentNode.id);
+      put(node, "--su", at.step);
+      put(node, "--lu", at.length);
     }
   };
   lens.frame = function (figure, id) {
@@ -59,7 +63,7 @@
       const holder = document.querySelector("#" + id + "-body > .dots");
       if (!holder || !figure || !figure.data) continue;
       const x = figure.layout.meta && figure.layout.meta.x, y = figure.layout.yaxis && figure.layout.yaxis.range;
-      const u = x && lens.at[x.kind];
+      const u = x && standing(id)[x.kind];
       const marks = [];
       if (x && y && !(figure.layout.meta && figure.layout.meta.y)) {
         for (const trace of figure.data) {
