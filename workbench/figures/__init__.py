@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from workbench.figures.panels.many_seeds import *
     from workbench.figures.panels.phase_diagram import *
     from workbench.figures.panels.plateau import *
+    from workbench.figures.panels.restored_shares import *
     from workbench.figures.panels.selectivity import *
     from workbench.figures.panels.training_curves import *
     from workbench.figures.registry import Registered
@@ -56,6 +57,7 @@ HOMES = (
     "panels.many_seeds",
     "panels.phase_diagram",
     "panels.plateau",
+    "panels.restored_shares",
     "panels.selectivity",
     "panels.training_curves",
     "sequence.attention_pattern",

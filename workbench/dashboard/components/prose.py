@@ -17,7 +17,9 @@ from workbench.dashboard.state.run_words import described
 from workbench.dashboard.state.theory_match import held
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import proportion, whole
+from workbench.figures.rows.diagnosis_rows import entries_over_training, named_entry
 from workbench.figures.rows.frame import numbers
+from workbench.figures.text.diagnosis_sentence import diagnosis_sentence
 from workbench.figures.text.in_context_sentence import in_context_sentence
 from workbench.figures.text.sentences import Piece, rail_text, verdict_sentence, wants_strings, why_sentence
 from workbench.figures.text.sequence_sentences import CODE, STRONG
@@ -104,6 +106,27 @@ def training(run: RunView) -> list[Any]:
         if len(taken):
             said.append(f"{'Accuracy ' if len(said) == 1 else ', '}{proportion(float(taken[-1]))} {where}")
     return [*said, "." if len(said) > 1 else ""]
+
+
+def diagnosis(run: RunView, step: int) -> tuple[list[Any], bool]:
+    """Why it fails past N, since when, and whether there are repairs to draw; or how to have it asked."""
+    try:
+        said = run.memo(("diagnosis", step), lambda: diagnosis_sentence(run.frame, step=step, longest=run.trained))
+    except NotMeasured:
+        have = [whole(one) for one in sorted(run.frame.where(measurement="diagnosis").distinct("step").tolist())]
+        where = f" at step {whole(step)}, only at {', '.join(have)}" if have else ""
+        ask = command(f"lengthlens measure {run.typed_path} --only diagnosis --steps {step}")
+        ways = [] if have else [measure_button.button(run.name, "diagnosis")]
+        return [html.P(f"Not measured{where}."), html.Div([ask, *ways], className="ways")], False
+    over = [html.P(entries_said(run), className="soft")] if entries_over_training(run.frame) else []
+    drawn = bool(named_entry(run.frame, step=step)["label"])
+    return [html.P(pieces(said)), *over], drawn
+
+
+def entries_said(run: RunView) -> str:
+    """The entry at each diagnosed checkpoint."""
+    told = [f"step {whole(row['step'])}: {text}" for row, text in entries_over_training(run.frame)]
+    return f"Over training: {'; '.join(told)}."
 
 
 def rail(run: RunView, row: Any, cursor: Cursor) -> list[Any]:

@@ -28,6 +28,7 @@ from workbench.dashboard.panels.run_panels import (
     MORE,
     PANELS,
     ROWS,
+    WHY,
 )
 from workbench.dashboard.server import theory_lookup
 from workbench.dashboard.server.context import Context
@@ -39,6 +40,10 @@ RAILS = {row: f"rail-{row}" for row in ROWS}
 MATRIX = tuple(one for one in PANELS if one.row in ROWS)
 DEEPER_GROUPS = {row: tuple(one for one in DEEPER if one.row == row) for row in DEEPER_ROWS}
 """Row -> its panels, which are on the page of a run that was asked that question."""
+
+WHY_DRAWN = "matrix more-row late why-row"
+WHY_BARE = f"{WHY_DRAWN} bare"
+"""Classes of the row *Why* with its panels, and of its words alone."""
 
 
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
@@ -62,7 +67,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
             hidden=not run.brief.rows,
         ),
         *(evidence(run) if run.brief.rows else [unmeasured(run), training(run)]),
-        *([*deeper(run), more(run, extras), training(run)] if run.brief.rows else []),
+        *([why_row(run), *deeper(run), more(run, extras), training(run)] if run.brief.rows else []),
     ]
 
 
@@ -145,6 +150,13 @@ def matrix(run: RunView) -> html.Div:
     return html.Div([html.Div(heads, className="matrix-row heads-row"), *rows, memory(MATRIX)], className="matrix")
 
 
+def why_row(run: RunView) -> html.Div:
+    """Why it fails past N: a line that says how to ask, until there are repairs to show."""
+    rail = [html.H2("Why"), html.P("What breaks it, what mends it?", className="soft"), html.Div(id="rail-diagnosis")]
+    row = panel_frame.matrix_row(rail, WHY, run.specs, "two")
+    return html.Div([row, memory(WHY)], id="diagnosis", className=WHY_BARE)
+
+
 def deeper(run: RunView) -> list[html.Div]:
     """A row of two panels for each further question that was asked of this run."""
     rows = []
@@ -220,7 +232,7 @@ def connect(app: Dash, context: Context) -> None:
     _prose(app, context)  # before the panels: questions are asked in this order, and the verdict comes first
     for group in (MATRIX, (BY_ID["loss"],)):
         callbacks.panels(app, context, group)
-    for group in (*DEEPER_GROUPS.values(), MORE):
+    for group in (WHY, *DEEPER_GROUPS.values(), MORE):
         callbacks.panels(app, context, group, late=True)
     _more(app, context)
     _ahead(app, context)
@@ -260,7 +272,7 @@ def _ahead(app: Dash, context: Context) -> None:
         view, cursor = place(context, run, step, length, head)
         if look is not None and view.brief.rows and known["path"] == PAGE.path:
             context.prefetch.ask(
-                PanelCursor.asked(context.store, view, cursor, {"axis": axis}), (*PANELS, *DEEPER), look
+                PanelCursor.asked(context.store, view, cursor, {"axis": axis}), (*PANELS, *WHY, *DEEPER), look
             )
 
 
@@ -288,6 +300,20 @@ def _prose(app: Dash, context: Context) -> None:
         view = context.store.run(run)
         return no_update if view is None else prose.training(view)
 
+    @app.callback(
+        Output("rail-diagnosis", "children"),
+        Output("diagnosis", "className"),
+        Input("step", "data"),
+        Input("run-version", "data"),
+        State("run", "data"),
+    )
+    def diagnosed(step: int, _: Any, run: str) -> Any:
+        view = context.store.run(run)
+        if view is None or step is None:
+            raise PreventUpdate
+        said, drawn = prose.diagnosis(view, step)
+        return said, WHY_DRAWN if drawn else WHY_BARE
+
     @app.callback(Output("unmeasured-count", "children"), Input("run-version", "data"), State("run", "data"))
     def grown(_: Any, run: str) -> Any:
         view = context.store.run(run)
@@ -312,7 +338,7 @@ PAGE = CursorPage(
     name="Run",
     connect=connect,
     content=content,
-    panels=PANELS + DEEPER + MORE,
+    panels=PANELS + WHY + DEEPER + MORE,
     extras={"quantity": ""},
     check=check,
 )

@@ -12,6 +12,7 @@ from workbench import figures
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.figures.heads.head_map import head_cells
 from workbench.figures.labels import head_name, interval, whole
+from workbench.figures.rows.diagnosis_rows import failure_head
 from workbench.figures.rows.frame import missing
 from workbench.figures.style.design_tokens import Theme, cell_colours, difference_colours
 from workbench.figures.style.sparklines import spark_svg
@@ -35,6 +36,7 @@ def cells(panel: Panel, at: PanelCursor, theme: Theme) -> tuple[list[Any], dict[
     where = {name: value for name, value in panel.arguments(at).items() if name not in ("layer", "head")}
     alone = len(frames) == 1
     grid = head_cells(*frames, **where) if alone else figures.head_grid_difference(*frames, **where).rows()
+    site = failure_head(place.run.frame, step=place.cursor.step) if alone else None
     chosen = (place.cursor.layer, place.cursor.head)
     by_place = {(int(r["layer"]), int(r["head"])): r for r in grid}
     layers, heads = (sorted({at[axis] for at in by_place}) for axis in (0, 1))
@@ -45,14 +47,15 @@ def cells(panel: Panel, at: PanelCursor, theme: Theme) -> tuple[list[Any], dict[
         children.append(html.Span(_label("layer", layer, layers, size), className="layer-name num"))
         for head in heads:
             row = by_place.get((layer, head))
-            made = html.Span() if row is None else _cell(row, (layer, head) == chosen, theme, size)
+            made = html.Span() if row is None else _cell(row, (layer, head) == chosen, theme, size, site)
             children.append(made)
     style = {
         "gridTemplateColumns": f"max-content repeat({len(heads)}, minmax(0, 1fr))",
         "gridTemplateRows": f"max-content repeat({len(layers)}, minmax(0, 1fr))",
         "gap": "4px" if _fits(size, CURVES) else "2px" if _fits(size, NUMBERS) else "1px",
     }
-    return children, style, "line: length" if alone else "same layer and head"
+    marked = "line: length" if site is None else "line: length \u00b7 red: first goes wrong"
+    return children, style, marked if alone else "same layer and head"
 
 
 def _fits(size: tuple[int, int], most: tuple[int, int]) -> bool:
@@ -67,13 +70,18 @@ def _label(noun: str, index: int, every: Sequence[int], size: tuple[int, int]) -
     return str(index) if every.index(index) % -(-len(every) // LABELS) == 0 else ""
 
 
-def _cell(row: dict[str, Any], chosen: bool, theme: Theme, size: tuple[int, int]) -> html.Button:
+def _cell(
+    row: dict[str, Any], chosen: bool, theme: Theme, size: tuple[int, int], site: tuple[int, int, str] | None
+) -> html.Button:
     name = head_name(int(row["layer"]), int(row["head"]))
     defined = not missing(row["share"])
     signed = "curve_a" in row
     colours = difference_colours if signed else cell_colours
     fill, ink = colours(float(row["share"]), theme) if defined else ("var(--sunken)", "var(--ink3)")
     spoken = f"{name}: hardmax distance {row['text']}" + (", A \u2212 B" if signed else _limits(row))
+    broken = site is not None and site[:2] == (int(row["layer"]), int(row["head"]))
+    if broken and site is not None:
+        spoken += f"; past N it first goes wrong here: {site[2]}"
     counted = not signed and not missing(row["n"])
     return html.Button(
         [
@@ -82,7 +90,7 @@ def _cell(row: dict[str, Any], chosen: bool, theme: Theme, size: tuple[int, int]
         ],
         type="button",
         title=f"{spoken}, n {whole(row['n'])}" if counted else spoken,
-        className=" ".join(["on"] * chosen + ["low"] * (not _fits(size, CURVES))),
+        className=" ".join(["on"] * chosen + ["site"] * broken + ["low"] * (not _fits(size, CURVES))),
         style={"background": fill, "color": ink},
         **{
             "aria-label": spoken,

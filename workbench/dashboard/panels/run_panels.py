@@ -199,6 +199,35 @@ DEEPER: tuple[Panel, ...] = (
     ),
 )
 
+WHY: tuple[Panel, ...] = (
+    Panel(
+        id="restored",
+        row="why",
+        column="training",
+        title="What restores it",
+        figure="restored_shares",
+        takes=("step",),
+        needs=("step",),
+        measurement="diagnosis",
+        quantities=("restored_share",),
+        about="A bar per repair that is applicable: the share of the loss that it gives back, in ink the one that "
+        "names the cause. Hollow: the same kind of edit with the wrong constant. " + _BAND,
+    ),
+    Panel(
+        id="harm",
+        row="why",
+        column="length",
+        title="Harm at N",
+        figure="harm_inside",
+        takes=("step",),
+        needs=("step",),
+        measurement="diagnosis",
+        quantities=("harm_inside",),
+        about="What the same repairs cost at the longest trained length, where nothing is to be mended: in the grey "
+        "zone a repair is not applicable. Hollow: the control.",
+    ),
+)
+
 MORE = (
     Panel(
         id="more-training",
@@ -228,7 +257,7 @@ MORE = (
     ),
 )
 
-BY_ID = {panel.id: panel for panel in (*PANELS, *DEEPER)}
+BY_ID = {panel.id: panel for panel in (*PANELS, *DEEPER, *WHY)}
 
 ROWS: dict[str, tuple[str, str]] = {
     "behaviour": ("Behaviour", "Does it keep working?"),

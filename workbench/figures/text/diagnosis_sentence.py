@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import Piece
 from workbench.figures.rows.claims import Claim, count, estimate, head, layer, note, number, plain, trained
+from workbench.figures.rows.diagnosis_rows import MEASUREMENT, Row, named_entry
 from workbench.figures.rows.door import of_rows
 from workbench.figures.rows.frame import Frame, missing
 from workbench.figures.rows.picking import valued
 
-MEASUREMENT = "diagnosis"
 REPAIRS: Mapping[str, str] = {
     "P.lag": "lags inside the trained range",
     "P.row": "trained rows in place of others",
@@ -39,7 +37,6 @@ ASIDE = {"P": "D", "D": "P", "K": "P", "T": "C", "C": "P"}
 NEAR, FAR = 0.05, 0.25
 """How far below the accuracy at N a probe may be for the answer to count as readable, and how far one of untrained
 weights must be."""
-Row = Mapping[str, Any]
 
 
 @of_rows
@@ -55,15 +52,10 @@ def diagnosis_sentence(frame: Frame, *, step: int, longest: float, length: int |
     Raises:
         NotMeasured: where the checkpoint has no diagnosis.
     """
-    own = frame.where(measurement=MEASUREMENT, step=step)
-    entries = own.where(quantity="entry").sort("length").rows()
-    entries = [row for row in entries if length is None or row["length"] == length]
-    if not entries:
-        raise NotMeasured(MEASUREMENT, f"no diagnosis at step {step:,}")
-    named = next((row for row in entries if row["label"]), entries[0])
+    named = named_entry(frame, step=step, length=length)
     if not named["label"]:
         return [_capital(note(named, after="."))]
-    here = own.where(length=named["length"])
+    here = frame.where(measurement=MEASUREMENT, step=step, length=named["length"])
     if named["label"] == "not explained":
         return _unexplained(here, named)
     grades = here.where(quantity="entry_grade").rows()
