@@ -15,7 +15,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app docs test test-fast test-unit test-all hostile check bench campaign mutants diagnosis-bench diagnosis-runs gallery browser upstream pictures probe-figures plateau-figure other-machines readmes clean
+.PHONY: help setup demo app docs test test-fast test-unit test-all hostile check bench campaign mutants diagnosis-bench diagnosis-runs gallery browser upstream pictures probe-figures plateau-figure other-machines pretrained readmes clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -122,6 +122,10 @@ probe-figures: setup browser ## the runs, measurements and figures of docs/probe
 other-machines: setup ## the runs, measurements and tables of docs/other_machines.md
 	$(BIN)/lengthlens sweep other_machines
 	$(BIN)/python docs/other_machines_table.py checkpoints/other_machines docs/other_machines.md
+
+pretrained: $(CORE) ## a real model of 135 M weights, fetched once, asked tasks in its prompt: docs/pretrained.md (resumable)
+	$(INSTALL) '.[pretrained]'
+	$(BIN)/python docs/pretrained_page.py checkpoints/pretrained docs/pretrained.md
 
 plateau-figure: setup browser ## the runs of the sweep plateau, and their figure
 	$(BIN)/lengthlens sweep plateau

@@ -26,17 +26,17 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
     """One line per run."""
     ends = {row["spanTimes"][1] for row in rows if "spanTimes" in row}
     high = f"{next(iter(ends))} \u00d7 N" if len(ends) == 1 else ""
-    accuracy = f"Accuracy, length up to {high}" if high else "Accuracy over prefix length"
+    accuracy = f"Accuracy to {high}" if high else "Accuracy by length"
     longest = f"At {high}" if high else "At longest"
     columns = [
-        {"field": "name", "headerName": "Run", "cellRenderer": "RunName", "flex": 2, "minWidth": 190},
+        {"field": "name", "headerName": "Run", "cellRenderer": "RunName", "flex": 3, "minWidth": 172},
         {"field": "verdict", "headerName": "Verdict", "cellRenderer": "VerdictChip", "width": 148},
         {
             "field": "spark",
             "headerName": accuracy,
             "cellRenderer": "AccuracySpark",
             "flex": 2,
-            "minWidth": 184,
+            "minWidth": 132,
             "sortable": False,
         },
         _number("inside", "At trained", "Accuracy at the longest trained length, with its 95 % interval"),
@@ -55,23 +55,23 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "field": "summary",
             "headerName": "Summary, position",
             "cellRenderer": "DotPair",
-            "width": 142,
+            "width": 140,
             "headerTooltip": "Decodability at the longest length, after the last block: summary (circle), position "
             "(diamond). Drawn from 0 to 1; the text on hover has intervals and controls",
         },
-        {"field": "model", "headerName": "Model, seed", "cellRenderer": "ModelCell", "width": 138},
+        {"field": "model", "headerName": "Model, seed", "cellRenderer": "ModelCell", "width": 134},
         {
             "field": "expects",
             "headerName": "Theory expects",
             "cellRenderer": "Expects",
-            "width": 122,
+            "width": 116,
             "headerTooltip": "Whether the verdict is the one that theory expects of this task and these positions",
         },
         {
             "field": "since",
             "headerName": "Since step",
             "cellRenderer": "Since",
-            "width": 108,
+            "width": 98,
             "type": "rightAligned",
             "headerTooltip": "The verdict began at this checkpoint at the latest; below, the last one that was decided "
             "otherwise. Undecided checkpoints in between are neither",
@@ -80,7 +80,7 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "field": "steps",
             "headerName": "Steps",
             "cellRenderer": "Steps",
-            "width": 98,
+            "width": 88,
             "type": "rightAligned",
         },
     ]

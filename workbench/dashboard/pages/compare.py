@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from dash import Dash, Input, Output, State, html
@@ -171,13 +171,10 @@ PANELS, SEED_PANELS = _panels(), _seed_panels()
 
 
 def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
-    """B is the run that the link names, or else the first other one, of the same task where there is one."""
+    """B is the run that the link names, or else the one that says most beside A (:func:`likeliest`)."""
     runs, notices = context.store.together(), []
     asked = extras.get("run2", "")
-    others = [one for one in runs.values() if one.name != run.name and one.measured]
-    alike = [one for one in others if one.task == run.task]
-    likely = [one for one in alike if one.family != run.family]  # another configuration says more than another seed
-    default = next(iter([*likely, *alike, *others]), run).name
+    default = likeliest(run, [one for one in runs.values() if one.name != run.name and one.measured]).name
     if asked and asked not in runs:
         said = f"This link names the second run {asked}, which is not in this folder."
         notices.append(Notice(said, f"Shown: {default}.", f"Keep {default}"))
@@ -188,6 +185,22 @@ def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[di
         notices.append(Notice(said, "Shown: paired by shares of training.", "Keep"))
     seeds = "1" if extras.get("seeds") == "1" else ""
     return {"run2": known, "seeds": seeds, "steps": "step" if steps == "step" else ""}, notices
+
+
+OPPOSITE = {"scale-robust": "length-coupled", "length-coupled": "scale-robust"}
+
+
+def likeliest(run: RunView, others: Sequence[RunView]) -> RunView:
+    """What a run is held against unless a link says otherwise.
+
+    The same configuration with another seed; else a run of the same task with the opposite verdict, each at its last
+    checkpoint; else any of the same task; else any; else the run itself.
+    """
+    alike = [one for one in others if one.task == run.task]
+    opposite = OPPOSITE.get(verdict_at(run, default_step(run)))
+    seeds = [one for one in alike if one.family == run.family]
+    apart = [one for one in alike if verdict_at(one, default_step(one)) == opposite]
+    return next(iter([*seeds, *apart, *alike, *others]), run)
 
 
 def pick(extras: Mapping[str, str]) -> html.Div:

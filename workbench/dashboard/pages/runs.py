@@ -84,8 +84,8 @@ def runs_link(filters: Filters) -> dict[str, str]:
 
 
 def _question(runs: Mapping[str, RunView]) -> html.Div:
-    trained = sorted({run.trained for run in runs.values()})
-    longest = max((run.lengths[-1] for run in runs.values() if run.lengths), default=None)
+    trained = sorted({run.trained for run in runs.values() if not run.in_context})
+    longest = max((run.lengths[-1] for run in runs.values() if run.lengths and not run.in_context), default=None)
     if not trained:
         text: list[Any] = [
             "Train a model on short prefixes, read it at long ones, and see whether its behaviour "
@@ -93,8 +93,9 @@ def _question(runs: Mapping[str, RunView]) -> html.Div:
         ]
     else:
         read = f" and read at lengths up to {whole(longest)}" if longest else ""
+        others = any(run.in_context for run in runs.values())
         text = [
-            "Every run below was trained on prefixes of ",
+            f"Every run below{' that was not asked in its prompt' if others else ''} was trained on prefixes of ",
             html.Strong(f"at most {whole(trained[-1])} tokens", className="train"),
             f"{read}. The verdict says what happens past that mark. Open a run to see what in the "
             "model makes it so, and when.",

@@ -99,6 +99,7 @@ def run_data(run: RunView, stops: Stops) -> dict[str, Any]:
         "steps": list(stops.steps),
         "lengths": list(stops.lengths),
         "checkpoints": len(run.steps),
+        "measured": len(run.lengths),
         "start": {"step": stops.steps.index(start.step), "length": stops.lengths.index(start.length)},
         "sliders": _sliders(run, stops),
         "verdict": stops.over(["step"], lambda at: slug(verdict_at(run, at.step))),

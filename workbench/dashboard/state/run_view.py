@@ -158,6 +158,11 @@ class RunView:
         return self.run.trained_length
 
     @property
+    def in_context(self) -> bool:
+        """Whether its model was given the task in its prompt: N then is what its window holds."""
+        return "presented" in self.config["task"]
+
+    @property
     def shortest(self) -> int:
         """The shortest prefix length seen in training."""
         return int((self.config["training"].get("curriculum") or {}).get("low", 1))

@@ -22,7 +22,12 @@ def origin(run: RunView) -> str:
     A compiled twin is the same program with less: too small a gain, or sight of the first keys alone. It is right on
     short prefixes by construction; what becomes of it on long ones is for its verdict and its near ties to say.
     """
-    made = run.config["training"].get("compiled")
+    training = run.config["training"]
+    if "answers" in training:
+        return f"answers of {training['answers']['model']}"
+    if run.in_context:
+        return f"trained by others; its window holds a question of {whole(run.trained)} items"
+    made = training.get("compiled")
     if not made:
         return f"trained on lengths {whole(run.shortest)} to {whole(run.trained)}"
     said = f"compiled from the program {made['program']}, not trained"

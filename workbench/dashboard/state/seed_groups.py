@@ -28,7 +28,8 @@ def line(runs: Sequence[RunView], rows: Sequence[dict[str, Any]]) -> dict[str, A
     """The line of one configuration.
 
     The curve is the median over the seeds at each length that all of them have; beneath it one faint line per seed.
-    Numbers are medians, with the lowest and the highest seed in place of an interval.
+    Numbers are medians, with the lowest and the highest seed in place of an interval; steps are a range, for a median
+    of two may be no step of either.
     """
     if len(rows) == 1:
         return {**rows[0], "of": "1 of 1"}
@@ -36,7 +37,7 @@ def line(runs: Sequence[RunView], rows: Sequence[dict[str, Any]]) -> dict[str, A
     verdict, count = counted.most_common(1)[0]
     first = next(row for row in rows if row["verdict"] == verdict)
     names = [run.name for run in runs]
-    began = _median(rows, "since")
+    began = sorted(int(row["since"]) for row in rows if row.get("since") is not None)
     href = query({"run": names[0], "run2": names[1], "seeds": "1"})
     made = {
         **first,
@@ -47,8 +48,8 @@ def line(runs: Sequence[RunView], rows: Sequence[dict[str, Any]]) -> dict[str, A
         "seeds": len(runs),
         "of": f"{count} of {len(rows)}",
         "steps": max(row["steps"] for row in rows),
-        "since": began,
-        "sinceText": None if began is None else whole(began),
+        "since": began[0] if began else None,
+        "sinceText": _range(began),
         "sinceAfter": None,
         **_ties(rows),
         "live": any(row["live"] for row in rows),
@@ -81,6 +82,14 @@ def _ties(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         return {}
     said = f"{labels.count(worst)} of {len(rows)} seeds"
     return {"ties": worst, "tiesText": TIES[worst], "tiesNote": said}
+
+
+def _range(steps: Sequence[int]) -> str | None:
+    """The first and the last of ascending steps."""
+    if not steps:
+        return None
+    ends = [whole(step) for step in dict.fromkeys((steps[0], steps[-1]))]
+    return " to ".join(ends)
 
 
 def _median(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:

@@ -26,6 +26,7 @@ from workbench.figures.style.design_tokens import TOKENS, Theme, rgba
 from workbench.figures.style.marks import (
     Cursor,
     Label,
+    add_band,
     add_cursor,
     add_end_labels,
     add_line,
@@ -42,6 +43,10 @@ from workbench.figures.style.series import line_plot
 from workbench.figures.style.template import run_axis
 
 MEASUREMENT = "circuits.hardmax"
+MOST_LINES = 32
+"""Other heads that are drawn as a line each; more are a band."""
+INNER = (5, 50, 95)
+"""Percentiles over heads: the band's ends, and the line in it."""
 #: Quantities that are shares by definition; all others get an axis from the run's own rows.
 SHARES = ("hardmax_distance", "argmax_mass", "tie_uniformity")
 #: Quantities that span orders of magnitude.
@@ -166,7 +171,7 @@ def _lines(
         run_axis(along, frame.distinct(along), trained, theme),
         y_axis,
         title=title_of(quantity),
-        slice=dotted(_SUBTITLE.get(quantity, "per head"), sample_size(n), hollow_said(mine)),
+        slice=dotted(_SUBTITLE.get(quantity, "per head"), sample_size(n), _spread_said(others), hollow_said(mine)),
         n=n,
         name=f"{run_name(data)}/{quantity}_over_{along}",
         theme=theme,
@@ -193,6 +198,11 @@ def add_head_cursor(
     if cursor is not None:
         placed = mine.with_columns(value=[scale.place(float(v)) for v in mine["value"]])
         add_cursor(figure, cursor, along, theme, [(placed, TOKENS[theme]["ink"], "circle")])
+
+
+def _spread_said(others: list[tuple[str, Frame]]) -> str:
+    """What stands in place of the other heads' lines, where these are too many."""
+    return f"band: nine tenths of {len(others)} others" if len(others) > MOST_LINES else ""
 
 
 def hollow_said(mine: Frame) -> str:
@@ -234,7 +244,10 @@ def add_heads(
 
 
 def _add_others(figure: Drawing, parts: list[tuple[str, Frame]], along: str, scale: Scale, theme: Theme) -> None:
-    """All other heads as one trace, broken between heads: hundreds of traces would be slow."""
+    """All other heads as one trace, broken between heads, for hundreds of traces would be slow; or as a band."""
+    if len(parts) > MOST_LINES:
+        _add_spread(figure, parts, along, scale, theme)
+        return
     xs: list[float | None] = []
     ys: list[float | None] = []
     texts: list[str] = []
@@ -253,3 +266,27 @@ def _add_others(figure: Drawing, parts: list[tuple[str, Frame]], along: str, sca
             hoverinfo="text",
             name="others",
         )
+
+
+def _add_spread(figure: Drawing, parts: list[tuple[str, Frame]], along: str, scale: Scale, theme: Theme) -> None:
+    """Heads whose lines would be one grey: the middle nine tenths of them at each place, and the median."""
+    at: dict[float, list[float]] = {}
+    for _, part in parts:
+        for x, value in zip(places(part, along), part["value"], strict=True):
+            placed = scale.place(float(value))
+            if placed is not None and math.isfinite(placed):
+                at.setdefault(float(x), []).append(placed)
+    if not at:
+        return
+    xs = np.array(sorted(at))
+    low, middle, high = np.array([np.percentile(at[x], INNER) for x in xs.tolist()]).T
+    add_band(figure, xs, low, high, TOKENS[theme]["line2"])
+    figure.add_scatter(
+        x=xs,
+        y=middle,
+        mode="lines",
+        line={"color": TOKENS[theme]["line2"], "width": 1},
+        hovertext=[f"median of {len(at[x])} other heads; band: nine tenths of them" for x in xs.tolist()],
+        hoverinfo="text",
+        name="others",
+    )

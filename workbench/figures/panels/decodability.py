@@ -45,6 +45,10 @@ CONCEPTS: dict[str, tuple[str, str, str, str]] = {
 MODE = {"summary": "transfer", "position": "refit"}
 CLIP = UNIT
 #: Markers further apart than this leave room for both names side by side.
+_ONE_MARKER = 0.04
+"""Values that differ by less are drawn a little above and below their layer: the markers would hide each other."""
+_ASIDE = 0.14
+"""How far, in layers."""
 _NAMES_APART = 0.35
 #: Layer names that fit above one another.
 _MOST_LAYER_NAMES = 7
@@ -192,6 +196,7 @@ def decodability_by_layer(
     )
     row_of = {layer: i for i, layer in enumerate(layers)}
     _dumbbell_bars(figure, data, row_of, theme)
+    hidden, aside = _hidden(data), dict(zip(CONCEPTS, (_ASIDE, -_ASIDE), strict=True))
     for concept, (_, _, _, symbol) in CONCEPTS.items():
         rows = data.where(present(data["value"]), series=concept)
         if not len(rows):
@@ -199,7 +204,7 @@ def decodability_by_layer(
         v, low, high = (np.clip(rows[c].astype(float), *CLIP) for c in ("value", "low", "high"))
         figure.add_scatter(
             x=v,
-            y=[row_of[int(k)] for k in rows["layer"]],
+            y=[row_of[int(k)] + aside[concept] * (int(k) in hidden) for k in rows["layer"]],
             mode="markers",
             marker={"size": 9, "symbol": symbol, "color": t[concept]},
             error_x={
@@ -291,6 +296,14 @@ def _lines(
 def _at_layer(data: Frame, concept: str, layer: int) -> str:
     rows = data.where(present(data["value"]), series=concept, layer=layer)
     return f"{float(rows['value'][0]):.2f}" if len(rows) else "undefined"
+
+
+def _hidden(data: Frame) -> set[int]:
+    """Layers at which one concept's marker would lie on the other's."""
+    values: dict[int, list[float]] = {}
+    for row in data.where(present(data["value"]), series=list(CONCEPTS)).rows():
+        values.setdefault(int(row["layer"]), []).append(float(np.clip(row["value"], *CLIP)))
+    return {layer for layer, ends in values.items() if len(ends) > 1 and max(ends) - min(ends) < _ONE_MARKER}
 
 
 def _dumbbell_bars(figure: Drawing, data: Frame, row_of: dict[int, int], theme: Theme) -> None:

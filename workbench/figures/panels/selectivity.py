@@ -14,6 +14,8 @@ from workbench.figures.style.template import DASH, DOTS
 
 SUMMARY, ERASURE = "probes.summary", "probes.erasure"
 REFIT, UNTRAINED, SELECTIVITY = "refit", "untrained", "gain"
+LABELS = 74
+"""Right margin, pixels: the longest name at the end of a line is wider than the usual margin."""
 INTACT, NO_SUMMARY, NO_POSITION = "as it is", "-summary", "-position"
 RANDOM = "random_of_equal_rank"
 RANDOM_SUMMARY, RANDOM_POSITION = "random s", "random p"
@@ -110,6 +112,7 @@ def erasure_over_length(
         cursor=cursor,
     )
     add_training(figure, trained, theme, size)
+    figure.update_layout(margin_r=LABELS)
     return figure
 
 

@@ -36,6 +36,7 @@ from workbench.dashboard.panels.run_panels import PANELS
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.state.cursor import Cursor, default_step
+from workbench.dashboard.state.run_view import RunView
 
 LINK = f"run={A}&run2={B}&step=1000&len=100&quantity=circuits.hardmax|margin"
 HOSTILE = ("../../etc/passwd", "<script>alert(1)</script>", "a|b|c", "%00", "-1", "9" * 400, "\u202e")
@@ -102,6 +103,28 @@ def test_b_stands_where_a_does_by_one_rule(answers: Context) -> None:
     at = PanelCursor(a, Cursor(A, last, 100), sparse)
     assert at.beside.cursor.length == 100  # B has nothing there, and says so; 64 does not stand in for it
     assert at.values["length_b"] == 100
+
+
+def test_the_run_offered_beside_another_is_another_seed_or_else_the_opposite_verdict(answers: Context) -> None:
+    robust = answers.store.runs()[A]
+    assert robust.brief.verdicts[default_step(robust)] == "scale-robust"
+
+    def like(name: str, verdict: str = "", d_model: int = 0, task: str = "") -> RunView:
+        config = json.loads(json.dumps(robust.config))
+        config["model"]["d_model"] += d_model
+        config["task"]["name"] = task or config["task"]["name"]
+        verdicts = {**robust.brief.verdicts, default_step(robust): verdict or "scale-robust"}
+        run = dataclasses.replace(robust.run, name=name, config=config)
+        return dataclasses.replace(robust, run=run, brief=dataclasses.replace(robust.brief, verdicts=verdicts))
+
+    seed, alike, apart = like("seed"), like("alike", d_model=1), like("apart", "length-coupled", 2)
+    other = like("other", "length-coupled", task="parity")
+    assert (seed.family, seed.task) == (robust.family, robust.task)
+    assert alike.family != robust.family
+    offered = [compare.likeliest(robust, given).name for given in (
+        [other, alike, apart, seed], [other, alike, apart], [other, alike], [other], [],
+    )]  # fmt: skip
+    assert offered == ["seed", "apart", "alike", "other", A]
 
 
 def test_both_accuracies_have_one_colour_range(at: PanelCursor) -> None:

@@ -72,6 +72,7 @@ def test_every_figure_is_the_panel_s_at_every_step_and_length(runs: list[RunView
     for run, given in zip(runs[:2], held["runs"], strict=False):
         start = default_cursor(run)
         assert (given["steps"], given["lengths"]) == (list(run.steps), list(run.lengths))
+        assert (given["checkpoints"], given["measured"]) == (len(run.steps), len(run.lengths))
         assert set(given["panels"]) == {one.id for one in panels_of(run)}
         for panel in panels_of(run):
             slot = given["panels"][panel.id]

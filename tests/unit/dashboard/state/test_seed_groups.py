@@ -36,6 +36,11 @@ def test_a_configuration_says_medians_and_the_range_of_its_seeds(robust: RunView
     assert made["longestInterval"] == f"{best - 0.3:.2f} to {best:.2f}"
     assert len(made["sparkLines"]) == 3
     assert made["spark"] == made["sparkLines"][1], "of three curves the middle one is the median"
+    assert (made["since"], made["sinceText"]) == (1000, "1,000 to 3,000")
+    apart = [summarise(run) | {"since": since} for run, since in zip(runs, (291, 800, 90), strict=True)]
+    assert line(runs[:2], apart[:2])["sinceText"] == "291 to 800", "never step 545.5"
+    made = line(runs, apart)
+    assert (made["since"], made["sinceText"]) == (90, "90 to 800")
     assert made["href"].startswith("/compare?run=majority-nope-s0&run2=")
 
 

@@ -59,6 +59,9 @@ def test_erasure_beside_what_the_model_does_as_it_is() -> None:
     data = erasure_over_length_data(erasure_rows(), step=100, layer=0)
     values = {name: part["value"].tolist() for name, part in data.groupby("series")}
     assert values == {"as it is": [1, 1], "-summary": [0.5, 0.5], "-position": [0.99, 0.99], "random s": [0.97, 0.97]}
-    assert erasure_over_length(erasure_rows(), trained=12, step=100, layer=0, theme="dark").data
+    drawn = erasure_over_length(erasure_rows(), trained=12, step=100, layer=0, theme="dark")
+    assert drawn.data
+    longest = max((one.text for one in drawn.layout.annotations if one.xref == "paper" and one.x == 1), key=len)
+    assert drawn.layout.margin.r >= 4 + 7.5 * len(longest), "its widest name has room right of the lines"
     with pytest.raises(NotMeasured, match="layer 3"):
         erasure_over_length_data(erasure_rows(), step=100, layer=3)

@@ -407,3 +407,36 @@ def test_the_band_of_kept_skill_is_that_of_the_rows_own_rules(story_frame: pd.Da
         (level,), band = traces(figure, "level"), traces(figure, "band")[0]
         drawn_from = np.array([y for y in band.y if y is not None])
         assert drawn_from.min() == pytest.approx(min(level.y) + kept * (1 - min(level.y)))
+
+
+def test_equal_values_of_both_concepts_do_not_hide_each_other(story_frame: pd.DataFrame) -> None:
+    """At one layer both are .9, at the others apart: there the markers stay on the line of their layer."""
+    frame = story_frame[story_frame["run"] == story_frame["run"].iloc[0]].copy()
+    at = frame["quantity"].isin(["summary_decodability", "position_decodability"]) & (frame["layer"] == 0)
+    frame.loc[at & (frame["control"] == ""), "value"] = 0.9
+    figure = build("decodability_by_layer", frame)
+    concepts = [trace for trace in figure.data if trace.name in ("summary", "position")]
+    heights = [dict(zip(np.round(trace.y).tolist(), trace.y, strict=True)) for trace in concepts]
+    values = [dict(zip(np.round(trace.y).tolist(), trace.x, strict=True)) for trace in concepts]
+    together = {row for row in values[0] if row in values[1] and abs(values[0][row] - values[1][row]) < 0.04}
+    assert together
+    for row in values[0]:
+        apart = abs(heights[0][row] - heights[1][row])
+        assert apart == pytest.approx(0.28 if row in together else 0.0)
+
+
+def test_hundreds_of_other_heads_are_a_band(story_frame: pd.DataFrame) -> None:
+    """One layer of 102 heads: head h is at h / 101 at every length; the others are 1 to 101, their median .505."""
+    run = story_frame[story_frame["run"] == story_frame["run"].iloc[0]]
+    one = run[(run["quantity"] == "hardmax_distance") & (run["layer"] == 0) & (run["head"] == 0)]
+    heads = [one.assign(head=float(head), value=head / 101, low=head / 101, high=head / 101) for head in range(102)]
+    figure = build("head_over_length", pd.concat(heads))
+    lines = [trace for trace in figure.data if trace.name == "others"]
+    assert len(lines) == 1
+    assert np.allclose(lines[0].y, 51 / 101)
+    assert lines[0].hovertext[0] == "median of 101 other heads; band: nine tenths of them"
+    band = next(trace for trace in figure.data if trace.name == "band" and len(trace.x) == 2 * len(lines[0].x) + 1)
+    assert {round(v, 6) for v in band.y if v is not None} == {round(6 / 101, 6), round(96 / 101, 6)}
+    assert "band: nine tenths of 101 others" in figure.layout.meta["slice"]
+    few = build("head_over_length", pd.concat(heads[:20]))
+    assert "band" not in few.layout.meta["slice"]

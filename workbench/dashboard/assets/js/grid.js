@@ -6,9 +6,15 @@
   const box = (cls, ...children) => h("div", { className: cls }, ...children);
   const none = () => box("cell-none", "–");
 
+  /* Runs of one sweep are told apart by the ends of their names: a name without room loses its middle. */
+  const ENDING = 12, LONG = 20;
+  function middle(name) {
+    if (name.length <= LONG) return [name];
+    return [h("span", { key: 0, className: "begins" }, name.slice(0, -ENDING)), h("span", { key: 1 }, name.slice(-ENDING))];
+  }
   cells.RunName = function ({ data }) {
     return box("cell-two",
-      h("a", { href: data.href, "data-nav": "1", className: "strong" }, data.name), h("span", { className: "soft" }, data.question));
+      h("a", { href: data.href, "data-nav": "1", className: "strong middle", title: data.name, "aria-label": data.name }, ...middle(data.name)), h("span", { className: "soft" }, data.question));
   };
   cells.VerdictChip = function ({ data }) {
     const word = data.verdict.charAt(0).toUpperCase() + data.verdict.slice(1);
@@ -75,7 +81,7 @@
   };
 
   /* On narrow screens the columns that say when and how long give way. */
-  const LESS = ["since", "steps"], NARROW = 1390, LEAST = ["model", "expects"], TABLET = 1000;
+  const LESS = ["since", "steps"], NARROW = 1400, LEAST = ["model", "expects"], TABLET = 1200;
   async function fit() {
     const grids = window.dash_ag_grid;
     if (!grids || !document.getElementById("grid")) return;

@@ -73,7 +73,8 @@
     at("step-where").textContent = nth;
     at("step-note").textContent = "line: accuracy at length " + length;
     at("length-value").textContent = times + " × trained";
-    at("length-where").textContent = "length " + length;
+    const some = run.measured > run.lengths.length ? ", " + run.lengths.length + " shown of " + run.measured + " lengths" : "";
+    at("length-where").textContent = "length " + length + some;
     at("length-where").className = inside ? "where soft num" : "where train num";
     at("length-note").textContent = "line: accuracy at step " + step;
     at("step-slider").setAttribute("aria-valuetext", step + ", " + nth);

