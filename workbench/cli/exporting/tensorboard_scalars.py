@@ -35,7 +35,8 @@ def export_to_tensorboard(run: Run, folder: Path) -> int:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise UsageError(
-            "--tensorboard needs the package tensorboard, which is not installed; put it there with pip install 'lengthlens[tensorboard]'"
+            "--tensorboard needs the package tensorboard, which is not installed; put it there with "
+            "pip install 'lengthlens[tensorboard]'"
         ) from None
     there = folder / run.name
     if there.exists() and any(there.iterdir()):
