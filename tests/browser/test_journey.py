@@ -65,6 +65,23 @@ def test_seeds_stand_together_and_theory_beside_what_is_observed(page: Any, addr
     settled(page, lambda: "can generalise in length, as observed" in page.inner_text("#theory-says"))
 
 
+ENDS = """() => document.querySelector("#grid .ag-header-cell[col-id=steps]").getBoundingClientRect().right
+  - document.querySelector(".grid-frame").getBoundingClientRect().right"""
+"""Pixels by which the last column of the runs leaves its frame."""
+
+
+def test_every_column_of_the_runs_is_on_screen_at_1440(page: Any, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector("#grid .ag-header-cell[col-id=steps]")
+    settled(page, lambda: page.evaluate(ENDS) <= 1)
+    cut = page.evaluate(
+        "() => [...document.querySelectorAll('#grid .ag-header-cell-text')].filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent)"
+    )
+    assert cut == []
+    name = page.locator("#grid a.middle").first
+    assert name.get_attribute("title") == name.inner_text().replace("\n", "")
+
+
 def test_enter_on_a_row_opens_its_run(page: Any, address: str) -> None:
     page.goto(f"{address}/")
     page.wait_for_selector(".ag-row")
