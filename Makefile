@@ -35,7 +35,7 @@ $(CORE): pyproject.toml constraints.txt
 	@touch $@
 
 $(ALL): $(CORE)
-	$(INSTALL) '.[cube,dask,notebook,browser,test,check]'
+	$(INSTALL) '.[cube,dask,notebook,browser,tensorboard,test,check]'
 	@touch $@
 
 $(DOCS): $(CORE)
