@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.installed
 ALL := $(VENV)/.installed-all
+DOCS := $(VENV)/.installed-docs
 UPSTREAM := .upstream/.installed
 SERVE ?= 1
 PORT ?= 8050
@@ -14,7 +15,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app test test-fast test-unit test-all hostile check bench campaign mutants diagnosis-bench diagnosis-runs gallery browser upstream pictures probe-figures plateau-figure other-machines pretrained readmes clean
+.PHONY: help setup demo app docs test test-fast test-unit test-all hostile check bench campaign mutants diagnosis-bench diagnosis-runs gallery browser upstream pictures probe-figures plateau-figure other-machines pretrained readmes clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -34,7 +35,11 @@ $(CORE): pyproject.toml constraints.txt
 	@touch $@
 
 $(ALL): $(CORE)
-	$(INSTALL) '.[cube,dask,notebook,browser,test,check]'
+	$(INSTALL) '.[cube,dask,notebook,browser,tensorboard,test,check]'
+	@touch $@
+
+$(DOCS): $(CORE)
+	$(INSTALL) '.[docs]'
 	@touch $@
 
 demo: $(CORE) ## train three models, measure them, open the dashboard (SERVE=0 stops before serving)
@@ -128,6 +133,11 @@ plateau-figure: setup browser ## the runs of the sweep plateau, and their figure
 
 pictures: setup browser ## the pictures of every page, from the gallery
 	$(BIN)/python -m workbench.dashboard.screenshots checkpoints/gallery docs/pictures --run flip_flop_rotary_s0
+
+# Without a request to anybody; its pages want none either.
+docs: $(DOCS) ## the documentation as pages in build/docs, with every link checked
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "build/docs/index.html; served: $(BIN)/python -m http.server --directory build/docs"
 
 clean: ## remove the environment and caches; runs stay
 	rm -rf $(VENV) .upstream .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

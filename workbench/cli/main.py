@@ -27,6 +27,7 @@ from workbench.cli.commands.new import new
 from workbench.cli.commands.predict import predict
 from workbench.cli.commands.prescribe import prescribe
 from workbench.cli.commands.reproduce import reproduce
+from workbench.cli.commands.sharing.export import export
 from workbench.cli.commands.sharing.publish import publish
 from workbench.cli.commands.sharing.report import report
 from workbench.cli.commands.show import show
@@ -52,6 +53,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "prescribe": prescribe,
     "report": report,
     "publish": publish,
+    "export": export,
     "fetch": fetch,
     "check": check,
     "demo": demo,

@@ -146,9 +146,6 @@ def measure_item(item: Item) -> Done:
         RunError: if the checkpoint is damaged.
         StorageError: if a shard cannot be written.
     """
-    import torch
-
-    torch.set_num_threads(1)
     start = time.monotonic()
     for file in item.trusted:
         trust(file)
@@ -173,18 +170,38 @@ def measure_item(item: Item) -> Done:
     watching = [
         Watching(m, CheckpointStudy(run, item.step, model, evaluation, w.sequences, w.deep), w.name) for w, m in made
     ]
-    passes, extra = observe_all(model, evaluation, watching, apart), 0
-    for (wanted, measurement), one in zip(made, watching, strict=True):
-        if wanted.name in apart.failures:
-            continue
-        with apart.of(wanted.name):
-            rows = measurement.finish(one.study)
-            marked, seconds = mark_unseen(rows, one.study), time.monotonic() - start
-            write_rows(run, item.step, wanted, measurement.spec, marked, one.study.passes, seconds)
-            extra += one.study.passes
-            total += len(rows)
+    with one_thread():
+        passes, extra = observe_all(model, evaluation, watching, apart), 0
+        for (wanted, measurement), one in zip(made, watching, strict=True):
+            if wanted.name in apart.failures:
+                continue
+            with apart.of(wanted.name):
+                rows = measurement.finish(one.study)
+                marked, seconds = mark_unseen(rows, one.study), time.monotonic() - start
+                write_rows(run, item.step, wanted, measurement.spec, marked, one.study.passes, seconds)
+                extra += one.study.passes
+                total += len(rows)
     seconds = time.monotonic() - start
     return Done(run.name, item.step, total, passes, extra, seconds, tuple(apart.failures.values()))
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Torch and the linear algebra of numpy and scipy on one thread: sums in another order have other last bits.
+
+    Worker processes begin so. This one may have been told otherwise, by OMP_NUM_THREADS or its number of cores.
+    """
+    import scipy.linalg  # noqa: F401 - it has a BLAS of its own, which is held only once it is loaded
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _made_since(run: Run, step: int, wanted: Wanted) -> bool:

@@ -375,6 +375,9 @@ def test_glyphs_are_valid_svg_that_takes_the_text_colour(verdict: str) -> None:
 
 def test_verdict_words() -> None:
     words = {style.word for style in VERDICTS.values()}
-    assert words == {"Scale-robust", "Length-coupled", "Not fitted", "Undecided", "Unseen position"}
+    assert words == {
+        *("Scale-robust", "Length-coupled", "Not fitted", "Undecided", "Unseen position"),
+        *("Holds in context", "Decays in context", "Not capable"),
+    }
     with pytest.raises(KeyError, match="brilliant"):
         verdict_style("brilliant")

@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from workbench.measure.behaviour.cells import Cell, Rules, outer_state, trained_state
 from workbench.measure.grid import make_grid
 from workbench.measure.intervals import upper_limit
 from workbench.measure.measurement import Grid, Quantity, Spec
+from workbench.measure.running import engine
 from workbench.measure.running.engine import shard_key
+from workbench.measure.running.plan import plan
 from workbench.measure.study import CheckpointStudy, Evaluation
 from workbench.models.handmade.transformers import majority
 from workbench.tasks import make_task
@@ -88,3 +92,28 @@ def test_a_failure_is_shown_at_the_level_shared_out_over_the_cells_that_could() 
     trained = next(k for k in range(512, 0, -1) if upper_limit(k, 512, rules.level) < rules.fitted)
     assert trained_state(Cell("matched", 9, trained, 512, 0.0), rules, 1) == "fail"
     assert trained_state(Cell("matched", 9, trained, 512, 0.0), rules, 3) == "open"
+
+
+def test_a_checkpoint_is_measured_on_one_thread_whatever_the_process_was_told(make_run, monkeypatch) -> None:
+    """Sums of another order have other last bits: one process and several workers would disagree."""
+    found: list[set[int]] = []
+    observe_all = engine.observe_all
+
+    def looking(*args: Any) -> int:
+        found.append({torch.get_num_threads(), *(library["num_threads"] for library in threadpool_info())})
+        return observe_all(*args)
+
+    run = make_run(majority(), TASK, trained=9)
+    (item,) = plan([run.path], only=["behaviour"], sequences=4, lengths=[9]).items
+    monkeypatch.setattr(engine, "observe_all", looking)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        with threadpool_limits(2):
+            assert {library["num_threads"] for library in threadpool_info()} == {2}
+            engine.measure_item(item)
+            assert torch.get_num_threads() == 2
+            assert {library["num_threads"] for library in threadpool_info()} == {2}
+    finally:
+        torch.set_num_threads(before)
+    assert found == [{1}]

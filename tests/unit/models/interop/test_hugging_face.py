@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from tests.support.models.pretrained_folders import CONFIGS, HEADS, LAYERS, VOCABULARY, WIDTH, save_folder
+from workbench.models.base.lens_parts import HookPoint
 from workbench.models.base.protocol import HookedModel
 from workbench.models.interop.hugging_face import adapter
 from workbench.models.interop.hugging_face.adapter import PretrainedModel
@@ -177,6 +178,43 @@ def test_a_hook_that_does_nothing_is_refused_by_its_name(folders, monkeypatch) -
     model = open_folder(folders("llama"))
     assert model.refused["blocks.0.attn.hook_pattern"] == "it does not hold the weights that transformers gives"
     assert "blocks.0.attn.hook_pattern" not in model.hook_dict
+
+
+class DeadHook(HookPoint):
+    """Shows its value to hooks, and goes on with one that differs by rounding alone, whatever they return."""
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        super().__call__(x)
+        return x * (1 + torch.finfo(x.dtype).eps) if self.fwd_hooks else x
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_dead_hooks_are_refused_by_name_and_no_others(folders, name) -> None:
+    model = open_folder(folders(name), dtype=torch.float32)
+    dead = {hook for hook in model.hook_dict if hook.startswith("blocks.1.")}
+    kinds = ("rot_q", "rot_k") if model.family.turned else ("q", "k")
+    assert {f"blocks.1.attn.hook_{part}" for part in (*kinds, "v", "z", "attn_scores", "pattern")} <= dead
+    assert {f"blocks.1.hook_{part}" for part in ("resid_pre", "attn_out", "mlp_out", "resid_post")} <= dead
+    for hook in dead:
+        model.hook_dict[hook].__class__ = DeadHook
+    self_test(model)
+    assert model.refused == dict.fromkeys(dead, "an edit of it moves no logit")
+    assert not dead & {*model.hook_dict}
+
+
+@pytest.mark.parametrize("part", ["hook_rot_q", "hook_rot_k", "hook_v"])
+def test_a_hook_that_is_dead_only_while_attention_is_fused_is_refused(folders, part) -> None:
+    """Watching scores makes attention explicit, where the hook works: the edit is tried without."""
+
+    class DeadWhileFused(HookPoint):
+        def __call__(self, x: torch.Tensor) -> torch.Tensor:
+            out: torch.Tensor = super().__call__(x)
+            return out if model.blocks[0].attn.hook_attn_scores.fwd_hooks else x
+
+    model = open_folder(folders("llama"), dtype=torch.float32)
+    getattr(model.blocks[0].attn, part).__class__ = DeadWhileFused
+    self_test(model)
+    assert model.refused == {f"blocks.0.attn.{part}": "an edit of it moves no logit"}
 
 
 def test_a_model_that_is_read_wrongly_is_refused(folders, monkeypatch) -> None:

@@ -1,0 +1,58 @@
+"""The glossary of the documentation, from the specs of the measurements: ``make docs`` runs this.
+
+``python -m docs.glossary_page`` prints it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+
+from workbench.dashboard.components.typeset import LETTERS
+from workbench.dashboard.components.verdict_help import MEANINGS
+from workbench.dashboard.panels.panel_words import span_of
+from workbench.measure.known_measurements import BUILT_IN
+from workbench.measure.measurement import Quantity
+from workbench.measure.registry import make_measurement
+
+HEAD = """# Glossary
+
+Every quantity that is stored, in the words of the measurement that makes it. Definitions, settings and versions travel
+with the rows; the page *Glossary* of the dashboard shows those of your own folders. All intervals are 95 %; n counts
+sequences.
+"""
+
+
+def glossary() -> str:
+    """The page, as Markdown: the verdicts, and a section a measurement in the order in which they are listed."""
+    verdicts = [f"**{name}**: {_plain(what)}\n" for name, what in MEANINGS]
+    head = [HEAD, _plain(LETTERS), "\n## Verdicts\n", *verdicts]
+    return "\n".join([*head, *(_section(name) for name in BUILT_IN)])
+
+
+def _section(name: str) -> str:
+    spec = make_measurement(name).spec
+    laws = ", ".join(spec.laws) or "no law of strings"
+    sequences = f" · {spec.sequences:,} sequences" if spec.sequences else ""
+    head = f"## {spec.title}\n\n`{spec.name}` · version {spec.version} · {laws}{sequences}\n"
+    return "\n".join([head, *map(_entry, spec.quantities)])
+
+
+def _entry(quantity: Quantity) -> str:
+    facts = " · ".join(part for part in (f"`{quantity.name}`", span_of(asdict(quantity))) if part)
+    lines = [f"### {quantity.name.replace('_', ' ')}", facts, _plain(quantity.definition)]
+    if quantity.formula:
+        where = f"; {_plain(quantity.where)}" if quantity.where else ""
+        lines.append(_plain(quantity.formula) + where)
+    return "\n\n".join([*lines, ""])
+
+
+def _plain(text: str) -> str:
+    """Text in which nothing is read as Markdown, but for what stands below or above the line."""
+    escaped = re.sub(r"([\\*_<>\[\]`|])", r"\\\1", text)
+    below = re.sub(r"\\_\{([^{}]*)\}", r"<sub>\1</sub>", escaped)
+    return re.sub(r"\^\{([^{}]*)\}", r"<sup>\1</sup>", below)
+
+
+if __name__ == "__main__":
+    print(glossary())

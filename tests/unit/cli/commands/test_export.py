@@ -1,0 +1,143 @@
+"""``lengthlens export``: what is written is read back, as a run, as a card and as scalars."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.places import GALLERY
+from workbench.cli.commands.sharing.export import export
+from workbench.cli.errors import UsageError
+from workbench.cli.exporting.hub_folder import export_to_hub, model_card
+from workbench.cli.exporting.tensorboard_scalars import scalars
+from workbench.models.handmade.transformers import majority
+from workbench.runs import Run, RunError
+from workbench.table import Table
+from workbench.table.schema import row
+from workbench.table.shards import shard_path, write_shard
+from workbench.tasks import make_task
+
+FLIP_FLOP = GALLERY / "flip_flop_rotary_s0"
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("hub") / "flip-flop"
+    export(FLIP_FLOP, folder)
+    return Run.open(folder)
+
+
+def test_the_folder_is_the_run(exported: Run) -> None:
+    source = Run.open(FLIP_FLOP)
+    assert sorted(entry.name for entry in exported.path.iterdir()) == [
+        "README.md",
+        "run.json",
+        "steps",
+        "table.parquet",
+    ]
+    assert (exported.id, exported.steps) == (source.id, source.steps)
+    for step in source.steps:
+        assert exported.verify(step) == source.verify(step)
+        held = {file.name: file.read_bytes() for file in source.step_path(step).iterdir()}
+        assert {file.name: file.read_bytes() for file in exported.step_path(step).iterdir()} == held
+    tables = [Table.load(run.path) for run in (exported, source)]
+    assert [len(table) for table in tables] == [len(tables[1])] * 2
+    told = [table.sql("select * exclude run from rows order by all").to_csv() for table in tables]
+    assert told[0] == told[1]
+
+
+def test_the_card_says_what_the_rows_say(exported: Run) -> None:
+    card = (exported.path / "README.md").read_text()
+    assert card.startswith("---\nlibrary_name: lengthlens\n")
+    assert "Length-coupled at step 1,200 (measured to length 256, n 512 or more): skill falls below 0.9" in card
+    assert "fails at, matched law: (32, 48]" in card
+    assert "since 800 (last different: 70)" in card
+    where = {"quantity": "accuracy", "step": 1200, "length": 64, "law": "matched", "mode": "teacher_forced"}
+    (found,) = Table.load(FLIP_FLOP).frame(**where).itertuples()
+    line = next(line for line in card.splitlines() if line.startswith("| 64 |"))
+    assert f"{found.value:.3f} \\[{found.low:.2f}, {found.high:.2f}]" in line
+    for step in exported.steps:
+        assert f"`{exported.meta(step)['sha256']}`" in card
+    block = card.partition("```python\n")[2].partition("```")[0].replace("PATH", str(exported.path))
+    names: dict[str, Any] = {}
+    exec(compile(block, "README.md", "exec", dont_inherit=True), names)
+    assert len(names["rows"]) == len(Table.load(FLIP_FLOP))
+
+
+def test_new_shards_come_along_as_one_table_and_the_run_is_left_alone(make_run: Any, tmp_path: Path) -> None:
+    run = make_run(majority(), make_task("majority"), trained=9, steps=(0, 100))
+    shared = {"run": run.name, "step": 100, "measurement": "behaviour"}
+    verdict = row(**shared, quantity="verdict", label="scale-robust", length=73, n=512, note="<b>|` it is so")
+    metadata = {"spec": '{"version": 4}', "key": "k", "sha256": run.meta(100)["sha256"], "run": run.id}
+    write_shard(shard_path(run.path, "behaviour", 100, "k"), [verdict], metadata)
+    before = sorted(run.path.rglob("*"))
+    export(run.path, tmp_path / "hub")
+    assert sorted(run.path.rglob("*")) == before
+    assert not (tmp_path / "hub" / "measurements").exists()
+    assert Table.load(tmp_path / "hub").frame(quantity="verdict")["label"].tolist() == ["scale-robust"]
+    card = (tmp_path / "hub" / "README.md").read_text()
+    assert "Scale-robust at step 100" in card
+    assert "&lt;b&gt;\\|\\` it is so" in card
+    assert [file.name for file in tmp_path.iterdir() if file.name.startswith(".")] == []
+
+
+def test_a_run_that_is_not_measured_says_so(make_run: Any) -> None:
+    assert "Its behaviour is not measured." in model_card(make_run(majority(), make_task("majority"), trained=9))
+
+
+def test_what_is_refused(make_run: Any, tmp_path: Path) -> None:
+    run = make_run(majority(), make_task("majority"), trained=9)
+    with pytest.raises(UsageError, match="--to DIR for a model hub, or --tensorboard DIR"):
+        export(run.path)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").touch()
+    with pytest.raises(UsageError, match="full holds something already; name a new folder with --to"):
+        export(run.path, tmp_path / "full")
+    with pytest.raises(UsageError, match="lies within the run itself"):
+        export(run.path, run.path / "hub")
+    weights = run.step_path(100) / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"?")
+    with pytest.raises(RunError):
+        export(run.path, tmp_path / "damaged")
+    assert not (tmp_path / "damaged").exists()
+    shutil.rmtree(run.path / "steps")
+    with pytest.raises(UsageError, match="has no checkpoint yet"):
+        export(run.path, tmp_path / "empty")
+    config = json.loads((GALLERY / "majority_learned" / "run.json").read_text())
+    config["training"]["pretrained"] = {"family": "llama"}
+    with pytest.raises(UsageError, match="no weights of its own to export: they are those of a folder of others"):
+        export_to_hub(Run(run.path, "opened", config), tmp_path / "opened")
+
+
+def test_scalars_are_the_log_and_the_rows() -> None:
+    found = {(tag, step): value for tag, step, value in scalars(Run.open(FLIP_FLOP))}
+    where = {"quantity": "accuracy", "step": 1200, "length": 64, "law": "challenge", "mode": "teacher_forced"}
+    (stored,) = Table.load(FLIP_FLOP).frame(**where)["value"]
+    assert found["accuracy/challenge/64", 1200] == stored
+    assert found["train/accuracy_out", 1200] == 0.859375
+    assert found["train/lr", 1176] == pytest.approx(3.222792e-06)
+
+
+def test_tensorboard_reads_them_back(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    run = Run.open(FLIP_FLOP)
+    export(FLIP_FLOP, tensorboard=tmp_path)
+    events = EventAccumulator(str(tmp_path / run.name), size_guidance={"scalars": 0}).Reload()
+    read = {(tag, one.step): one.value for tag in events.Tags()["scalars"] for one in events.Scalars(tag)}
+    assert read == pytest.approx({(tag, step): value for tag, step, value in scalars(run)})
+    with pytest.raises(UsageError, match="holds something already"):
+        export(FLIP_FLOP, tensorboard=tmp_path)
+
+
+def test_without_tensorboard_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(UsageError, match=r"needs the package tensorboard.*pip install 'lengthlens\[tensorboard\]'"):
+        export(FLIP_FLOP, tensorboard=tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,41 @@
+"""``lengthlens export``: a run for a model hub, or for TensorBoard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")],
+    to: Annotated[Path | None, typer.Option(metavar="DIR", help="A new folder, ready for a model hub.")] = None,
+    tensorboard: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The folder that TensorBoard is to read.")
+    ] = None,
+) -> None:
+    """Write a run for others: as a folder with card, weights and table, or as scalars for TensorBoard.
+
+    The folder is a run itself, which `lengthlens show` and `Run.open` read.
+    """
+    from workbench.cli.errors import UsageError
+    from workbench.cli.exporting.hub_folder import export_to_hub
+    from workbench.cli.exporting.tensorboard_scalars import export_to_tensorboard
+    from workbench.runs.run import Run
+
+    if to is None and tensorboard is None:
+        raise UsageError("name what to write: --to DIR for a model hub, or --tensorboard DIR for TensorBoard")
+    opened = Run.open(run)
+    problems: list[str] = []
+    if to is not None:
+        problems = export_to_hub(opened, to)
+        print(f"{to}: {len(opened.steps)} checkpoints, README.md, run.json and table.parquet")
+    if tensorboard is not None:
+        print(
+            f"{tensorboard}: {export_to_tensorboard(opened, tensorboard):,} scalars; tensorboard --logdir {tensorboard}"
+        )
+    for problem in dict.fromkeys(problems):
+        print(f"problem: {problem}")
+    if problems:
+        raise SystemExit(1)

@@ -1,0 +1,1 @@
+"""What a run is exported as: a folder for a model hub, scalars for TensorBoard."""

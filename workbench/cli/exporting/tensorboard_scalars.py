@@ -1,0 +1,51 @@
+"""A run's log and its accuracies over training as scalars that TensorBoard shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+from workbench.cli.errors import UsageError
+from workbench.runs.log import COLUMNS, read_log
+from workbench.runs.run import Run
+from workbench.table import Table
+
+
+def scalars(run: Run) -> Iterator[tuple[str, int, float]]:
+    """Tag, step and value: ``train/...`` of the log, ``accuracy/LAW/LENGTH`` of behaviour; none that is undefined."""
+    log = read_log(run.path)
+    for name in COLUMNS[1:]:
+        for step, value in zip(log["step"], log[name], strict=True):
+            if math.isfinite(value):
+                yield f"train/{name}", int(step), float(value)
+    rows = Table.load(run.path).frame(measurement="behaviour", quantity="accuracy", mode="teacher_forced", control="")
+    for row in rows.sort_values(["law", "length", "step"]).itertuples():
+        if math.isfinite(row.value):
+            yield f"accuracy/{row.law}/{int(row.length)}", int(row.step), float(row.value)
+
+
+def export_to_tensorboard(run: Run, folder: Path) -> int:
+    """Write a run's scalars below a folder, under the run's name; how many there are.
+
+    Raises:
+        UsageError: where TensorBoard is not installed, or the run's name has scalars in that folder already.
+    """
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise UsageError(
+            "--tensorboard needs the package tensorboard, which is not installed; put it there with "
+            "pip install 'lengthlens[tensorboard]'"
+        ) from None
+    there = folder / run.name
+    if there.exists() and any(there.iterdir()):
+        raise UsageError(
+            f"{there} holds something already, and a second copy would be drawn over it; name another folder"
+        )
+    count = 0
+    with SummaryWriter(str(there)) as writer:
+        for tag, step, value in scalars(run):
+            writer.add_scalar(tag, value, step)
+            count += 1
+    return count
