@@ -116,8 +116,8 @@ def diagnosis(run: RunView, step: int) -> tuple[list[Any], bool]:
         have = [whole(one) for one in sorted(run.frame.where(measurement="diagnosis").distinct("step").tolist())]
         where = f" at step {whole(step)}, only at {', '.join(have)}" if have else ""
         ask = command(f"lengthlens measure {run.typed_path} --only diagnosis --steps {step}")
-        ways = [] if have else [measure_button.button(run.name, "diagnosis")]
-        return [html.P(f"Not measured{where}."), html.Div([ask, *ways], className="ways")], False
+        now = measure_button.button(run.name, "diagnosis", deepen_at=step)  # a checkpoint takes a minute
+        return [html.P(f"Not measured{where}."), html.Div([ask, now], className="ways")], False
     over = [html.P(entries_said(run), className="soft")] if entries_over_training(run.frame) else []
     drawn = bool(named_entry(run.frame, step=step)["label"])
     return [html.P(pieces(said)), *over], drawn
