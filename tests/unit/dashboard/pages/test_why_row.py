@@ -66,7 +66,7 @@ def test_where_it_is_not_measured_the_row_is_a_line_with_its_command(run: RunVie
     assert "Not measured at step 100, only at 1,000, 3,000." in text
     assert "--only diagnosis --steps 100" in text
     (now,) = [part for part in said[1].children if getattr(part, "data-measure", "")]
-    assert (getattr(now, "data-measure"), getattr(now, "data-measure-step")) == ("diagnosis", "100"), "this step alone"  # noqa: B009
+    assert (getattr(now, "data-measure"), getattr(now, "data-measure-step")) == ("diagnosis", "100"), "this step alone"
 
 
 def test_where_nothing_is_to_be_explained_the_sentence_stands_alone(run: RunView) -> None:
