@@ -18,7 +18,7 @@ def test_an_untrained_model_without_positions_holds_position_and_counts() -> Non
     batches = [batch.prefix(n) for n in (25, 50, 51)]
     for seed in (0, 1, 2):
         untrained = HookedTransformer(wide, seed=seed)
-        frame = probes.probe(untrained, batches, "position", inside=[25], resamples=20).frame()
+        frame = probes.probe(untrained, batches, target="position", inside=[25], resamples=20).frame()
         frame = frame[~frame["site"].str.endswith("resid_mid")]  # one block is one uniform head and what is made of it
         log_i = frame[(frame["target"] == "log_i") & (frame["mode"] == "refit") & (frame["control"] == "")]
         at_50 = log_i[log_i["length"] == 50].set_index("layer")["value"]

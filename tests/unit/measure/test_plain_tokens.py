@@ -69,6 +69,7 @@ def test_labels_of_other_shapes_or_beside_labels_are_refused() -> None:
             None,
             r"labels are \[batch, pos\] or \[batch\], here \(16, 10\) or \(16,\), not \(3",
         ),
+        (batch, "position", None, "is no labels of tokens; what a probe reads is named by target=.position."),
         (batch, torch.zeros(16), None, "labels are for plain tokens without a task; leave them out"),
         (batch.tokens, torch.zeros(16), TASK, "labels are for plain tokens without a task"),
         (batch.tokens.float(), None, None, r"plain tokens are integers \[batch, pos\], not torch.float32"),
