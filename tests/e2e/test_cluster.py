@@ -169,13 +169,13 @@ def test_a_scheduler_that_is_lost_ends_the_command_and_what_it_had_begun(tmp_pat
         if item:
             (tmp_path / f"pid-{os.getpid()}").touch()
             time.sleep(3600)
+        while not list(tmp_path.glob("pid-*")):  # it ends once the other one runs: the second worker may come later
+            time.sleep(0.02)
         return item
 
     with cluster_of(tmp_path, workers=2) as own:
 
         def lose(index: int, outcome: object) -> None:
-            while not list(tmp_path.glob("pid-*")):
-                time.sleep(0.02)
             own.kill(own.scheduler)
 
         with pytest.raises(ClusterError, match="is lost; what was finished is kept") as raised:

@@ -99,14 +99,20 @@ def test_a_run_ended_by_a_signal_continues_to_the_same_bits(trained: Path, tmp_p
     assert hashes(folder) == hashes(trained)
 
 
-def test_every_measurement_leaves_rows_of_both_checkpoints(measured: Path) -> None:
+def made() -> set[str]:
+    """The measurements that a run of a task of ours gets: all that are made unasked, but for that of prompts."""
     from workbench.measure.registry import choose
+
+    return set(choose(None)) - {"behaviour.in_context"}
+
+
+def test_every_measurement_leaves_rows_of_both_checkpoints(measured: Path) -> None:
     from workbench.table import Table
 
     table = Table.load(measured)
     assert table.problems == []
     found = table.sql("select distinct measurement, step from rows order by all")
-    assert set(map(tuple, found.to_numpy())) == {(m, s) for m in choose(None) for s in (0, LAST)}
+    assert set(map(tuple, found.to_numpy())) == {(m, s) for m in made() for s in (0, LAST)}
     for spec in table.specs.values():
         defined = {q["name"] for q in spec["quantities"]}
         rows = table.frame(measurement=spec["name"])
@@ -118,9 +124,7 @@ def test_every_measurement_leaves_rows_of_both_checkpoints(measured: Path) -> No
 def test_measuring_again_finds_everything_there(measured: Path) -> None:
     again = forked("measure", measured, "--steps", f"0,{LAST}", "--sequences", 64)
     assert "0 of 0 checkpoints measured" in again.said
-    from workbench.measure.registry import choose
-
-    assert f"{2 * len(choose(None))} measurements were already there" in again.said
+    assert f"{2 * len(made())} measurements were already there" in again.said
 
 
 def test_serial_and_parallel_measuring_agree(measured: Path, tmp_path: Path) -> None:
