@@ -16,9 +16,9 @@ from workbench.core.seeds import seed_of
 from workbench.measure.grid import make_grid
 from workbench.measure.in_context.in_context import InContext, in_context_rows
 from workbench.measure.running.engine import want, write_rows
-from workbench.runs.checkpoints import remove_unfinished, sha256, write_checkpoint, write_config
+from workbench.runs.adoption.being_written import being_written
+from workbench.runs.checkpoints import sha256, write_checkpoint
 from workbench.runs.errors import RunError
-from workbench.runs.lock import writer_lock
 from workbench.runs.run import FORMAT, Run, run_id
 from workbench.storage.bounded import read_bytes
 from workbench.table.shards import compact
@@ -218,13 +218,7 @@ def answered_run(task: Presented, answers: bytes, model: str, out: Path) -> Run:
         "versions": {name: version(name) for name in ("lengthlens", "torch")},
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }  # fmt: skip
-    with writer_lock(out):
-        remove_unfinished(out)
-        if not (out / "run.json").exists():
-            write_config(out, config)
-        run = Run.open(out)
-        if run.id != config["id"]:
-            raise RunError(f"{out} holds another run; choose another --out")
+    with being_written(out, config) as run:
         if STEP not in run.steps:
             write_checkpoint(run, STEP, None, None, sha256=sha256(answers))
     return run

@@ -12,7 +12,8 @@ from typing import Any
 
 from workbench.models.interop.hugging_face.families import family_of
 from workbench.models.interop.hugging_face.opening import open_folder, open_tokenizer, read_config
-from workbench.runs.checkpoints import remove_unfinished, write_checkpoint, write_config
+from workbench.runs.adoption.being_written import being_written
+from workbench.runs.checkpoints import write_checkpoint, write_config
 from workbench.runs.errors import RunError
 from workbench.runs.lock import writer_lock
 from workbench.runs.referenced import hashed_files, sha256_of_files, verify_folder
@@ -100,13 +101,7 @@ def open_pretrained(opened: Opened, out: Path) -> Run:
     files = {step: hashed_files(folder) for step, folder in opened.folders.items()}
     cfg = open_folder(opened.folders[first]).cfg
     config = _config(opened, task, cfg.model_dump(mode="json"), files)
-    with writer_lock(out):
-        remove_unfinished(out)
-        if not (out / "run.json").exists():
-            write_config(out, config)
-        run = Run.open(out)
-        if run.id != config["id"]:
-            raise RunError(f"{out} holds another run; choose another --out")
+    with being_written(out, config) as run:
         for step, hashes in files.items():
             if step not in run.steps:
                 write_checkpoint(run, step, None, None, sha256=sha256_of_files(hashes), files=hashes)

@@ -11,13 +11,12 @@ from typing import Any
 
 from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.model import HookedTransformer
-from workbench.runs.checkpoints import remove_unfinished, write_checkpoint, write_config
-from workbench.runs.errors import RunError
-from workbench.runs.lock import writer_lock
+from workbench.runs.adoption.being_written import being_written
+from workbench.runs.checkpoints import write_checkpoint
 from workbench.runs.run import FORMAT, Run, run_id
 from workbench.runs.weights import weights_bytes
 from workbench.tasks.base import Task
-from workbench.tasks.registry import same_task, stored
+from workbench.tasks.registry import stored
 
 
 @dataclass(frozen=True)
@@ -46,23 +45,11 @@ def store(
     Raises:
         RunError: if another run is there.
     """
-    with writer_lock(out):
-        remove_unfinished(out)
-        if not (out / "run.json").exists():
-            write_config(out, config)
-        run = Run.open(out)
-        if not _is_of(run, config):
-            raise RunError(f"{out} holds another run; choose another --out")
+    with being_written(out, config) as run:
         for one in checkpoints:
             if one.step not in run.steps:
                 write_checkpoint(run, one.step, weights_bytes(one.model()), trained_ids, None, **one.facts)
     return run
-
-
-def _is_of(run: Run, config: Mapping[str, Any]) -> bool:
-    """Whether a run is the one that ``config`` describes, though perhaps written before its task's file was hashed."""
-    held = run.config["task"]
-    return run.id == config["id"] or (same_task(held, config["task"]) and run.id == run_id({**config, "task": held}))
 
 
 def config_of(

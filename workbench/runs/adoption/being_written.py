@@ -1,0 +1,37 @@
+"""A run folder that is written at once, not trained into: made if it is not there, continued if it is the same run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from workbench.runs.checkpoints import remove_unfinished, write_config
+from workbench.runs.errors import RunError
+from workbench.runs.lock import writer_lock
+from workbench.runs.run import Run, run_id
+from workbench.tasks.registry import same_task
+
+
+@contextmanager
+def being_written(out: Path, config: Mapping[str, Any]) -> Iterator[Run]:
+    """The run of this ``run.json``, held by this writer alone while the block lasts.
+
+    Raises:
+        RunError: if another run is there.
+    """
+    with writer_lock(out):
+        remove_unfinished(out)
+        if not (out / "run.json").exists():
+            write_config(out, config)
+        run = Run.open(out)
+        if not _is_of(run, config):
+            raise RunError(f"{out} holds another run; choose another --out")
+        yield run
+
+
+def _is_of(run: Run, config: Mapping[str, Any]) -> bool:
+    """Whether a run is the one that ``config`` describes, though perhaps written before its task's file was hashed."""
+    held = run.config["task"]
+    return run.id == config["id"] or (same_task(held, config["task"]) and run.id == run_id({**config, "task": held}))
