@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import entry_points
 
 from workbench.core.errors import shown
+from workbench.core.registry import entry_points
 from workbench.core.suggest import near_names
 from workbench.measure.settings import MeasurementError
 
@@ -46,7 +46,7 @@ def refuse_unknown(names: Sequence[str]) -> None:
     Raises:
         MeasurementError: naming the first, with near names.
     """
-    if entry_points(group=GROUP):  # their names are known once they are imported
+    if entry_points(GROUP):  # their names are known once they are imported
         return
     for name in names:
         if name not in BUILT_IN and not (name.endswith(".") and any(known.startswith(name) for known in BUILT_IN)):

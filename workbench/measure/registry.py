@@ -6,11 +6,12 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from types import ModuleType
 from typing import Any
 
 from workbench.core.errors import shown
+from workbench.core.registry import entry_points
 from workbench.core.suggest import near_names
 from workbench.measure.known_measurements import BUILT_IN, GROUP
 from workbench.measure.measurement import Measurement
@@ -46,7 +47,7 @@ def _found() -> FoundMeasurements:
     classes = {name: _built_in(name) for name in BUILT_IN}
     announced: dict[str, list[tuple[EntryPoint, type[Measurement]]]] = {}
     broken = []
-    for entry in dict.fromkeys(entry_points(group=GROUP)):
+    for entry in dict.fromkeys(entry_points(GROUP)):
         try:
             cls = _plugged_in(entry)
             announced.setdefault(cls.name, []).append((entry, cls))
