@@ -207,7 +207,8 @@ class Diagnosed:
         self.settings, self.study, self.law = settings, study, settings.law
         self.model, self.task, self.trained = study.model, study.task, study.grid.trained
         self.fit = self._own(self.trained)
-        top = None if study.trained_ids is None else max(int(last) for _, last in study.trained_ids)
+        # Before the first update none was seen: what strings of N have then stands for them.
+        top = max(int(last) for _, last in study.trained_ids) if study.trained_ids else None
         self.inside = inside_of(self.model, self.fit, top)
         self.reference, self.at_reference = self._judged(self.trained, 0)
         self.trials = Trials(self.model, self.task, self.inside, self.reference, self.at_reference)

@@ -16,7 +16,7 @@ from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.run_words import described
 from workbench.dashboard.state.theory_match import held
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import proportion, whole
+from workbench.figures.labels import proportion, span_of_steps, whole
 from workbench.figures.rows.diagnosis_rows import entries_over_training, named_entry
 from workbench.figures.rows.frame import numbers
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence
@@ -125,7 +125,8 @@ def diagnosis(run: RunView, step: int) -> tuple[list[Any], bool]:
 
 def entries_said(run: RunView) -> str:
     """The entry at each diagnosed checkpoint."""
-    told = [f"step {whole(row['step'])}: {text}" for row, text in entries_over_training(run.frame)]
+    stretches = entries_over_training(run.frame)
+    told = [f"{span_of_steps(first['step'], last['step'])}: {text}" for first, last, text in stretches]
     return f"Over training: {'; '.join(told)}."
 
 

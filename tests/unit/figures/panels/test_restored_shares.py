@@ -115,7 +115,21 @@ def test_the_site_and_the_entry_over_training_are_their_rows(diagnosed: pd.DataF
     assert entries_over_training(frame) == []
     before = row(**{**HERE, "step": 3, "quantity": "entry", "label": "not explained"})
     both = Frame.of(pd.concat([diagnosed, pd.DataFrame([before], columns=list(FIELDS))]))
-    assert [(one["step"], said) for one, said in entries_over_training(both)] == [(3, "not explained"), (7, "position")]
+    told = [(first["step"], last["step"], said) for first, last, said in entries_over_training(both)]
+    assert told == [(3, 3, "not explained"), (7, 7, "position")]
+
+
+def test_checkpoints_of_which_the_same_is_said_are_one_stretch() -> None:
+    notes = {
+        0: "not learned: class-balanced accuracy at N is 0.51, below 0.9",
+        4: "not learned: class-balanced accuracy at N is 0.66, below 0.9",
+        70: "loss below 0.1: nothing to explain at 64",
+    }
+    rows = [row(**{**HERE, "step": at, "quantity": "entry", "note": note}) for at, note in notes.items()]
+    rows += [row(**{**HERE, "step": at, "quantity": "entry", "label": "position"}) for at in (291, 1200)]
+    frame = Frame.of(pd.DataFrame(rows, columns=list(FIELDS)))
+    told = [(first["step"], last["step"], said) for first, last, said in entries_over_training(frame)]
+    assert told == [(0, 4, "not learned"), (70, 70, "nothing to explain"), (291, 1200, "position")]
 
 
 def test_every_number_of_the_sentence_stands_in_its_row(diagnosed: pd.DataFrame) -> None:
