@@ -90,6 +90,13 @@ def test_where_it_is_explained_the_sentence_is_that_of_show_and_the_repairs_are_
         assert plot(panel, at(run, 3000), LOOK, "figure")[-1] == READY
 
 
+def test_the_repair_that_names_the_entry_can_be_tried_where_it_does(run: RunView) -> None:
+    said, _ = prose.diagnosis(run, 3000)
+    link = said[-1].children
+    assert link.href == f"/try?run={run.name}&step=3000&len=128&edits=P.int"
+    assert texts([link]) == "Try one string with ids interpolated"
+
+
 def test_the_head_at_which_it_goes_wrong_is_outlined_in_the_grid(run: RunView) -> None:
     cells, _, said = head_grid.cells(BY_ID["head-grid"], at(run, 3000), "light")
     marked = [one for one in cells if "site" in getattr(one, "className", "").split()]
