@@ -16,6 +16,7 @@ ARGUMENTS = {
     "MEASURE_RUN": {"run_path", "only", "state", "deepen_at"},
     "LOOK_AT_SEQUENCE": {"run_path", "step", "sequence", "layer", "head", "query", "edits"},
     "READ_SEQUENCE": {"run_path", "step", "sequence", "edits"},
+    "FIND_WRONG_STRINGS": {"run_path", "step", "length", "law", "repair"},
     "DESCRIBE": {"task", "parameters", "positions", "ids", "source"},
     "DESCRIBE_ALL": {"subjects"},
 }
