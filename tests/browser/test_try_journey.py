@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from tests.support.dashboard.browsing import has, needs_browser, points, settled
-from tests.support.places import GALLERY
-from workbench.dashboard.screenshots import served
 
 RUN = "majority_nope_s0"
 
 pytestmark = needs_browser
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+@pytest.fixture
+def address(gallery: str) -> str:
     """The dashboard over the shipped runs: these pages need weights."""
-    with served(GALLERY) as made:
-        yield made
+    return gallery
 
 
 def test_a_link_restores_a_checkpoint_and_keys_move_its_query(page: Any, address: str) -> None:

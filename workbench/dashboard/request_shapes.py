@@ -134,6 +134,15 @@ class Tokens(TypedDict):
     text: Text
 
 
+@configured(ConfigDict(extra="forbid"))
+class MapsPlace(TypedDict):
+    """The sequence whose heads are in view."""
+
+    step: Whole
+    length: Whole
+    sample: Whole
+
+
 class PatternPart(TypedDict):
     """A part of a pattern."""
 
@@ -220,6 +229,12 @@ SHAPES: dict[str, Any] = {
     "more-quantity.value": Name,
     "head-quantity.value": Name | None,
     "head-quantity.data": list[Choice] | None,
+    "maps-at.data": MapsPlace | None,
+    "maps-job.data": Name | None,
+    "maps-news.data": Text | None,
+    "maps-session.data": Annotated[str, Field(max_length=64)],
+    "maps-words.data": Any,
+    "maps-cancel.data": Any,
     "measure-ask.data": Measure | None,
     "measure-job.data": Measuring | None,
     "sweep-asked.data": dict[Name, Name] | None,

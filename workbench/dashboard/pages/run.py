@@ -30,6 +30,7 @@ from workbench.dashboard.panels.run_panels import (
     ROWS,
     WHY,
 )
+from workbench.dashboard.panels.sequence import head_maps_panel
 from workbench.dashboard.server import theory_lookup
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, Notice, slug
@@ -67,7 +68,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
             hidden=not run.brief.rows,
         ),
         *(evidence(run) if run.brief.rows else [unmeasured(run), training(run)]),
-        *([why_row(run), *deeper(run), more(run, extras), training(run)] if run.brief.rows else []),
+        *([why_row(run), *deeper(run), *all_heads(run), more(run, extras), training(run)] if run.brief.rows else []),
     ]
 
 
@@ -169,6 +170,11 @@ def deeper(run: RunView) -> list[html.Div]:
     return rows
 
 
+def all_heads(run: RunView) -> list[html.Div]:
+    """Every head on one sequence; nothing for a model without heads."""
+    return [head_maps_panel.row(run)] if run.n_heads else []
+
+
 def more(run: RunView, extras: Mapping[str, str]) -> html.Div:
     """Two panels of any quantity that the table has of this run."""
     data = []
@@ -234,6 +240,7 @@ def connect(app: Dash, context: Context) -> None:
         callbacks.panels(app, context, group)
     for group in (WHY, *DEEPER_GROUPS.values(), MORE):
         callbacks.panels(app, context, group, late=True)
+    head_maps_panel.connect(app, context)
     _more(app, context)
     _ahead(app, context)
     _theory(app, context)
@@ -339,7 +346,7 @@ PAGE = CursorPage(
     name="Run",
     connect=connect,
     content=content,
-    panels=PANELS + WHY + DEEPER + MORE,
+    panels=(*PANELS, *WHY, *DEEPER, *MORE, head_maps_panel.PANEL),
     extras={"quantity": ""},
     check=check,
 )
