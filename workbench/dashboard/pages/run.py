@@ -29,6 +29,7 @@ from workbench.dashboard.panels.run_panels import (
     PANELS,
     ROWS,
     WHY,
+    WHY_ROW,
 )
 from workbench.dashboard.panels.sequence import head_maps_panel
 from workbench.dashboard.server import theory_lookup
@@ -153,7 +154,8 @@ def matrix(run: RunView) -> html.Div:
 
 def why_row(run: RunView) -> html.Div:
     """Why it fails past N: a line that says how to ask, until there are repairs to show."""
-    rail = [html.H2("Why"), html.P("What breaks it, what mends it?", className="soft"), html.Div(id="rail-diagnosis")]
+    name, question = WHY_ROW["why"]
+    rail = [html.H2(name), html.P(question, className="soft"), html.Div(id="rail-diagnosis")]
     row = panel_frame.matrix_row(rail, WHY, run.specs, "two")
     return html.Div([row, memory(WHY), wrong_strings.section()], id="diagnosis", className=WHY_BARE)
 
