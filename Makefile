@@ -138,7 +138,7 @@ pictures: setup browser ## the pictures of every page, from the gallery
 	$(BIN)/python -m workbench.dashboard.screenshots checkpoints/gallery docs/pictures --run flip_flop_rotary_s0
 
 # Without a request to anybody; its pages want none either.
-docs: $(DOCS) ## the documentation as pages in build/docs, with every link checked
+docs: $(DOCS) ## the documentation as pages in build/docs, tutorials executed, every link checked (three minutes)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "build/docs/index.html; served: $(BIN)/python -m http.server --directory build/docs"
 

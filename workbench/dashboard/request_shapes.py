@@ -23,6 +23,7 @@ from workbench.core.errors import LensError
 from workbench.dashboard.guard import MOST_BYTES
 from workbench.dashboard.panels.sequence.sequence_query import LAWS
 from workbench.dashboard.state.cursor import MOST_DIGITS, VIEWS
+from workbench.models.interventions import REPAIRS
 
 ASKED_AT = "/_dash-update-component"
 LONGEST = 300_000
@@ -185,6 +186,14 @@ class Measuring(TypedDict):
     what: Name
 
 
+@configured(ConfigDict(extra="forbid"))
+class WrongStringsJob(TypedDict):
+    """What was asked about wrong strings, and the job that answers."""
+
+    asked: Name
+    key: Name
+
+
 Plain = Name | int | float | bool | None
 Count = Whole | None
 Version = Name | None
@@ -240,13 +249,16 @@ SHAPES: dict[str, Any] = {
     "sweep-length-at.data": Whole | Multiple | None,
     "theory-job.data": Name,
     "theory-run.data": Name,
-    "try-kind.value": Literal["zero", "mean", "hardmax", "hardmax-all", "patch"],
+    "try-kind.value": Literal["zero", "mean", "hardmax", "hardmax-all", "patch", "repair"],
     "try-head.value": Head | None,
     "try-block.value": Annotated[str, Field(pattern=r"^[0-9]{1,6}\z")] | None,
     "try-prefix.value": Whole | float | Name | None,
+    "try-repair.value": Literal[REPAIRS],
     "try-law.value": Literal[LAWS],
     "try-text.value": Text | None,
     "try-drop.data": Gone | None,
+    "wrong-strings-job.data": WrongStringsJob | None,
+    "wrong-strings-cancel.data": Any,
 }
 """Component and property -> what it may hold."""
 

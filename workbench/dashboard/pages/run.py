@@ -13,7 +13,7 @@ from workbench.dashboard.components import measure_button, prose
 from workbench.dashboard.components.icons import chevron, icon
 from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.pages.cursor_page import CursorPage
-from workbench.dashboard.panels import callbacks, panel_frame, panel_words
+from workbench.dashboard.panels import callbacks, panel_frame, panel_words, wrong_strings
 from workbench.dashboard.panels.callbacks import PARTS, browser, place
 from workbench.dashboard.panels.ledger import HEADS, NUMBERS, Ledger, ledger
 from workbench.dashboard.panels.panel_spec import PanelCursor
@@ -29,6 +29,7 @@ from workbench.dashboard.panels.run_panels import (
     PANELS,
     ROWS,
     WHY,
+    WHY_ROW,
 )
 from workbench.dashboard.panels.sequence import head_maps_panel
 from workbench.dashboard.server import theory_lookup
@@ -153,9 +154,10 @@ def matrix(run: RunView) -> html.Div:
 
 def why_row(run: RunView) -> html.Div:
     """Why it fails past N: a line that says how to ask, until there are repairs to show."""
-    rail = [html.H2("Why"), html.P("What breaks it, what mends it?", className="soft"), html.Div(id="rail-diagnosis")]
+    name, question = WHY_ROW["why"]
+    rail = [html.H2(name), html.P(question, className="soft"), html.Div(id="rail-diagnosis")]
     row = panel_frame.matrix_row(rail, WHY, run.specs, "two")
-    return html.Div([row, memory(WHY)], id="diagnosis", className=WHY_BARE)
+    return html.Div([row, memory(WHY), wrong_strings.section()], id="diagnosis", className=WHY_BARE)
 
 
 def deeper(run: RunView) -> list[html.Div]:
@@ -244,6 +246,7 @@ def connect(app: Dash, context: Context) -> None:
     _more(app, context)
     _ahead(app, context)
     _theory(app, context)
+    wrong_strings.connect(app, context)
 
 
 def _more(app: Dash, context: Context) -> None:

@@ -14,6 +14,7 @@ from workbench.dashboard.panels import head_grid
 from workbench.dashboard.panels.panel_spec import PanelCursor
 from workbench.dashboard.panels.render import READY, STATE, plot
 from workbench.dashboard.panels.run_panels import BY_ID, WHY
+from workbench.dashboard.report.run_data import Stops, panels_of, run_data
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.store import Store
@@ -103,3 +104,17 @@ def test_the_head_at_which_it_goes_wrong_is_outlined_in_the_grid(run: RunView) -
     assert [getattr(one, "data-pick-head") for one in marked] == ["0.1"]
     assert "past N it first goes wrong here: selection" in marked[0].title
     assert said.endswith("red: first goes wrong")
+
+
+def test_a_report_tells_why_as_well(run: RunView) -> None:
+    assert {"restored", "harm"} <= {panel.id for panel in panels_of(run)}
+    data = run_data(run, Stops.of(run, Cursor(run.name, 3000, 200, 0, 0)))
+    held = data["texts"]["rail-why"]
+    assert held["needs"] == ["step"]
+    said = dict(zip(run.steps, ["".join(text for text, _ in words) for words in held["made"]], strict=True))
+    assert said[3000] == told(diagnosis_sentence(run.frame, step=3000, longest=run.trained))
+    assert said[100] == "Not asked at step 100."
+    for panel in ("restored", "harm"):
+        drawn = dict(zip(run.steps, data["panels"][panel]["made"], strict=True))
+        assert "light" in drawn[3000]
+        assert "state" in drawn[1000]

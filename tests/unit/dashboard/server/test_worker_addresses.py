@@ -17,6 +17,7 @@ ARGUMENTS = {
     "LOOK_AT_SEQUENCE": {"run_path", "step", "sequence", "layer", "head", "query", "edits"},
     "LOOK_AT_ALL_HEADS": {"run_path", "step", "sequence", "progress"},
     "READ_SEQUENCE": {"run_path", "step", "sequence", "edits"},
+    "FIND_WRONG_STRINGS": {"run_path", "step", "length", "law", "repair"},
     "DESCRIBE": {"task", "parameters", "positions", "ids", "source"},
     "DESCRIBE_ALL": {"subjects"},
 }
