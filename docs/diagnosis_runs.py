@@ -1,9 +1,9 @@
 """Train, diagnose and tell the runs of docs/diagnosis.md: ``python docs/diagnosis_runs.py ROOT PAGE``.
 
 Each run of the sweep ``diagnosis`` is trained in ROOT as far as that is missing, and diagnosed three times: on the
-matched law, on fresh strings of it, and on the challenge law. Rows go to docs/diagnosed.parquet as soon as a run is done,
-so that any end will do; the same command goes on, also where the runs themselves are gone. The tables of PAGE stand between comments with their names, and
-what is between them is written anew; nothing else on the page is touched.
+matched law, on fresh strings of it, and on the challenge law. Rows go to docs/diagnosed.parquet as soon as a run is
+done, so that any end will do; the same command goes on, also where the runs themselves are gone. The tables of PAGE
+stand between comments with their names, and what is between them is written anew; nothing else on the page is touched.
 """
 
 from __future__ import annotations
