@@ -23,6 +23,7 @@ STYLES = (
     "sequence",
     "head_maps",
     "popups",
+    "palette",
 )
 """Files of ``assets/css``; a later one may take back what an earlier one says."""
 SCRIPTS = (
@@ -37,6 +38,7 @@ SCRIPTS = (
     "head_maps",
     "sweep",
     "zoom",
+    "palette",
 )
 """Files of ``assets/js``; ``plot_lines`` makes ``window.lens``, which the others extend."""
 PASSED_OVER = "."
