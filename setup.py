@@ -1,8 +1,8 @@
 """What pyproject.toml cannot say: the gallery goes into the wheel, and the index page gets whole addresses.
 
-Where the project is hosted is known to whoever releases it: LENGTHLENS_URL, e.g. https://HOST/OWNER/REPOSITORY, gives the
-links of the index page and turns the README's own links and pictures into addresses of the released version. Without it
-the README is taken as it is.
+Where the project is hosted is known to whoever releases it: LENGTHLENS_URL, e.g. https://HOST/OWNER/REPOSITORY, gives
+the links of the index page and turns the README's own links and pictures into addresses of the released version.
+Without it the README is taken as it is.
 """
 
 import os

@@ -20,7 +20,16 @@ from tests.support.places import ROOT
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The packages as a wheel holds them, in a folder of their own."""
     folder = tmp_path_factory.mktemp("built")
-    words = ["egg_info", "--egg-base", str(folder), "build", "--build-base", str(folder), "--build-lib", str(folder / "lib")]
+    words = [
+        "egg_info",
+        "--egg-base",
+        str(folder),
+        "build",
+        "--build-base",
+        str(folder),
+        "--build-lib",
+        str(folder / "lib"),
+    ]
     done = subprocess.run([sys.executable, "setup.py", "-q", *words], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return folder / "lib"
@@ -28,7 +37,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def command(installed: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
     there = {**os.environ, "PYTHONPATH": str(installed)}
-    return subprocess.run([sys.executable, "-m", "lengthlens", *words], cwd=cwd, env=there, capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-m", "lengthlens", *words], cwd=cwd, env=there, capture_output=True, text=True
+    )
 
 
 def test_the_gallery_comes_with_it(installed: Path, tmp_path: Path) -> None:
@@ -76,4 +87,6 @@ def test_container_files_name_what_is_there() -> None:
     assert [name for name in copied if not (ROOT / name).exists()] == []
     assert {f"{name}.py" for name in ("app", "lengthlens", "setup")} <= {*copied}
     made = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
-    assert re.search(rf"^{made['postCreateCommand'].removeprefix('make ')}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert re.search(
+        rf"^{made['postCreateCommand'].removeprefix('make ')}:", (ROOT / "Makefile").read_text(), re.MULTILINE
+    )

@@ -12,7 +12,7 @@ from workbench.cli.errors import UsageError
 
 def open_gallery(
     to: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Copy the runs to a new folder DIR, to work on, and serve nothing.")
+        Path | None, typer.Option(metavar="DIR", help="Copy the runs to a new folder, to work on; nothing is served.")
     ] = None,
     serve: Annotated[bool, typer.Option(help="Open the dashboard; else list the runs and say where they lie.")] = True,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
@@ -24,7 +24,7 @@ def open_gallery(
 
     source = gallery()
     if not source.is_dir():
-        raise UsageError(f"no gallery lies in {source}; install LengthLens again, or make one: lengthlens sweep gallery")
+        raise UsageError(f"no gallery lies in {source}; install LengthLens again, or make it: lengthlens sweep gallery")
     if to is not None:
         copied(source, to)
         print(f"The runs of the gallery lie in {to}.\nNext: lengthlens show {to}")
