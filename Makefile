@@ -15,7 +15,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app docs test test-fast test-unit test-all hostile check bench campaign mutants diagnosis-bench diagnosis-runs gallery browser upstream pictures probe-figures plateau-figure other-machines pretrained readmes clean
+.PHONY: help setup demo app docs test test-fast test-unit test-all hostile check bench campaign mutants diagnosis-bench diagnosis-runs gallery browser upstream pictures probe-figures plateau-figure other-machines pretrained readmes wheel clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -98,6 +98,9 @@ gallery: setup ## train, measure and pack the runs that ship with the repository
 	$(BIN)/lengthlens compile majority --lengths 1-32 --up-to 32 --out checkpoints/gallery/compiled/majority_blunt
 	$(BIN)/lengthlens compile majority --lengths 1-32 --first-keys 32 --out checkpoints/gallery/compiled/majority_first_32
 	$(BIN)/lengthlens measure checkpoints/gallery/compiled
+	$(BIN)/lengthlens measure checkpoints/gallery --only diagnosis
+	@# The one that fails under the challenge law alone is asked there.
+	$(BIN)/lengthlens measure checkpoints/gallery/compiled/majority_first_32 --only diagnosis --set diagnosis.law=challenge
 	find checkpoints/gallery -name measurements -prune -exec rm -r {} +
 
 browser: ## a Chromium for the browser tests and the pictures
@@ -135,9 +138,13 @@ pictures: setup browser ## the pictures of every page, from the gallery
 	$(BIN)/python -m workbench.dashboard.screenshots checkpoints/gallery docs/pictures --run flip_flop_rotary_s0
 
 # Without a request to anybody; its pages want none either.
-docs: $(DOCS) ## the documentation as pages in build/docs, with every link checked
+docs: $(DOCS) ## the documentation as pages in build/docs, tutorials executed, every link checked (three minutes)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "build/docs/index.html; served: $(BIN)/python -m http.server --directory build/docs"
+
+wheel: $(CORE) ## the package in dist/, with gallery and sweeps (LENGTHLENS_URL=https://HOST/OWNER/REPOSITORY: whole links)
+	rm -rf dist build/lib build/bdist*
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 clean: ## remove the environment and caches; runs stay
 	rm -rf $(VENV) .upstream .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -6,7 +6,7 @@ What the dashboard's worker is asked by name; everything returned is plain data 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from circuits.attention.attention_scores import CELLS, pool_attention, scores_at
 from workbench.figures.sequence.sequence_reading import Answer, Pass, SequenceReading
+from workbench.measure.edited_forward import score_factor
 from workbench.measure.one_sequence import OneSequence, Progress, one_sequence, quiet
 from workbench.models.interventions import Edit, parse_edits
 from workbench.models.transformer.scores import ScoreInputs, cached_score_inputs
@@ -106,7 +107,7 @@ def attention_row(
     _check_place(one, layer, head, query)
     at = one.batch.index(query)
     cache = one.forward(wanted, one.model.score_hooks(layer))
-    return {"query": at, "row": _row(_inputs(one, cache, layer, head), at, _hard(wanted, layer, head))}
+    return {"query": at, "row": _row(_inputs(one, cache, layer, head, wanted), at, _hard(wanted, layer, head))}
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ def _pass(one: OneSequence, edits: Sequence[Edit], part: _Part) -> Pass:
     found = outputs.numpy(force=True), [c if a else None for c, a in zip(correct, asked, strict=True)]
     if not has_attention:
         return Pass(*found)
-    inputs = _inputs(one, cache, layer, head)
+    inputs = _inputs(one, cache, layer, head, edits)
     hard = _hard(edits, layer, head)
     pooled = pool_attention(_Hardened(**vars(inputs)) if hard else inputs, part.cells, part.queries, part.keys)
     row = _row(inputs, part.at, hard)
@@ -156,8 +157,15 @@ class _Hardened(ScoreInputs):
         return tie_set_pattern(scores)
 
 
-def _inputs(one: OneSequence, cache: Mapping[str, Tensor], layer: int, head: int) -> ScoreInputs:
-    return cached_score_inputs(one.model.cfg, layer, cache).select(slice(None), slice(head, head + 1))
+def _inputs(one: OneSequence, cache: Mapping[str, Tensor], layer: int, head: int, edits: Sequence[Edit]) -> ScoreInputs:
+    """What the head's scores are made of, under the repairs that multiply them."""
+    made = cached_score_inputs(one.model.cfg, layer, cache).select(slice(None), slice(head, head + 1))
+    for edit in edits:
+        if edit.repair.startswith("D."):
+            own = 1.0 if made.factor is None else made.factor
+            by = score_factor(edit.repair, made.q.shape[1], one.trained.positions).to(made.q)
+            made = replace(made, factor=own * by[None, :, None])
+    return made
 
 
 def _hard(edits: Sequence[Edit], layer: int, head: int) -> bool:

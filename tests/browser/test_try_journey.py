@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from tests.support.dashboard.browsing import has, needs_browser, points, settled
-from tests.support.places import GALLERY
-from workbench.dashboard.screenshots import served
 
 RUN = "majority_nope_s0"
 
 pytestmark = needs_browser
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+@pytest.fixture
+def address(gallery: str) -> str:
     """The dashboard over the shipped runs: these pages need weights."""
-    with served(GALLERY) as made:
-        yield made
+    return gallery
 
 
 def test_a_link_restores_a_checkpoint_and_keys_move_its_query(page: Any, address: str) -> None:
@@ -178,3 +174,22 @@ def test_the_code_and_its_use_have_rows_of_their_own(page: Any, address: str) ->
     page.keyboard.press("Home")
     settled(page, lambda: points(page, "coupling-length") != first)
     settled(page, lambda: "not fitted" in page.inner_text("#coupling-length-graph"))
+
+
+def test_a_string_that_is_wrong_opens_in_try_it_under_the_repair_that_mends_it(page: Any, address: str) -> None:
+    """What the table says of a string is what Try it finds: the right answer, the one given, and the mended one."""
+    page.goto(f"{address}/run?run=flip_flop_rotary_s1")
+    ask = page.locator("#wrong-strings-ask")
+    ask.scroll_into_view_if_needed()
+    settled(page, lambda: ask.inner_text() == "Show what it gets most confidently wrong at 64")
+    ask.click()
+    page.wait_for_selector("#wrong-strings table", timeout=90_000)
+    assert not ask.is_visible()
+    cells = page.locator("#wrong-strings tbody tr").first.locator("td").all_inner_texts()
+    _, right, answered, _, _, repaired = cells
+    assert repaired == "yes"
+    page.locator("#wrong-strings tbody a").first.click()
+    settled(page, lambda: page.locator(".edit-chip").count() == 1)
+    assert page.inner_text(".edit-chip").startswith("ids interpolated (P.int)")
+    said = re.compile(rf"the oracle says {right}, the model {answered} .*, edited {right} ")
+    settled(page, lambda: said.search(page.inner_text("#try-board-note")))

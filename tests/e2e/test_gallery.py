@@ -76,6 +76,30 @@ def test_it_tells_the_story() -> None:
     assert {"scale-robust", "length-coupled", "not fitted", "undecided"} <= set(every["label"])
 
 
+WHY = {
+    "compiled/majority": "",
+    "compiled/majority_blunt": "",
+    "compiled/majority_first_32": "position",  # asked under the challenge law, under which it fails
+    "flip_flop_rotary_s0": "position",
+    "flip_flop_rotary_s1": "position",
+    "majority_learned": "",
+    "majority_nope_s0": "",
+    "majority_nope_s1": "",
+    "parity_nope": "",
+}
+"""What the diagnosis of the last checkpoint names."""
+
+
+def test_it_says_why() -> None:
+    entries = Table.load(GALLERY).frame(measurement="diagnosis", quantity="entry")
+    last = entries[entries["step"] == entries.groupby("run")["step"].transform("max")]
+    assert last.groupby("run")["label"].max().to_dict() == WHY
+    since = entries[entries["label"] != ""].groupby("run")["step"].min()
+    assert since.to_dict() == {
+        "compiled/majority_first_32": 1, "flip_flop_rotary_s0": 291, "flip_flop_rotary_s1": 291
+    }  # fmt: skip
+
+
 def test_near_ties_alone_tell_the_blunt_twin_from_the_sound_one() -> None:
     ties = Table.load(GALLERY).sql(
         "select run, max_by(label, step) as label from rows where quantity = 'near_ties' and run like 'compiled/%' group by run"
@@ -90,6 +114,7 @@ def test_measured_again_it_gives_the_same_numbers(tmp_path: Path, name: str) -> 
     run = Run.open(shutil.copytree(GALLERY / name, tmp_path / name))
     step = run.steps[-1]
     kept = Table.load(run.path).frame(step=step)
+    kept = kept[kept["measurement"] != "diagnosis"]  # made where it is named
     (run.path / "table.parquet").unlink()
     assert execute(plan([run.path], steps=[step]), "serial") == []
     made = Table.load(run.path).frame(step=step)

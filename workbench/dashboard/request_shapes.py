@@ -23,6 +23,7 @@ from workbench.core.errors import LensError
 from workbench.dashboard.guard import MOST_BYTES
 from workbench.dashboard.panels.sequence.sequence_query import LAWS
 from workbench.dashboard.state.cursor import MOST_DIGITS, VIEWS
+from workbench.models.interventions import REPAIRS
 
 ASKED_AT = "/_dash-update-component"
 LONGEST = 300_000
@@ -133,6 +134,15 @@ class Tokens(TypedDict):
     text: Text
 
 
+@configured(ConfigDict(extra="forbid"))
+class MapsPlace(TypedDict):
+    """The sequence whose heads are in view."""
+
+    step: Whole
+    length: Whole
+    sample: Whole
+
+
 class PatternPart(TypedDict):
     """A part of a pattern."""
 
@@ -176,6 +186,14 @@ class Measuring(TypedDict):
     what: Name
 
 
+@configured(ConfigDict(extra="forbid"))
+class WrongStringsJob(TypedDict):
+    """What was asked about wrong strings, and the job that answers."""
+
+    asked: Name
+    key: Name
+
+
 Plain = Name | int | float | bool | None
 Count = Whole | None
 Version = Name | None
@@ -211,6 +229,12 @@ SHAPES: dict[str, Any] = {
     "more-quantity.value": Name,
     "head-quantity.value": Name | None,
     "head-quantity.data": list[Choice] | None,
+    "maps-at.data": MapsPlace | None,
+    "maps-job.data": Name | None,
+    "maps-news.data": Text | None,
+    "maps-session.data": Annotated[str, Field(max_length=64)],
+    "maps-words.data": Any,
+    "maps-cancel.data": Any,
     "measure-ask.data": Measure | None,
     "measure-job.data": Measuring | None,
     "sweep-asked.data": dict[Name, Name] | None,
@@ -225,13 +249,16 @@ SHAPES: dict[str, Any] = {
     "sweep-length-at.data": Whole | Multiple | None,
     "theory-job.data": Name,
     "theory-run.data": Name,
-    "try-kind.value": Literal["zero", "mean", "hardmax", "hardmax-all", "patch"],
+    "try-kind.value": Literal["zero", "mean", "hardmax", "hardmax-all", "patch", "repair"],
     "try-head.value": Head | None,
     "try-block.value": Annotated[str, Field(pattern=r"^[0-9]{1,6}\z")] | None,
     "try-prefix.value": Whole | float | Name | None,
+    "try-repair.value": Literal[REPAIRS],
     "try-law.value": Literal[LAWS],
     "try-text.value": Text | None,
     "try-drop.data": Gone | None,
+    "wrong-strings-job.data": WrongStringsJob | None,
+    "wrong-strings-cancel.data": Any,
 }
 """Component and property -> what it may hold."""
 

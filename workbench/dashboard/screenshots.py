@@ -33,13 +33,13 @@ PATIENCE = 60
 """Seconds that answers about theory are waited for."""
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SETTLED = (
-    "document.querySelectorAll('.body').length === document.querySelectorAll('.body.ready, .body.stated').length"
+    "[...document.querySelectorAll('.body')].every(e => e.matches('.ready, .stated') || e.closest('.lazy'))"
     " && !document.querySelector('.state .bar') && document.querySelector('#page h1, #cursorbar')"
     " && !document.body.textContent.includes('fitting probes')"
     " && !document.body.textContent.includes('Asking what theory')"
     " && ![...document.querySelectorAll('.says')].some(e => e.textContent.includes('Working it out') || !e.textContent)"
 )
-"""When everything on a page is drawn, or says why it is not."""
+"""When everything on a page is drawn, or says why it is not; but for what is drawn only once it is in view."""
 
 
 def find_browser() -> str | None:

@@ -1,7 +1,7 @@
 """``diagnosis``: why does a model fail past its training length, and what mends it?
 
 Two answers, asked apart. The *entry*: how does the length get in? Named by blind repairs alone
-(:mod:`workbench.diagnosis.repairs`), by the rule of :mod:`workbench.diagnosis.entry`. The *site*: where does it first
+(:mod:`workbench.measure.repairs`), by the rule of :mod:`workbench.diagnosis.entry`. The *site*: where does it first
 go wrong? Located by edits and probes that know the answer (:mod:`workbench.diagnosis.sites`), which name no cause.
 """
 
@@ -14,7 +14,6 @@ import numpy as np
 
 from workbench.diagnosis.entry import Entry, name_entry
 from workbench.diagnosis.repaired_pass import asking, clearly_right, inside_of, last_classes
-from workbench.diagnosis.repairs import recurrent
 from workbench.diagnosis.shares import MOST, WRONG, Bootstrap, Judged, balanced_accuracy, chance, halves, refusal
 from workbench.diagnosis.sites import FRESH, BlockReading, HeadReading, Site, name_site, read_blocks, read_heads
 from workbench.diagnosis.trials import PASSES, Findings, Trials, Tried
@@ -22,6 +21,7 @@ from workbench.measure.grid import near_multiples
 from workbench.measure.intervals import interval
 from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.model_study import run
+from workbench.measure.repairs import recurrent
 from workbench.measure.result import Result
 from workbench.measure.rows import missing_row
 from workbench.measure.settings import Count, Factors
@@ -207,7 +207,8 @@ class Diagnosed:
         self.settings, self.study, self.law = settings, study, settings.law
         self.model, self.task, self.trained = study.model, study.task, study.grid.trained
         self.fit = self._own(self.trained)
-        top = None if study.trained_ids is None else max(int(last) for _, last in study.trained_ids)
+        # Before the first update none was seen: what strings of N have then stands for them.
+        top = max(int(last) for _, last in study.trained_ids) if study.trained_ids else None
         self.inside = inside_of(self.model, self.fit, top)
         self.reference, self.at_reference = self._judged(self.trained, 0)
         self.trials = Trials(self.model, self.task, self.inside, self.reference, self.at_reference)

@@ -48,6 +48,8 @@ def prescribed(entry: str, site: str, run: Mapping[str, Any]) -> Prescription:
         site: label of ``failure_site``.
         run: ``model`` and ``training`` of a ``run.json``.
     """
+    if "compiled" in run["training"]:
+        return Prescription(why="its weights were compiled from a program, and no training made them")
     if entry == "joint":
         both = (_positions(run), _keys(site, run))
         if all(one.about for one in both):

@@ -20,8 +20,8 @@ from torch import Tensor
 from circuits.interventions.ablate_components import answers
 from circuits.interventions.replaced_attention import head_output_edits
 from circuits.passes import Clean, Edit, edited_pass, evaluation_ids, pieces
-from workbench.diagnosis.repairs import Repair, repaired_ids
 from workbench.diagnosis.shares import Judged, balanced_weights
+from workbench.measure.repairs import Repair, log_growth, repaired_ids
 from workbench.measure.study import forward
 from workbench.models.base.protocol import HookedModel
 from workbench.models.transformer.kernels import blocks
@@ -176,7 +176,7 @@ class RepairedPass:
         if repair := self._by_kind.get("hold_sink"):
             scores = scores + self._raised(repair, layer, scores, queries)
         if repair := self._by_kind.get("scale_by_log"):
-            factor = self._growth(scores, queries).log() / math.log(self.inside.keys) + 1.0
+            factor = log_growth(self._seen(scores, queries), self.inside.keys)
             scores = scores * (1.0 / factor if repair.wrong else factor)[:, None]
         if repair := self._by_kind.get("sharpen"):
             scores = scores * (1.0 / repair.factor if repair.wrong else repair.factor)
@@ -184,8 +184,11 @@ class RepairedPass:
 
     def _growth(self, like: Tensor, queries: range) -> Float[Tensor, " query"]:
         """max(1, K_q / K_N) of each query, K_q the keys that it sees."""
-        seen = torch.tensor([float(q + 1) for q in queries], dtype=like.dtype, device=like.device)
-        return (seen / self.inside.keys).clamp(min=1.0)
+        return (self._seen(like, queries) / self.inside.keys).clamp(min=1.0)
+
+    def _seen(self, like: Tensor, queries: range) -> Float[Tensor, " query"]:
+        """The keys that each query sees."""
+        return torch.tensor([float(q + 1) for q in queries], dtype=like.dtype, device=like.device)
 
     def _raised(self, repair: Repair, layer: int, scores: Tensor, queries: range) -> Tensor:
         """What is added to the score of the sink of each head."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from workbench.figures.heads.head_curves import *
     from workbench.figures.heads.head_facts import *
     from workbench.figures.heads.head_map import *
+    from workbench.figures.heads.head_maps import *
     from workbench.figures.heads.head_pictures import *
     from workbench.figures.panels.accuracy import *
     from workbench.figures.panels.any_quantity import *
@@ -45,6 +46,7 @@ HOMES = (
     "heads.head_curves",
     "heads.head_facts",
     "heads.head_map",
+    "heads.head_maps",
     "heads.head_pictures",
     "panels.accuracy",
     "panels.any_quantity",

@@ -52,6 +52,11 @@ def whole(x: float | None) -> str:
     return "\u221e" if math.isinf(x) else _minus(f"{round(x):,}")
 
 
+def span_of_steps(first: int, last: int) -> str:
+    """One checkpoint, or those from one to another: ``step 70``, ``steps 0 to 17``."""
+    return f"step {whole(first)}" if first == last else f"steps {whole(first)} to {whole(last)}"
+
+
 def short(x: float) -> str:
     """A step on an axis: 0, 10, 100, 1k, 1.5k, 2M."""
     for size, letter in ((1_000_000, "M"), (1_000, "k")):

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from workbench.measure.edited_forward import edited_forward
+from workbench.measure.edited_forward import Trained, check_repair, edited_forward
 from workbench.models.base.protocol import HookedModel
 from workbench.models.interventions import Edit, EditError, check_edits
 from workbench.runs.run import Run
@@ -21,7 +21,7 @@ LONGEST = 16_384
 """Most positions of one sequence that is looked at; scores cost its square."""
 
 EXPLICIT = 4_096
-"""Most positions under hard attention, whose scores are held all at once."""
+"""Most positions under hard or sharpened attention, whose scores are held all at once."""
 
 MEAN_STRINGS = 64
 """Strings of the matched law that the mean of mean ablation is taken over, fewer for long ones."""
@@ -66,7 +66,14 @@ class OneSequence:
     def forward(self, edits: Sequence[Edit], names: Sequence[str]) -> dict[str, Tensor]:
         """Named activations and ``logits`` under edits; see :func:`workbench.measure.edited_forward.edited_forward`."""
         reference = self.reference() if any(edit.kind == "mean" for edit in edits) else None
-        return edited_forward(self.model, self.batch, edits, names, reference)
+        return edited_forward(self.model, self.batch, edits, names, reference, self.trained)
+
+    @property
+    def trained(self) -> Trained:
+        """What repairs hold a pass to."""
+        seen = self.run.meta(self.step).get("trained_ids")
+        top = max(int(last) for _, last in seen) if seen else None
+        return Trained(self.run.trained_length + int(self.batch.bos), top)
 
     def reference(self) -> Batch:
         """Strings of the matched law, at least as long as the sequence, for means per position."""
@@ -99,8 +106,10 @@ def one_sequence(run_path: str, step: int, sequence: Mapping[str, Any], edits: S
         raise TaskError(f"the sequence has {positions:,} positions; shorten it to at most {LONGEST:,}")
     model = run.load(step)
     check_edits(edits, model.cfg.n_layers, int(model.cfg.n_heads), batch.length)
-    if positions > EXPLICIT and any(edit.kind == "hardmax" for edit in edits):
-        raise EditError(f"hard attention is made for at most {EXPLICIT:,} positions; shorten the sequence")
+    for edit in edits:
+        check_repair(model, edit)
+    if positions > EXPLICIT and any(edit.kind == "hardmax" or edit.repair.startswith("D.") for edit in edits):
+        raise EditError(f"hard or sharpened attention is made for at most {EXPLICIT:,} positions; shorten the sequence")
     text = write_tokens(batch.tokens[0, int(batch.bos) :].tolist(), task.tokens_names)
     return OneSequence(run, step, task, model, batch, text)
 

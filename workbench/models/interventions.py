@@ -3,6 +3,7 @@
 A link writes one edit as words joined by dots: ``zero.0.1`` and ``mean.0.1`` ablate head 1 of layer 0,
 ``hardmax.0.1`` makes its attention hard, ``hardmax.all`` that of every head, and ``patch.1.20`` puts the
 residual row of prefix 20 after block 1 into the last query (``patch.1.20.64``: into the query of prefix 64).
+A blind repair of a diagnosis is written by its name: ``P.int``, ``D.logn``.
 """
 
 from __future__ import annotations
@@ -12,13 +13,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workbench.core.errors import LensError
+from workbench.core.repair_names import REPAIR_NAMES
 
-Kind = Literal["zero", "mean", "hardmax", "patch"]
+Kind = Literal["zero", "mean", "hardmax", "patch", "repair"]
 
 KINDS: tuple[Kind, ...] = ("zero", "mean", "hardmax", "patch")
+"""Kinds that a link writes with their places."""
+REPAIRS = ("P.int", "P.clip", "P.low", "P.row", "D.logn", "D.beta2", "D.beta4")
+"""Blind repairs that edit a pass at every query alike and need no statistics of other strings."""
 MOST = 8
 """Edits of one pass; more than a reader can tell apart."""
-_FORMS = "zero.LAYER.HEAD, mean.LAYER.HEAD, hardmax.LAYER.HEAD, hardmax.all and patch.LAYER.FROM"
+_FORMS = (
+    "zero.LAYER.HEAD, mean.LAYER.HEAD, hardmax.LAYER.HEAD, hardmax.all, patch.LAYER.FROM, "
+    f"or a repair: {', '.join(REPAIRS)}"
+)
 
 
 class EditError(LensError, ValueError):
@@ -30,11 +38,13 @@ class Edit:
     """One change to a forward pass.
 
     Attributes:
-        kind: ``zero`` or ``mean`` ablation of a head, ``hardmax`` attention, or ``patch`` of a residual row.
+        kind: ``zero`` or ``mean`` ablation of a head, ``hardmax`` attention, ``patch`` of a residual row, or a
+            ``repair`` of the whole pass.
         layer: which block; None = every one (hardmax only).
         head: which head; None = every one (hardmax) or none (patch).
         donor: patch: prefix length whose residual row is copied.
         query: patch: prefix length whose row is overwritten; None = the whole sequence's.
+        repair: repair: its name, one of :data:`REPAIRS`.
     """
 
     kind: Kind
@@ -42,10 +52,13 @@ class Edit:
     head: int | None = None
     donor: int | None = None
     query: int | None = None
+    repair: str = ""
 
     @property
     def text(self) -> str:
         """As a link writes it; :func:`parse_edit` reads it back."""
+        if self.repair:
+            return self.repair
         if self.kind == "hardmax" and self.layer is None:
             return "hardmax.all"
         parts = (self.layer, self.head, self.donor, self.query)
@@ -54,6 +67,8 @@ class Edit:
     @property
     def name(self) -> str:
         """As a chip says it."""
+        if self.repair:
+            return f"{REPAIR_NAMES[self.repair]} ({self.repair})"
         head = f"L{self.layer} H{self.head}"
         if self.kind == "patch":
             into = "" if self.query is None else f" into prefix {self.query:,}"
@@ -72,6 +87,8 @@ def parse_edit(text: str) -> Edit:
     kind, _, rest = text.partition(".")
     if text == "hardmax.all":
         return Edit("hardmax")
+    if text in REPAIRS:
+        return Edit("repair", repair=text)
     words = rest.split(".")
     numbers = [int(word) for word in words if word.isascii() and word.isdigit() and len(word) <= 6]
     wanted = (2, 3) if kind == "patch" else (2,)
@@ -91,6 +108,9 @@ def parse_edits(text: str) -> tuple[Edit, ...]:
     edits = tuple(dict.fromkeys(parse_edit(part) for part in text.split(",") if part))
     if len(edits) > MOST:
         raise EditError(f"{len(edits)} edits at once are too many to tell apart; keep at most {MOST}")
+    of_ids = [edit.name for edit in edits if edit.repair.startswith("P.")]
+    if len(of_ids) > 1:
+        raise EditError(f"{of_ids[0]} and {of_ids[1]} both change the position ids; keep one of them")
     return edits
 
 
@@ -103,6 +123,8 @@ def check_edits(edits: Sequence[Edit], layers: int, heads: int, length: int) -> 
     for edit in edits:
         if edit.layer is not None and edit.layer >= layers:
             raise EditError(f"{edit.name}: this model has layers 0 to {layers - 1}")
+        if edit.kind == "repair":  # where it has its place depends on the encoding, which is asked with the model
+            continue
         if edit.kind != "patch" and not heads:
             raise EditError(f"{edit.name}: this model has no attention heads; patch a state instead")
         if edit.head is not None and edit.head >= heads:

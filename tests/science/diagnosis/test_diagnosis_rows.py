@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from workbench.diagnosis.bench.needle_models import TRAINED, NeedleNumbers, WrittenBit
-from workbench.diagnosis.diagnosis import diagnose
+from workbench.diagnosis.diagnosis import Diagnosis, diagnose
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
+from workbench.measure.grid import make_grid
+from workbench.measure.model_study import ModelStudy
 from workbench.measure.result import Result
 from workbench.models import HookedTransformer, ModelConfig
 
@@ -72,7 +75,7 @@ def test_an_unembedding_that_reads_the_number_of_keys_is_keys_and_read_out() -> 
 def test_a_healthy_model_says_that_there_is_nothing_to_explain() -> None:
     found = rows_of(128)
     assert label(found, "entry") == ("", None, None)
-    assert sentence(found) == "Loss below 0.1: nothing to explain at 128."
+    assert sentence(found) == "Loss below 0.1: nothing to explain at 128 under the matched law."
     shares = [r for r in found.rows if r["quantity"] == "restored_share"]
     assert all(r["status"] == "undefined" and r["value"] is None for r in shares)
 
@@ -80,4 +83,14 @@ def test_a_healthy_model_says_that_there_is_nothing_to_explain() -> None:
 def test_an_untrained_model_was_not_learned() -> None:
     cfg = ModelConfig(d_vocab=7, d_vocab_out=2, n_layers=2, d_model=16, n_heads=2, n_ctx=256, positions="rotary")
     found = diagnose(HookedTransformer(cfg, seed=0).eval(), WrittenBit(), trained=16, lengths=[16, 32], sequences=64)
-    assert sentence(found).startswith("Not learned: class-balanced accuracy at N is 0.5")
+    assert re.match(r"Not learned: class-balanced accuracy at N is 0\.[3-6]", sentence(found))
+
+
+def test_before_the_first_update_no_id_was_seen_and_nothing_was_learned() -> None:
+    cfg = ModelConfig(d_vocab=7, d_vocab_out=2, n_layers=1, d_model=16, n_heads=2, n_ctx=256, positions="rotary")
+    task = WrittenBit()
+    study = ModelStudy(HookedTransformer(cfg, seed=0).eval(), task, make_grid(task, 16, [16, 32]), 64, 0)
+    study.trained_ids = []
+    labels = {row["quantity"]: row for row in Diagnosis(resamples=50).finish(study) if row["length"] == 32}
+    assert labels["entry"]["status"] == "undefined"
+    assert re.match(r"not learned: class-balanced accuracy at N is 0\.[3-6]", labels["entry"]["note"])

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.places import GALLERY
 from workbench.dashboard.screenshots import ARGUMENTS, find_browser, served
 
 TIMEOUT = 180_000
@@ -26,6 +27,13 @@ needs_browser = pytest.mark.skipif(
 def address(small_root: Path) -> Iterator[str]:
     """The dashboard over the small data root."""
     with served(small_root) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def gallery() -> Iterator[str]:
+    """The dashboard over the shipped runs, for what needs weights."""
+    with served(GALLERY) as made:
         yield made
 
 

@@ -43,6 +43,7 @@ POSE, RANDOM = {"name": "pose"}, {"name": "random_offset"}
         ("steps", "code", {}, {}, {}),
         ("not explained", "lost", {}, {}, {}),
         ("", "", {}, {}, {}),
+        ("position", "lost", {"compiled": {"program": "majority"}}, {}, {}),
     ],
 )  # fmt: skip
 def test_each_entry_has_its_change(

@@ -43,6 +43,8 @@ def script(name: str) -> ModuleType:
 
 def test_every_page_is_listed_once() -> None:
     pages = {str(file.relative_to(DOCS)) for file in DOCS.rglob("*.md")} | {"glossary.md"}
+    made = re.findall(r"\]\(\.\./notebooks/(\w+)\.py\)", (DOCS / "tutorials.md").read_text())
+    pages |= {f"tutorials/{name}.md" for name in made}
     assert sorted(listed(SITE["nav"])) == sorted(pages)
 
 

@@ -103,6 +103,28 @@ def test_a_refusal_is_a_sentence_and_a_longer_length_with_a_name_comes_before_it
     assert said(why, *later).startswith("At 128, fails because what strings hold beyond 32 make L1 H0 attend")
 
 
+def test_where_nothing_is_to_be_explained_it_says_up_to_where_and_under_which_law() -> None:
+    """A run can fail under the challenge law alone, and its diagnosis be that of the matched one."""
+    why = {"quantity": "entry", "status": "undefined", "note": "loss below 0.1: nothing to explain at 64"}
+    assert said(why) == "Loss below 0.1: nothing to explain at 64 under the matched law."
+    later = {**why, "length": 128, "note": "loss below 0.1: nothing to explain at 128"}
+    assert said(why, later) == "Loss below 0.1: nothing to explain at 64, nor at 128 under the matched law."
+    few = {**later, "note": "37 wrong strings of the 100 that are needed"}
+    assert said(why, few) == (
+        "Loss below 0.1: nothing to explain at 64 under the matched law; at 128: 37 wrong strings of the 100 that are "
+        "needed."
+    )
+    found = cites(diagnosis_sentence(frame(why, later), step=7, longest=32))
+    assert [one.row["length"] for one in found] == [64, 128]
+
+
+def test_a_diagnosis_of_the_challenge_law_names_it_and_reads_no_row_of_the_other() -> None:
+    mine = [{**r, "law": "challenge"} for r in (*entry("content"), site("selection", 1, 0))]
+    why = {"quantity": "entry", "status": "undefined", "note": "loss below 0.1: nothing to explain at 64"}
+    text = said(why, site("code", 0), *mine)
+    assert text.startswith("At 64 under the challenge law, fails because what strings hold beyond 32 make L1 H0 attend")
+
+
 def test_each_number_cites_its_row() -> None:
     rows = frame(*entry("position", "P.int"), site("selection", 0, 1), share("P.int", 0.93, CHOSEN))
     found = cites(diagnosis_sentence(rows, step=7, longest=32))

@@ -21,10 +21,25 @@ STYLES = (
     "compare",
     "glossary",
     "sequence",
+    "head_maps",
     "popups",
+    "palette",
 )
 """Files of ``assets/css``; a later one may take back what an earlier one says."""
-SCRIPTS = ("plot_lines", "cursor", "keys", "requests", "export", "grid", "popups", "sequence", "sweep", "zoom")
+SCRIPTS = (
+    "plot_lines",
+    "cursor",
+    "keys",
+    "requests",
+    "export",
+    "grid",
+    "popups",
+    "sequence",
+    "head_maps",
+    "sweep",
+    "zoom",
+    "palette",
+)
 """Files of ``assets/js``; ``plot_lines`` makes ``window.lens``, which the others extend."""
 PASSED_OVER = "."
 """For Dash: no file is taken because it lies there (a pattern that every name matches)."""

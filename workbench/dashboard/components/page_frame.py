@@ -96,6 +96,14 @@ def layout(roots: Sequence[Path], *also: Any) -> dmc.MantineProvider:
                     ),
                     html.Div(
                         [
+                            html.Button(
+                                [icon("search"), html.Span("Find"), html.Kbd("Ctrl K")],
+                                id="palette-open",
+                                className="palette-open",
+                                type="button",
+                                title="Find a run, quantity, head, step, term or command",
+                                **{"aria-label": "Find, Ctrl K", "aria-haspopup": "dialog"},
+                            ),
                             icon_button("link", "Copy the link to this view", "copy-link"),
                             icon_button("moon", "Dark theme", "theme-toggle"),
                             icon_button("ask", "Help", "help-open"),

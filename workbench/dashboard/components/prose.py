@@ -9,20 +9,22 @@ from typing import Any
 
 from dash import html
 
+from workbench.core.repair_names import REPAIR_NAMES
 from workbench.dashboard.components import measure_button
 from workbench.dashboard.components.page_frame import command
-from workbench.dashboard.state.cursor import Cursor
+from workbench.dashboard.state.cursor import Cursor, query
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.run_words import described
 from workbench.dashboard.state.theory_match import held
 from workbench.figures.errors import NotMeasured
-from workbench.figures.labels import proportion, whole
+from workbench.figures.labels import proportion, span_of_steps, whole
 from workbench.figures.rows.diagnosis_rows import entries_over_training, named_entry
 from workbench.figures.rows.frame import numbers
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence
 from workbench.figures.text.in_context_sentence import in_context_sentence
 from workbench.figures.text.sentences import Piece, rail_text, verdict_sentence, wants_strings, why_sentence
 from workbench.figures.text.sequence_sentences import CODE, STRONG
+from workbench.models.interventions import REPAIRS
 
 MADE = {
     "summary": partial(html.Span, className="summary"),
@@ -119,13 +121,27 @@ def diagnosis(run: RunView, step: int) -> tuple[list[Any], bool]:
         now = measure_button.button(run.name, "diagnosis", deepen_at=step)  # a checkpoint takes a minute
         return [html.P(f"Not measured{where}."), html.Div([ask, now], className="ways")], False
     over = [html.P(entries_said(run), className="soft")] if entries_over_training(run.frame) else []
-    drawn = bool(named_entry(run.frame, step=step)["label"])
-    return [html.P(pieces(said)), *over], drawn
+    named = named_entry(run.frame, step=step)
+    return [html.P(pieces(said)), *over, *try_repair(run, step, named)], bool(named["label"])
+
+
+def try_repair(run: RunView, step: int, named: Mapping[str, Any]) -> list[Any]:
+    """A way to the repair that names the entry, on a string of the length at which it does; none where it has no place
+    on one string."""
+    repair = str(named["target"])
+    if not named["label"] or repair not in REPAIRS:
+        return []
+    parts = {"run": run.name, "step": str(step), "len": str(int(named["length"])), "edits": repair}
+    if named["law"] != "matched":
+        parts["law"] = str(named["law"])
+    link = html.A(f"Try one string with {REPAIR_NAMES[repair]}", href=f"/try{query(parts)}", **{"data-nav": "1"})
+    return [html.P(link)]
 
 
 def entries_said(run: RunView) -> str:
     """The entry at each diagnosed checkpoint."""
-    told = [f"step {whole(row['step'])}: {text}" for row, text in entries_over_training(run.frame)]
+    stretches = entries_over_training(run.frame)
+    told = [f"{span_of_steps(first['step'], last['step'])}: {text}" for first, last, text in stretches]
     return f"Over training: {'; '.join(told)}."
 
 

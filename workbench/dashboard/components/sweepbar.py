@@ -15,7 +15,7 @@ from dash import dcc, html
 
 from workbench.dashboard.components.cursorbar import slider
 from workbench.dashboard.state.sweep_query import Stop, parted, stop_text
-from workbench.figures.labels import short, whole
+from workbench.figures.labels import short, span_of_steps, whole
 from workbench.figures.rows.multiples import times_text
 from workbench.figures.style.template import u_length, u_step
 
@@ -84,7 +84,7 @@ def _unit(stop: Stop) -> dmc.SegmentedControl:
 
 def step_scale(steps: Sequence[int], step: int | None, last: tuple[int, int]) -> dict[str, Any]:
     """The stops of the step slider, each with its place and its words."""
-    span = f"step {whole(last[0])}" if last[0] == last[1] else f"steps {whole(last[0])} to {whole(last[1])}"
+    span = span_of_steps(*last)
     return {
         "values": [*steps, None],
         "places": [_step_place(steps, value) for value in [*steps, END]],

@@ -13,7 +13,7 @@ from workbench.dashboard.components import measure_button, prose
 from workbench.dashboard.components.icons import chevron, icon
 from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.pages.cursor_page import CursorPage
-from workbench.dashboard.panels import callbacks, panel_frame, panel_words
+from workbench.dashboard.panels import callbacks, panel_frame, panel_words, wrong_strings
 from workbench.dashboard.panels.callbacks import PARTS, browser, place
 from workbench.dashboard.panels.ledger import HEADS, NUMBERS, Ledger, ledger
 from workbench.dashboard.panels.panel_spec import PanelCursor
@@ -29,7 +29,9 @@ from workbench.dashboard.panels.run_panels import (
     PANELS,
     ROWS,
     WHY,
+    WHY_ROW,
 )
+from workbench.dashboard.panels.sequence import head_maps_panel
 from workbench.dashboard.server import theory_lookup
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, Notice, slug
@@ -67,7 +69,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
             hidden=not run.brief.rows,
         ),
         *(evidence(run) if run.brief.rows else [unmeasured(run), training(run)]),
-        *([why_row(run), *deeper(run), more(run, extras), training(run)] if run.brief.rows else []),
+        *([why_row(run), *deeper(run), *all_heads(run), more(run, extras), training(run)] if run.brief.rows else []),
     ]
 
 
@@ -152,9 +154,10 @@ def matrix(run: RunView) -> html.Div:
 
 def why_row(run: RunView) -> html.Div:
     """Why it fails past N: a line that says how to ask, until there are repairs to show."""
-    rail = [html.H2("Why"), html.P("What breaks it, what mends it?", className="soft"), html.Div(id="rail-diagnosis")]
+    name, question = WHY_ROW["why"]
+    rail = [html.H2(name), html.P(question, className="soft"), html.Div(id="rail-diagnosis")]
     row = panel_frame.matrix_row(rail, WHY, run.specs, "two")
-    return html.Div([row, memory(WHY)], id="diagnosis", className=WHY_BARE)
+    return html.Div([row, memory(WHY), wrong_strings.section()], id="diagnosis", className=WHY_BARE)
 
 
 def deeper(run: RunView) -> list[html.Div]:
@@ -167,6 +170,11 @@ def deeper(run: RunView) -> list[html.Div]:
             shells = panel_frame.matrix_row(rail, shown, run.specs, "two")
             rows.append(html.Div([shells, memory(shown)], className="matrix more-row late"))
     return rows
+
+
+def all_heads(run: RunView) -> list[html.Div]:
+    """Every head on one sequence; nothing for a model without heads."""
+    return [head_maps_panel.row(run)] if run.n_heads else []
 
 
 def more(run: RunView, extras: Mapping[str, str]) -> html.Div:
@@ -234,9 +242,11 @@ def connect(app: Dash, context: Context) -> None:
         callbacks.panels(app, context, group)
     for group in (WHY, *DEEPER_GROUPS.values(), MORE):
         callbacks.panels(app, context, group, late=True)
+    head_maps_panel.connect(app, context)
     _more(app, context)
     _ahead(app, context)
     _theory(app, context)
+    wrong_strings.connect(app, context)
 
 
 def _more(app: Dash, context: Context) -> None:
@@ -338,7 +348,7 @@ PAGE = CursorPage(
     name="Run",
     connect=connect,
     content=content,
-    panels=PANELS + WHY + DEEPER + MORE,
+    panels=(*PANELS, *WHY, *DEEPER, *MORE, head_maps_panel.PANEL),
     extras={"quantity": ""},
     check=check,
 )

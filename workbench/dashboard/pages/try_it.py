@@ -9,6 +9,7 @@ import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
+from workbench.core.repair_names import REPAIR_NAMES
 from workbench.dashboard.components import prose
 from workbench.dashboard.components.icons import chevron
 from workbench.dashboard.pages.cursor_page import CursorPage
@@ -24,7 +25,7 @@ from workbench.figures.rows.claims import plain
 from workbench.figures.sequence.sequence_reading import SequenceReading
 from workbench.figures.sequence.sequence_view import RowName
 from workbench.figures.text.sequence_sentences import answers_sentence, attention_sentence, tally_sentence
-from workbench.models.interventions import Edit, EditError, check_edits, parse_edit, parse_edits
+from workbench.models.interventions import REPAIRS, Edit, EditError, check_edits, parse_edit, parse_edits
 
 ROWS: tuple[RowName, ...] = ("outputs", "pattern", "summary", "position")
 CELLS = 256
@@ -40,6 +41,7 @@ KINDS = (
     ("hardmax", "Hardmax a head"),
     ("hardmax-all", "Hardmax every head"),
     ("patch", "Patch a state"),
+    ("repair", "Repair the pass"),
 )
 WHAT = {
     "zero": "The head\u2019s output becomes 0 at every prefix.",
@@ -49,6 +51,7 @@ WHAT = {
     "hardmax-all": "Every head\u2019s attention becomes uniform on its tie sets.",
     "patch": "The residual row of a shorter prefix, after a block, replaces that of the last query. After the last "
     "block the output is then the shorter prefix\u2019s own, whatever the model computes.",
+    "repair": "Position ids from inside the trained range, or scores of every head that grow: what a diagnosis tries.",
 }
 
 
@@ -173,11 +176,16 @@ def _edits(run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> html.Div:
                 id="try-prefix", label="From prefix", value=1, min=1, max=99_999, allowDecimal=False,
                 hideControls=True, size="sm", w=92,
             ), className="for-patch"),
+            html.Div(dmc.Select(
+                id="try-repair", label="Repair", value=REPAIRS[0], allowDeselect=False,
+                data=[{"value": name, "label": REPAIR_NAMES[name]} for name in REPAIRS],
+                rightSection=chevron(), size="sm", w=172,
+            ), className="for-repair"),
             html.Button("Add edit", id="try-add", className="button", type="button", n_clicks=0),
             html.Div(chips(extras.get("edits", "")), id="try-chips", className="try-chips"),
             html.P(WHAT["zero" if run.n_heads else "patch"], id="try-what", className="try-said", role="status"),
         ],
-        className="try-edits",
+        className="try-edits head",
         id="try-edits",
     )  # fmt: skip
 
@@ -201,7 +209,7 @@ def chips(edits: str) -> list[Any]:
     ]
 
 
-def made_edit(kind: str, head: str, block: str, prefix: Any) -> Edit:
+def made_edit(kind: str, head: str, block: str, prefix: Any, repair: str = "") -> Edit:
     """The edit that the controls describe.
 
     Raises:
@@ -209,6 +217,8 @@ def made_edit(kind: str, head: str, block: str, prefix: Any) -> Edit:
     """
     if kind == "hardmax-all":
         return Edit("hardmax")
+    if kind == "repair":
+        return parse_edit(repair)
     if kind == "patch":
         if not isinstance(prefix, int) or prefix < 1:
             raise EditError("a state is patched from a prefix of at least 1 token; state its length")
@@ -275,6 +285,7 @@ def _edit(app: Dash, context: Context) -> None:
         State("try-head", "value"),
         State("try-block", "value"),
         State("try-prefix", "value"),
+        State("try-repair", "value"),
         State("extras", "data"),
         *[State(part, "data") for part in PARTS],
         State("run", "data"),
@@ -286,6 +297,7 @@ def _edit(app: Dash, context: Context) -> None:
         chosen: str,
         block: str,
         prefix: Any,
+        repair: str,
         extras: dict[str, str],
         step: int,
         length: int,
@@ -296,7 +308,7 @@ def _edit(app: Dash, context: Context) -> None:
             return no_update, WHAT[kind]
         view, _cursor = place(context, run, step, length, head)
         try:
-            edit = made_edit(kind, chosen, block, prefix)
+            edit = made_edit(kind, chosen, block, prefix, repair)
             if not extras.get("seq"):
                 check_edits([edit], view.n_layers, view.n_heads, length)
             held = parse_edits(",".join([part for part in (extras.get("edits", ""), edit.text) if part]))
@@ -325,7 +337,7 @@ def _edit(app: Dash, context: Context) -> None:
     )
     def listed(extras: dict[str, str], kind: str) -> Any:
         edits = (extras or {}).get("edits", "")
-        form = "patch" if kind == "patch" else "every" if kind == "hardmax-all" else "head"
+        form = {"patch": "patch", "repair": "repair", "hardmax-all": "every"}.get(kind, "head")
         return chips(edits), _columns(edits), f"try-edits {form}"
 
 

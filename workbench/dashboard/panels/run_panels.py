@@ -268,6 +268,7 @@ DEEPER_ROWS: dict[str, tuple[str, str]] = {
     "code": ("Code", "Is it the same code past training?"),
     "use": ("Use", "Does the output depend on it?"),
 }
+WHY_ROW: dict[str, tuple[str, str]] = {"why": ("Why", "What breaks it, what mends it?")}
 COLUMNS: dict[str, str] = {
     "training": "Over training",
     "length": "Over prefix length",

@@ -22,7 +22,7 @@ from workbench.dashboard.components.slider_scents import (
 from workbench.dashboard.panels.ledger import ledger
 from workbench.dashboard.panels.panel_spec import BASE_SIZE, Panel, PanelCursor
 from workbench.dashboard.panels.panel_words import Said, why_empty
-from workbench.dashboard.panels.run_panels import DEEPER, PANELS, ROWS
+from workbench.dashboard.panels.run_panels import DEEPER, PANELS, ROWS, WHY
 from workbench.dashboard.state.cursor import Cursor, slug
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.run_words import described
@@ -31,6 +31,7 @@ from workbench.figures.heads.leading_head import leading_head
 from workbench.figures.labels import Piece, multiple, short, whole
 from workbench.figures.style.design_tokens import Theme
 from workbench.figures.style.template import u_length, u_step
+from workbench.figures.text.diagnosis_sentence import diagnosis_sentence
 from workbench.figures.text.sentences import rail_text, verdict_sentence, why_sentence
 
 MOST_STEPS, MOST_LENGTHS = 40, 24
@@ -110,9 +111,9 @@ def run_data(run: RunView, stops: Stops) -> dict[str, Any]:
 
 
 def panels_of(run: RunView) -> list[Panel]:
-    """The panels of a run's page: the matrix, further questions that it was asked, and how training went."""
-    asked = {one.row for one in DEEPER if one.measurement in run.measured}
-    return [*PANELS, *(one for one in DEEPER if one.row in asked)]
+    """The panels of a run's page: the matrix, why it fails, further questions that it was asked, how training went."""
+    asked = {one.row for one in (*WHY, *DEEPER) if one.measurement in run.measured}
+    return [*PANELS, *(one for one in (*WHY, *DEEPER) if one.row in asked)]
 
 
 # ---- words ----------------------------------------------------------------------------------------------
@@ -146,10 +147,21 @@ def _rail(row: Any) -> Callable[[RunView, Cursor], list[Piece]]:
     return words
 
 
+def cause_words(run: RunView, at: Cursor) -> list[Piece]:
+    """Why it fails past N, at the cursor's step; nothing of a run that was not asked."""
+    if "diagnosis" not in run.measured:
+        return []
+    try:
+        return diagnosis_sentence(run.frame, step=at.step, longest=run.trained)
+    except NotMeasured:
+        return [(f"Not asked at step {whole(at.step)}.", "plain")]
+
+
 TEXTS: Mapping[str, tuple[Sequence[str], Callable[[RunView, Cursor], list[Piece]]]] = {
     "verdict-line": (["step"], verdict_words),
     "why": (PARTS, why_words),
     **{f"rail-{row}": (PARTS if row == "representation" else ["step"], _rail(row)) for row in ROWS},
+    "rail-why": (["step"], cause_words),
 }
 """Id of a part of the page -> the parts of the cursor that its words depend on, and what makes them."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.repair_names import REPAIR_NAMES
 from workbench.figures.labels import interval, proportion, whole
 from workbench.figures.registry import data_of, figure
 from workbench.figures.rows.diagnosis_rows import MEASUREMENT, named_entry, something_to_explain
@@ -19,23 +20,6 @@ from workbench.figures.style.template import blank
 
 MOST_HARM = 0.05
 """Repairs that cost more than this at N are not applicable."""
-NAMES = {
-    "P.int": "ids interpolated",
-    "P.clip": "ids clipped",
-    "P.low": "last ids alone",
-    "P.lag": "lags clipped",
-    "P.row": "trained rows",
-    "D.logn": "scores \u00d7 log n",
-    "D.beta2": "scores \u00d7 2",
-    "D.beta4": "scores \u00d7 4",
-    "D.gap": "top keys alone",
-    "D.mass": "weight held",
-    "K.sink": "first key held",
-    "K.scale": "scale held",
-    "T.slow": "steps slowed",
-    "C.pool": "rows moved",
-}
-"""What a repair does, in the few words that stand beside its bar."""
 _LEFT, _BELOW = 122, 0.3
 
 
@@ -167,8 +151,8 @@ def name_of(target: str) -> str:
 
 def _one(name: str) -> str:
     if name.startswith("C.pool"):
-        return f"{NAMES['C.pool']}, block {name.removeprefix('C.pool')}"
-    return NAMES.get(name, name)
+        return f"{REPAIR_NAMES['C.pool']}, block {name.removeprefix('C.pool')}"
+    return REPAIR_NAMES.get(name, name)
 
 
 def _asked(frame: Frame, step: int, quantity: str) -> Frame:
@@ -185,7 +169,7 @@ def _ordered(rows: Frame) -> Frame:
 
 
 def _place(target: str) -> int:
-    known = list(NAMES)
+    known = list(REPAIR_NAMES)
     return len(known) if " and " in target else next((i for i, name in enumerate(known) if target.startswith(name)), 0)
 
 

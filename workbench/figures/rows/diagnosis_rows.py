@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import groupby
 from typing import Any
 
 from workbench.figures.errors import NotMeasured, Undefined
@@ -51,8 +52,19 @@ def failure_head(frame: Frame, *, step: int) -> tuple[int, int, str] | None:
     return int(at["layer"]), int(at["head"]), str(at["label"])
 
 
-def entries_over_training(frame: Frame) -> list[tuple[Row, str]]:
-    """The entry at each diagnosed checkpoint, in order, as its row and what it says; empty where it is one."""
+def entries_over_training(frame: Frame) -> list[tuple[Row, Row, str]]:
+    """What is said of the entry over the diagnosed checkpoints, in order; empty where it is one.
+
+    Returns:
+        For each stretch of checkpoints of which the same is said: the rows of its first and its last, and what.
+    """
     steps = sorted({int(step) for step in frame.where(measurement=MEASUREMENT, quantity="entry")["step"]})
     rows = [named_entry(frame, step=step) for step in steps]
-    return [(row, str(row["label"]) or str(row["note"])) for row in rows] if len(rows) > 1 else []
+    stretches = [(text, list(of)) for text, of in groupby(rows, key=_in_short)]
+    return [(of[0], of[-1], text) for text, of in stretches] if len(rows) > 1 else []
+
+
+def _in_short(row: Row) -> str:
+    """The name of an entry, or why it has none, without its numbers."""
+    whole = str(row["label"] or row["note"])
+    return next((why for why in ("not learned", "nothing to explain", "no cause is named") if why in whole), whole)

@@ -161,3 +161,25 @@ class ProbeReading:
     def concept(self, name: str) -> ConceptReading:
         """``summary`` or ``position``."""
         return self.summary if name == "summary" else self.position
+
+
+@dataclass(frozen=True)
+class HeadMaps:
+    """The attention of every head on one sequence.
+
+    Attributes:
+        maps: ``[layer, head, query cell, key cell]`` float32, the highest weight of each cell, NaN where no key is
+            visible and where a layer has no attention.
+        tokens: one name per position.
+        bos: whether the first position is ``<bos>``.
+        length: of the string, in tokens.
+        pool: positions per cell.
+        step: of which checkpoint.
+    """
+
+    maps: NDArray[np.float32]
+    tokens: list[str]
+    bos: bool
+    length: int
+    pool: int
+    step: int

@@ -34,6 +34,8 @@ CAUSES = {
 }
 ASIDE = {"P": "D", "D": "P", "K": "P", "T": "C", "C": "P"}
 """The family whose best member is told beside the one that is named."""
+NOTHING = "loss below "
+"""How the note of a row begins that has nothing to explain."""
 NEAR, FAR = 0.05, 0.25
 """How far below the accuracy at N a probe may be for the answer to count as readable, and how far one of untrained
 weights must be."""
@@ -53,21 +55,45 @@ def diagnosis_sentence(frame: Frame, *, step: int, longest: float, length: int |
         NotMeasured: where the checkpoint has no diagnosis.
     """
     named = named_entry(frame, step=step, length=length)
+    own = frame.where(measurement=MEASUREMENT, step=step, law=named["law"])
     if not named["label"]:
-        return [_capital(note(named, after="."))]
-    here = frame.where(measurement=MEASUREMENT, step=step, length=named["length"])
+        return [*_nothing(own, named), plain(".")]
+    here = own.where(length=named["length"])
     if named["label"] == "not explained":
         return _unexplained(here, named)
     grades = here.where(quantity="entry_grade").rows()
     part = grades and grades[0]["label"] == "partly"
     pieces: list[Piece] = [
-        count(named, "length", "At ", ", "),
+        _at(named),
         plain(f"fails {'partly ' if part else ''}because {CAUSES[named['label']]}"),
         trained(longest),
         plain(" "),
         *_effect(here),
     ]
     return [*pieces, *_restored(here, named), plain(".")]
+
+
+def _at(named: Row) -> Claim:
+    """The length that is spoken of, and the law where it is not that of training."""
+    law = "" if named["law"] == "matched" else f" under the {named['law']} law"
+    return count(named, "length", "At ", f"{law}, ")
+
+
+def _nothing(own: Frame, named: Row) -> list[Piece]:
+    """Why no cause is named; where too little is lost, up to which length and under which law: the other may fail."""
+    why = _capital(note(named))
+    if not str(named["note"]).startswith(NOTHING):
+        return [why]
+    asked = own.where(quantity="entry").sort("length").rows()
+    same = [row for row in asked if str(row["note"]).startswith(NOTHING)]
+    pieces: list[Piece] = [why]
+    if same[-1]["length"] != named["length"]:
+        pieces.append(count(same[-1], "length", ", nor at "))
+    pieces.append(plain(f" under the {named['law']} law"))
+    for row in asked:
+        if row not in same:
+            pieces += [count(row, "length", "; at ", ": "), note(row)]
+    return pieces
 
 
 def _effect(here: Frame) -> list[Piece]:
@@ -109,7 +135,7 @@ def _restored(here: Frame, named: Row) -> list[Piece]:
 
 def _unexplained(here: Frame, named: Row) -> list[Piece]:
     shares = valued(here.where(quantity="restored_share", control="", mode="alone")).rows()
-    pieces: list[Piece] = [count(named, "length", "At ", ", ")]
+    pieces: list[Piece] = [_at(named)]
     if shares:
         best = max(shares, key=lambda row: float(row["value"]))
         pieces += [plain("no repair restores more than "), number(best), plain(" of the loss: not explained")]

@@ -12,8 +12,10 @@ import torch
 from torch import Tensor
 
 from circuits.one_sequence import attention_row, look
-from workbench.measure.edited_forward import edited_forward
+from workbench.diagnosis.repaired_pass import RepairedPass, inside_of
+from workbench.measure.edited_forward import Trained, edited_forward
 from workbench.measure.one_sequence import one_sequence
+from workbench.measure.repairs import by_name
 from workbench.models.handmade.transformers import key_head, majority
 from workbench.models.interventions import Edit, EditError, parse_edit, parse_edits
 from workbench.models.transformer.config import ModelConfig
@@ -49,7 +51,9 @@ def second(outputs: Any) -> Any:
 
 
 # ---- what a link says ------------------------------------------------------------------------------------
-@pytest.mark.parametrize("text", ["zero.0.1", "mean.2.0", "hardmax.1.3", "hardmax.all", "patch.0.12", "patch.1.3.40"])
+@pytest.mark.parametrize(
+    "text", ["zero.0.1", "mean.2.0", "hardmax.1.3", "hardmax.all", "patch.0.12", "patch.1.3.40", "P.int"]
+)
 def test_an_edit_is_read_as_it_is_written(text: str) -> None:
     assert parse_edit(text).text == text
 
@@ -160,6 +164,50 @@ def test_edits_leave_no_trace_in_the_model(random_model: HookedTransformer) -> N
     before = edited_forward(random_model, batch, (), [])["logits"]
     edited_forward(random_model, batch, parse_edits("zero.0.0,hardmax.all,patch.0.1"), [])
     assert torch.equal(edited_forward(random_model, batch, (), [])["logits"], before)
+
+
+# ---- repairs ---------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("repair", "margin"), [("D.beta2", 2 * MARGIN), ("D.beta4", 4 * MARGIN)])
+def test_sharpening_multiplies_the_margin_and_the_pattern_shows_it(keyed: str, repair: str, margin: float) -> None:
+    found = look(keyed, 100, {"text": TEXT}, 0, 0, edits=repair)
+    ones = len(KEYS)
+    mass = ones * math.exp(margin) / (ones * math.exp(margin) + len(TEXT) + 1 - ones)
+    assert second(found.edited.outputs)[-1] == pytest.approx(mass, abs=1e-5)
+    assert found.edited.row[KEYS].sum() == pytest.approx(mass, abs=1e-5)
+    assert attention_row(keyed, 100, {"text": TEXT}, 0, 0, len(TEXT), repair)["row"] == pytest.approx(found.edited.row)
+
+
+def test_scores_grow_with_the_log_of_keys_beyond_n_alone(keyed: str) -> None:
+    """N = 16 and BOS are 17 keys; the last of 40 tokens sees 41."""
+    text = "01" * 20
+    found = look(keyed, 100, {"text": text}, 0, 0, edits="D.logn")
+    np.testing.assert_allclose(found.edited.outputs[:17], found.clean.outputs[:17], atol=1e-6)
+    margin = MARGIN * (1 + math.log(41 / 17) / math.log(17))
+    assert second(found.edited.outputs)[-1] == pytest.approx(
+        20 * math.exp(margin) / (20 * math.exp(margin) + 21), abs=1e-5
+    )
+
+
+@pytest.mark.parametrize("name", ["P.int", "P.clip", "P.low", "D.logn", "D.beta2"])
+def test_a_repair_here_is_the_repair_of_the_diagnosis(name: str) -> None:
+    cfg = ModelConfig(d_vocab=3, n_layers=2, d_model=16, n_heads=2, n_ctx=64, d_vocab_out=2, positions="rotary")
+    model, task = HookedTransformer(cfg, seed=3), make_task("parity")
+    at_n, beyond = (task.sample(8, length, torch.Generator().manual_seed(0), "matched") for length in (8, 24))
+    inside = inside_of(model, at_n)
+    wanted = RepairedPass(model, inside, [by_name(name)]).outputs(beyond)
+    made = edited_forward(model, beyond, parse_edits(name), [], trained=Trained(9))["logits"]
+    torch.testing.assert_close(made, wanted, atol=1e-5, rtol=1e-4)
+    clean = edited_forward(model, beyond, (), [])["logits"]
+    assert (made - clean).abs().max() > 1e-3
+
+
+def test_a_repair_without_a_place_and_two_of_ids_are_refused(keyed: str) -> None:
+    with pytest.raises(EditError, match=r"ids interpolated .P.int.: the model reads no position ids"):
+        look(keyed, 100, {"text": TEXT}, 0, 0, edits="P.int")
+    with pytest.raises(EditError, match="both change the position ids; keep one"):
+        parse_edits("P.int,P.clip")
+    with pytest.raises(EditError, match=r"is no edit; write one of .*P\.int"):
+        parse_edit("K.sink")
 
 
 # ---- tie sets --------------------------------------------------------------------------------------------

@@ -15,7 +15,9 @@ ADDRESSES = {name: value for name, value in vars(worker_addresses).items() if na
 ARGUMENTS = {
     "MEASURE_RUN": {"run_path", "only", "state", "deepen_at"},
     "LOOK_AT_SEQUENCE": {"run_path", "step", "sequence", "layer", "head", "query", "edits"},
+    "LOOK_AT_ALL_HEADS": {"run_path", "step", "sequence", "progress"},
     "READ_SEQUENCE": {"run_path", "step", "sequence", "edits"},
+    "FIND_WRONG_STRINGS": {"run_path", "step", "length", "law", "repair"},
     "DESCRIBE": {"task", "parameters", "positions", "ids", "source"},
     "DESCRIBE_ALL": {"subjects"},
 }
@@ -36,7 +38,7 @@ def test_addresses_stand_in_one_file() -> None:
     found = {file.name for file in folder.rglob("*.py") if address.search(file.read_text())}
     assert found == {"worker_addresses.py"}
     assert all(address.fullmatch(repr(value)) for value in ADDRESSES.values())
-    assert len(ADDRESSES) == len(set(ADDRESSES.values())) == 5
+    assert len(ADDRESSES) == len(set(ADDRESSES.values())) == 6
 
 
 def test_no_lower_room_loads_modules_by_name() -> None:

@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 
 from tests.support.cited import unfounded
-from workbench.diagnosis.repairs import KEYS, POSITION, SHARPENING, STEPS
 from workbench.diagnosis.trials import HARM
 from workbench.figures import harm_inside, harm_inside_data, restored_shares, restored_shares_data
 from workbench.figures.errors import NotMeasured, Undefined
-from workbench.figures.panels.restored_shares import MOST_HARM, NAMES
+from workbench.figures.panels.restored_shares import MOST_HARM, REPAIR_NAMES
 from workbench.figures.rows.diagnosis_rows import entries_over_training, failure_head, named_entry
 from workbench.figures.rows.frame import Frame
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence
+from workbench.measure.repairs import KEYS, POSITION, SHARPENING, STEPS
 from workbench.table.schema import FIELDS, row
 
 HERE: dict[str, Any] = {"run": "r", "step": 7, "measurement": "diagnosis", "law": "matched", "length": 128, "n": 256}
@@ -103,8 +103,8 @@ def test_where_nothing_is_to_be_explained_there_are_no_bars_and_it_says_why() ->
 
 def test_every_repair_has_a_name_for_its_bar() -> None:
     known = {repair.name for repair in (*POSITION, *SHARPENING, *KEYS, *STEPS)}
-    assert known | {"C.pool"} == set(NAMES)
-    assert len(set(NAMES.values())) == len(NAMES)
+    assert known | {"C.pool"} == set(REPAIR_NAMES)
+    assert len(set(REPAIR_NAMES.values())) == len(REPAIR_NAMES)
 
 
 def test_the_site_and_the_entry_over_training_are_their_rows(diagnosed: pd.DataFrame) -> None:
@@ -115,7 +115,21 @@ def test_the_site_and_the_entry_over_training_are_their_rows(diagnosed: pd.DataF
     assert entries_over_training(frame) == []
     before = row(**{**HERE, "step": 3, "quantity": "entry", "label": "not explained"})
     both = Frame.of(pd.concat([diagnosed, pd.DataFrame([before], columns=list(FIELDS))]))
-    assert [(one["step"], said) for one, said in entries_over_training(both)] == [(3, "not explained"), (7, "position")]
+    told = [(first["step"], last["step"], said) for first, last, said in entries_over_training(both)]
+    assert told == [(3, 3, "not explained"), (7, 7, "position")]
+
+
+def test_checkpoints_of_which_the_same_is_said_are_one_stretch() -> None:
+    notes = {
+        0: "not learned: class-balanced accuracy at N is 0.51, below 0.9",
+        4: "not learned: class-balanced accuracy at N is 0.66, below 0.9",
+        70: "loss below 0.1: nothing to explain at 64",
+    }
+    rows = [row(**{**HERE, "step": at, "quantity": "entry", "note": note}) for at, note in notes.items()]
+    rows += [row(**{**HERE, "step": at, "quantity": "entry", "label": "position"}) for at in (291, 1200)]
+    frame = Frame.of(pd.DataFrame(rows, columns=list(FIELDS)))
+    told = [(first["step"], last["step"], said) for first, last, said in entries_over_training(frame)]
+    assert told == [(0, 4, "not learned"), (70, 70, "nothing to explain"), (291, 1200, "position")]
 
 
 def test_every_number_of_the_sentence_stands_in_its_row(diagnosed: pd.DataFrame) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,14 +124,9 @@ class SequenceQuestion:
             NotComputed: in one sentence, why there is none.
             Busy: while others wait, or if it takes too long.
         """
-        if not _waiting.acquire(blocking=False):
-            raise Busy(f"{WAITING} exports are being computed already; try again in {SOON} seconds.")
-        try:
+        with _exporting():
             keys = self.submit(context, f"export/{id(self)}")
-            with aside():
-                found = [_done(context.worker.wait(keys[name], PATIENCE)) for name in ("look", "read")]
-        finally:
-            _waiting.release()
+            found = [_done(context.worker.wait(keys[name], PATIENCE)) for name in ("look", "read")]
         return found[0], found[1]
 
     def snippet(self, extra: str, rows: tuple[str, ...]) -> str:
@@ -151,6 +147,24 @@ class SequenceQuestion:
             f"read = read_sequence({where}{edits})\n"
             f"sequence_view(found, read, rows={rows!r}{view}{site}{extra})\n"
         )
+
+
+def finished(context: Context, function: str, arguments: Mapping[str, Any]) -> Any:
+    """The worker's answer to another question, waited for; raises as :meth:`SequenceQuestion.wait`."""
+    with _exporting():
+        return _done(context.worker.wait(context.worker.submit(function, arguments), PATIENCE))
+
+
+@contextmanager
+def _exporting() -> Iterator[None]:
+    """Wait for the worker in this block, as one of few; raises :class:`Busy` where others do already."""
+    if not _waiting.acquire(blocking=False):
+        raise Busy(f"{WAITING} exports are being computed already; try again in {SOON} seconds.")
+    try:
+        with aside():
+            yield
+    finally:
+        _waiting.release()
 
 
 def _done(job: Job | None) -> Any:

@@ -12,6 +12,7 @@ is shown with what it costs at N, and what it restores is taken off what the rep
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -93,6 +94,21 @@ def pooled_rows(layer: int) -> Repair:
 def blind_repairs(cfg: Architecture) -> list[Repair]:
     """Every blind repair, in the order of its family; which of them a model has a place for says :func:`no_place`."""
     return [*POSITION, *SHARPENING, *KEYS, *STEPS, *(pooled_rows(layer) for layer in range(cfg.n_layers))]
+
+
+def by_name(name: str) -> Repair:
+    """The repair of this name, of those that are the same for every model."""
+    return next(one for one in (*POSITION, *SHARPENING, *KEYS, *STEPS) if one.name == name)
+
+
+def log_growth(seen: Tensor, keys: int) -> Tensor:
+    """By what ``scale_by_log`` multiplies scores: log of the keys that a query sees over log K_N, 1 up to K_N.
+
+    Args:
+        seen: ``[query]`` keys that each query sees.
+        keys: K_N.
+    """
+    return (seen / keys).clamp(min=1.0).log() / math.log(keys) + 1.0
 
 
 def recurrent(cfg: Architecture) -> bool:

@@ -1,0 +1,90 @@
+"""The tutorials as pages: each notebook is executed, and what it shows becomes Markdown beside its code.
+
+Figures are drawn by the site's own copy of plotly.js, from a script beside the page: nothing is fetched from elsewhere,
+and the search index holds no figure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbclient
+import nbformat
+from nbconvert import MarkdownExporter
+
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+TUTORIALS = (
+    "question_to_figure", "find_the_head", "patch_between_lengths", "task_of_your_own", "program_and_training",
+    "context_rot",
+)  # fmt: skip
+"""Notebooks that are pages, in the order of the navigation."""
+HANGS_S = 1200
+FIGURE = "application/vnd.plotly.v1+json"
+PLOTLY = "plotly.min.js"
+
+
+@dataclass(frozen=True)
+class TutorialPage:
+    """What a notebook becomes.
+
+    Attributes:
+        name: of its file.
+        markdown: the page; a figure is an empty element.
+        script: draws the figures into these; "" where there are none.
+    """
+
+    name: str
+    markdown: str
+    script: str
+
+
+def tutorial_page(name: str) -> TutorialPage:
+    """Execute a notebook and lay it out.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: where a cell ends in an error, with its traceback.
+    """
+    notebook = executed(NOTEBOOKS / f"{name}.py")
+    draw = []
+    for number, output in enumerate(_outputs(notebook)):
+        data = output.get("data", {})
+        if FIGURE in data:
+            figure, place = data[FIGURE], f"{name}-{number}"
+            height = figure["layout"].get("height", 400)
+            output["data"] = {"text/html": f'<div id="{place}" style="height: {height}px"></div>'}
+            parts = (json.dumps(figure[part]) for part in ("data", "layout"))
+            draw.append(f'Plotly.newPlot("{place}", {", ".join(parts)}, {{responsive: true, displaylogo: false}});')
+        elif "text/html" in data:
+            table = re.sub(r"<style scoped>.*?</style>", "", data["text/html"], flags=re.DOTALL)
+            output["data"] = {"text/html": table.replace(' border="1" class="dataframe"', "")}
+    text, _ = MarkdownExporter().from_notebook_node(notebook)
+    text = text.replace("](../docs/", "](../")
+    if draw:
+        text += "".join(f'\n<script src="{file}"></script>' for file in (PLOTLY, f"{name}.js")) + "\n"
+    source = f"This page is `notebooks/{name}.py`, executed; every number on it was computed in that moment.\n"
+    return TutorialPage(name, f"{text}\n\n{source}", "\n".join(draw))
+
+
+def executed(source: Path) -> nbformat.NotebookNode:
+    """A notebook with its outputs, less what was said to the error stream (progress and warnings)."""
+    notebook = jupytext.read(source)
+    client = nbclient.NotebookClient(
+        notebook, timeout=HANGS_S, kernel_name="python3", resources={"metadata": {"path": str(source.parent)}},
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],
+    )  # fmt: skip
+    client.execute()
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+    return notebook
+
+
+def _outputs(notebook: nbformat.NotebookNode) -> Iterator[Any]:
+    for cell in notebook.cells:
+        yield from cell.get("outputs", ())

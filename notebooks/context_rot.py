@@ -1,0 +1,159 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: py:percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Context rot in a pretrained model
+#
+# A language model is asked a task in its prompt, with more and more items. Does it get worse long before its window is
+# full? Any folder of Hugging Face's `transformers` will do: set `LENGTHLENS_MODEL` to one. Without it this page makes
+# its own, so that it runs without a network: a small Llama that learns in seconds to copy words, up to twelve of them.
+# What a real model does is said at the end, from rows that were measured once.
+
+# %%
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+from IPython.display import Markdown
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from workbench.figures import causes
+from workbench.runs import Run
+from workbench.table import Table
+
+torch.set_num_threads(1)
+folder = Path(tempfile.mkdtemp())
+steps = int(os.environ.get("LENGTHLENS_STEPS", 500))
+given = os.environ.get("LENGTHLENS_MODEL")
+
+
+def lengthlens(*words):
+    """A command line, as you would type it; what it says is shown, in black and white."""
+    plain = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "CLICOLOR_FORCE")}
+    command = [sys.executable, "-m", "lengthlens", *map(str, words)]
+    done = subprocess.run(command, cwd=folder, env=plain, check=True, text=True, capture_output=True)
+    print(done.stdout)
+
+
+# %% [markdown]
+# ## A model to ask
+#
+# Forty tokens: a beginning, an end, a colon, a line's end, and thirty-six words. Two layers are enough to copy: one
+# head that looks back by one, one that finds the word before.
+
+# %%
+SPECIAL = ["<s>", "</s>", ":", "\u010a"]
+WORDS = [f"\u0120{a}{b}{c}" for a in "bdg" for b in "aeiu" for c in ("rt", "nd", "lk")]  # \u0120: a space before it
+LONGEST = 12  # words of which it ever sees a copy
+
+
+def made_here(place):
+    """A folder with config, weights and tokenizer, as transformers writes it."""
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=40, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
+        max_position_embeddings=128, pad_token_id=0, bos_token_id=0, eos_token_id=1,
+    )  # fmt: skip
+    model = LlamaForCausalLM(config)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=0.1)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda s: min(1, (s + 1) / 50) * (1 - s / steps))
+    for _ in range(steps):
+        n = int(torch.randint(2, LONGEST + 1, ()))
+        words = torch.rand(64, len(WORDS)).argsort(1)[:, :n] + len(SPECIAL)
+        tokens = torch.cat([torch.zeros(64, 1, dtype=torch.long), words, words], 1)
+        logits = model(tokens).logits[:, n:-1]  # what follows the first half is the copy
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), words.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+    model.save_pretrained(place)
+    text = Tokenizer(models.WordLevel({word: i for i, word in enumerate(SPECIAL + WORDS)}, unk_token="</s>"))
+    text.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    PreTrainedTokenizerFast(tokenizer_object=text, bos_token="<s>", eos_token="</s>").save_pretrained(place)
+    return float(loss.detach())
+
+
+model_folder = Path(given) if given else folder / "model"
+said = f"Asked is the model in {given}."
+if not given:
+    said = f"{steps} steps; the last loss is {made_here(model_folder):.3f} nats a word (a guess: 3.58)."
+Markdown(said)
+
+# %% [markdown]
+# ## The task, in its prompt
+#
+# `open` writes a run that names the folder with a hash per file; it copies no weights, asks no network, and runs no
+# code of the folder. `symbols` is of how many words items are drawn.
+
+# %%
+symbols, lengths = (256, "8,16,32,64,128") if given else (32, "4,8,12,16,20,24,32")
+lengthlens(
+    "open", model_folder, "--task", "copy", "--set", f"task.symbols={symbols}", "--lengths", lengths, "--out", "copy"
+)
+
+# %%
+lengthlens("measure", "copy", "--only", "behaviour.in_context", "--only", "circuits.heads", "--sequences", 64)
+
+# %%
+run = Run.open(folder / "copy")
+rows = Table.load(folder / "copy").frame()
+verdict = rows[rows["quantity"] == "in_context_verdict"].iloc[0]
+Markdown(f"**{verdict['label'].capitalize()}**: {verdict['note']}.")
+
+# %%
+curve = rows[rows["quantity"].isin(["answer_accuracy", "prompt_tokens"])].pivot_table(
+    index="length", columns="quantity", values="value"
+)
+curve.round(3)
+
+# %%
+causes(rows, "behaviour.in_context", "answer_accuracy")
+
+# %% [markdown]
+# ## Where it goes
+#
+# A copy needs a head that finds the earlier occurrence of the word at hand and looks at what followed it. Its attention
+# mass there, over the number of items:
+
+# %%
+mass = rows[(rows["quantity"] == "induction_mass") & (rows["mode"] == "task") & (rows["status"] == "ok")]
+heads = mass.pivot_table(index=["layer", "head"], columns="length", values="value")
+heads = heads.sort_values(heads.columns[0], ascending=False).head(4)
+heads.round(2)
+
+# %%
+first, last = heads.columns[0], heads.columns[-1]
+layer, head = heads.index[0]
+Markdown(
+    f"Head L{layer:.0f}H{head:.0f} spends {heads.iloc[0][first]:.2f} of its attention there at {first:.0f} items and "
+    f"{heads.iloc[0][last]:.2f} at {last:.0f}; accuracy goes from {curve['answer_accuracy'].iloc[0]:.2f} to "
+    f"{curve['answer_accuracy'].iloc[-1]:.2f}, in a window of {run.task.window} tokens, of which the longest prompt "
+    f"takes {curve['prompt_tokens'].iloc[-1]:.0f}."
+)
+
+# %% [markdown]
+# ## A real model
+#
+# `make pretrained` fetches SmolLM2-135M-Instruct once and asks it the same; [a real model in its
+# prompt](../docs/pretrained.md) has all that was measured. Its copy, from that page:
+
+# %%
+page = Path("../docs/pretrained.md")
+if page.exists():
+    section = page.read_text().split("## Copying words")[1].split("\n## ")[0]
+    shown = "\n".join(line for line in section.splitlines() if not line.startswith("`"))
+else:
+    shown = "The page comes with the repository, not with the package."
+Markdown(shown)

@@ -1,0 +1,132 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: py:percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Find the head
+#
+# A run of the gallery answers which bit was written last, right at every trained length. Somewhere a head has to find
+# the last write. Which one, since when in training, is it needed, and what becomes of it past the training length?
+
+# %%
+import pandas as pd
+import torch
+from IPython.display import Markdown
+
+from circuits import ablation_statistics, contribution_statistics
+from workbench.figures import causes
+from workbench.runs import Run, gallery
+from workbench.tasks.random_generator import generator
+
+torch.set_num_threads(1)
+run = Run.open(gallery() / "flip_flop_rotary_s0")
+task, n = run.task, run.trained_length
+Markdown(
+    f"*{task.question}* Trained to N = {n} for {run.steps[-1]:,} steps; the tokens are `{' '.join(task.vocabulary)}`."
+)
+
+# %% [markdown]
+# ## A guess, from patterns
+#
+# The share of attention that the last query spends on the last write. `run_with_cache` is TransformerLens's; so are the
+# hook names.
+
+# %%
+WRITES = torch.tensor([task.vocabulary.index(word) for word in ("w0", "w1")])
+
+
+def on_last_write(model, length, strings=128):
+    """Attention mass of the last query on the last write, ``[layer, head]``."""
+    batch = task.sample(strings, length, generator("tutorial", length), "matched")
+    with torch.no_grad():
+        _, cache = model.run_with_cache(batch.tokens)
+    places = torch.isin(batch.tokens, WRITES).long() * torch.arange(batch.tokens.shape[1])
+    last = places.max(1).values
+    rows = [cache[f"blocks.{layer}.attn.hook_pattern"][:, :, -1] for layer in range(model.cfg.n_layers)]
+    return torch.stack([row[torch.arange(strings), :, last].mean(0) for row in rows])
+
+
+mass = {step: on_last_write(run.load(step), n) for step in run.steps}
+table = pd.DataFrame(
+    {
+        step: {f"L{i}.{j}": float(m[i, j]) for i in range(m.shape[0]) for j in range(m.shape[1])}
+        for step, m in mass.items()
+    }
+)
+table.rename_axis("head").round(2)
+
+# %%
+final = mass[run.steps[-1]]
+layer, head = divmod(int(final.argmax()), final.shape[1])
+name = f"L{layer}.{head}"
+since = next(step for step in run.steps if float(mass[step][layer, head]) > 0.5 * float(final.max()))
+Markdown(
+    f"**{name}** spends {final.max():.2f} of its attention there at step {run.steps[-1]:,}; it first had half of that "
+    f"at the checkpoint of step {since:,}. Before training it spent {mass[0][layer, head]:.2f}."
+)
+
+# %% [markdown]
+# ## The proof: what is lost without it
+#
+# Attention on the right key is no evidence of use. Each head in turn is replaced by its mean over other strings, and by
+# what it says on another string (*resample*); intervals are 95 %.
+
+# %%
+model = run.load(run.steps[-1])
+ablated = ablation_statistics(model, task, trained=n, lengths=[n], factors=[1], sequences=128).frame()
+heads = ablated[(ablated["quantity"] == "ablated_accuracy") & ablated["target"].isin(["nothing", "head"])]
+heads[["target", "mode", "layer", "head", "value", "low", "high"]].round(3)
+
+# %%
+only = heads[heads["target"] == "head"]
+mine = (only["layer"] == layer) & (only["head"] == head)
+Markdown(
+    f"Without {name} accuracy at {n} is {only[mine]['value'].max():.2f} at most (chance is "
+    f"{task.chance('matched', n):.2f}); without any other single head it is at least {only[~mine]['value'].min():.2f}."
+)
+
+# %% [markdown]
+# ## Past the training length
+#
+# Does it stop finding the write, or do others stop listening? Its attention mass over prefix length, and what the keys
+# that it favours say of the right answer, in nats (`contribution_statistics` reads them directly through W_O and W_U).
+
+# %%
+lengths = [n, 2 * n, 4 * n, 7 * n]
+found = pd.Series({length: float(on_last_write(model, length)[layer, head]) for length in lengths}, name="mass")
+found.rename_axis("length").to_frame().round(3)
+
+# %%
+said = contribution_statistics(model, task, trained=n, lengths=lengths, sequences=64)
+rows = said.frame()
+rows[(rows["layer"] == layer) & (rows["head"] == head) & (rows["status"] == "ok")].pivot_table(
+    index=["quantity"], columns="length", values="value"
+).round(2)
+
+# %%
+right = {}
+for length in lengths:
+    batch = task.sample(256, length, generator("right", length), "matched")
+    with torch.no_grad():
+        right[length] = float(task.correct(model(batch.tokens), batch)[:, -1].double().mean())
+Markdown(
+    f"From length {n} to {lengths[-1]} its mass on the last write goes from {found[n]:.2f} to "
+    f"{found[lengths[-1]]:.2f}, and the model's accuracy from {right[n]:.2f} to {right[lengths[-1]]:.2f}. "
+    + (
+        "The head lets go of its key as the prefix grows."
+        if found[lengths[-1]] < 0.8 * found[n]
+        else "The head keeps its key: what is lost is lost behind it."
+    )
+)
+
+# %% [markdown]
+# The log odds of the mass on those keys against all others, over prefix length, for the heads of that layer:
+
+# %%
+causes(rows, "circuits.contributions", "set_log_odds", trained=n, layer=layer)

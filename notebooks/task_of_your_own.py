@@ -1,0 +1,172 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: py:percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # A task of your own
+#
+# A task is a file. This one asks whether the last two letters that are no blanks were the same. It is written, checked,
+# trained, measured and held against theory, as a command line would do it.
+
+# %%
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from IPython.display import Markdown
+
+from workbench.figures import accuracy_over_length
+from workbench.runs import Run
+from workbench.table import Table
+
+folder = Path(tempfile.mkdtemp())
+steps = int(os.environ.get("LENGTHLENS_STEPS", 600))
+
+
+def lengthlens(*words):
+    """A command line, as you would type it; what it says is shown, in black and white."""
+    plain = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "CLICOLOR_FORCE")}
+    command = [sys.executable, "-m", "lengthlens", *map(str, words)]
+    done = subprocess.run(command, cwd=folder, env=plain, text=True, capture_output=True)
+    print(done.stdout, done.stderr if done.returncode else "", sep="")
+
+
+# %% [markdown]
+# ## The file
+#
+# `lengthlens new task my_task` writes one to start from, with its test. Each method below says one thing of the task;
+# `help(workbench.tasks.Task)` has their shapes.
+
+# %%
+TASK = '''
+import torch
+
+from workbench.tasks import BOS, Task
+from workbench.tasks.automata.dfa import Automaton
+
+BLANK, A, B = 1, 2, 3
+
+
+class SameTwo(Task):
+    """Were the last two letters the same? Blanks do not count; every string begins with a letter of each kind.
+
+    All laws draw letters and blanks independently. Challenge strings end in blanks that fill the last N places.
+    """
+
+    name = "same_two"
+    family = "mine"
+    question = "Were the last two letters the same?"
+    kind = "state"
+    summary = "the last two letters"
+    vocabulary = (BOS, "_", "a", "b")
+    outputs = ("no", "yes")
+
+    def draw_strings(self, batch, length, generator, law, window):
+        blank = torch.rand((batch, length), generator=generator) < 0.7
+        letters = torch.randint(A, B + 1, (batch, length), generator=generator)
+        if law == "challenge":
+            end = length // 8 if window is None else window
+            blank[:, max(2, length - end):] = True
+        blank[:, :2] = False
+        return torch.where(blank, BLANK, letters), {}
+
+    def label_strings(self, strings, meta):
+        place = torch.arange(strings.shape[1])
+        last = torch.where(strings != BLANK, place, 0).cummax(1).values
+        before = torch.nn.functional.pad(last, (1, 0))[:, :-1].gather(1, last)
+        one, other = strings.gather(1, last), strings.gather(1, before)
+        asked = (place >= 1).expand_as(strings)
+        same = torch.where(asked, (one == other).long(), 0)
+        return same, asked, same, (2 * (other - A) + (one - A)).long()
+
+    def reference(self, tokens):
+        answers, letters = [], []
+        for token in tokens:
+            letters += [token] if token != BLANK else []
+            answers.append(int(letters[-1] == letters[-2]) if len(letters) > 1 else None)
+        return answers
+
+    def answer(self, tokens):
+        weights = torch.full((len(tokens), 2), 0.5, dtype=torch.float64)
+        for i, string in enumerate(tokens.tolist()):
+            letters = [token for token in string if token > BLANK]
+            if len(letters) > 1:
+                weights[i] = torch.tensor([float(letters[-1] != letters[-2]), float(letters[-1] == letters[-2])])
+        return weights
+
+    def prefix_closed(self, law):
+        return law != "challenge"
+
+    def automaton(self):
+        return Automaton.explore(
+            self.vocabulary[1:], ("", ""), lambda two, token: two if token == "_" else (two[1], token),
+            accepts=lambda two: two[0] != "" and two[0] == two[1], name=lambda two: "".join(two) or "none",
+        )
+'''
+_ = (folder / "same_two.py").write_text(TASK)
+
+# %% [markdown]
+# ## The check
+#
+# Does it keep what a task promises? Laws, labels against the oracle, chance against the best constant answer, challenge
+# strings that differ from matched ones, shortcuts, shapes, seeds.
+
+# %%
+lengthlens("tasks", "--check", "same_two.py:SameTwo")
+
+# %% [markdown]
+# What a wrong task looks like: an oracle that disagrees with the labels. It is refused before a training begins.
+
+# %%
+right, wrong = "answers.append(int(letters[-1] == ", "answers.append(int(letters[-1] != "
+_ = (folder / "wrong.py").write_text(TASK.replace(right, wrong))
+lengthlens("train", "wrong.py:SameTwo", "--steps", 10)
+
+# %% [markdown]
+# ## Theory, then training
+#
+# The task gave its automaton, so theory has something to say before anything is trained.
+
+# %%
+lengthlens("predict", "same_two.py:SameTwo", "--positions", "none", "--positions", "rotary")
+
+# %%
+lengthlens(
+    "train", "same_two.py:SameTwo", "--positions", "rotary", "--lengths", "2-16", "--layers", 2, "--d-model", 32,
+    "--heads", 2, "--learning-rate", 0.005, "--steps", steps, "--out", "run",
+    "--set", "training.checkpoints.log=0", "--set", "training.checkpoints.linear=1",
+)  # fmt: skip
+
+# %% [markdown]
+# A run stores the hash of its task's file, and measuring executes no code that was not named: `--trust-code` names it.
+
+# %%
+lengthlens("measure", "run", "--only", "behaviour", "--steps", "last", "--trust-code", "same_two.py")
+
+# %%
+lengthlens("show", "run")
+
+# %% [markdown]
+# ## In Python
+
+# %%
+run = Run.open(folder / "run")
+run.trust(folder / "same_two.py")
+rows = Table.load(folder / "run").frame(step=run.steps[-1])
+verdict = rows[rows["quantity"] == "verdict"].iloc[0]
+last = rows[
+    (rows["quantity"] == "accuracy") & (rows["length"] == rows["length"].max()) & (rows["mode"] == "teacher_forced")
+]
+each = ", ".join(f"{row.value:.2f} on {row.law} strings" for row in last.drop_duplicates("law").itertuples())
+Markdown(f"**{verdict['label'].capitalize()}**: {verdict['note']}. At length {last['length'].iloc[0]:.0f}: {each}.")
+
+# %%
+accuracy_over_length(rows, trained=run.trained_length, step=run.steps[-1])

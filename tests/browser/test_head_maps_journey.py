@@ -1,0 +1,44 @@
+"""All heads on one sequence, in a real browser: computed once seen, lit together, each opening on its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.dashboard.browsing import drawn, needs_browser, says, settled
+
+pytestmark = needs_browser
+
+LIT = "() => getComputedStyle(document.getElementById('maps-links')).getPropertyValue('--from')"
+AT = """() => document.querySelector('#maps-strip .on')?.dataset.at"""
+
+
+def test_heads_are_asked_for_when_seen_lit_together_and_open_on_their_own(page: Any, gallery: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.post_data or "") if one.method == "POST" else None)
+    page.goto(f"{gallery}/run?run=majority_nope_s0&step=63")
+    drawn(page)
+    page.wait_for_timeout(500)
+    sent = '"id":"maps-at","property":"data","value":{'
+    assert not [one for one in asked if sent in one], "nothing is asked for what nobody sees"
+
+    page.locator("#maps-panel").scroll_into_view_if_needed()
+    page.wait_for_selector("#maps-body.ready")
+    settled(page, lambda: page.locator("#maps-links a").count() == 4)
+    settled(page, lambda: [one for one in asked if sent in one])
+    assert "shown to cost accuracy at step 63 and length 125" in page.inner_text("#maps-says")
+
+    page.hover("#maps-strip span:nth-child(31)")
+    settled(page, lambda: abs(float(page.evaluate(LIT)) - 15 / 63) < 1e-9)
+    page.focus("#maps-strip")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    settled(page, lambda: page.get_attribute("#maps-strip", "aria-valuetext").startswith("prefix 1, token "))
+    box = page.locator("#maps-links a").nth(3).bounding_box()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.3 * box["height"])
+    settled(page, lambda: page.evaluate(AT) in ("62", "63"))
+
+    page.locator("#maps-links a").nth(3).click()
+    settled(page, lambda: "/checkpoint?" in page.url and "step=63" in page.url)
+    page.wait_for_selector("#seq-body.ready")
+    settled(page, lambda: "L1 H1" in page.inner_text("#head-line"))
+    says(page, "#length-where", "length 125")

@@ -1,0 +1,282 @@
+"""All heads of a checkpoint on one sequence, as small maps: asked of the worker only while the panel is in view.
+
+The browser says where the cursor is once the panel is seen (``assets/js/head_maps.js``, the store ``maps-at``). The
+maps are one picture; over each lies a link to the head's own view, drawn by the browser, in which a column lights up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import pandas as pd
+import plotly.graph_objects as go
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash.exceptions import PreventUpdate
+
+from workbench import figures
+from workbench.dashboard.panels.callbacks import LOOK, place
+from workbench.dashboard.panels.job_status import broken, waiting
+from workbench.dashboard.panels.panel_frame import frame, graph_body, plain_table
+from workbench.dashboard.panels.sequence.sequence_query import finished
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.worker import Job
+from workbench.dashboard.server.worker_addresses import LOOK_AT_ALL_HEADS
+from workbench.dashboard.state.cursor import Cursor
+from workbench.dashboard.state.run_view import RunView
+from workbench.figures.heads.head_maps import Costs
+from workbench.figures.heads.leading_head import ABLATION
+from workbench.figures.labels import whole
+from workbench.figures.sequence.sequence_reading import HeadMaps
+from workbench.figures.style.design_tokens import Theme
+
+READY, STATE, TABLE, PALE = "body ready", "body stated", "body tabled", "body ready pale"
+POLL_MS = 400
+"""How often the browser asks whether the maps are there."""
+NAMED = 1024
+"""Most positions of which each token is listed beside the maps; of longer sequences the first of each cell."""
+
+ABOUT = (
+    "One sequence of the matched law, the same that the Checkpoint page shows. Each map is a head: rows are queries, "
+    "columns are keys, dark is attention. A click opens the head there.",
+    "Hovering a token, or a map, lights the column of that key in every map. Arrow keys on the line of tokens do the "
+    "same.",
+    "Solid frame: ablating this head is shown to cost accuracy at this step and length; the thicker, the more. "
+    "Dotted ring: the chosen head. One sequence is an example, not a measurement: n is 1.",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadMapsPanel:
+    """The maps as a panel that can be exported.
+
+    Attributes:
+        id: prefix of its component ids, and its name in export links.
+        title: as on screen.
+        size: of an exported picture, pixels.
+    """
+
+    id: str
+    title: str
+    size: tuple[int, int] = (900, 760)
+
+    def question(self, run: RunView, step: int, length: int, sample: int) -> dict[str, Any]:
+        """Arguments of the worker's function."""
+        sequence = {"law": "matched", "length": length, "seed": sample}
+        return {"run_path": str(run.path), "step": step, "sequence": sequence}
+
+    def _found(self, context: Context, run: RunView, cursor: Cursor) -> HeadMaps:
+        asked = self.question(run, cursor.step, cursor.length, cursor.sample)
+        found: HeadMaps = finished(context, LOOK_AT_ALL_HEADS, asked)
+        return found
+
+    def rows(self, context: Context, run: RunView, cursor: Cursor, _: Mapping[str, str]) -> pd.DataFrame:
+        """Exactly what is drawn, waited for."""
+        return figures.head_maps_data(self._found(context, run, cursor), costs_at(run, cursor.step, cursor.length))
+
+    def draw(self, context: Context, run: RunView, cursor: Cursor, _: Mapping[str, str], theme: Theme) -> go.Figure:
+        """The figure, waited for."""
+        found, costs = self._found(context, run, cursor), costs_at(run, cursor.step, cursor.length)
+        return figures.head_maps(found, costs, layer=cursor.layer, head=cursor.head, theme=theme)
+
+    def snippet(self, run: RunView, cursor: Cursor, _: Mapping[str, str]) -> str:
+        """Python that computes and draws the same in a notebook."""
+        at = f"step={cursor.step}, length={cursor.length}"
+        sequence = self.question(run, cursor.step, cursor.length, cursor.sample)["sequence"]
+        return (
+            "from circuits.all_heads import all_heads\n"
+            "from workbench.figures import ablation_costs, head_maps\n"
+            "from workbench.table import Table\n\n"
+            f"found = all_heads({run.shown_path!r}, {cursor.step}, {sequence!r})\n"
+            f"costs = ablation_costs(Table.load({run.shown_path!r}).frame(), {at})\n"
+            f"head_maps(found, costs, layer={cursor.layer}, head={cursor.head})\n"
+        )
+
+
+PANEL = HeadMapsPanel(id="maps", title="Attention of all heads on one sequence")
+
+
+def costs_at(run: RunView, step: int, length: int) -> Costs:
+    """What ablating each head costs there."""
+    made: Costs = run.memo(
+        ("ablation costs", step, length), lambda: figures.ablation_costs(run.frame, step=step, length=length)
+    )
+    return made
+
+
+def row(run: RunView) -> html.Div:
+    """The row of the Run page: rail and panel, empty until it is seen."""
+    rows, columns = figures.map_sides(run.n_layers, run.n_heads)
+    data = {"at": None, "wanted": None, "job": None, "news": "", "words": None, "cancel": None, "session": uuid4().hex}
+    stores = [dcc.Store(id=f"maps-{name}", data=value) for name, value in data.items()]
+    rail = [html.H2("All heads"), html.P("Where does each head look?", className="soft"), html.P(id="maps-says")]
+    body = [
+        html.Div(
+            [
+                html.Div(
+                    [*graph_body("maps"), html.Div(id="maps-links", className="map-links")], className="maps-plot"
+                ),
+                html.Div(
+                    html.Div(
+                        id="maps-strip",
+                        className="map-tokens mono",
+                        role="slider",
+                        tabIndex=0,
+                        **{"aria-label": "Key", "aria-valuemin": 0, "aria-valuemax": 0, "aria-valuenow": 0},
+                    ),
+                    className="map-strip",
+                ),
+            ],
+            className="maps-all",
+        )
+    ]
+    panel = frame("maps", PANEL.title, [("", text) for text in ABOUT], body, area="training")
+    poll = dcc.Interval(id="maps-poll", interval=POLL_MS, disabled=True)
+    return html.Div(
+        [html.Div([html.Div(rail, className="rail"), panel], className="matrix-row one"), *stores, poll],
+        className="matrix more-row maps-row lazy",
+        style={"--rows": str(rows), "--columns": str(columns)},
+    )
+
+
+def connect(app: Dash, context: Context) -> None:
+    """Register its callbacks."""
+    # With an output of the page, so that it is called when the page comes and not only when the cursor moves.
+    app.clientside_callback(
+        ClientsideFunction("maps", "moved"),
+        Output("maps-wanted", "data"),
+        *[Input(one, "data") for one in ("step", "length", "extras")],
+    )
+    app.clientside_callback(
+        ClientsideFunction("maps", "drawn"),
+        Output("maps-links", "title"),
+        Input("maps-graph", "figure"),
+        Input("maps-words", "data"),
+        Input("head", "data"),
+    )
+
+    @app.callback(
+        Output("maps-job", "data"),
+        Input("maps-at", "data"),
+        State("run", "data"),
+        State("maps-session", "data"),
+    )
+    def ask(at: Any, run: str, session: str) -> str:
+        view = context.store.run(run)
+        if at is None or view is None:
+            raise PreventUpdate
+        asked = PANEL.question(view, at["step"], at["length"], at["sample"])
+        return context.worker.submit(LOOK_AT_ALL_HEADS, asked, slot=f"maps/{session}")
+
+    @app.callback(Input("maps-cancel", "data"), State("maps-job", "data"), prevent_initial_call=True)
+    def cancel(_: Any, key: str | None) -> None:
+        if key:
+            context.worker.cancel(key)
+
+    @app.callback(
+        Output("maps-news", "data"),
+        Output("maps-poll", "disabled"),
+        Input("maps-job", "data"),
+        Input("maps-poll", "n_intervals"),
+        State("maps-news", "data"),
+    )
+    def heard(key: str | None, _: Any, known: str) -> Any:
+        """Only what is new is drawn, as in :mod:`workbench.dashboard.panels.sequence.sequence_callbacks`."""
+        if not key:
+            raise PreventUpdate
+        job = context.worker.job(key)
+        news = f"{key}|forgotten" if job is None else f"{key}|{job.state}|{job.done}"
+        return (no_update if news == known else news), job is None or not job.pending
+
+    @app.callback(
+        Output("maps-graph", "figure"),
+        *[Output(f"maps-{name}", "children") for name in ("table", "state", "slice", "says")],
+        Output("maps-figure", "aria-label"),
+        Output("maps-body", "className"),
+        Output("maps-words", "data"),
+        Input("maps-news", "data"),
+        Input("run-version", "data"),
+        LOOK,
+        Input("maps-mode", "data"),
+        State("maps-at", "data"),
+        State("maps-job", "data"),
+        State("run", "data"),
+        State("maps-words", "data"),
+    )
+    def show(news: str, _: Any, look: Any, mode: str, at: Any, key: str | None, run: str, shown: Any) -> Any:
+        if at is None or look is None or not news or not key:
+            raise PreventUpdate
+        view, cursor = place(context, run, at["step"], at["length"], "0.0", "attention", at["sample"])
+        job = context.worker.job(key)
+        if job is None:  # forgotten since: newer answers took its place
+            asked = PANEL.question(view, at["step"], at["length"], at["sample"])
+            job = context.worker.wait(context.worker.submit(LOOK_AT_ALL_HEADS, asked), 0)
+        return drawn(job or Job(), view, cursor, look, mode, bool(shown))
+
+
+def drawn(job: Job, run: RunView, cursor: Cursor, look: Mapping[str, Any], mode: str, before: bool) -> tuple[Any, ...]:
+    """Figure, table, state, slice, rail, description, class and words of the panel, however its job stands.
+
+    Args:
+        job: what the worker was asked.
+        run: whose heads.
+        cursor: step, length and sample.
+        look: theme and type size.
+        mode: figure or table.
+        before: whether maps of another place are on screen, which stay until the new ones are there.
+    """
+    costs = costs_at(run, cursor.step, cursor.length)
+    says = said(run, cursor, costs)
+    if job.pending:
+        if before:
+            return *[no_update] * 6, PALE, no_update
+        state = waiting(job, "maps", "the attention of every head")
+        return no_update, [], state, "", says, "not computed yet", STATE, no_update
+    if job.state != "done":
+        return no_update, [], broken(job, run), "", says, "not computed", STATE, None
+    found: HeadMaps = job.result
+    if mode == "table":
+        table = plain_table(figures.head_maps_data(found, costs), PANEL.title)
+        return no_update, table, [], no_update, says, no_update, TABLE, no_update
+    figure = figures.registered("head_maps").plain(found, costs, theme=look["theme"], size=look["size"])
+    made = figure.to_plotly_json()
+    meta = made["layout"]["meta"]
+    return made, [], [], meta["slice"], says, meta["alt"], READY, words(run, cursor, found, costs)
+
+
+def words(run: RunView, cursor: Cursor, found: HeadMaps, costs: Costs) -> dict[str, Any]:
+    """What the browser writes around the maps: tokens, what each head costs, and where a click leads."""
+    count = len(found.tokens)
+    shown = range(count) if count <= NAMED else range(0, count, found.pool)
+    return {
+        "run": run.name,
+        "step": cursor.step,
+        "length": cursor.length,
+        "sample": cursor.sample,
+        "tokens": [found.tokens[i] for i in shown],
+        "cells": [i // found.pool for i in shown],
+        "prefix": [i if found.bos else i + 1 for i in shown],
+        "costs": {f"{layer}.{head}": row["text"] for (layer, head), row in costs.items()},
+    }
+
+
+def said(run: RunView, cursor: Cursor, costs: Costs) -> list[Any]:
+    """Whether the frames can be drawn, and of which heads; else where ablations were measured."""
+    where = f"at step {whole(cursor.step)} and length {whole(cursor.length)}"
+    if costs:
+        shown = sum(bool(row["shown"]) for row in costs.values())
+        return [f"Framed: {shown} of {len(costs)} heads, whose ablation is shown to cost accuracy {where}."]
+    rows = run.frame.where(measurement=ABLATION, target="head")
+    if not len(rows):
+        return ["No frames: ablation is not measured for this run."]
+    steps = sorted({int(one) for one in rows["step"]})
+    lengths = sorted({int(one) for one in rows.where(step=cursor.step)["length"]})
+    if not lengths:
+        return [f"No frames: ablation is measured at step {_listed(steps)}, not at step {whole(cursor.step)}."]
+    return [f"No frames: ablation is measured at length {_listed(lengths)}, not at {whole(cursor.length)}."]
+
+
+def _listed(values: list[int]) -> str:
+    return ", ".join(whole(one) for one in values)

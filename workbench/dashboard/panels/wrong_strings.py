@@ -1,0 +1,193 @@
+"""The strings that a run gets most confidently wrong at the length of its diagnosis; asked for, as it takes a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash.exceptions import PreventUpdate
+
+from workbench.dashboard.panels import job_status
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.worker import Job
+from workbench.dashboard.server.worker_addresses import FIND_WRONG_STRINGS
+from workbench.dashboard.state.cursor import query
+from workbench.dashboard.state.run_view import RunView
+from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import signed, whole
+from workbench.figures.rows.diagnosis_rows import named_entry
+from workbench.figures.sequence.wrong_string import WrongString, WrongStrings, twin_said
+from workbench.models.interventions import REPAIRS
+
+ID = "wrong-strings"
+POLL_MS = 400
+SHOWN = 48
+"""Characters of a string that stand in its cell: its end, where the question is."""
+HEADS = ("string", "right", "answered", "margin", "nearest right twin", "repaired")
+
+
+def section() -> html.Div:
+    """The button, and what it fills; both hidden until there is a diagnosis that names something."""
+    return html.Div(
+        [
+            html.Button("", id=f"{ID}-ask", type="button", className="button", n_clicks=0),
+            html.Div(id=ID, className="wrong-strings-body", **{"aria-live": "polite"}),
+            dcc.Store(id=f"{ID}-job"),
+            dcc.Store(id=f"{ID}-cancel"),
+            dcc.Interval(id=f"{ID}-poll", interval=POLL_MS, disabled=True),
+        ],
+        id=f"{ID}-section",
+        className="wrong-strings",
+        hidden=True,
+    )
+
+
+def asked(run: RunView, step: int) -> dict[str, Any] | None:
+    """What the worker is asked at a step: the length, the law and the repair of the named entry; None where there is
+    none."""
+    try:
+        named = named_entry(run.frame, step=step)
+    except NotMeasured:
+        return None
+    if not named["label"]:
+        return None
+    repair = str(named["target"])
+    return {
+        "run_path": str(run.path),
+        "step": step,
+        "length": int(named["length"]),
+        "law": str(named["law"]),
+        "repair": repair if repair in REPAIRS else "",
+    }
+
+
+def _name(ask: dict[str, Any]) -> str:
+    """What was asked, as the page keeps it."""
+    return " ".join(str(ask[name]) for name in ("step", "length", "law", "repair"))
+
+
+def connect(app: Dash, context: Context) -> None:
+    """Register the callbacks of the section."""
+
+    @app.callback(
+        Output(f"{ID}-section", "hidden"),
+        Output(f"{ID}-ask", "children"),
+        Output(f"{ID}-ask", "hidden"),
+        Output(f"{ID}-job", "data"),
+        Input("step", "data"),
+        Input("run-version", "data"),
+        State("run", "data"),
+        State(f"{ID}-job", "data"),
+    )
+    def offered(step: int, _: Any, name: str, known: Any) -> Any:
+        run = context.store.run(name)
+        if run is None or step is None:
+            raise PreventUpdate
+        ask = asked(run, step)
+        if ask is None:
+            return True, "", True, None
+        if known and known["asked"] == _name(ask):  # the run grew elsewhere
+            raise PreventUpdate
+        return False, f"Show what it gets most confidently wrong at {whole(ask['length'])}", False, None
+
+    @app.callback(
+        Output(f"{ID}-job", "data", allow_duplicate=True),
+        Output(f"{ID}-ask", "hidden", allow_duplicate=True),
+        Input(f"{ID}-ask", "n_clicks"),
+        State("step", "data"),
+        State("run", "data"),
+        prevent_initial_call=True,
+    )
+    def submitted(clicks: int, step: int, name: str) -> Any:
+        run = context.store.run(name)
+        ask = None if run is None or not clicks else asked(run, step)
+        if ask is None:
+            raise PreventUpdate
+        return {"asked": _name(ask), "key": context.worker.submit(FIND_WRONG_STRINGS, ask)}, True
+
+    @app.callback(Input(f"{ID}-cancel", "data"), State(f"{ID}-job", "data"), prevent_initial_call=True)
+    def cancel(_: Any, held: Any) -> None:
+        if held:
+            context.worker.cancel(held["key"])
+
+    @app.callback(
+        Output(ID, "children"),
+        Output(f"{ID}-poll", "disabled"),
+        Output(f"{ID}-ask", "hidden", allow_duplicate=True),
+        Input(f"{ID}-job", "data"),
+        Input(f"{ID}-poll", "n_intervals"),
+        State("run", "data"),
+        prevent_initial_call="initial_duplicate",
+    )
+    def shown(held: Any, _: Any, name: str) -> Any:
+        run = context.store.run(name)
+        if not held or run is None:
+            return [], True, no_update
+        job = context.worker.job(held["key"])
+        if job is None:  # forgotten; it can be asked again
+            return [], True, False
+        return said(run, job), not job.pending, job.pending or job.state == "done"
+
+
+def said(run: RunView, job: Job) -> list[Any]:
+    """The table of a job that is done; else how it stands."""
+    if job.pending:
+        return job_status.waiting(job, ID, "the strings that are wrong")
+    if job.state == "cancelled":
+        return []
+    if job.state != "done":
+        return job_status.broken(job, run)
+    found = job.result
+    if not isinstance(found, WrongStrings):  # the answer to another page's question
+        raise PreventUpdate
+    if found.problem:
+        return [html.P(f"{found.problem[:1].upper()}{found.problem[1:]}.", className="soft")]
+    heads = html.Thead(
+        html.Tr([html.Th(name, scope="col", className="right" if name == "margin" else "") for name in HEADS])
+    )
+    rows = html.Tbody([html.Tr(_cells(run, found, one)) for one in found.strings])
+    return [
+        html.H3(f"Most confidently wrong at {whole(found.length)}"),
+        html.P(counted(found), className="soft"),
+        html.Div(html.Table([heads, rows], className="ledger"), className="ledger-wrap", tabIndex="0"),
+    ]
+
+
+def counted(found: WrongStrings) -> str:
+    """How many are wrong, how many of them the repair mends, and what a twin is."""
+    shown = ""
+    if found.wrong > len(found.strings):
+        shown = f"; shown are the {whole(len(found.strings))} with the largest margin"
+    mended = "" if found.repaired is None else f" The repair makes {whole(found.repaired)} of them right."
+    return (
+        f"{whole(found.wrong)} of {whole(found.asked)} strings of the {found.law} law are answered wrong{shown}."
+        f"{mended} Margin: logit of the answer given less that of the right one. Nearest right twin: the string with "
+        f"one token replaced, of {whole(found.tried)} tried, that keeps the right answer and is answered right; else "
+        "the nearest string of the sample."
+    )
+
+
+def _cells(run: RunView, found: WrongStrings, one: WrongString) -> list[html.Td]:
+    mended = "" if one.repaired is None else "yes" if one.repaired else "no"
+    return [
+        html.Td(_link(run, found, one.text, _end(one.text)), title=one.text, className="mono"),
+        html.Td(one.right, className="mono"),
+        html.Td(one.answered, className="mono"),
+        html.Td(signed(one.margin, 1), className="num right"),
+        html.Td(
+            twin_said(None) if one.twin is None else _link(run, found, one.twin.text, twin_said(one.twin)),
+            className="mono",
+        ),
+        html.Td(mended),
+    ]
+
+
+def _link(run: RunView, found: WrongStrings, text: str, shown: str) -> html.A:
+    """A way to this string, under the repair."""
+    parts = {"run": run.name, "step": str(found.step), "len": str(found.length), "seq": text, "edits": found.repair}
+    href = f"/try{query({key: value for key, value in parts.items() if value})}"
+    return html.A(shown, href=href, title="Open in Try it", **{"data-nav": "1"})
+
+
+def _end(text: str) -> str:
+    return text if len(text) <= SHOWN else f"\u2026{text[-SHOWN:]}"
