@@ -53,11 +53,12 @@ def _seeds(run: RunView, at: PanelCursor, shown: str, name: str) -> PanelSource:
     """One quantity's rows of all seeds of a run."""
     assert at.store is not None
     where = SHOWN[shown]
-    names = [one.name for one in seeds_of(run, at)]
-    frame = at.store.across(**where).where(run=names)
+    seeds = seeds_of(run, at)
+    names = [one.name for one in seeds]
+    frame = at.store.across(runs=seeds, **where)
     given = "".join(f", {key}={value!r}" for key, value in where.items())
     code = f"Table.load({run.root.as_posix()!r}).frame(run={names!r}{given})"
-    return PanelSource(frame, " ".join(one.rows_version for one in seeds_of(run, at)), name, code)
+    return PanelSource(frame, " ".join(one.rows_version for one in seeds), name, code)
 
 
 def _panels() -> tuple[Panel, ...]:

@@ -69,7 +69,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
                 ],
                 className="hero",
             ),
-            html.Div(problems(context.store.problems), id="problems"),
+            html.Div(problems(context.store.problems, context.store.part), id="problems"),
             *body,
             footer(),
         ],
@@ -299,7 +299,7 @@ def lines(context: Context, filters: Filters) -> dict[str, Any]:
         "cards": cards(counted, filters),
         "chips": chips(counted, filters),
         "shown": text,
-        "problems": problems(troubles),
+        "problems": problems(troubles, context.store.part),
         "link": runs_link(filters),
     }
 

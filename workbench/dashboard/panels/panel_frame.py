@@ -210,6 +210,11 @@ def does_not_apply(reason: str) -> list[Any]:
     return _stated("info", "Does not apply here", reason)
 
 
+def being_read(far: str) -> list[Any]:
+    """Rows of many runs are being read; how far that is."""
+    return _stated("info", "Reading the rows of all runs", far)
+
+
 def as_table(data: pd.DataFrame, title: str) -> html.Table:
     """The rows behind a figure as an HTML table; columns without any value are left out."""
     columns = [c for c in _SHOWN if c in data and data[c].replace("", pd.NA).notna().any()]
