@@ -158,7 +158,7 @@ def test_theory_says_program_prediction_and_what_is_observed(page: Any, address:
 
 def test_the_glossary_leads_to_a_quantity(page: Any, address: str) -> None:
     page.goto(f"{address}/glossary")
-    page.click("text=hardmax distance")
+    page.click("dt a:has-text('hardmax distance')")
     settled(page, lambda: page.url.endswith("/glossary?quantity=hardmax_distance"))
     settled(page, lambda: "Total variation" in page.inner_text(".asked"))
 
