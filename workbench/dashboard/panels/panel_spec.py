@@ -93,6 +93,16 @@ class PanelCursor:
         return {"step": b.cursor.step, "length": pairs.get(self.cursor.length, self.cursor.length * times)}
 
     @property
+    def stops_beside(self) -> dict[str, list[float]]:
+        """For each step and each length of A, in order, where the lines in B stand then: so that a click in what is
+        drawn of B can be answered by the place in A at which B stands there."""
+        moves = {"step": self.run.steps, "length": self.run.lengths}
+        return {
+            part: [replace(self, cursor=replace(self.cursor, **{part: at})).lines_beside[part] for at in places]
+            for part, places in moves.items()
+        }
+
+    @property
     def axis(self) -> LengthAxis:
         """What lengths are told in."""
         return axis_of(self.extras)
