@@ -96,10 +96,13 @@ class PanelCursor:
     def stops_beside(self) -> dict[str, list[float]]:
         """For each step and each length of A, in order, where the lines in B stand then: so that a click in what is
         drawn of B can be answered by the place in A at which B stands there."""
-        moves = {"step": self.run.steps, "length": self.run.lengths}
+
+        def there(**moved: Any) -> dict[str, float]:
+            return replace(self, cursor=replace(self.cursor, **moved)).lines_beside
+
         return {
-            part: [replace(self, cursor=replace(self.cursor, **{part: at})).lines_beside[part] for at in places]
-            for part, places in moves.items()
+            "step": [there(step=step)["step"] for step in self.run.steps],
+            "length": [there(length=length)["length"] for length in self.run.lengths],
         }
 
     @property

@@ -206,12 +206,18 @@
   function start() {
     return [lens.here(), { theme: lens.theme(), size: window.innerWidth >= 1900 ? 12 : 11 }];
   }
+  function toAnchor(patience) {  // the browser looked for it before the page was drawn
+    const node = document.getElementById(location.hash.slice(1));
+    if (node) node.scrollIntoView({ block: "center" });
+    else if (patience > 0) setTimeout(() => toAnchor(patience - 1), 100);
+  }
   function arrived(here) {
     if (!here) return;
     lens.last = here.run || lens.last;
     lens.run = here.run;
     lens.stop();
     document.title = here.title;
+    if (location.hash) requestAnimationFrame(() => toAnchor(50));
   }
   function changed(version) {  // a page that is not drawn yet will be drawn from the new state anyway
     if (document.querySelector(".cursor-page")) lens.set("run-check", { data: version });

@@ -49,7 +49,7 @@
     mark(id, 100);
   }
   const does = {
-    go: (what) => () => what.includes("#") ? location.assign(what) : lens.go(what),
+    go: (what) => () => lens.go(what),
     carry: (what) => () => lens.go(document.querySelector(".cursor-page") ? lens.carried(what) : what),
     panel: (what) => () => toPanel(what),
   };
