@@ -15,7 +15,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app docs test test-fast test-unit test-all hostile check bench campaign mutants diagnosis-bench diagnosis-runs gallery browser upstream pictures probe-figures plateau-figure other-machines pretrained readmes wheel clean
+.PHONY: help setup demo app docs test test-fast test-unit test-all hostile check bench campaign mutants diagnosis-bench diagnosis-runs prescriptions gallery browser upstream pictures probe-figures plateau-figure other-machines pretrained readmes wheel clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -90,6 +90,9 @@ diagnosis-bench: setup ## what diagnosis says of models whose cause is known (WO
 
 diagnosis-runs: setup ## the runs of docs/diagnosis.md, trained and diagnosed (WORKERS=15)
 	$(BIN)/python docs/diagnosis_runs.py checkpoints/diagnosis docs/diagnosis.md $(if $(WORKERS),--workers $(WORKERS))
+
+prescriptions: setup ## what those runs' diagnoses prescribe, tried (WORKERS=15)
+	$(BIN)/python docs/prescription_trial.py checkpoints/prescribed docs/diagnosis.md $(if $(WORKERS),--workers $(WORKERS))
 
 # Its table.parquet says all that its shards do, in a tenth of the files.
 gallery: setup ## train, measure and pack the runs that ship with the repository

@@ -206,8 +206,9 @@ def every_run(lines: Sequence[Line]) -> str:
     rows = ["| run | sentence |", "|---|---|"]
     for run in sorted({line["run"] for line in lines if line["run"] not in STORY}):
         own = [line for line in lines if line["run"] == run and line["trial"] == "first"]
-        line = spoken(own).get(run, own[0])
-        rows.append(f"| {run} | {line['sentence']} |")
+        named = spoken(own).get(run)
+        said = dict.fromkeys(line["sentence"] for line in ([named] if named else own))
+        rows.append(f"| {run} | {' '.join(said)} |")
     return "\n".join(rows)
 
 

@@ -126,8 +126,8 @@ lines = [
 Markdown(f"From {n} to {at['length'].iloc[0]:.0f} tokens, agreement with 95 % intervals:\n\n" + "\n".join(lines))
 
 # %% [markdown]
-# The columns beside it are the controls. Donors with the same *answer* but another lead agree less: the answer is not
-# the state. Random donors agree as often as chance has it.
+# The other columns are the controls. Donors with the same *answer* but another lead: a rule that carries the lead
+# agrees less with them, one that carries nothing of it need not. Random donors: agreement by chance.
 #
 # ## Where the answer arrives
 #

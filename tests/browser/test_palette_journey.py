@@ -8,7 +8,10 @@ from tests.support.dashboard.browsing import drawn, needs_browser, says, settled
 
 pytestmark = needs_browser
 
-FIRST = "#palette-list [role=option] .name"
+INSIDE = """() => {
+  const box = document.getElementById("term-tie-set").getBoundingClientRect();
+  return box.top > 44 && box.bottom < innerHeight;
+}"""
 
 
 def asked(page: Any, typed: str, kind: str, name: str) -> None:
@@ -56,3 +59,4 @@ def test_everything_is_found_by_a_part_of_its_name(page: Any, address: str) -> N
     page.keyboard.press("Enter")
     settled(page, lambda: page.url.endswith("/glossary#term-tie-set"))
     page.wait_for_selector("#term-tie-set")
+    settled(page, lambda: page.evaluate(INSIDE))

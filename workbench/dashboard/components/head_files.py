@@ -24,6 +24,7 @@ STYLES = (
     "head_maps",
     "popups",
     "palette",
+    "tour",
 )
 """Files of ``assets/css``; a later one may take back what an earlier one says."""
 SCRIPTS = (
@@ -39,6 +40,7 @@ SCRIPTS = (
     "sweep",
     "zoom",
     "palette",
+    "tour",
 )
 """Files of ``assets/js``; ``plot_lines`` makes ``window.lens``, which the others extend."""
 PASSED_OVER = "."

@@ -17,10 +17,10 @@ TERMS: dict[str, str] = {
     "skill": "Accuracy beyond what a guess reaches: (accuracy − floor) / (1 − floor), 0 for the guess, 1 for no error.",
     "band": f"Grey in plots of accuracy: the accuracies whose skill is at least {ROBUST:g}, which a scale-robust run "
     "must keep past training. Around lines, bands are 95 % intervals.",
-    "tie set": "Of a row of attention scores: the set of the highest whose uniform distribution is nearest to the "
+    "tie set": "Of a row of attention scores: the highest ones whose uniform distribution is nearest to the "
     "row's attention. A head that is hard spreads its attention evenly over it.",
-    "hardmax": "Attention that is uniform on a set of keys and zero elsewhere; the hardmax distance of a row is how far "
-    "it is, in total variation, from the nearest such distribution.",
+    "hardmax": "Attention that is uniform on a set of keys and zero elsewhere; the hardmax distance of a row is how "
+    "far it is, in total variation, from the nearest such distribution.",
     "transfer": "A probe that is fitted at trained lengths, frozen, and read at every length: it asks for one code.",
     "refit": "A probe that is fitted anew at each length: it asks whether something can be read there at all.",
     "control": "What a probe or an edit reaches without what it claims to find, such as on an untrained model, on "

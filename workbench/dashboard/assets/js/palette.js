@@ -20,6 +20,7 @@
     for (const button of document.querySelectorAll("[data-command]")) {
       if (!button.hidden) command(button.dataset.command, "", () => button.click());
     }
+    command("Guided tour: seven stops along one run", "", () => lens.tour());
     command("Help: verdicts, colours, keys", "?", press("help-open"));
     if (!under) return found;
     for (let l = 0; l < scale.layers; l++) {
@@ -48,7 +49,7 @@
     mark(id, 100);
   }
   const does = {
-    go: (what) => () => what.includes("#") ? location.assign(what) : lens.go(what),
+    go: (what) => () => lens.go(what),
     carry: (what) => () => lens.go(document.querySelector(".cursor-page") ? lens.carried(what) : what),
     panel: (what) => () => toPanel(what),
   };
