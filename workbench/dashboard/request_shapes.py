@@ -24,6 +24,7 @@ from workbench.dashboard.guard import MOST_BYTES
 from workbench.dashboard.panels.sequence.sequence_query import LAWS
 from workbench.dashboard.state.cursor import MOST_DIGITS, VIEWS
 from workbench.models.interventions import REPAIRS
+from workbench.runs.run_notes import MOST as MOST_NOTE
 
 ASKED_AT = "/_dash-update-component"
 LONGEST = 300_000
@@ -224,6 +225,11 @@ SHAPES: dict[str, Any] = {
     "task.value": Name | None,
     "positions.value": Name | None,
     "ties.value": Name | None,
+    "tag.value": Name | None,
+    "where.value": Annotated[list[Name], Field(max_length=1000)] | None,
+    "note-text.value": Annotated[str, Field(max_length=MOST_NOTE)] | None,
+    "note-tags.value": Name | None,
+    "note-seen.data": Name,
     "filter.value": Name | None,
     "seeds.value": Name | None,
     "more-quantity.value": Name,

@@ -97,7 +97,7 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
                 "cellDataType": False,
                 "suppressHeaderMenuButton": True,
             },
-            getRowId="params.data.name",
+            getRowId="params.data.first || params.data.name",
             dashGridOptions={
                 "theme": {"function": _THEME},
                 "rowHeight": 46,

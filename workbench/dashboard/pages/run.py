@@ -14,7 +14,7 @@ from workbench.dashboard.components.icons import chevron, icon
 from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.components.terms import explained
 from workbench.dashboard.pages.cursor_page import CursorPage
-from workbench.dashboard.panels import callbacks, panel_frame, panel_words, wrong_strings
+from workbench.dashboard.panels import callbacks, notes_panel, panel_frame, panel_words, wrong_strings
 from workbench.dashboard.panels.callbacks import PARTS, browser, place
 from workbench.dashboard.panels.ledger import HEADS, NUMBERS, Ledger, ledger
 from workbench.dashboard.panels.panel_spec import PanelCursor
@@ -69,6 +69,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
             className="evidence",
             hidden=not run.brief.rows,
         ),
+        notes_panel.section(run),
         *(evidence(run) if run.brief.rows else [unmeasured(run), training(run)]),
         *([why_row(run), *deeper(run), *all_heads(run), more(run, extras), training(run)] if run.brief.rows else []),
     ]
@@ -255,6 +256,7 @@ def connect(app: Dash, context: Context) -> None:
     _ahead(app, context)
     _theory(app, context)
     wrong_strings.connect(app, context)
+    notes_panel.connect(app, context)
 
 
 def _more(app: Dash, context: Context) -> None:

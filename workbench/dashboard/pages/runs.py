@@ -26,14 +26,18 @@ from workbench.dashboard.state.run_brief import Brief
 from workbench.dashboard.state.run_summary import matches, summarise
 from workbench.dashboard.state.run_view import RunView, shown, typed
 from workbench.dashboard.state.seed_groups import by_configuration
+from workbench.dashboard.state.sweep_query import MOST_VALUES, choices_of
 from workbench.dashboard.state.theory_match import held
 from workbench.figures.labels import whole
+from workbench.figures.panels.phase_diagram import axis_title
 
 CARDS = {
     "scale-robust": "Behaviour stays the same as the prefix grows.",
     "length-coupled": "Works at trained lengths, then depends on length.",
     "not fitted": "Never learned the task at trained lengths; no verdict.",
 }
+SELECTS = ("task.name",)
+"""Settings that have a select of their own."""
 ASKING = "asking \u2026"
 """Stands where it is not known yet what theory expects."""
 CHIPS = ("undecided", "unseen position", "holds", "decays", "not capable", "not measured")
@@ -44,7 +48,14 @@ def layout(context: Context, visit: Visit) -> Drawn:
     runs, roots = context.store.together(), context.store.roots
     rows = [summary(context, run) for run in runs.values()]
     filters, stale = read_filters(visit.search if visit.path == "/" else "")
-    filters, more = check_filters(filters, [row["task"] for row in rows], [row["positions"] for row in rows])
+    settings = settings_here(context)
+    filters, more = check_filters(
+        filters,
+        [row["task"] for row in rows],
+        [row["positions"] for row in rows],
+        {tag for row in rows for tag in row["tags"]},
+        {axis: set(values) for axis, values in settings.items()},
+    )
     notices = [*visit.notices, *stale, *more]
     stores = [
         dcc.Store(id="verdict", data=filters.verdict),
@@ -52,7 +63,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
         dcc.Store(id="rows-check"),
         dcc.Interval(id="theory-asked", interval=POLL_MS),
     ]
-    body: list[Any] = [*toolbar(rows, filters), grid(rows), *stores] if rows else [empty(roots)]
+    body: list[Any] = [*toolbar(rows, filters, settings), grid(rows), *stores] if rows else [empty(roots)]
     content = html.Div(
         [
             html.Div(banner(notices, write_filters(filters)), id="banner"),
@@ -168,9 +179,17 @@ def chips(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
     ]
 
 
-def toolbar(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
-    """Filter by text, task, positions and near ties, which have a select where any run has them."""
+def settings_here(context: Context) -> Mapping[str, Sequence[str]]:
+    """Every configuration axis along which the runs here differ -> the texts of its values."""
+    return {axis: list(values) for axis, values in choices_of(context.store).values.items()}
+
+
+def toolbar(
+    rows: Sequence[dict[str, Any]], filters: Filters, settings: Mapping[str, Sequence[str]] | None = None
+) -> list[Any]:
+    """Filter by text, task, positions, any other setting, and tags and near ties where any run has them."""
     tied = any("ties" in row for row in rows)
+    tags = sorted({tag for row in rows for tag in row["tags"]})
     return [
         html.Div(
             [
@@ -188,6 +207,8 @@ def toolbar(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
                 _select("task", "Task", sorted({row["task"] for row in rows}), filters.task),
                 _select("positions", "Positions", sorted({row["positions"] for row in rows}), filters.positions),
                 html.Div(_select("ties", "Near ties", TIES, filters.ties), hidden=not tied),
+                html.Div(_select("tag", "Tag", tags, filters.tag), hidden=not tags),
+                _settings(filters, settings or {}),
                 html.Div(chips(rows, filters), id="chips", className="chips"),
                 dmc.SegmentedControl(
                     id="seeds",
@@ -204,6 +225,45 @@ def toolbar(rows: Sequence[dict[str, Any]], filters: Filters) -> list[Any]:
             className="toolbar",
         )
     ]
+
+
+def _settings(filters: Filters, settings: Mapping[str, Sequence[str]]) -> dmc.MultiSelect:
+    """Any setting along which the runs differ: several values of one axis are alternatives, axes add up."""
+    chosen = [f"{axis}={value}" for axis, value in filters.where]
+    groups = [
+        {
+            "group": axis_title(axis),
+            "items": [{"value": f"{axis}={value}", "label": f"{axis_title(axis)}: {value}"} for value in values],
+        }
+        for axis, values in settings.items()
+        if any(axis == held for held, _ in filters.where) or (len(values) <= MOST_VALUES and axis not in SELECTS)
+    ]
+    return dmc.MultiSelect(
+        id="where",
+        data=groups,
+        value=chosen,
+        placeholder="" if chosen else "Any setting",
+        size="xs",
+        w=220,
+        searchable=True,
+        clearable=True,
+        maxDropdownHeight=360,
+        attributes={"input": {"aria-label": "Any setting"}},
+    )
+
+
+def having(context: Context, where: Sequence[tuple[str, str]]) -> set[str]:
+    """The runs whose settings are those asked for."""
+    choices = choices_of(context.store)
+    wanted: dict[str, list[Any]] = {}
+    for axis, text in where:
+        if text in choices.values.get(axis, {}):
+            wanted.setdefault(axis, []).append(choices.values[axis][text])
+    return {
+        name
+        for name, config in choices.configs.items()
+        if all(config.get(axis) in values for axis, values in wanted.items())
+    }
 
 
 def _select(ident: str, name: str, values: Sequence[str], chosen: str) -> dmc.Select:
@@ -266,7 +326,7 @@ def footer() -> html.P:
 
 def summary(context: Context, run: RunView) -> dict[str, Any]:
     """The run's line on the Runs page, made once per state of the run."""
-    row = dict(run.memo("summary", lambda: _summary(run)))
+    row = dict(run.memo(("summary", run.notes), lambda: _summary(run)))
     said = context.expectations.known(run)
     if said is None:  # not to be taken for "no claim"
         return row | {"expects": ASKING}
@@ -287,7 +347,8 @@ def _summary(run: RunView) -> dict[str, Any]:
 def lines(context: Context, filters: Filters) -> dict[str, Any]:
     """Lines that pass, cards and chips with counts, how many are shown, the canonical link."""
     every = [summary(context, view) for view in context.store.together().values()]
-    counted = [row for row in every if matches(row, filters, verdict=False)]
+    held = having(context, filters.where) if filters.where else None
+    counted = [row for row in every if matches(row, filters, verdict=False) and (held is None or row["name"] in held)]
     shown = [row for row in counted if matches(row, filters)]
     text = "" if len(shown) == len(every) else f"{whole(len(shown))} of {whole(len(every))} runs"
     troubles = context.store.problems
@@ -335,15 +396,28 @@ def connect(app: Dash, context: Context) -> None:
         Input("filter", "value"),
         Input("seeds", "value"),
         Input("ties", "value"),
+        Input("tag", "value"),
+        Input("where", "value"),
         Input("rows-check", "data"),
         State("link", "data"),
         prevent_initial_call="initial_duplicate",
     )
     def rows(
-        verdict: str, task: str, positions: str, text: str, seeds: str, ties: str, _: Any, known: dict[str, str]
+        verdict: str,
+        task: str,
+        positions: str,
+        text: str,
+        seeds: str,
+        ties: str,
+        tag: str,
+        where: list[str] | None,
+        _: Any,
+        known: dict[str, str],
     ) -> Any:
         together = "1" if seeds == "1" else ""
-        made = lines(context, Filters(verdict or "", task or "", positions or "", text or "", together, ties or ""))
+        held = tuple((axis, value) for axis, _, value in (part.partition("=") for part in where or ()))
+        asked = Filters(verdict or "", task or "", positions or "", text or "", together, ties or "", tag or "", held)
+        made = lines(context, asked)
         # Not by what triggered this: the answer to a filter may have been overtaken by news of the runs, and dropped.
         moved = made["link"] != known
         return (

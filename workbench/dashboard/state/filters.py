@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from workbench.dashboard.state.cursor import VERDICTS, Notice, parse, query
@@ -19,6 +19,8 @@ class Filters:
         verdict, task, positions: what a line must have.
         text: words that must stand in it.
         seeds: "1" for one line per configuration, all its seeds together.
+        tag: a tag that a line must have.
+        where: configuration axes with the value that a run must have, as text.
         ties: ``hold``, ``fail`` or ``open``: what near ties must add to the verdict.
     """
 
@@ -28,6 +30,8 @@ class Filters:
     text: str = ""
     seeds: str = ""
     ties: str = ""
+    tag: str = ""
+    where: tuple[tuple[str, str], ...] = ()
 
 
 def read_filters(search: str | None) -> tuple[Filters, list[Notice]]:
@@ -49,13 +53,45 @@ def read_filters(search: str | None) -> tuple[Filters, list[Notice]]:
         notices.append(Notice(said, "Shown: all runs.", "Keep all"))
         ties = ""
     seeds = "1" if asked.get("seeds") == "1" else ""
-    filters = Filters(verdict, asked.get("task", ""), asked.get("positions", ""), asked.get("filter", ""), seeds, ties)
+    held = (part.partition("=") for part in asked.get("where", "").split("|") if part)
+    filters = Filters(
+        verdict,
+        asked.get("task", ""),
+        asked.get("positions", ""),
+        asked.get("filter", ""),
+        seeds,
+        ties,
+        asked.get("tag", ""),
+        tuple((axis, value) for axis, _, value in held),
+    )
     return filters, notices
 
 
-def check_filters(filters: Filters, tasks: Sequence[str], positions: Sequence[str]) -> tuple[Filters, list[Notice]]:
-    """Drop a task or a position scheme that no run here has, saying so."""
+def check_filters(
+    filters: Filters,
+    tasks: Sequence[str],
+    positions: Sequence[str],
+    tags: Collection[str] = (),
+    settings: Mapping[str, Collection[str]] | None = None,
+) -> tuple[Filters, list[Notice]]:
+    """Drop a task, position scheme, tag or setting that no run here has, saying so.
+
+    Args:
+        filters: what a link means.
+        tasks, positions, tags: those of the runs here.
+        settings: configuration axis -> the texts of its values.
+    """
     notices = []
+    if filters.tag and filters.tag not in tags:
+        said = f"This link names the tag \u201c{filters.tag[:40]}\u201d, which no run here has."
+        notices.append(Notice(said, "Shown: all tags.", "Keep all"))
+        filters = replace(filters, tag="")
+    for axis, value in filters.where:
+        if value not in (settings or {}).get(axis, ()):
+            said = f"This link names the setting {axis[:60]}={value[:40]}, which no run here has."
+            notices.append(Notice(said, "Shown: all of its values.", "Keep all"))
+    known = tuple((axis, value) for axis, value in filters.where if value in (settings or {}).get(axis, ()))
+    filters = replace(filters, where=known)
     if filters.task and filters.task not in tasks:
         notices.append(
             Notice(
@@ -86,5 +122,7 @@ def write_filters(filters: Filters) -> str:
         "filter": filters.text,
         "seeds": filters.seeds,
         "ties": filters.ties,
+        "tag": filters.tag,
+        "where": "|".join(f"{axis}={value}" for axis, value in filters.where),
     }
     return "/" + query({key: value for key, value in named.items() if value})

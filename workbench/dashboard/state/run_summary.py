@@ -35,6 +35,8 @@ def summarise(run: RunView) -> dict[str, Any]:
         "model": f"{run.n_layers}L SSM" if run.gates else f"{run.n_layers}L {run.n_heads}H",
         "steps": run.steps[-1] if run.steps else 0,
         "live": run.live,
+        "tags": list(run.notes.tags),
+        "note": run.notes.first_line,
         "verdict": "not measured",
         "slug": slug("not measured"),
         "command": f"lengthlens measure {run.typed_path}",
@@ -138,11 +140,13 @@ def _since(brief: Brief, verdict: str) -> dict[str, Any]:
 
 def matches(row: dict[str, Any], filters: Filters, verdict: bool = True) -> bool:
     """Whether a line passes the filters; ``verdict=False`` leaves that one out, for the counts."""
-    text = f"{row['name']} {row['question']} {row['task']} {row['verdict']} {row['positions']} {row['order']}".lower()
+    text = f"{row['name']} {row['question']} {row['task']} {row['verdict']} {row['positions']} {row['order']}"
+    text = f"{text} {row['note']} {' '.join(row['tags'])}".lower()
     return (
         (not verdict or not filters.verdict or row["verdict"] == filters.verdict)
         and (not filters.task or row["task"] == filters.task)
         and (not filters.positions or row["positions"] == filters.positions)
+        and (not filters.tag or filters.tag in row["tags"])
         and (not filters.ties or row.get("ties") == filters.ties)
         and all(word in text for word in filters.text.lower().split())
     )

@@ -25,6 +25,7 @@ from workbench.figures.rows.frame import Frame
 from workbench.models.positions.registry import in_words
 from workbench.runs.log import COLUMNS, read_log
 from workbench.runs.run import Run
+from workbench.runs.run_notes import RunNotes
 from workbench.table.parquet import ENCODED
 from workbench.table.query import to_pandas
 from workbench.table.reading import read_run
@@ -105,6 +106,7 @@ class RunView:
     Attributes:
         former: measurements whose rows are left out, because other runs have them of a newer version
             (:meth:`workbench.dashboard.state.store.Store.together`).
+        notes: what people say of it.
         first: its rows of the series that the Sweep page opens with, None where it has no rows.
     """
 
@@ -118,6 +120,7 @@ class RunView:
     kept: Kept = field(compare=False, repr=False)
     former: tuple[str, ...] = ()
     first: RunRows | None = field(default=None, compare=False, repr=False)
+    notes: RunNotes = field(default_factory=RunNotes)
 
     @property
     def rows_version(self) -> str:

@@ -53,6 +53,9 @@ def line(runs: Sequence[RunView], rows: Sequence[dict[str, Any]]) -> dict[str, A
         "sinceAfter": None,
         **_ties(rows),
         "live": any(row["live"] for row in rows),
+        "tags": sorted({tag for row in rows for tag in row["tags"]}),
+        "note": "",
+        "ticks": [{name: row[name] for name in ("name", "slug", "verdict", "seed")} for row in rows],
     }
     for name in ("summary", "position"):
         made[name] = _median(rows, name)

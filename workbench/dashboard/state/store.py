@@ -27,6 +27,7 @@ from workbench.dashboard.state.series_rows import Reading, SeriesReader, SeriesR
 from workbench.figures.rows.frame import Frame
 from workbench.runs.log import log_state
 from workbench.runs.run import Run
+from workbench.runs.run_notes import files_state, read_notes
 from workbench.table.query import run_state
 from workbench.table.reading import former_of, newest_among, read_run, without_former
 from workbench.table.walk import walk
@@ -198,7 +199,7 @@ class Store:
                 if known.path != view.path and not _same_folder(known.path, view.path):
                     problems.append(f"{known.path} and {view.path} are both the run {view.name}; shown: the first")
         self._whole = True
-        self._publish(views, problems)
+        self._publish(views, [*problems, *(said for view in views.values() for said in view.notes.problems)])
         self._looked = time.monotonic()
         self._took = 0.0 if first else self._looked - start  # the first one reads, later ones look
 
@@ -224,7 +225,7 @@ class Store:
             if not former:
                 together[name] = view
             elif known is not None and (known.signature, known.former) == (view.signature, former):
-                together[name] = known
+                together[name] = replace(known, log_signature=view.log_signature, notes=view.notes)
             else:
                 with apart(problems.append, f"{view.path} cannot be shown beside other runs"):
                     reading = without_former(read_run(view.path, READ), newest, view.path)
@@ -253,16 +254,21 @@ class Store:
     def _view(self, name: str, folder: Path, root: Path) -> RunView:
         live = is_live(folder)
         sign = signature(folder, live)
-        log = hashlib.sha256(f"{sign}\n{log_state(folder)}".encode()).hexdigest()[:12]
+        beside = f"{sign}\n{log_state(folder)}\n{files_state(folder)}"
+        log = hashlib.sha256(beside.encode()).hexdigest()[:12]
         known = self._views.get(name)
         if known is not None and known.path == folder.absolute() and known.signature == sign:
-            return known if known.log_signature == log else replace(known, log_signature=log)
+            if known.log_signature == log:
+                return known
+            return replace(known, log_signature=log, notes=read_notes(folder))
         run = replace(Run.open(folder), name=name)
         reading = read_run(folder, READ)
         rows = BriefRows(reading.rows)
         brief = make_brief(reading, rows)
         first = rows_of(rows, FIRST_SERIES) if brief.rows else None
-        return RunView(run, root, sign, tuple(run.steps), brief, live, log, self._kept, first=first)
+        return RunView(
+            run, root, sign, tuple(run.steps), brief, live, log, self._kept, first=first, notes=read_notes(folder)
+        )
 
 
 def pair(store: Store, run: RunView, extras: Mapping[str, str]) -> tuple[RunView, RunView | None]:

@@ -34,6 +34,7 @@ def test_a_configuration_says_medians_and_the_range_of_its_seeds(robust: RunView
     assert (made["verdict"], made["of"], made["seeds"]) == ("length-coupled", "2 of 3", 3)
     assert made["longest"] == pytest.approx(best - 0.1)
     assert made["longestInterval"] == f"{best - 0.3:.2f} to {best:.2f}"
+    assert [one["slug"] for one in made["ticks"]] == ["scale-robust", "length-coupled", "length-coupled"]
     assert len(made["sparkLines"]) == 3
     assert made["spark"] == made["sparkLines"][1], "of three curves the middle one is the median"
     assert (made["since"], made["sinceText"]) == (1000, "1,000 to 3,000")

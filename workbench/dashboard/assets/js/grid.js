@@ -14,14 +14,19 @@
   }
   cells.RunName = function ({ data }) {
     return box("cell-two",
-      h("a", { href: data.href, "data-nav": "1", className: "strong middle", title: data.name, "aria-label": data.name }, ...middle(data.name)), h("span", { className: "soft" }, data.question));
+      h("a", { href: data.href, "data-nav": "1", className: "strong middle", title: data.name, "aria-label": data.name }, ...middle(data.name)),
+      h("span", { className: "soft", title: data.note || undefined }, (data.tags || []).map((tag) => h("span", { key: tag, className: "tag" }, tag)), data.note || data.question));
   };
   cells.VerdictChip = function ({ data }) {
     const word = data.verdict.charAt(0).toUpperCase() + data.verdict.slice(1);
     const chip = h("span", { className: "chip " + data.slug },
       h("span", { className: "icon glyph " + data.slug, "aria-hidden": "true" }), word);
+    /* A tick per seed: what "4 of 5" hides is which one. */
+    const seed = (one) => (one.seed === null || one.seed === undefined ? one.name : "seed " + one.seed) + ": " + one.verdict;
+    const ticks = data.ticks ? h("span", { className: "seed-ticks", role: "img", "aria-label": data.ticks.map(seed).join("; "), title: data.ticks.map(seed).join("\n") },
+      data.ticks.map((one) => h("span", { key: one.name, className: "seed-tick " + one.slug }))) : null;
     const beside = [data.seeds ? data.of + " seeds" : "", data.tiesText || ""].filter(Boolean).join(" · ");
-    return beside ? h("div", { className: "cell-chip", title: data.tiesNote || "" }, chip, h("span", { className: "soft small num" }, beside)) : chip;
+    return beside ? h("div", { className: "cell-chip", title: data.tiesNote || "" }, chip, h("span", { className: "soft small num" }, ticks, beside)) : chip;
   };
   cells.AccuracySpark = function ({ data }) {
     if (!data.spark) {

@@ -1,0 +1,132 @@
+"""What people say of a run: a note and tags, as plain files beside its ``run.json``.
+
+``notes.md`` holds the note, ``tags.txt`` a tag a line. Any editor writes them as well as the dashboard does; they are
+no part of the run's id, of its checkpoints or of any row. What is no text file is named and never written over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench.core.errors import LensError
+from workbench.storage.atomic import replacing
+from workbench.storage.bounded import read_bytes
+
+NOTE, TAGS = "notes.md", "tags.txt"
+MOST = 64 << 10
+"""Bytes of either file."""
+MOST_TAGS, LONGEST_TAG = 32, 40
+
+
+class NotesError(LensError, ValueError):
+    """A note or tags that are not written; the message names the file and the way out."""
+
+
+@dataclass(frozen=True)
+class RunNotes:
+    """A run's note and tags.
+
+    Attributes:
+        text: the note, "" where there is none.
+        tags: in the order of their file, each once.
+        state: changes whenever either file does.
+        problems: a sentence for each file that is no text file.
+    """
+
+    text: str = ""
+    tags: tuple[str, ...] = ()
+    state: str = ""
+    problems: tuple[str, ...] = ()
+
+    @property
+    def first_line(self) -> str:
+        """The note's first line that says anything, without Markdown's marks of a heading."""
+        lines = (line.strip().lstrip("#").strip() for line in self.text.splitlines())
+        return next((line for line in lines if line), "")
+
+
+def files_state(run_path: Path) -> str:
+    """Size and time of both files: cheap enough to ask of thousands of runs."""
+    said = []
+    for name in (NOTE, TAGS):
+        try:
+            state = os.stat(f"{run_path}/{name}")
+        except OSError:
+            said.append("-")
+        else:
+            said.append(f"{state.st_size} {state.st_mtime_ns}")
+    return " ".join(said)
+
+
+def read_notes(run_path: Path) -> RunNotes:
+    """A run's note and tags; a file that cannot be read as text counts as empty and is named."""
+    problems: list[str] = []
+    text, lines = (_text(Path(run_path) / name, problems) for name in (NOTE, TAGS))
+    tags = tuple(dict.fromkeys(tag for tag in map(_tag, lines.splitlines()) if tag))[:MOST_TAGS]
+    state = hashlib.sha256(f"{text}\0{lines}".encode()).hexdigest()[:12]
+    return RunNotes(text, tags, state, tuple(problems))
+
+
+def write_notes(run_path: Path, text: str, tags: Iterable[str], seen: str) -> RunNotes:
+    """Write a run's note and tags, each file whole or not at all; one that says nothing is removed.
+
+    Args:
+        run_path: the run.
+        text: the note.
+        tags: each of at most 40 characters, at most 32.
+        seen: the ``state`` that the writer has seen; nothing is written over what somebody else wrote meanwhile.
+
+    Raises:
+        NotesError: if the files have changed since, hold no text, or a tag is too long.
+        StorageError: if the folder cannot be written.
+    """
+    now = read_notes(run_path)
+    if now.problems:
+        raise NotesError(f"{now.problems[0]}: move it away first, for it would be written over")
+    if now.state != seen:
+        raise NotesError(f"the notes in {run_path} were changed meanwhile: load the page again, and write there")
+    chosen = list(dict.fromkeys(tag for tag in map(_tag, tags) if tag))
+    long = next((tag for tag in chosen if len(tag) > LONGEST_TAG), None)
+    if long is not None:
+        raise NotesError(f"the tag {long[:LONGEST_TAG]}\u2026 is longer than {LONGEST_TAG} characters: shorten it")
+    if len(chosen) > MOST_TAGS:
+        raise NotesError(f"there are {len(chosen)} tags, and {MOST_TAGS} are the most of a run: leave some out")
+    body = text.replace("\r\n", "\n").strip()
+    if len(body.encode()) >= MOST:
+        raise NotesError(f"the note has more than {MOST:,} bytes: keep it shorter, or as a file of your own")
+    for name, content in ((NOTE, body), (TAGS, "\n".join(chosen))):
+        _put(Path(run_path) / name, content)
+    return read_notes(run_path)
+
+
+def _put(path: Path, content: str) -> None:
+    if not content and not os.path.lexists(path):
+        return
+    with replacing(path) as file:
+        file.write(f"{content}\n".encode() if content else b"")
+
+
+def _tag(text: str) -> str:
+    """A tag as it is compared: one line, single blanks, no comma."""
+    return " ".join(text.replace(",", " ").split())
+
+
+def _text(path: Path, problems: list[str]) -> str:
+    try:
+        data = read_bytes(path, MOST)
+        text = data.decode()
+    except FileNotFoundError:
+        return ""
+    except UnicodeDecodeError:
+        problems.append(f"{path} is no text file (its bytes are no UTF-8)")
+    except OSError as error:
+        problems.append(f"{path} is no text file that can be read ({error.strerror or error})")
+    else:
+        if all(char.isprintable() or char in "\n\r\t" for char in text):
+            return text
+        problems.append(f"{path} is no text file (it holds control characters)")
+    return ""
