@@ -15,7 +15,7 @@ DIR ?= checkpoints
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE = 1
 
-.PHONY: help setup demo app docs test test-fast test-unit test-all hostile check bench campaign mutants diagnosis-bench diagnosis-runs gallery browser upstream pictures probe-figures plateau-figure other-machines pretrained readmes clean
+.PHONY: help setup demo app docs test test-fast test-unit test-all hostile check bench campaign mutants diagnosis-bench diagnosis-runs prescriptions gallery browser upstream pictures probe-figures plateau-figure other-machines pretrained readmes wheel clean
 
 help: ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -91,6 +91,9 @@ diagnosis-bench: setup ## what diagnosis says of models whose cause is known (WO
 diagnosis-runs: setup ## the runs of docs/diagnosis.md, trained and diagnosed (WORKERS=15)
 	$(BIN)/python docs/diagnosis_runs.py checkpoints/diagnosis docs/diagnosis.md $(if $(WORKERS),--workers $(WORKERS))
 
+prescriptions: setup ## what those runs' diagnoses prescribe, tried (WORKERS=15)
+	$(BIN)/python docs/prescription_trial.py checkpoints/prescribed docs/diagnosis.md $(if $(WORKERS),--workers $(WORKERS))
+
 # Its table.parquet says all that its shards do, in a tenth of the files.
 gallery: setup ## train, measure and pack the runs that ship with the repository
 	$(BIN)/lengthlens sweep gallery
@@ -141,6 +144,10 @@ pictures: setup browser ## the pictures of every page, from the gallery
 docs: $(DOCS) ## the documentation as pages in build/docs, tutorials executed, every link checked (three minutes)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "build/docs/index.html; served: $(BIN)/python -m http.server --directory build/docs"
+
+wheel: $(CORE) ## the package in dist/, with gallery and sweeps (LENGTHLENS_URL=https://HOST/OWNER/REPOSITORY: whole links)
+	rm -rf dist build/lib build/bdist*
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 clean: ## remove the environment and caches; runs stay
 	rm -rf $(VENV) .upstream .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

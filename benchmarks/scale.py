@@ -15,7 +15,7 @@ import resource
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,15 @@ from workbench.table.reading import STATE, folder_state
 from workbench.table.shards import compact, shard_path, write_shard
 
 MEASUREMENT = "behaviour"
+SEEDS = 10
+"""Runs of one configuration."""
+GRID: tuple[tuple[Sequence[Any], int], ...] = (
+    (("majority", "flip_flop", "parity", "mod_p_mean"), 125),
+    (("none", "learned", "rotary", "alibi", "sinusoidal"), 25),
+    ((32, 64, 128, 256, 512), 5),
+    ((0.0001, 0.0003, 0.001, 0.003, 0.01), 1),
+)
+"""Tasks, encodings, widths and learning rates, each with the configurations after which the next one comes."""
 GALLERY = Path(__file__).resolve().parent.parent / "checkpoints" / "gallery"
 
 
@@ -76,17 +85,26 @@ def _id(number: int) -> str:
 
 def _skeleton(run: Path, number: int, checkpoints: int) -> None:
     run.mkdir(parents=True)
+    task, positions, width, rate = (places[number // SEEDS // every % len(places)] for places, every in GRID)
+    seed = number % SEEDS
     config = {
         "format": 1,
         "id": _id(number),
-        "task": {"name": "majority", "parameters": {}},
-        "model": {"positions": {"name": "none"}, "ids": {"name": "arange"}, "n_layers": 2, "d_model": 64, "n_heads": 4},
+        "task": {"name": task, "parameters": {}},
+        "model": {
+            "positions": {"name": positions},
+            "ids": {"name": "arange"},
+            "n_layers": 2,
+            "d_model": width,
+            "n_heads": 4,
+        },
         "training": {
             "steps": 100 * (checkpoints - 1),
             "trained_length": 50,
+            "learning_rate": rate,
             "curriculum": {"law": "uniform", "low": 1, "high": 50},
         },
-        "seeds": {"init": number, "data": number, "evaluation": 0, "probe": 0},
+        "seeds": {"init": seed, "data": seed, "evaluation": 0, "probe": 0},
         "facts": {},
         "versions": {},
     }
@@ -133,21 +151,42 @@ def loading(root: Path) -> dict[str, float]:
 
 def opening(root: Path) -> dict[str, float]:
     """What the dashboard's server meets before its first page."""
+    from workbench.dashboard.pages.sweep import PHASE
+    from workbench.dashboard.server.context import Context
+    from workbench.dashboard.server.worker import Worker
     from workbench.dashboard.state.store import Store
 
-    def start() -> Store:
-        store = Store([root])
-        store.refresh(force=True)
-        return store
-
-    first, store = timed(start)
-    verdicts, _ = timed(lambda: store.across(MEASUREMENT, "verdict"))
+    store = Store([root])
+    context = Context(store, Worker())
+    first, _ = timed(lambda: store.refresh(force=True))
     again, _ = timed(lambda: store.refresh(force=True))
+    sweep, _ = timed(lambda: PHASE.plain(context, {}, "light", 11))
+    rest, _ = timed(lambda: store.series((MEASUREMENT, "skill", "matched", "", "teacher_forced"), wait=True))
+    context.close()
     return {
-        "s for the dashboard to find the runs": first,
-        "s for it to read all verdicts": verdicts,
+        "s for the dashboard to look at the runs": first,
         "s for it to look for news": again,
+        "s to draw the Sweep page's first diagram": sweep,
+        "s to read a quantity that nobody has asked for": rest,
     }
+
+
+def serving(root: Path) -> dict[str, float]:
+    """What somebody meets who opens the dashboard: the first page with runs, and the page that has all of them."""
+    from workbench.dashboard import router
+    from workbench.dashboard.server.context import Context
+    from workbench.dashboard.server.worker import Worker
+    from workbench.dashboard.state.store import Store
+
+    context = Context(Store([root]), Worker())
+    start = time.perf_counter()
+    router.page(context, "/", "")
+    first, known = time.perf_counter() - start, len(context.store.runs())
+    while context.store.progress is not None:
+        time.sleep(0.2)
+    whole, _ = timed(lambda: router.page(context, "/", ""))
+    context.close()
+    return {"s to the first page": first, "runs on it": known, "s for a page of all runs": whole}
 
 
 def shard_loading(root: Path) -> dict[str, float]:
@@ -182,7 +221,7 @@ def tell(runs: int, checkpoints: int, *, shards: bool) -> None:
         built, _ = timed(partial(build, root, runs, checkpoints, shards))
         files, total = size(root)
         found = {"files": files, "GB": total / 1e9, "s to generate": built}
-        for look in (shard_loading,) if shards else (loading, opening):
+        for look in (shard_loading,) if shards else (loading, opening, serving):
             found |= of_child(partial(look, root))
         print(f"{runs:,} runs x {checkpoints} checkpoints, {'tables and shards' if shards else 'tables'}:")
         for name, value in found.items():

@@ -9,7 +9,7 @@ import numpy as np
 
 from circuits.attention.attention_scores import pool_attention
 from workbench.figures.sequence.sequence_reading import HeadMaps
-from workbench.measure.one_sequence import Progress, one_sequence, quiet
+from workbench.measure.edits.one_sequence import Progress, one_sequence, quiet
 from workbench.models.transformer.scores import cached_score_inputs
 from workbench.tasks.base import TaskError
 
@@ -28,12 +28,12 @@ def all_heads(
     Args:
         run_path: folder of the run.
         step: step of the checkpoint.
-        sequence: typed or drawn, see :func:`workbench.measure.one_sequence.one_sequence`.
+        sequence: typed or drawn, see :func:`workbench.measure.edits.one_sequence.one_sequence`.
         cells: largest side of a map; None = what that many heads have room for.
         progress: told how many layers are done.
 
     Raises:
-        RunError: as :func:`workbench.measure.one_sequence.one_sequence`.
+        RunError: as :func:`workbench.measure.edits.one_sequence.one_sequence`.
         TaskError: likewise, and for a sequence whose scores are too many.
         ValueError: for a model without attention heads.
     """

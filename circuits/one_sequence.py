@@ -16,8 +16,8 @@ from torch import Tensor
 
 from circuits.attention.attention_scores import CELLS, pool_attention, scores_at
 from workbench.figures.sequence.sequence_reading import Answer, Pass, SequenceReading
-from workbench.measure.edited_forward import score_factor
-from workbench.measure.one_sequence import OneSequence, Progress, one_sequence, quiet
+from workbench.measure.edits.edited_forward import score_factor
+from workbench.measure.edits.one_sequence import OneSequence, Progress, one_sequence, quiet
 from workbench.models.interventions import Edit, parse_edits
 from workbench.models.transformer.scores import ScoreInputs, cached_score_inputs
 from workbench.models.transformer.tie_sets import tie_set_pattern
@@ -43,7 +43,7 @@ def look(
     Args:
         run_path: folder of the run.
         step: step of the checkpoint.
-        sequence: typed or drawn, see :func:`workbench.measure.one_sequence.one_sequence`.
+        sequence: typed or drawn, see :func:`workbench.measure.edits.one_sequence.one_sequence`.
         layer, head: whose attention.
         query: prefix length of the query whose row is returned unpooled; None = the whole sequence's.
         edits: as a link writes them, joined by commas; "" = none.
@@ -54,7 +54,7 @@ def look(
         progress: told which of a few stages is done.
 
     Raises:
-        RunError, TaskError, EditError: as :func:`workbench.measure.one_sequence.one_sequence`.
+        RunError, TaskError, EditError: as :func:`workbench.measure.edits.one_sequence.one_sequence`.
         PositionError: for a sequence longer than the model's positions.
         ValueError: for a layer, head, query or range of positions that there is not.
     """

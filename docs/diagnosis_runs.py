@@ -1,9 +1,9 @@
 """Train, diagnose and tell the runs of docs/diagnosis.md: ``python docs/diagnosis_runs.py ROOT PAGE``.
 
 Each run of the sweep ``diagnosis`` is trained in ROOT as far as that is missing, and diagnosed three times: on the
-matched law, on fresh strings of it, and on the challenge law. Rows go to ROOT/diagnosed.parquet as soon as a run is
-done, so that any end will do; the same command goes on. The tables of PAGE stand between comments with their names, and
-what is between them is written anew; nothing else on the page is touched.
+matched law, on fresh strings of it, and on the challenge law. Rows go to docs/diagnosed.parquet as soon as a run is
+done, so that any end will do; the same command goes on, also where the runs themselves are gone. The tables of PAGE
+stand between comments with their names, and what is between them is written anew; nothing else on the page is touched.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ from workbench.measure.result import Result
 from workbench.runs.run import Run
 from workbench.storage.atomic import make_folder, replacing
 
-FILE = "diagnosed.parquet"
+ROWS = Path(__file__).parent / "diagnosed.parquet"
+"""Where rows are kept."""
 STORY = ("flip_flop_rotary_s0", "flip_flop_rotary_s1")
 """Runs of the gallery that the page begins with."""
 TRIALS = {"first": ("matched", 0), "fresh strings": ("matched", 1), "second law": ("challenge", 0)}
@@ -111,25 +112,24 @@ def _facts(run: Run) -> dict[str, str]:
 
 
 # ---- the table ----------------------------------------------------------------------------------
-def read(root: Path) -> list[Line]:
+def read(path: Path) -> list[Line]:
     """What is stored; nothing where there is no table yet."""
-    path = root / FILE
     return [] if not path.exists() else pq.read_table(path).to_pylist()
 
 
-def write(root: Path, lines: Sequence[Line]) -> None:
+def write(path: Path, lines: Sequence[Line]) -> None:
     """Write all rows, sorted."""
     ordered = sorted(lines, key=lambda line: (line["run"], list(TRIALS).index(line["trial"]), line["length"]))
-    with replacing(root / FILE) as stream:
+    with replacing(path) as stream:
         pq.write_table(
             pa.Table.from_pylist([dict(line) for line in ordered], schema=SCHEMA), stream, compression="zstd"
         )
 
 
-def make(root: Path, gallery: Path, workers: int | None, minutes: float | None) -> None:
+def make(root: Path, rows: Path, gallery: Path, workers: int | None, minutes: float | None) -> None:
     """Train and diagnose what is missing."""
     make_folder(root)
-    lines = read(root)
+    lines = read(rows)
     until = None if minutes is None else time.time() + 60 * minutes
     cells = read_sweep(find_sweep(Path("diagnosis"))).cells
     every = [Asked(str(gallery / name)) for name in STORY]
@@ -142,7 +142,7 @@ def make(root: Path, gallery: Path, workers: int | None, minutes: float | None) 
     def keep(index: int, outcome: list[Line] | Failure) -> None:
         if not isinstance(outcome, Failure):
             lines.extend(outcome)
-            write(root, lines)
+            write(rows, lines)
         elif outcome.error.startswith((TimeIsUp.__name__, "Stopped")):
             late.append(index)
         else:
@@ -176,6 +176,9 @@ def counts(lines: Sequence[Line]) -> str:
         cells = [len({line["run"] for line in of}), len(found), len({line["task"] for line in found})]
         cells += [label["position"], label["keys"], label["content"], other, label["joint"], label["not explained"]]
         rows.append(f"| {scheme} | {' | '.join(map(str, cells))} |")
+    planned = len(read_sweep(find_sweep(Path("diagnosis"))).cells)
+    there = len({line["run"] for line in own})
+    rows += [] if there == planned else ["", f"{there} of {planned} runs so far: `make diagnosis-runs` goes on."]
     sites = Counter(f"{line['entry']}, {line['site']}" for line in spoken(own).values() if explained(line))
     told_sites = [f"- {name}: {count}" for name, count in sites.most_common()]
     return "\n".join([*rows, "", "Entry and site of those that are explained:", "", *told_sites])
@@ -203,8 +206,9 @@ def every_run(lines: Sequence[Line]) -> str:
     rows = ["| run | sentence |", "|---|---|"]
     for run in sorted({line["run"] for line in lines if line["run"] not in STORY}):
         own = [line for line in lines if line["run"] == run and line["trial"] == "first"]
-        line = spoken(own).get(run, own[0])
-        rows.append(f"| {run} | {line['sentence']} |")
+        named = spoken(own).get(run)
+        said = dict.fromkeys(line["sentence"] for line in ([named] if named else own))
+        rows.append(f"| {run} | {' '.join(said)} |")
     return "\n".join(rows)
 
 
@@ -222,7 +226,6 @@ def explained(line: Line) -> bool:
     return line["entry"] not in ("", "not explained")
 
 
-UNTRAINED = "Not trained yet: `make diagnosis-runs` trains, diagnoses and tells them."
 TABLES = {"story": story, "counts": counts, "again": again, "every run": every_run}
 
 
@@ -230,16 +233,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Train and diagnose the runs of docs/diagnosis.md, and write it.")
     parser.add_argument("root", type=Path, metavar="ROOT")
     parser.add_argument("page", type=Path, metavar="PAGE", nargs="?")
+    parser.add_argument("--rows", type=Path, default=ROWS, help="table that is read, added to and told")
     parser.add_argument("--gallery", type=Path, default=Path("checkpoints/gallery"))
     parser.add_argument("--workers", type=int, help="worker processes; default: one per core")
     parser.add_argument("--minutes", type=float, help="begin no run after so many; the same command goes on")
     given = parser.parse_args()
-    make(given.root, given.gallery, given.workers, given.minutes)
+    make(given.root, given.rows, given.gallery, given.workers, given.minutes)
     if given.page:
-        page, lines = given.page.read_text(encoding="utf-8"), read(given.root)
-        trained = any(line["run"] not in STORY for line in lines)
+        page, lines = given.page.read_text(encoding="utf-8"), read(given.rows)
         for name, table in TABLES.items():
-            page = rewritten(page, name, table(lines) if trained or table is story else UNTRAINED)
+            page = rewritten(page, name, table(lines))
         given.page.write_text(page, encoding="utf-8")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import asdict
 
+from workbench.dashboard.components.terms import TERMS
 from workbench.dashboard.components.typeset import LETTERS
 from workbench.dashboard.components.verdict_help import MEANINGS
 from workbench.dashboard.panels.panel_words import span_of
@@ -24,9 +25,10 @@ sequences.
 
 
 def glossary() -> str:
-    """The page, as Markdown: the verdicts, and a section a measurement in the order in which they are listed."""
+    """The page, as Markdown: the verdicts, the words, and a section a measurement, as they are listed."""
     verdicts = [f"**{name}**: {_plain(what)}\n" for name, what in MEANINGS]
-    head = [HEAD, _plain(LETTERS), "\n## Verdicts\n", *verdicts]
+    words = [f"**{term}**: {_plain(said)}\n" for term, said in TERMS.items()]
+    head = [HEAD, _plain(LETTERS), "\n## Verdicts\n", *verdicts, "\n## Words\n", *words]
     return "\n".join([*head, *(_section(name) for name in BUILT_IN)])
 
 

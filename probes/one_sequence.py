@@ -24,8 +24,8 @@ from probes.fitting.linear import Probe, code, fit_probes
 from probes.fitting.probe_rows import ProbeRows, folds, gather, halves, pooled
 from probes.summary import Summary
 from workbench.figures.sequence.sequence_reading import ConceptReading, ProbeReading
+from workbench.measure.edits.one_sequence import OneSequence, Progress, one_sequence, quiet
 from workbench.measure.grid import make_grid
-from workbench.measure.one_sequence import OneSequence, Progress, one_sequence, quiet
 from workbench.measure.study import CheckpointStudy, Evaluation, forward
 from workbench.models.interventions import parse_edits
 from workbench.tasks.random_generator import generator
@@ -67,12 +67,12 @@ def read_sequence(
     Args:
         run_path: folder of the run.
         step: step of the checkpoint.
-        sequence: typed or drawn, see :func:`workbench.measure.one_sequence.one_sequence`.
+        sequence: typed or drawn, see :func:`workbench.measure.edits.one_sequence.one_sequence`.
         edits: as a link writes them; probes are fitted on the clean model and read the edited one.
         progress: told which of a few stages is done.
 
     Raises:
-        RunError, TaskError, EditError: as :func:`workbench.measure.one_sequence.one_sequence`.
+        RunError, TaskError, EditError: as :func:`workbench.measure.edits.one_sequence.one_sequence`.
         PositionError: for a sequence longer than the model's positions.
     """
     wanted = parse_edits(edits)

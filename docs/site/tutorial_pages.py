@@ -16,6 +16,7 @@ from typing import Any
 import jupytext
 import nbclient
 import nbformat
+from jupyter_client import KernelManager
 from nbconvert import MarkdownExporter
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
@@ -44,13 +45,17 @@ class TutorialPage:
     script: str
 
 
-def tutorial_page(name: str) -> TutorialPage:
+def tutorial_page(name: str, kernel: KernelManager | None = None) -> TutorialPage:
     """Execute a notebook and lay it out.
+
+    Args:
+        name: of its file.
+        kernel: a running one that is emptied first; None = one of its own.
 
     Raises:
         nbclient.exceptions.CellExecutionError: where a cell ends in an error, with its traceback.
     """
-    notebook = executed(NOTEBOOKS / f"{name}.py")
+    notebook = executed(NOTEBOOKS / f"{name}.py", kernel)
     draw = []
     for number, output in enumerate(_outputs(notebook)):
         data = output.get("data", {})
@@ -71,14 +76,18 @@ def tutorial_page(name: str) -> TutorialPage:
     return TutorialPage(name, f"{text}\n\n{source}", "\n".join(draw))
 
 
-def executed(source: Path) -> nbformat.NotebookNode:
+def executed(source: Path, kernel: KernelManager | None = None) -> nbformat.NotebookNode:
     """A notebook with its outputs, less what was said to the error stream (progress and warnings)."""
     notebook = jupytext.read(source)
+    if kernel is not None:
+        notebook.cells.insert(0, nbformat.v4.new_code_cell("%reset -f"))
     client = nbclient.NotebookClient(
         notebook, timeout=HANGS_S, kernel_name="python3", resources={"metadata": {"path": str(source.parent)}},
-        extra_arguments=["--IPKernelApp.log_level=ERROR"],
+        extra_arguments=["--IPKernelApp.log_level=ERROR"], km=kernel,
     )  # fmt: skip
     client.execute()
+    if kernel is not None:
+        del notebook.cells[0]
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]

@@ -69,3 +69,24 @@ def test_compare_shows_both_runs_over_one_span_of_multiples(page: Any, address: 
     settled(page, lambda: page.url.endswith("axis=length&steps=step") or page.url.endswith("steps=step&axis=length"))
     has(page, "[data-shares]", "aria-pressed", "false")
     settled(page, lambda: "same step" in page.inner_text("#cmp-accuracy-d-slice"))
+
+
+PLACE = """() => {
+  const body = document.getElementById("cmp-accuracy-b-body"), css = (name) => parseFloat(body.style.getPropertyValue(name));
+  const box = body.querySelector(".nsewdrag").getBoundingClientRect();
+  const [low, high] = [css("--x0"), css("--x1")], u = lens.stops.step.map(lens.uStep), at = Math.floor(u.length / 2);
+  return { x: box.left + box.width * (u[at] - low) / (high - low), y: box.top + box.height / 2, b: lens.stops.step[at], a: lens.scale.steps[at] };
+}"""
+"""Where a checkpoint in the middle of B's training stands in its heatmap, and the one of A that it is paired with."""
+
+
+def test_a_click_in_b_has_b_stand_there(page: Any, gallery: str) -> None:
+    page.goto(f"{gallery}/compare?run=majority_nope_s0&run2=flip_flop_rotary_s0")
+    settled(page, lambda: page.locator("#cmp-accuracy-b-body.ready .nsewdrag").count() == 1)
+    settled(page, lambda: page.evaluate("() => !!lens.stops && !!lens.beside"))
+    page.wait_for_timeout(300)
+    place = page.evaluate(PLACE)
+    assert place["a"] != place["b"], "steps that are equal would tell nothing"
+    page.mouse.click(place["x"], place["y"])
+    says(page, "#step-value", f"{place['a']:,}")
+    settled(page, lambda: abs(page.evaluate("() => 2 ** lens.beside.step - 1") - place["b"]) < 0.5)

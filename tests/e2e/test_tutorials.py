@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from pathlib import Path
+from collections.abc import Iterator
 from types import ModuleType
+from typing import Any
 
 import pytest
 import yaml
@@ -38,14 +40,21 @@ def test_each_tutorial_is_listed(pages: ModuleType) -> None:
     assert re.findall(r"\]\(\.\./notebooks/(\w+)\.py\)", told) == [*FIGURES]
 
 
+@pytest.fixture(scope="module")
+def kernel(pages: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One kernel for all, so that what they import is imported once; each begins with an empty namespace."""
+    from jupyter_client.manager import start_new_kernel
+
+    own = {"LENGTHLENS_STEPS": "4", "TMPDIR": str(tmp_path_factory.mktemp("tutorials")), "PYTHONPATH": str(ROOT)}
+    manager, client = start_new_kernel(cwd=str(pages.NOTEBOOKS), env={**os.environ, **own})
+    client.stop_channels()
+    yield manager
+    manager.shutdown_kernel(now=True)
+
+
 @pytest.mark.parametrize("name", FIGURES)
-def test_the_tutorial_runs_and_is_a_page(
-    name: str, pages: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LENGTHLENS_STEPS", "4")
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    page = pages.tutorial_page(name)
+def test_the_tutorial_runs_and_is_a_page(name: str, pages: ModuleType, kernel: Any) -> None:
+    page = pages.tutorial_page(name, kernel)
     drawn = re.findall(r'<div id="([\w-]+)" style="height', page.markdown)
     assert len(drawn) == FIGURES[name]
     assert re.findall(r'Plotly\.newPlot\("([\w-]+)"', page.script) == drawn

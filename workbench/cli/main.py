@@ -19,6 +19,7 @@ from workbench.cli.commands.check import check
 from workbench.cli.commands.compile import compile_program
 from workbench.cli.commands.demo import demo
 from workbench.cli.commands.fetch import fetch
+from workbench.cli.commands.gallery import open_gallery
 from workbench.cli.commands.in_context.answers import answers
 from workbench.cli.commands.in_context.open import open_model
 from workbench.cli.commands.in_context.prompts import prompts
@@ -45,6 +46,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "answers": answers,
     "compile": compile_program,
     "app": serve_app,
+    "gallery": open_gallery,
     "tasks": tasks,
     "new": new,
     "predict": predict,
@@ -107,7 +109,8 @@ def next_step(folder: Path) -> str:
     except RunError:
         runs = []
     if not runs:
-        return "lengthlens demo (five minutes: three runs trained, measured and shown)"
+        demo = "lengthlens demo (five minutes: three runs trained, measured and shown)"
+        return f"lengthlens gallery (the runs that come with it, in a browser), or {demo}"
     if not all((run.path / "measurements").exists() or (run.path / "table.parquet").exists() for run in runs):
         return f"lengthlens measure {folder}"
     return f"lengthlens app {folder}"

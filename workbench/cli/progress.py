@@ -69,8 +69,11 @@ class Bar:
     def close(self) -> None:
         self.progress.stop()
 
-    def update(self, done: int, note: str) -> None:
-        """Show that ``done`` units are done."""
+    def update(self, done: int, note: str, total: int | None = None) -> None:
+        """Show that ``done`` units are done, of as many as before or of a new total."""
+        if total is not None:
+            self.total = total
+            self.progress.update(self.task, total=total)
         self.first = done if self.first is None else self.first
         if self.live:
             self.progress.update(self.task, completed=done, note=note)

@@ -14,7 +14,7 @@ from rich.table import Table as Grid
 from workbench.core.apart import apart
 from workbench.figures.style.verdict_styles import since
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
-from workbench.runs.run import Run
+from workbench.runs.run import Run, find_runs
 from workbench.table import Table
 
 COLOURS = {"scale-robust": "blue", "length-coupled": "dark_orange"}
@@ -23,6 +23,18 @@ COLOURS = {"scale-robust": "blue", "length-coupled": "dark_orange"}
 def verdict_lines(root: Path) -> list[str]:
     """One line per run below ``root``: its last verdict and why."""
     return [f"{r.run}: {r.label} at step {r.step:,}: {r.note}." for r in _last_verdicts(root)]
+
+
+def why_lines(root: Path) -> list[str]:
+    """Why each run below ``root`` whose last verdict is *length-coupled* fails, where that was diagnosed."""
+    runs = {run.name: run for run in find_runs(root)}
+    lines = []
+    for found in _last_verdicts(root):
+        rows = Table.load(runs[found.run].path).frame(measurement="diagnosis", step=found.step)
+        if found.label == "length-coupled" and not rows.empty:
+            sentence = told(diagnosis_sentence(rows, step=found.step, longest=runs[found.run].trained_length))
+            lines.append(f"Why {found.run}: {sentence}")
+    return lines
 
 
 def _last_verdicts(root: Path) -> list[Any]:

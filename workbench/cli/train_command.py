@@ -11,6 +11,7 @@ from workbench.cli.early_refusal import PARTS
 from workbench.cli.errors import UsageError
 from workbench.cli.options import DEFAULTS
 from workbench.cli.run_config import build
+from workbench.diagnosis.prescription import Prescription
 
 DERIVED = {("model", "d_vocab"), ("model", "d_vocab_out"), ("training", "trained_length")}
 """Fields that follow from the task and from others."""
@@ -91,6 +92,22 @@ def _differences(built: Any, wanted: Any, path: Path = ()) -> Iterator[tuple[Pat
             yield from _differences(built.get(key), wanted[key], (*path, key))
     elif built != wanted:
         yield path, wanted
+
+
+def with_change(run: Mapping[str, Any], change: Prescription) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The named options and the further settings of a run, with a change of training.
+
+    Raises:
+        UsageError, TaskError, PositionError, TrainingError: where no run can be built so.
+    """
+    options = options_of(run)
+    settings = settings_of_run(run, options)
+    if "curriculum" in change.options:  # what another one needs means nothing to it
+        settings = {path: value for path, value in settings.items() if not path.startswith("training.curriculum.")}
+    settings |= change.settings
+    options |= change.options
+    build(run["task"]["name"], options, [(path.split("."), value) for path, value in settings.items()])
+    return options, settings
 
 
 def command_line(task: str, options: Mapping[str, Any], settings: Mapping[str, Any], out: str) -> str:

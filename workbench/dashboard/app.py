@@ -15,11 +15,12 @@ from typing import Any
 from dash import Dash
 from waitress.server import create_server
 
-from workbench.dashboard import downloads, measure_now, request_shapes, router
+from workbench.dashboard import command_palette, downloads, measure_now, request_shapes, router
 from workbench.dashboard.components import head_files, page_frame, theme
 from workbench.dashboard.guard import LOCAL, READ_BYTES, Hosts, guarded, policy
 from workbench.dashboard.pages import cursor_page
 from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.panels import guided_tour
 from workbench.dashboard.panels.panel_updates import drawing
 from workbench.dashboard.panels.prefetch import Prefetch
 from workbench.dashboard.server.context import Context
@@ -65,6 +66,8 @@ def create_app(root: Path | Sequence[Path], host: str = LOCAL[0]) -> Dash:
     for page in PAGES:
         page.connect(app, context)
     downloads.connect(app.server, context)
+    command_palette.connect(app.server, context)
+    guided_tour.connect(app.server, context)
     request_shapes.connect(app)
     app.server.extensions["lengthlens"] = context
     scripts = [*app.csp_hashes(), theme.early_hash()]

@@ -98,5 +98,8 @@ def poll(context: Context, known: str | None) -> tuple[Any, str, float]:
     runs = context.store.runs()
     training = sum(run.live for run in runs.values())
     live = f" \u00b7 {training} training" if training else ""
-    status = f"{len(runs):,} run{'' if len(runs) == 1 else 's'}{live} \u00b7 "
+    far = context.store.progress
+    many = "" if len(runs) == 1 else "s"
+    count = f"{len(runs):,} run{many}" if far is None else f"{far.done:,} of {far.of:,} runs read"
+    status = f"{count}{live} \u00b7 "
     return (no_update if version == known else version), status, time.time()

@@ -1,8 +1,9 @@
 """``diagnosis``: why does a model fail past its training length, and what mends it?
 
 Two answers, asked apart. The *entry*: how does the length get in? Named by blind repairs alone
-(:mod:`workbench.measure.repairs`), by the rule of :mod:`workbench.diagnosis.entry`. The *site*: where does it first
-go wrong? Located by edits and probes that know the answer (:mod:`workbench.diagnosis.sites`), which name no cause.
+(:mod:`workbench.measure.edits.repairs`), by the rule of :mod:`workbench.diagnosis.entry`. The *site*: where does it
+first go wrong? Located by edits and probes that know the answer (:mod:`workbench.diagnosis.sites`), which name no
+cause.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from workbench.diagnosis.repaired_pass import asking, clearly_right, inside_of, 
 from workbench.diagnosis.shares import MOST, WRONG, Bootstrap, Judged, balanced_accuracy, chance, halves, refusal
 from workbench.diagnosis.sites import FRESH, BlockReading, HeadReading, Site, name_site, read_blocks, read_heads
 from workbench.diagnosis.trials import PASSES, Findings, Trials, Tried
+from workbench.measure.edits.repairs import recurrent
 from workbench.measure.grid import near_multiples
 from workbench.measure.intervals import interval
 from workbench.measure.measurement import Measurement, Quantity
 from workbench.measure.model_study import run
-from workbench.measure.repairs import recurrent
 from workbench.measure.result import Result
 from workbench.measure.rows import missing_row
 from workbench.measure.settings import Count, Factors

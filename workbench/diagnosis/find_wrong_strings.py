@@ -15,10 +15,10 @@ from torch import Tensor
 
 from workbench.diagnosis.repaired_pass import TIE, asking, clearly_right
 from workbench.figures.sequence.wrong_string import Twin, WrongString, WrongStrings
-from workbench.measure.edited_forward import Trained, check_repair, edited_forward
+from workbench.measure.edits.edited_forward import Trained, check_repair, edited_forward
+from workbench.measure.edits.one_sequence import Progress, quiet
 from workbench.measure.grid import make_grid
 from workbench.measure.model_study import ModelStudy
-from workbench.measure.one_sequence import Progress, quiet
 from workbench.models.base.protocol import HookedModel
 from workbench.models.interventions import Edit, EditError, parse_edits
 from workbench.runs.run import Run

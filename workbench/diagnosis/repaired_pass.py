@@ -21,7 +21,7 @@ from circuits.interventions.ablate_components import answers
 from circuits.interventions.replaced_attention import head_output_edits
 from circuits.passes import Clean, Edit, edited_pass, evaluation_ids, pieces
 from workbench.diagnosis.shares import Judged, balanced_weights
-from workbench.measure.repairs import Repair, log_growth, repaired_ids
+from workbench.measure.edits.repairs import Repair, log_growth, repaired_ids
 from workbench.measure.study import forward
 from workbench.models.base.protocol import HookedModel
 from workbench.models.transformer.kernels import blocks

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.diagnosis.repaired_pass import Inside, RepairedPass
 from workbench.diagnosis.shares import Bootstrap, Estimate95, Judged, balanced_accuracy, best_member, halves
-from workbench.measure.repairs import FAMILIES, Repair, blind_repairs, members, no_place
+from workbench.measure.edits.repairs import FAMILIES, Repair, blind_repairs, members, no_place
 from workbench.models.base.protocol import HookedModel
 from workbench.tasks.base import Batch, Task
 

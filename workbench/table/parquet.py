@@ -74,7 +74,8 @@ def read_file(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.Tabl
     with _opened(path) as file:
         metadata = _checked(path, file)
         wanted = [name for name in ENCODED.names if columns is None or name in columns]
-        held = [name for name in wanted if name in file.schema_arrow.names]
+        there = set(file.schema_arrow.names)
+        held = [name for name in wanted if name in there]
         table: pa.Table = file.read(held, use_threads=False)  # many files are read at once, a thread for each
         table = table if held == wanted else _completed(table, file.metadata.num_rows, wanted)
     return table.replace_schema_metadata(None), metadata

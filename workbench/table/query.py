@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +16,7 @@ import pyarrow as pa
 
 from workbench.core.apart import apart
 from workbench.core.suggest import nearest
-from workbench.storage.bounded import is_folder, names_in
+from workbench.storage.bounded import names_in
 from workbench.table.errors import TableError
 from workbench.table.layout import read_config, run_folders, table_path
 from workbench.table.parquet import ENCODED
@@ -137,9 +139,7 @@ class Table:
         """
         parts: list[str] = []
         for name, path in _named_runs(dirs):
-            measured = path / "measurements"
-            folders = [path / "steps", *(measured / one for one in names_in(measured))]
-            parts += [name, *(_state(entry) for entry in (path / "run.json", table_path(path), *folders))]
+            parts += [name, run_state(path)]
         return "\n".join(parts)
 
     def sql(self, query: str, parameters: Sequence[Any] = ()) -> pd.DataFrame:
@@ -250,15 +250,23 @@ def _renamed(reading: TableReading, name: str) -> pa.Table:
     return rows.set_column(ENCODED.get_field_index("run"), ENCODED.field("run"), column)
 
 
-def _state(path: Path) -> str:
+def run_state(path: Path) -> str:
+    """The part of :meth:`Table.signature` that is about one run folder."""
+    below = f"{path}/measurements"
+    folders = [f"{path}/steps", *(f"{below}/{one}" for one in names_in(below))]
+    return "\n".join(_state(entry) for entry in (f"{path}/run.json", str(table_path(path)), *folders))
+
+
+def _state(path: str) -> str:
     """Size and time of a file or folder; a folder's time moves when something in it is replaced."""
+    name = path.rpartition("/")[2]
     try:
-        stat = path.stat()
+        state = os.stat(path)
     except OSError:
-        return f"{path.name} -"
+        return f"{name} -"
     # Times tick in milliseconds; the number of entries tells two changes within one tick apart.
-    size = len(names_in(path)) if is_folder(path) else stat.st_size
-    return f"{path.name} {size} {stat.st_mtime_ns}"
+    size = len(names_in(path)) if stat.S_ISDIR(state.st_mode) else state.st_size
+    return f"{name} {size} {state.st_mtime_ns}"
 
 
 def _condition(column: str, wanted: Any) -> tuple[str, list[Any]]:

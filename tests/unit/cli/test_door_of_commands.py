@@ -32,11 +32,11 @@ def test_alone_it_lists_its_commands_and_says_what_comes_next(
     monkeypatch.chdir(tmp_path)
     text = said([], capsys, monkeypatch)
     assert all(name in text for name in COMMANDS)
-    assert text.splitlines()[-1].startswith("Next: lengthlens demo")
+    assert text.splitlines()[-1].startswith("Next: lengthlens gallery")
 
 
 def test_what_comes_next_hangs_on_what_a_folder_holds(tmp_path: Path, make_run: Any) -> None:
-    assert next_step(tmp_path / "nothing").startswith("lengthlens demo")
+    assert next_step(tmp_path / "nothing").startswith("lengthlens gallery")
     run = make_run(majority(), make_task("majority"), trained=7, steps=(0,))
     folder = Path(run.path).parent
     assert next_step(folder) == f"lengthlens measure {folder}"

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.places import ROOT
 from workbench.cli import early_refusal
+from workbench.cli.commands import predict
 from workbench.cli.early_refusal import refuse_early, settings_of_part
 from workbench.cli.options import CURRICULA, GATES
 from workbench.core.errors import LensError
 from workbench.models.ssm.config import SSMConfig
 from workbench.models.transformer.config import ModelConfig
+from workbench.theory.prediction import state_space_claims
 from workbench.training import curriculum
 from workbench.training.config import Seeds, TrainingConfig
 
@@ -101,3 +105,42 @@ def test_refusing_loads_nothing_that_takes_seconds() -> None:
     heavy = {"torch", "transformer_lens", "scipy", "pandas", "pyarrow", "numpy", "sklearn"}
     assert not {name.partition(".")[0] for name in seen} & heavy
     assert "workbench.tasks.known_tasks" in seen
+
+
+EARLY = {
+    "predict majority --positions nonne": "unknown position scheme 'nonne'; did you mean none?",
+    "predict majority --ids offset": "unknown id sampler 'offset'; did you mean random_offset",
+    "predict majority --architecture ssx": "--architecture is transformer, ssm-nonnegative or ssm-signed, not 'ssx'",
+    "predict majority --architecture ssm-signed --ids arange": "a state-space model reads no positions; leave out",
+    "predict nowhere.py:Mine": "there is no file nowhere.py; lengthlens new task nowhere writes",
+    "compile nowhere.crasp --task majority": "there is no file nowhere.crasp; write a program there",
+    "compile lead.crasp --task majorty": "unknown task 'majorty'; did you mean majority",
+    "compile majority --lengths 9-3": "--lengths 9-3: the shortest length exceeds the longest; write 3-9",
+    "train majority --set training.warmip=1": "training has no setting 'warmip'; did you mean warmup?",
+}
+
+
+def test_command_lines_are_refused_before_torch_is_loaded() -> None:
+    """In a process of its own: what is loaded counts, not what time it takes."""
+    script = """
+import sys
+from workbench.cli.errors import guarded
+from workbench.cli.main import app
+for line in sys.stdin.read().splitlines():
+    sys.argv = ["lengthlens", *line.split()]
+    try:
+        code = guarded(app)
+    except SystemExit as left:
+        code = left.code
+    print(code, "torch" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], input="\n".join(EARLY), capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.stdout.splitlines() == ["2 False"] * len(EARLY)
+    for said, wanted in zip(done.stderr.splitlines(), EARLY.values(), strict=True):
+        assert said.startswith(f"error: {wanted}")
+
+
+def test_state_space_models_are_called_what_theory_calls_them() -> None:
+    assert tuple(state_space_claims.GATES) == predict.GATES

@@ -11,7 +11,7 @@ import torch
 from workbench.diagnosis.bench.needle_models import TRAINED, NeedleNumbers, WrittenBit
 from workbench.diagnosis.find_wrong_strings import find_wrong_strings, wrong_strings
 from workbench.figures.sequence.wrong_string import wrong_strings_table
-from workbench.measure.edited_forward import Trained
+from workbench.measure.edits.edited_forward import Trained
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade.transformers import majority
 from workbench.models.interventions import EditError, parse_edits

@@ -19,7 +19,7 @@ from workbench.diagnosis.repaired_pass import (
     inside_of,
     last_classes,
 )  # fmt: skip
-from workbench.measure.repairs import Repair, blind_repairs, no_place, pooled_rows, repaired_ids
+from workbench.measure.edits.repairs import Repair, blind_repairs, no_place, pooled_rows, repaired_ids
 from workbench.models.positions.encoding import Encoding
 from workbench.models.positions.id_samplers import PositionError
 from workbench.models.positions.registry import ENCODINGS

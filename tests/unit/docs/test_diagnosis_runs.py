@@ -59,6 +59,7 @@ def test_runs_are_counted_at_the_first_length_that_names_something(runs: ModuleT
     assert table[3] == "| rotary | 3 | 2 | 2 | 1 | 0 | 0 | 0 | 0 | 1 |"
     assert table[4] == "| all | 4 | 3 | 2 | 1 | 0 | 0 | 1 | 0 | 1 |"
     assert "- position, selection: 1" in table
+    assert "4 of 108 runs so far: `make diagnosis-runs` goes on." in table
 
 
 def test_what_is_asked_again_is_counted_where_enough_is_lost_there(runs: ModuleType) -> None:
@@ -76,13 +77,21 @@ def test_the_story_is_that_of_the_gallery_and_every_run_has_its_sentence(runs: M
 
 
 def test_rows_are_given_back_and_the_page_has_a_place_for_every_table(runs: ModuleType, tmp_path: Path) -> None:
-    runs.write(tmp_path, LINES)
-    assert len(runs.read(tmp_path)) == len(LINES)
-    assert runs.read(tmp_path)[0]["sentence"] == " at 64."
+    rows = tmp_path / "rows.parquet"
+    runs.write(rows, LINES)
+    assert len(runs.read(rows)) == len(LINES)
+    assert runs.read(rows)[0]["sentence"] == " at 64."
     page = (DOCS / "diagnosis.md").read_text()
     for name, table in runs.TABLES.items():
         page = runs.rewritten(page, name, table(LINES))
     assert "position at 128." in page
+
+
+def test_the_page_says_what_the_rows_beside_it_say(runs: ModuleType) -> None:
+    lines, page = runs.read(runs.ROWS), (DOCS / "diagnosis.md").read_text()
+    assert {line["run"] for line in lines} >= {*runs.STORY}
+    for name, table in runs.TABLES.items():
+        assert runs.rewritten(page, name, table(lines)) == page, name
 
 
 def test_the_sweep_is_twelve_tasks_three_schemes_and_three_seeds(tmp_path: Path) -> None:

@@ -109,6 +109,9 @@ def test_where_nothing_is_to_be_explained_it_says_up_to_where_and_under_which_la
     assert said(why) == "Loss below 0.1: nothing to explain at 64 under the matched law."
     later = {**why, "length": 128, "note": "loss below 0.1: nothing to explain at 128"}
     assert said(why, later) == "Loss below 0.1: nothing to explain at 64, nor at 128 under the matched law."
+    named = [{**r, "length": 128} for r in entry("content")]
+    of_one = told(diagnosis_sentence(frame(why, *named), step=7, longest=32, length=64))
+    assert of_one == "Loss below 0.1: nothing to explain at 64 under the matched law."
     few = {**later, "note": "37 wrong strings of the 100 that are needed"}
     assert said(why, few) == (
         "Loss below 0.1: nothing to explain at 64 under the matched law; at 128: 37 wrong strings of the 100 that are "

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from workbench.cli.early_refusal import refuse_no_task
+from workbench.cli.errors import UsageError
 from workbench.cli.options import length_range, trusting
 
 
@@ -48,11 +50,16 @@ def compile_program(
         alphabet 0 1
         ones_lead := count(Q(0)) < count(Q(1))
     """
+    trained = length_range(lengths)
+    if task is not None:
+        refuse_no_task(task)
+    if program.endswith(".crasp") and not Path(program).exists():
+        raise UsageError(f"there is no file {program}; write a program there, a definition a line (see --help)")
     from workbench.cli.compiled_run import SUFFIX, compiled_run, file_source, known_source
 
     settings = set_ or []
     source = file_source(Path(program), task, settings) if program.endswith(SUFFIX) else known_source(program, task)
-    run = compiled_run(source, length_range(lengths), up_to, first_keys, log_scaled, out)
+    run = compiled_run(source, trained, up_to, first_keys, log_scaled, out)
     cfg = run.config["model"]
     sizes = f"{cfg['n_layers']} layers, d_model {cfg['d_model']}, {cfg['n_heads']} heads"
     print(f"{run.path}: {source.name} compiled for prefixes up to {up_to:,} ({sizes}); step 0 holds random weights.")

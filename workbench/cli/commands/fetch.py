@@ -23,9 +23,7 @@ def fetch(
     with Bar(0, "fetching", "object") as bar:
 
         def progress(done: int, total: int) -> None:
-            bar.total = total
-            bar.progress.update(bar.task, total=total)
-            bar.update(done, "")
+            bar.update(done, "", total)
 
         done = fetch_runs(url, out, progress)
     removed = f", {done.gone:,} removed" if done.gone else ""

@@ -10,7 +10,7 @@ import typer
 from workbench.cli.early_refusal import refuse_no_task
 from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments
-from workbench.models.positions.registry import ENCODINGS
+from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from workbench.theory.regular.monoid import Profile
 
 COLOURS = {"guaranteed": "blue", "expressible": "blue", "not expressible": "dark_orange"}
+GATES = ("ssm-nonnegative", "ssm-signed")
+"""State-space models, by what theory calls their gates."""
 CONVENTIONS: dict[str, Convention] = {"last": "last_position", "neutral": "neutral_symbol"}
 
 
@@ -76,6 +78,12 @@ def predict(
         raise UsageError("--set task.PARAMETER is for a task, and a regular expression has no parameters; leave it out")
     for name in positions or ():
         ENCODINGS.refuse_unknown(name)
+    if ids is not None:
+        ID_SAMPLERS.refuse_unknown(ids)
+    if architecture not in ("transformer", *GATES):
+        raise UsageError(f"--architecture is transformer, {' or '.join(GATES)}, not {architecture!r}")
+    if architecture != "transformer" and (positions or ids or sizes):
+        raise UsageError("a state-space model reads no positions; leave out --positions, --ids and --set positions.*")
     if task is not None and ".py" in task:
         refuse_no_task(task)
     from rich.console import Console
@@ -164,14 +172,8 @@ def _asked(
     architecture: str, positions: list[str] | None, ids: str | None, sizes: dict[str, Any]
 ) -> list[Positions | str]:
     """What to predict for: positions of a transformer, or the gates of a state-space model."""
-    from workbench.theory.prediction.state_space_claims import GATES
-
     if architecture == "transformer":
         return [_positions(name, ids, sizes) for name in positions or ("none", "learned")]
-    if architecture not in GATES:
-        raise UsageError(f"--architecture is transformer, {' or '.join(GATES)}, not {architecture!r}")
-    if positions or ids or sizes:
-        raise UsageError("a state-space model reads no positions; leave out --positions, --ids and --set positions.*")
     return [architecture]
 
 

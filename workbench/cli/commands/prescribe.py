@@ -19,8 +19,7 @@ def prescribe(
     little of too many keys, few long strings where the strings themselves are. Of these, randomized ids were tried.
     """
     from workbench.cli.errors import UsageError
-    from workbench.cli.run_config import build
-    from workbench.cli.train_command import command_line, no_command, options_of, settings_of_run, words
+    from workbench.cli.train_command import command_line, no_command, with_change, words
     from workbench.diagnosis.prescription import prescribed
     from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
     from workbench.runs.run import Run
@@ -43,12 +42,7 @@ def prescribe(
     if why := no_command(opened.config):
         print(f"{why}; change this in the command that trained it: {' '.join(words(found.options, found.settings))}")
         return
-    task, options = opened.config["task"]["name"], options_of(opened.config)
-    settings = settings_of_run(opened.config, options)
-    if "curriculum" in found.options:  # what another one needs means nothing to it
-        settings = {path: value for path, value in settings.items() if not path.startswith("training.curriculum.")}
-    settings |= found.settings
-    options |= found.options
-    # Refused here, and not by the command that is printed.
-    build(task, options, [(path.split("."), value) for path, value in settings.items()])
+    # What cannot be built is refused here, and not by the command that is printed.
+    options, settings = with_change(opened.config, found)
+    task = opened.config["task"]["name"]
     print(command_line(task, options, settings, str(out or f"{opened.path}-prescribed")))

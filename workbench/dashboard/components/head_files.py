@@ -23,6 +23,8 @@ STYLES = (
     "sequence",
     "head_maps",
     "popups",
+    "palette",
+    "tour",
 )
 """Files of ``assets/css``; a later one may take back what an earlier one says."""
 SCRIPTS = (
@@ -37,6 +39,8 @@ SCRIPTS = (
     "head_maps",
     "sweep",
     "zoom",
+    "palette",
+    "tour",
 )
 """Files of ``assets/js``; ``plot_lines`` makes ``window.lens``, which the others extend."""
 PASSED_OVER = "."

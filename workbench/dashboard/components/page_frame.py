@@ -13,6 +13,7 @@ from workbench.dashboard.components import theme
 from workbench.dashboard.components.icons import icon, icon_button
 from workbench.dashboard.components.verdict_help import help_drawer
 from workbench.dashboard.state.cursor import Notice, link
+from workbench.dashboard.state.series_rows import Reading
 from workbench.dashboard.state.store import shown as shown_path
 
 POLL_MS = 2000
@@ -40,12 +41,16 @@ def banner(notices: Sequence[Notice], href: str | None = None) -> list[html.Div]
     ]
 
 
-def problems(sentences: Sequence[str], most: int = 4) -> list[html.Div]:
-    """What could not be read, and is left out."""
+def problems(sentences: Sequence[str], part: Reading | None = None, most: int = 4) -> list[html.Div]:
+    """What could not be read, and is left out; before it, of how many runs the page is where that is not of all."""
     shown_here = list(sentences[:most])
     if len(sentences) > most:
         shown_here.append(f"\u2026 and {len(sentences) - most:,} more.")
-    return [html.Div([icon("warn"), html.P(text)], className="banner error", role="status") for text in shown_here]
+    made = [html.Div([icon("warn"), html.P(text)], className="banner error", role="status") for text in shown_here]
+    if part is None:
+        return made
+    said = f"{part.done:,} of {part.of:,} runs have been read so far, and what is shown is of these."
+    return [html.Div([icon("info"), html.P(said)], className="banner", role="status"), *made]
 
 
 def command(text: str) -> html.Div:
@@ -91,6 +96,14 @@ def layout(roots: Sequence[Path], *also: Any) -> dmc.MantineProvider:
                     ),
                     html.Div(
                         [
+                            html.Button(
+                                [icon("search"), html.Span("Find"), html.Kbd("Ctrl K")],
+                                id="palette-open",
+                                className="palette-open",
+                                type="button",
+                                title="Find a run, quantity, head, step, term or command",
+                                **{"aria-label": "Find, Ctrl K", "aria-haspopup": "dialog"},
+                            ),
                             icon_button("link", "Copy the link to this view", "copy-link"),
                             icon_button("moon", "Dark theme", "theme-toggle"),
                             icon_button("ask", "Help", "help-open"),

@@ -16,6 +16,7 @@ KEYS = (
     ("Space", "play through training"),
     ("/", "filter runs"),
     ("1 \u2013 9", "focus a panel; then T table, M maximise, E menu"),
+    ("Ctrl K", "find a run, quantity, head, step, term or command"),
     ("C", "copy the link to this view"),
     ("X", "lengths as multiples of the trained one, or in tokens"),
     ("D", "light or dark"),

@@ -13,7 +13,7 @@ from workbench.dashboard.components.icons import chip, icon
 from workbench.dashboard.components.slider_scents import verdict_at
 from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels import callbacks, panel_frame
-from workbench.dashboard.panels.callbacks import browser, place
+from workbench.dashboard.panels.callbacks import PARTS, browser, place
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor, PanelSource
 from workbench.dashboard.panels.panel_updates import memory
 from workbench.dashboard.server.context import Context
@@ -53,11 +53,12 @@ def _seeds(run: RunView, at: PanelCursor, shown: str, name: str) -> PanelSource:
     """One quantity's rows of all seeds of a run."""
     assert at.store is not None
     where = SHOWN[shown]
-    names = [one.name for one in seeds_of(run, at)]
-    frame = at.store.across(**where).where(run=names)
+    seeds = seeds_of(run, at)
+    names = [one.name for one in seeds]
+    frame = at.store.across(runs=seeds, **where)
     given = "".join(f", {key}={value!r}" for key, value in where.items())
     code = f"Table.load({run.root.as_posix()!r}).frame(run={names!r}{given})"
-    return PanelSource(frame, " ".join(one.rows_version for one in seeds_of(run, at)), name, code)
+    return PanelSource(frame, " ".join(one.rows_version for one in seeds), name, code)
 
 
 def _panels() -> tuple[Panel, ...]:
@@ -245,8 +246,8 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
         title, says = TITLES[row]
         rail = [html.H2(title), html.P(says, className="soft")]
         rows.append(panel_frame.matrix_row(rail, [made for made in shown if made.row == row], specs))
-    lines = dcc.Store(id="lines-beside", data=at.lines_beside)
-    below = [*rows, memory(shown), lines]
+    stores = [dcc.Store(id="lines-beside", data=at.lines_beside), dcc.Store(id="stops-beside", data=at.stops_beside)]
+    below = [*rows, memory(shown), *stores]
     matrix = html.Div([html.Div(heads, className="matrix-row sides"), *below], className="matrix compare")
     return [html.H1("Compare two runs", className="sr"), matrix]
 
@@ -317,6 +318,7 @@ def _difference(at: PanelCursor) -> list[Any]:
 def connect(app: Dash, context: Context) -> None:
     """Register the page's callbacks."""
     browser(app, "beside", Input("lines-beside", "data"))
+    browser(app, "stopsBeside", Input("stops-beside", "data"))
     browser(app, "openOther", Input("run2-select", "value"), prevent_initial_call=True)
     for group in (PANELS, SEED_PANELS):
         callbacks.panels(app, context, group)
@@ -350,6 +352,18 @@ def connect(app: Dash, context: Context) -> None:
     def lines(step: int, length: int, _: Any, axis: str, head: str, run: str, extras: dict[str, str]) -> Any:
         view, cursor = place(context, run, step, length, head)
         return PanelCursor.asked(context.store, view, cursor, extras | {"axis": axis}).lines_beside
+
+    @app.callback(
+        Output("stops-beside", "data"),
+        Input("run-version", "data"),
+        Input("axis", "data"),
+        *[State(part, "data") for part in PARTS],
+        State("run", "data"),
+        State("extras", "data"),
+    )
+    def stops(_: Any, axis: str, step: int, length: int, head: str, run: str, extras: dict[str, str]) -> Any:
+        view, cursor = place(context, run, step, length, head)
+        return PanelCursor.asked(context.store, view, cursor, extras | {"axis": axis}).stops_beside
 
 
 PAGE = CursorPage(

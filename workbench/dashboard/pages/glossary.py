@@ -12,6 +12,7 @@ from dash import Dash, html
 from workbench.core.apart import apart
 from workbench.dashboard.components.icons import chip
 from workbench.dashboard.components.page_frame import banner, command
+from workbench.dashboard.components.terms import TERMS, anchor
 from workbench.dashboard.components.typeset import LETTERS, typeset
 from workbench.dashboard.components.verdict_help import MEANINGS
 from workbench.dashboard.pages.base import Drawn, FreePage, Visit
@@ -61,7 +62,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
             html.Div(
                 [
                     _index(specs),
-                    html.Div([_verdicts(), *(sections or [_nothing(context)])], className="sections"),
+                    html.Div([_verdicts(), _words(), *(sections or [_nothing(context)])], className="sections"),
                 ],
                 className="glossary",
             ),
@@ -72,7 +73,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
 
 
 def _index(specs: Mapping[str, Any]) -> html.Nav:
-    links = [html.A("Verdicts", href="#verdicts")]
+    links = [html.A("Verdicts", href="#verdicts"), html.A("Words", href="#words")]
     links += [html.A(spec.get("title") or name, href=f"#{slug(name)}") for name, spec in specs.items()]
     return html.Nav(links, className="index", **{"aria-label": "Measurements"})
 
@@ -86,6 +87,18 @@ def _verdicts() -> html.Section:
             html.Dl(terms),
         ],
         id="verdicts",
+    )
+
+
+def _words() -> html.Section:
+    terms = [html.Div([html.Dt(term), html.Dd(html.P(said))], id=anchor(term)) for term, said in TERMS.items()]
+    return html.Section(
+        [
+            html.H2("Words"),
+            html.P("As the pages use them; where the Run page does, they say so on hover and focus.", className="soft"),
+            html.Dl(terms),
+        ],
+        id="words",
     )
 
 

@@ -12,6 +12,7 @@ from dash.exceptions import PreventUpdate
 from workbench.dashboard.components import measure_button, prose
 from workbench.dashboard.components.icons import chevron, icon
 from workbench.dashboard.components.page_frame import command
+from workbench.dashboard.components.terms import explained
 from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels import callbacks, panel_frame, panel_words, wrong_strings
 from workbench.dashboard.panels.callbacks import PARTS, browser, place
@@ -157,7 +158,7 @@ def matrix(run: RunView) -> html.Div:
         heads.append(html.P(said, className=f"column {column}", style={"gridArea": column}))
     rows = []
     for row, (name, question) in ROWS.items():
-        rail = [html.H2(name), html.P(question, className="soft"), html.P(id=RAILS[row])]
+        rail = [html.H2(name), html.P(question, className="soft"), html.P(id=RAILS[row]), panel_frame.how(row)]
         rows.append(panel_frame.matrix_row(rail, [one for one in MATRIX if one.row == row], run.specs))
     return html.Div([html.Div(heads, className="matrix-row heads-row"), *rows, memory(MATRIX)], className="matrix")
 
@@ -175,7 +176,7 @@ def in_context(run: RunView) -> html.Div:
 def why_row(run: RunView) -> html.Div:
     """Why it fails past N: a line that says how to ask, until there are repairs to show."""
     name, question = WHY_ROW["why"]
-    rail = [html.H2(name), html.P(question, className="soft"), html.Div(id="rail-diagnosis")]
+    rail = [html.H2(name), html.P(question, className="soft"), html.Div(id="rail-diagnosis"), panel_frame.how("why")]
     row = panel_frame.matrix_row(rail, WHY, run.specs, "two")
     return html.Div([row, memory(WHY), wrong_strings.section()], id="diagnosis", className=WHY_BARE)
 
@@ -186,7 +187,7 @@ def deeper(run: RunView) -> list[html.Div]:
     for row, (name, question) in DEEPER_ROWS.items():
         shown = DEEPER_GROUPS[row]
         if not run.measured.isdisjoint(one.measurement for one in shown):
-            rail = [html.H2(name), html.P(question, className="soft")]
+            rail = [html.H2(name), html.P(question, className="soft"), panel_frame.how(row)]
             shells = panel_frame.matrix_row(rail, shown, run.specs, "two")
             rows.append(html.Div([shells, memory(shown)], className="matrix more-row late"))
     return rows
@@ -218,7 +219,9 @@ def more(run: RunView, extras: Mapping[str, str]) -> html.Div:
         attributes={"input": {"aria-label": "Quantity"}},
     )
     heading = [html.H2("Anything else"), html.P("Every quantity in the table", className="soft")]
-    row = panel_frame.matrix_row([*heading, select, html.P(id="more-says")], MORE, run.specs, "two")
+    row = panel_frame.matrix_row(
+        [*heading, select, html.P(id="more-says"), panel_frame.how("more")], MORE, run.specs, "two"
+    )
     return html.Div([row, memory(MORE)], className="matrix more-row late")
 
 
@@ -239,7 +242,12 @@ def check(_: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str
 
 def training(run: RunView) -> html.Div:
     """How training went, and goes: the one row that needs no measurement."""
-    rail = [html.H2("Training"), html.P("Did it learn?", className="soft"), html.P(id="rail-training")]
+    rail = [
+        html.H2("Training"),
+        html.P("Did it learn?", className="soft"),
+        html.P(id="rail-training"),
+        panel_frame.how("training"),
+    ]
     loss = (BY_ID["loss"],)
     return html.Div(
         [panel_frame.matrix_row(rail, loss, run.specs, "one"), memory(loss)], className="matrix training-row"
@@ -248,7 +256,7 @@ def training(run: RunView) -> html.Div:
 
 def legend() -> html.P:
     """What the line styles mean, once for the page."""
-    keys = [html.Span([html.I(className=f"key {style}"), said]) for style, said in LEGEND]
+    keys = [html.Span([html.I(className=f"key {style}"), *explained(said)]) for style, said in LEGEND]
     return html.P([*keys, html.Span(BANDS)], className="legend")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
             html.Div(banner(notices, write_filters(filters)), id="banner"),
             html.Div(
                 [
-                    _question(runs),
+                    _question(context),
                     html.Div(
                         cards(rows, filters, live=bool(rows)),
                         id="cards",
@@ -69,7 +69,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
                 ],
                 className="hero",
             ),
-            html.Div(problems(context.store.problems), id="problems"),
+            html.Div(problems(context.store.problems, context.store.part), id="problems"),
             *body,
             footer(),
         ],
@@ -83,7 +83,8 @@ def runs_link(filters: Filters) -> dict[str, str]:
     return {"path": "/", "run": "", "href": write_filters(filters)}
 
 
-def _question(runs: Mapping[str, RunView]) -> html.Div:
+def _question(context: Context) -> html.Div:
+    runs = context.store.runs()
     trained = sorted({run.trained for run in runs.values() if not run.in_context})
     longest = max((run.lengths[-1] for run in runs.values() if run.lengths and not run.in_context), default=None)
     if not trained:
@@ -104,8 +105,17 @@ def _question(runs: Mapping[str, RunView]) -> html.Div:
         [
             html.H1(["Does a model keep working on ", html.Br(), "inputs longer than it was trained on?"]),
             html.P(text),
+            *([tour_button()] if runs else []),
         ],
         className="question",
+    )
+
+
+def tour_button() -> html.Button:
+    """Seven stops along one run (assets/js/tour.js); the run is looked for when it is pressed."""
+    said = "Seven stops along a run that fails past its training length, with its own numbers"
+    return html.Button(
+        [icon("play"), "Guided tour"], type="button", className="button tour-offer", title=said, **{"data-tour": "1"}
     )
 
 
@@ -289,7 +299,7 @@ def lines(context: Context, filters: Filters) -> dict[str, Any]:
         "cards": cards(counted, filters),
         "chips": chips(counted, filters),
         "shown": text,
-        "problems": problems(troubles),
+        "problems": problems(troubles, context.store.part),
         "link": runs_link(filters),
     }
 

@@ -20,10 +20,10 @@ from workbench.dashboard.panels import panel_frame
 from workbench.dashboard.panels.callbacks import LOOK
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import query
+from workbench.dashboard.state.series_rows import SERIES, Reading
 from workbench.dashboard.state.store import Store
 from workbench.dashboard.state.sweep_query import (
     MOST_VALUES,
-    SERIES,
     Choices,
     Stop,
     SweepQuery,
@@ -35,9 +35,13 @@ from workbench.dashboard.state.sweep_query import (
 )
 from workbench.figures import registered
 from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import whole
 from workbench.figures.panels.phase_diagram import REDUCTIONS, axis_title, phase_diagram, phase_diagram_data
 from workbench.figures.rows.frame import Frame
 from workbench.figures.style.plain_figure import Drawing
+
+READING_MS = 800
+"""Time between two looks at how far the reading of a series is."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,7 @@ class PhasePanel:
 
     def rows(self, context: Context, asked: Mapping[str, str]) -> pd.DataFrame:
         """The cells, a row each."""
-        choices, sweep = _asked(context, asked)
-        found: Frame = phase_diagram_data(choices.rows(sweep.series), choices.configs, **_arguments(sweep, choices))
+        found: Frame = phase_diagram_data(*self._given(context, asked), **_arguments(*_asked(context, asked)))
         return found.to_pandas()
 
     def figure(self, context: Context, asked: Mapping[str, str], theme: str, size: int) -> go.Figure:
@@ -63,16 +66,24 @@ class PhasePanel:
         given = self._arguments(context, asked, theme, size)
         return registered("phase_diagram").plain(*self._given(context, asked), **given)
 
+    def reading(self, context: Context, asked: Mapping[str, str]) -> Reading | None:
+        """How far the reading of its rows is, or None once they are there."""
+        choices, sweep = _asked(context, asked)
+        found = choices.rows(sweep, wait=False)
+        return found if isinstance(found, Reading) else None
+
     def _given(self, context: Context, asked: Mapping[str, str]) -> tuple[Frame, Mapping[str, Any]]:
         choices, sweep = _asked(context, asked)
-        return choices.rows(sweep.series), choices.configs
+        rows = choices.rows(sweep)
+        assert isinstance(rows, Frame)  # it was waited for
+        return rows, choices.configs
 
     def _arguments(self, context: Context, asked: Mapping[str, str], theme: str, size: int) -> dict[str, Any]:
         choices, sweep = _asked(context, asked)
         low, high = _range(context.store, sweep.series)
         title = series_name(sweep.series).capitalize()
         look = {"title": title, "theme": theme, "size": size}
-        return {**_arguments(sweep, choices), "low": low, "high": high, **look}
+        return {**_arguments(choices, sweep), "low": low, "high": high, **look}
 
     def code(self, context: Context, asked: Mapping[str, str]) -> str:
         """Python that draws the same from the folder."""
@@ -80,7 +91,7 @@ class PhasePanel:
         low, high = _range(context.store, sweep.series)
         root = context.store.roots[0].as_posix()
         where = "".join(f", {name}={value!r}" for name, value in zip(SERIES, sweep.series, strict=True))
-        given = {**_arguments(sweep, choices), "low": low, "high": high}
+        given = {**_arguments(choices, sweep), "low": low, "high": high}
         del given["chances"]
         arguments = "".join(f", {name}={value!r}" for name, value in given.items())
         return (
@@ -107,7 +118,7 @@ def _asked(context: Context, asked: Mapping[str, str]) -> tuple[Choices, SweepQu
     return choices, read(asked, choices)[0]
 
 
-def _arguments(sweep: SweepQuery, choices: Choices) -> dict[str, Any]:
+def _arguments(choices: Choices, sweep: SweepQuery) -> dict[str, Any]:
     return {
         "x": sweep.x,
         "y": sweep.y,
@@ -147,6 +158,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
             _panel(),
             dcc.Store(id="sweep-asked", data=sweep.written()),
             dcc.Store(id="link"),
+            dcc.Interval(id="sweep-reading", interval=READING_MS, disabled=True),
         ]
         steered = [
             bar(
@@ -173,12 +185,13 @@ def layout(context: Context, visit: Visit) -> Drawn:
                 ],
                 className="headline",
             ),
-            html.Div(problems(context.store.problems), id="problems"),
+            html.Div(problems(context.store.problems, context.store.part), id="problems"),
             *body,
         ],
         className="content sweep-page",
     )
-    return Drawn([*steered, content], "Sweep", waits=not choices.pairs)
+    more = not choices.pairs or context.store.progress is not None
+    return Drawn([*steered, content], "Sweep", waits=more)
 
 
 def _selects(sweep: SweepQuery, choices: Choices) -> html.Div:
@@ -323,23 +336,35 @@ def connect(app: Dash, context: Context) -> None:
         Output("phase-figure", "aria-label"),
         Output("phase-body", "className"),
         Output("phase-title", "children"),
+        Output("sweep-reading", "disabled"),
         Input("sweep-asked", "data"),
         LOOK,
         Input("phase-mode", "data"),
+        Input("sweep-reading", "n_intervals"),
+        Input("version", "data"),
     )
-    def draw(asked: dict[str, str], look: Any, mode: str) -> Any:
+    def draw(asked: dict[str, str], look: Any, mode: str, *_: Any) -> Any:
         if asked is None or look is None:
             raise PreventUpdate
-        try:
-            if mode == "table":
-                table = panel_frame.plain_table(PHASE.rows(context, asked), "Phase diagram")
-                return no_update, table, [], no_update, no_update, "body tabled", no_update
-            figure = PHASE.plain(context, asked, look["theme"], look["size"]).to_plotly_json()
-        except NotMeasured as missing:
-            state = panel_frame.does_not_apply(missing.message)
-            return no_update, [], state, "", missing.message, "body stated", "Phase diagram"
-        said = figure["layout"]["meta"]
-        return figure, [], [], said["slice"], said["alt"], "body ready", said["title"]
+        return drawn(context, asked, look, mode)
+
+
+def drawn(context: Context, asked: Mapping[str, str], look: Mapping[str, Any], mode: str) -> tuple[Any, ...]:
+    """Figure, table, state, slice, words, class and title of the panel, and whether it need not be asked again."""
+    try:
+        far = PHASE.reading(context, asked)
+        if far is not None:
+            said = f"{whole(far.done)} of {whole(far.of)} runs have been read."
+            return no_update, [], panel_frame.being_read(said), "", said, "body stated", "Phase diagram", False
+        if mode == "table":
+            table = panel_frame.plain_table(PHASE.rows(context, asked), "Phase diagram")
+            return no_update, table, [], no_update, no_update, "body tabled", no_update, True
+        figure = PHASE.plain(context, asked, look["theme"], look["size"]).to_plotly_json()
+    except NotMeasured as missing:
+        state = panel_frame.does_not_apply(missing.message)
+        return no_update, [], state, "", missing.message, "body stated", "Phase diagram", True
+    words = figure["layout"]["meta"]
+    return figure, [], [], words["slice"], words["alt"], "body ready", words["title"], True
 
 
 PAGE = FreePage(path="/sweep", name="Sweep", layout=layout, connect=connect, panels=(PHASE,))

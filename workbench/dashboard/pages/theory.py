@@ -54,10 +54,11 @@ def layout(context: Context, visit: Visit) -> Drawn:
     """The run's prediction, filled in once the worker has it; the bound from the table."""
     runs = context.store.runs()
     name = visit.asked.get("run", "")
-    if name and name not in runs:
+    asked = context.store.run(name) if name else None
+    if name and asked is None:
         said = f"This link names the run {name}, which is not in this folder."
         raise Astray(Notice(said, "Shown: all runs.", "Keep"))
-    run = runs.get(name) or next((one for one in runs.values() if one.measured), next(iter(runs.values()), None))
+    run = asked or next((one for one in runs.values() if one.measured), next(iter(runs.values()), None))
     if run is None:
         raise Astray(Notice("Theory is about a run, and there is none yet.", "Shown: all runs.", "Keep"))
     select = run_select(run, default_cursor(run), list(runs), "theory-select", label="Run")

@@ -13,8 +13,10 @@ from dash import dcc, html
 from workbench.dashboard.components import measure_button
 from workbench.dashboard.components.icons import icon
 from workbench.dashboard.components.page_frame import command
+from workbench.dashboard.components.terms import explained
 from workbench.dashboard.panels.panel_spec import Panel
 from workbench.dashboard.panels.panel_words import Said, definition, spoken, why_empty
+from workbench.dashboard.panels.run_panels import HOW
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotApplicable, NotMeasured, NotShared, Undefined
 from workbench.figures.labels import MISSING, proportion, whole
@@ -77,6 +79,11 @@ def matrix_row(rail: Sequence[Any], group: Sequence[Panel], specs: Mapping[str, 
     """
     shells = [shell(one, specs, area=one.column) for one in group]
     return html.Div([html.Div(list(rail), className="rail"), *shells], className=f"matrix-row {kind}".rstrip())
+
+
+def how(row: str) -> html.Details:
+    """How a row of the Run page is read, once it is asked for; its jargon says what it means."""
+    return html.Details([html.Summary("How to read this"), html.P(explained(HOW[row]))], className="how")
 
 
 def graph_body(ident: str) -> list[Any]:
@@ -201,6 +208,11 @@ def failed(title: str, error: str, hint: Any = None) -> list[Any]:
 def does_not_apply(reason: str) -> list[Any]:
     """Why this panel has nothing to say about this run, and where to look."""
     return _stated("info", "Does not apply here", reason)
+
+
+def being_read(far: str) -> list[Any]:
+    """Rows of many runs are being read; how far that is."""
+    return _stated("info", "Reading the rows of all runs", far)
 
 
 def as_table(data: pd.DataFrame, title: str) -> html.Table:

@@ -93,6 +93,19 @@ class PanelCursor:
         return {"step": b.cursor.step, "length": pairs.get(self.cursor.length, self.cursor.length * times)}
 
     @property
+    def stops_beside(self) -> dict[str, list[float]]:
+        """For each step and each length of A, in order, where the lines in B stand then: so that a click in what is
+        drawn of B can be answered by the place in A at which B stands there."""
+
+        def there(**moved: Any) -> dict[str, float]:
+            return replace(self, cursor=replace(self.cursor, **moved)).lines_beside
+
+        return {
+            "step": [there(step=step)["step"] for step in self.run.steps],
+            "length": [there(length=length)["length"] for length in self.run.lengths],
+        }
+
+    @property
     def axis(self) -> LengthAxis:
         """What lengths are told in; items of a question in a prompt are multiples of nothing."""
         return axis_of(self.extras, self.run)

@@ -315,6 +315,28 @@ COLUMNS: dict[str, str] = {
     "length": "Over prefix length",
     "cursor": "At the cursor",
 }
+HOW: dict[str, str] = {
+    "behaviour": "Right of the magenta line, or above it, lie lengths that training never showed. A run that keeps "
+    "working stays in the grey band, on matched and on challenge strings. An arrow on the right: it fails nowhere "
+    "up to the longest length measured.",
+    "representation": "Blue is the summary, orange is position. The transfer probe is one code for all lengths; where "
+    "it falls and the refit one does not, the code has moved. Only what stands above the dashed controls says "
+    "something.",
+    "mechanism": "0: attention is uniform on its tie set and zero elsewhere. The chosen head is in ink; one that rises "
+    "right of the magenta line has softened with length. A click in the grid chooses another head.",
+    "why": "A bar is the share of the loss that one edit gives back, and hollow marks are its control: an edit that "
+    "names the cause stands far above it, and does no harm at N.",
+    "code": "0: what is read at a length lies where it lay at trained ones, as a transfer probe needs. 1: nothing of "
+    "that is left.",
+    "use": "A summary that is only readable can be erased without harm. One that is used costs accuracy when it goes, "
+    "and random directions do not.",
+    "heads": "A row of a map is a query, a column a key, dark is attention. Columns that are dark in many heads are "
+    "tokens that all look at; a diagonal is a fixed distance.",
+    "more": "Left: over training, at the cursor\u2019s length. Right: over prefix length, at the cursor\u2019s step. "
+    "Bands are 95 % intervals.",
+    "training": "As logged while training. Nothing is selected on what lies beyond the trained lengths.",
+}
+"""Row of the Run page -> how it is read; its jargon is that of :mod:`workbench.dashboard.components.terms`."""
 LEGEND: tuple[tuple[str, str], ...] = (
     ("solid summary", "summary, fitted at trained lengths (transfer)"),
     ("dotted", "summary, refitted at each length"),

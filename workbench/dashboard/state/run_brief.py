@@ -6,10 +6,12 @@ only when the run is opened.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,12 +22,29 @@ from workbench.figures.panels.decodability import CONCEPTS
 from workbench.figures.rows.frame import Frame, missing
 from workbench.figures.text.carried import at_longest
 from workbench.table.query import to_pandas
-from workbench.table.reading import TableReading, merged_specs
+from workbench.table.reading import TableReading
+
+T = TypeVar("T")
 
 READ: tuple[str, ...] = ("step", "law", "length", "site", "layer", "measurement", "quantity", "target", "mode")
 READ += ("control", "value", "label", "low", "high", "status", "note")
 """Columns that a brief is made of."""
 IN_CONTEXT = "behaviour.in_context"
+SMALL = 1 << 20
+SeriesLengths: TypeAlias = tuple[tuple[tuple[str, ...], tuple[int, ...]], ...]
+"""Series with the lengths that each has rows at."""
+
+
+@lru_cache(maxsize=1024)
+def _shared(value: T) -> T:
+    """One object for all equal ones: the runs of a study were measured alike, and there are thousands."""
+    return value
+
+
+@lru_cache(maxsize=256)
+def _spec(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 @dataclass(frozen=True)
@@ -35,6 +54,8 @@ class Brief:
     Attributes:
         rows: how many there are.
         quantities: (measurement, quantity) of everything measured.
+        series: of everything measured that has a value, without controls: measurement, quantity, law, target and mode,
+            and the lengths it has rows at.
         verdicts: step -> verdict.
         steps: steps with a verdict, or else with any rows, ascending.
         lengths: prefix lengths with an accuracy, or else with any rows, ascending.
@@ -51,6 +72,7 @@ class Brief:
 
     rows: int = 0
     quantities: frozenset[tuple[str, str]] = frozenset()
+    series: SeriesLengths = ()
     verdicts: Mapping[int, str] = field(default_factory=dict)
     steps: tuple[int, ...] = ()
     lengths: tuple[int, ...] = ()
@@ -73,12 +95,17 @@ class Brief:
         return max(self.verdicts, default=None)
 
 
-def make_brief(reading: TableReading) -> Brief:
-    """The brief of a run's rows."""
-    specs, problems = merged_specs([reading]), tuple(reading.problems)
-    if not reading.rows.num_rows:
+def make_brief(reading: TableReading, rows: BriefRows) -> Brief:
+    """The brief of a run's rows.
+
+    Args:
+        reading: what counts of the run.
+        rows: the same rows, as columns.
+    """
+    specs = {measurement: _spec(text) for measurement, (_, text) in sorted(reading.specs.items())}
+    problems = tuple(reading.problems)
+    if not rows.table.num_rows:
         return Brief(specs=specs, problems=problems)
-    rows = BriefRows(reading.rows)
     verdicts = _verdicts(rows)
     accuracy = rows.where(quantity="accuracy")
     last = max(verdicts, default=-1)
@@ -94,10 +121,11 @@ def make_brief(reading: TableReading) -> Brief:
     failed |= rows.where(quantity="decay_length", measurement=IN_CONTEXT, step=last)
     failure = rows.listed(failed, "value", "low", "length", "status")
     return Brief(
-        rows=reading.rows.num_rows,
-        quantities=rows.pairs(),
+        rows=rows.table.num_rows,
+        quantities=_shared(rows.pairs()),
+        series=_shared(rows.series()),
         verdicts=verdicts,
-        steps=tuple(sorted(verdicts)) or rows.distinct("step"),
+        steps=_shared(tuple(sorted(verdicts)) or rows.distinct("step")),
         lengths=rows.distinct("length", accuracy if accuracy.any() else None),
         chance=float(chance.min()) if len(chance) else 0.0,
         accuracy=tuple(sorted((row for row in found if _is_point(row)), key=lambda row: row["length"])),
@@ -162,6 +190,39 @@ class BriefRows:
         names, others = list(measurements), list(quantities)
         return frozenset((names[pair // len(others)], others[pair % len(others)]) for pair in here.tolist())
 
+    def series(self) -> SeriesLengths:
+        """Every series that has a value, controls left out, with the lengths it has rows at."""
+        keep = self.where(control="") & ~np.isnan(self.table["value"].to_numpy())
+        texts: list[list[str]] = []
+        mixed = np.zeros(int(keep.sum()), dtype=np.int64)
+        for column in ("measurement", "quantity", "law", "target", "mode"):
+            codes, known = self.coded(column)
+            texts.append(list(known))
+            mixed = mixed * len(known) + codes[keep]
+        own = np.nan_to_num(self.table["length"].to_numpy()[keep].astype(float), nan=-1)
+        lengths = np.unique(own)
+        found: dict[int, list[int]] = {}
+        for pair in _different(mixed * len(lengths) + np.searchsorted(lengths, own)):
+            code, place = divmod(pair, len(lengths))
+            found.setdefault(code, []).append(int(lengths[place]))
+        made = []
+        for code, held in found.items():
+            names = []
+            for column_texts in reversed(texts):
+                code, place = divmod(code, len(column_texts))
+                names.append(column_texts[place])
+            made.append((tuple(reversed(names)), tuple(n for n in held if n >= 0)))
+        return tuple(sorted(made))
+
+
+def _different(values: NDArray[np.int64]) -> list[int]:
+    """Every different value of some that are not negative, ascending; where they are small without sorting them."""
+    if values.max(initial=0) >= SMALL:
+        return [int(value) for value in np.unique(values)]
+    there = np.zeros(int(values.max(initial=-1)) + 1, dtype=bool)
+    there[values] = True
+    return [int(value) for value in np.flatnonzero(there)]
+
 
 def _is_point(row: Mapping[str, Any]) -> bool:
     """Whether a row is a point of a curve over prefix length."""
@@ -182,8 +243,13 @@ def _ties(rows: BriefRows, step: int) -> dict[str, str]:
 
 def _carries(rows: BriefRows, step: int) -> dict[str, dict[str, float]]:
     """What the Run page reads of the residual stream at a step, chosen by the same function."""
-    probed = [rows.where(measurement=m, quantity=q, target=t, law="matched") for m, q, t, _ in CONCEPTS.values()]
-    chosen = rows.table.take(np.flatnonzero(np.logical_or.reduce(probed)))
+    probed = [
+        rows.where(measurement=m, quantity=q, target=t, law="matched", step=step) for m, q, t, _ in CONCEPTS.values()
+    ]
+    places = np.flatnonzero(np.logical_or.reduce(probed))
+    if not len(places):
+        return {}
+    chosen = rows.table.take(places)
     found = at_longest(Frame.of(to_pandas(chosen)), step)
     made = {}
     for concept, one in found.items():

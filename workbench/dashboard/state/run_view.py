@@ -19,6 +19,7 @@ from workbench.core.apart import apart
 from workbench.core.canonical import canonical
 from workbench.dashboard.state.request_gate import aside
 from workbench.dashboard.state.run_brief import Brief
+from workbench.dashboard.state.series_rows import RunRows
 from workbench.figures.heads.inducing_heads import leading_inducer
 from workbench.figures.heads.leading_head import leading_head
 from workbench.figures.rows.frame import Frame
@@ -105,6 +106,7 @@ class RunView:
     Attributes:
         former: measurements whose rows are left out, because other runs have them of a newer version
             (:meth:`workbench.dashboard.state.store.Store.together`).
+        first: its rows of the series that the Sweep page opens with, None where it has no rows.
     """
 
     run: Run
@@ -116,6 +118,7 @@ class RunView:
     log_signature: str
     kept: Kept = field(compare=False, repr=False)
     former: tuple[str, ...] = ()
+    first: RunRows | None = field(default=None, compare=False, repr=False)
 
     @property
     def rows_version(self) -> str:

@@ -8,6 +8,7 @@ whoever waits for it gives the turn to compute away meanwhile: a slow disk stops
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -16,32 +17,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from workbench.core.apart import apart
 from workbench.dashboard.state.request_gate import aside
 from workbench.dashboard.state.run_brief import READ, BriefRows, make_brief
-from workbench.dashboard.state.run_view import Cache, Kept, RunView
+from workbench.dashboard.state.run_view import Kept, RunView
 from workbench.dashboard.state.run_view import shown as shown
+from workbench.dashboard.state.series_rows import FIRST as FIRST_SERIES
+from workbench.dashboard.state.series_rows import Reading, SeriesReader, SeriesRows, rows_of
 from workbench.figures.rows.frame import Frame
 from workbench.runs.log import log_state
 from workbench.runs.run import Run
-from workbench.table import Table
-from workbench.table.query import to_pandas
+from workbench.table.query import run_state
 from workbench.table.reading import former_of, newest_among, read_run, without_former
-from workbench.table.schema import SCHEMA
 from workbench.table.walk import walk
 
 LIVE_SECONDS = 15.0
 """A run whose ``live.jsonl`` is younger than this is shown as training."""
 FIRST, LATER = 60.0, 0.3
 """Seconds for which the first look at the disk is waited for, and any later one."""
+SHOWN_AFTER, DOUBLED = 1.5, 2.0
+"""Seconds into the first look at which what has been read is shown, and how many times as late it is again: all pages
+that list runs are then drawn anew."""
 READERS = 4
 """Threads that read runs; more than cores, for half of their time is waiting for one another."""
 EASE = 10.0
 """Looks at the disk are at least this many times as far apart as one takes."""
-ACROSS = 12
-"""Quantities held for all runs at once."""
 
 
 class Store:
@@ -50,6 +50,9 @@ class Store:
     Args:
         roots: data roots; a folder that does not exist yet counts as empty.
         patience: seconds for which one look at the disk serves every request.
+
+    Attributes:
+        part: of how many runs all that is known is, where these are not all that there are; else None.
     """
 
     def __init__(self, roots: Sequence[Path], patience: float = 1.0) -> None:
@@ -65,13 +68,18 @@ class Store:
         self.read_at = 0.0
         self._version = ""
         self._kept = Kept()
-        self._across: Cache[Frame] = Cache(ACROSS)
+        self._series = SeriesReader()
+        self._found: dict[str, tuple[Path, Path]] = {}
+        self._read = 0
+        self._whole = False
+        self.part: Reading | None = None
 
     def refresh(self, force: bool = False) -> str:
         """Have the disk looked at (at most once per ``patience``); returns the version of all that is known.
 
-        A look is waited for as long as a disk that is well takes, the first one longer. What is seen later is known
-        when it is asked for next; until the first look has ended, nothing is.
+        A look is waited for as long as a disk that is well takes, the first one longer, but not for thousands of runs:
+        of these as many are known as have been read (:attr:`progress`). What is seen later is known when it is asked
+        for next.
 
         Args:
             force: look now, and wait until that is done.
@@ -112,8 +120,18 @@ class Store:
         return dict(self._together)
 
     def run(self, name: str) -> RunView | None:
-        """One run, or None where there is none of that name."""
-        return self.runs().get(name)
+        """One run, or None where there is none of that name; one that has not been looked at yet is looked at now."""
+        known = self.runs().get(name)
+        if known is None and not self._whole and name in self._found:
+            with aside():
+                view = self._try(name, *self._found[name])
+            return view if isinstance(view, RunView) else None
+        return known
+
+    @property
+    def progress(self) -> Reading | None:
+        """How many of the runs have been read, until all of them have been once."""
+        return None if self._whole or not self._found else Reading(self._read, len(self._found))
 
     @property
     def problems(self) -> list[str]:
@@ -138,11 +156,21 @@ class Store:
         view = self.run(name)
         return ("", "") if view is None else (view.signature, view.log_signature)
 
-    def across(self, measurement: str, quantity: str, **equals: Any) -> Frame:
-        """Rows of one quantity of all runs that have it in its newest version, whose columns equal the given values."""
-        runs = [run for run in self.together().values() if (measurement, quantity) in run.brief.quantities]
-        key = (measurement, quantity, *sorted(equals.items()), *((run.name, run.rows_version) for run in runs))
-        return self._across(key, lambda: _read_across(runs, measurement, quantity, equals))
+    def across(self, measurement: str, quantity: str, runs: Sequence[RunView], **equals: Any) -> Frame:
+        """All rows of one quantity of some runs whose columns equal the given values."""
+        frames = [run.frame.where(measurement=measurement, quantity=quantity, **equals) for run in runs]
+        return Frame.concat([frame for frame in frames if len(frame)] or frames[:1])
+
+    def series(self, series: Sequence[str], wait: bool = False) -> SeriesRows | Reading:
+        """The rows of one series of all runs, or how far their reading is.
+
+        Args:
+            series: measurement, quantity, law, target and mode.
+            wait: until they are there.
+        """
+        wanted = tuple(series)
+        runs = [run for run in self.together().values() if any(one == wanted for one, _ in run.brief.series)]
+        return self._series.rows(runs, wanted, None) if wait else self._series.rows(runs, wanted)
 
     def _look(self) -> None:
         start = time.monotonic()
@@ -153,22 +181,38 @@ class Store:
                 found = walk(root)
                 folders += [(name, path, root) for name, path in found.runs]
                 problems += found.problems
+        first, self._read = not self._whole, 0
+        self._found = {name: (path, root) for name, path, root in reversed(folders)}
         views: dict[str, RunView] = {}
+        due = start + SHOWN_AFTER
         with ThreadPoolExecutor(READERS) as pool:  # decoding Parquet leaves the interpreter free
-            for view in pool.map(lambda one: self._try(*one), folders):
+            for read, view in enumerate(pool.map(lambda one: self._try(*one), folders)):
+                self._read = read
+                if first and read and time.monotonic() > due:
+                    self._publish(views, problems, Reading(read, len(folders)))
+                    due = start + DOUBLED * (time.monotonic() - start)
                 if isinstance(view, str):
                     problems.append(view)
                     continue
-                first = views.setdefault(view.name, view)
-                if first.path != view.path and not _same_folder(first.path, view.path):
-                    problems.append(f"{first.path} and {view.path} are both the run {view.name}; shown: the first")
-        together = self._alike(views, problems)
-        text = "\n".join([*(v.name + v.signature + v.log_signature for v in views.values()), *problems])
-        self._views, self._problems = dict(sorted(views.items())), problems
+                known = views.setdefault(view.name, view)
+                if known.path != view.path and not _same_folder(known.path, view.path):
+                    problems.append(f"{known.path} and {view.path} are both the run {view.name}; shown: the first")
+        self._whole = True
+        self._publish(views, problems)
+        self._looked = time.monotonic()
+        self._took = 0.0 if first else self._looked - start  # the first one reads, later ones look
+
+    def _publish(self, views: Mapping[str, RunView], problems: Sequence[str], part: Reading | None = None) -> None:
+        """Make known what has been read, and of how many runs that is where it is a part."""
+        said = list(problems)
+        together = self._alike(views, said)
+        text = "\n".join([*(v.name + v.signature + v.log_signature for v in views.values()), *said, str(part)])
+        self.part = part
+        self._views, self._problems = dict(sorted(views.items())), said
         self._together = dict(sorted(together.items()))
         self._version = hashlib.sha256(text.encode()).hexdigest()[:12]
-        self._looked, self.read_at = time.monotonic(), time.time()
-        self._took = self._looked - start
+        self.read_at = time.time()
+        self._looked_now.set()
 
     def _alike(self, views: Mapping[str, RunView], problems: list[str]) -> dict[str, RunView]:
         """The runs without rows of a former version, and a sentence for each measurement of which some are left out."""
@@ -184,7 +228,9 @@ class Store:
             else:
                 with apart(problems.append, f"{view.path} cannot be shown beside other runs"):
                     reading = without_former(read_run(view.path, READ), newest, view.path)
-                    together[name] = replace(view, brief=make_brief(reading), former=former)
+                    brief = make_brief(reading, BriefRows(reading.rows))
+                    first = None if FIRST_SERIES[0] in former else view.first
+                    together[name] = replace(view, brief=brief, former=former, first=first)
         for measurement, version in newest.items():
             left = [name for name, view in together.items() if measurement in view.former]
             if left:
@@ -212,7 +258,11 @@ class Store:
         if known is not None and known.path == folder.absolute() and known.signature == sign:
             return known if known.log_signature == log else replace(known, log_signature=log)
         run = replace(Run.open(folder), name=name)
-        return RunView(run, root, sign, tuple(run.steps), make_brief(read_run(folder, READ)), live, log, self._kept)
+        reading = read_run(folder, READ)
+        rows = BriefRows(reading.rows)
+        brief = make_brief(reading, rows)
+        first = rows_of(rows, FIRST_SERIES) if brief.rows else None
+        return RunView(run, root, sign, tuple(run.steps), brief, live, log, self._kept, first=first)
 
 
 def pair(store: Store, run: RunView, extras: Mapping[str, str]) -> tuple[RunView, RunView | None]:
@@ -225,19 +275,6 @@ def pair(store: Store, run: RunView, extras: Mapping[str, str]) -> tuple[RunView
     return (run, None) if other is None else (together.get(run.name, run), other)
 
 
-def _read_across(runs: Sequence[RunView], measurement: str, quantity: str, equals: Mapping[str, Any]) -> Frame:
-    def chosen(run: RunView) -> pa.Table:
-        # Whoever reads the folder next says what is wrong with it.
-        with apart(lambda _: None, run.name):
-            rows = BriefRows(read_run(run.path).rows).chosen(measurement=measurement, quantity=quantity, **equals)
-            names = pa.array([run.name] * rows.num_rows, pa.string())
-            return rows.cast(SCHEMA).set_column(0, SCHEMA.field("run"), names)
-        return SCHEMA.empty_table()
-
-    with aside(), ThreadPoolExecutor(READERS) as pool:
-        return Frame.of(to_pandas(pa.concat_tables([SCHEMA.empty_table(), *pool.map(chosen, runs)])))
-
-
 def _same_folder(one: Path, other: Path) -> bool:
     """Whether two paths lead to one folder: one run, however often it was found."""
     try:
@@ -248,12 +285,12 @@ def _same_folder(one: Path, other: Path) -> bool:
 
 def signature(folder: Path, live: bool) -> str:
     """A short text that changes when the run's configuration, checkpoints or rows do."""
-    return hashlib.sha256(f"{Table.signature(folder)}\n{live}".encode()).hexdigest()[:12]
+    return hashlib.sha256(f"{run_state(folder)}\n{live}".encode()).hexdigest()[:12]
 
 
 def is_live(folder: Path) -> bool:
     """Whether a training process has written here in the last seconds."""
     try:
-        return time.time() - (folder / "live.jsonl").stat().st_mtime < LIVE_SECONDS
+        return time.time() - os.stat(f"{folder}/live.jsonl").st_mtime < LIVE_SECONDS
     except OSError:
         return False

@@ -9,19 +9,15 @@ from typing import Any
 
 from workbench.dashboard.state.cursor import Notice, integer
 from workbench.dashboard.state.run_view import Cache
+from workbench.dashboard.state.series_rows import FIRST, SERIES, Reading
 from workbench.dashboard.state.store import Store
 from workbench.figures.labels import whole
 from workbench.figures.panels.phase_diagram import REDUCTIONS, axes_of, axis_title, settings_of, value_text
-from workbench.figures.rows.frame import Frame, present
+from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.multiples import MULTIPLES, length_at, times_text
 
-SERIES = ("measurement", "quantity", "law", "target", "mode")
-"""What tells the lines of one quantity apart; a choice of the page fixes all of them."""
-READ = ("run", "step", "length", "measurement", "quantity", "value", "status")
-"""Columns that a phase diagram reads."""
 HELD = 24
-"""Series, lengths and rows that are kept; rows of one series are a few hundred kilobytes."""
-FIRST = ("behaviour", "accuracy", "matched", "", "teacher_forced")
+"""Lengths and multiples of series that are kept."""
 LIKELY = ("training.learning_rate", "model.d_model", "model.positions.name", "task.name", "seeds.init")
 PAIRS = (("training.learning_rate", "model.d_model"), ("model.positions.name", "task.name"))
 """What runs are usually swept over; the first pair that they do cross is shown at first."""
@@ -31,6 +27,10 @@ Stop = int | str | None
 """A stop of the length slider, as it stands in the link: a length, a multiple of N (``8x``), or none."""
 MOST_VALUES = 12
 """Axes with more values than this are not offered for holding fixed: a menu of them would hold nothing else."""
+
+
+MANY_VALUES = 60
+"""An axis with more values than this is not shown unless it is asked for."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,11 @@ class Choices:
         self.values = {name: {value_text(v): v for v in values} for name, values in axes.items()}
         order = {name: place for place, name in enumerate(LIKELY)}
         first = next((pair for pair in PAIRS if self._cross(pair)), ())
-        listed = sorted(axes, key=lambda name: (order.get(name, len(order)), name))
-        self.axes = [*first, *(name for name in listed if name not in first)] or ["task.name", "seeds.init"]
+        # Of axes with a value for nearly every run a diagram shows nothing: they come last.
+        listed = sorted(axes, key=lambda name: (len(axes[name]) > MANY_VALUES, order.get(name, len(order)), name))
+        found = [*first, *(name for name in listed if name not in first)]
+        few = [name for name in found if len(axes[name]) <= MANY_VALUES]
+        self.axes = list(dict.fromkeys([*few, *(() if len(few) > 1 else ("task.name", "seeds.init")), *found]))
         self.pairs = sorted({pair for run in store.together().values() for pair in run.brief.quantities})
         runs = list(store.together().values())
         self.steps = sorted({step for run in runs for step in run.measured_steps})
@@ -117,20 +120,23 @@ class Choices:
             and 3 * len({*places}) >= sides[0] * sides[1]
         )
 
-    def rows(self, series: Sequence[str]) -> Frame:
-        """All runs' rows of one series, controls left out; only the columns that a diagram reads."""
-        found: Frame = self._held(("rows", *series), lambda: self._rows(series).only(READ))
-        return found
+    def rows(self, sweep: SweepQuery, wait: bool = True) -> Frame | Reading:
+        """Of each run, the rows of the series at the step and length that are looked at; controls left out.
 
-    def _rows(self, series: Sequence[str]) -> Frame:
-        names = dict(zip(SERIES, series, strict=True))
-        rows = self.store.across(names.pop("measurement"), names.pop("quantity"), control="")
-        return rows.where(**names)
+        Args:
+            sweep: what the page shows.
+            wait: until they have been read; else how far their reading is, if that takes long.
+        """
+        found = self.store.series(sweep.series, wait)
+        if isinstance(found, Reading):
+            return found
+        runs = self.store.together()
+        trained = {name: runs[name].trained if name in runs else 0 for name in found.runs}
+        return found.frame(step=sweep.step, length=sweep.length, times=sweep.times, trained=trained)
 
     def lengths(self, series: Sequence[str]) -> list[int]:
         """The prefix lengths that any run has the series at; empty where it has none."""
-        rows = self.rows(series)
-        found: list[int] = self._held(("lengths", *series), lambda: rows.distinct("length").astype(int).tolist())
+        found: list[int] = self._held(("lengths", *series), lambda: sorted({n for n, _ in self._measured(series)}))
         return found
 
     def multiples(self, series: Sequence[str]) -> list[float]:
@@ -139,11 +145,15 @@ class Choices:
         return found
 
     def _multiples(self, series: Sequence[str]) -> list[float]:
-        rows = self.rows(series)
-        runs = self.store.together()
-        lengths = {str(run): part.distinct("length").astype(int).tolist() for (run,), part in rows.group("run")}
-        held = [(lengths[run], runs[run].trained) for run in lengths if run in runs]
-        return [times for times in MULTIPLES if any(length_at(own, n, times) is not None for own, n in held)]
+        held: dict[int, set[int]] = {}
+        for length, trained in self._measured(series):
+            held.setdefault(trained, set()).add(length)
+        return [t for t in MULTIPLES if any(length_at(own, n, t) is not None for n, own in held.items())]
+
+    def _measured(self, series: Sequence[str]) -> set[tuple[int, int]]:
+        """(length, N) of all runs that have the series; runs that were measured alike share what is asked here."""
+        wanted, alike = tuple(series), {(run.brief.series, run.trained) for run in self.store.together().values()}
+        return {(n, trained) for every, trained in alike for one, lengths in every if one == wanted for n in lengths}
 
     def stops(self, series: Sequence[str], relative: bool) -> list[Stop]:
         """The stops of the length slider: lengths, or multiples of N."""
@@ -161,9 +171,8 @@ class Choices:
         return found
 
     def _series(self, measurement: str, quantity: str) -> list[tuple[str, ...]]:
-        rows = self.store.across(measurement, quantity, control="")
-        found = rows.where(present(rows["value"])).group(*SERIES)
-        listed = [tuple(str(value) for value in key) for key, _ in found]
+        alike = {run.brief.series for run in self.store.together().values()}
+        listed = {one for every in alike for one, _ in every if one[:2] == (measurement, quantity)}
         return sorted(listed, key=lambda one: (one != FIRST, one[2] != "matched", one[4] != "transfer", one))
 
 

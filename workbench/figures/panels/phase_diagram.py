@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.figures.errors import NotMeasured
+from workbench.figures.errors import NotApplicable, NotMeasured
 from workbench.figures.labels import magnitude, proportion, whole
 from workbench.figures.registry import data_of, figure
 from workbench.figures.rows.frame import Frame, missing, numbers
@@ -25,6 +25,8 @@ REDUCTIONS = ("mean", "max", "min")
 """How several rows of one run (its layers and heads) become one value."""
 MARGIN = {"l": 132, "r": 84, "t": 10, "b": 66, "pad": 0}
 _MOST_TEXT_CELLS = 240
+MOST_CELLS = 20_000
+"""Cells of one diagram; each of more would be less than a pixel."""
 _LONGEST_NAME = 18
 _MOST_MEMBERS = 8
 _MOST_POOLED = 3
@@ -118,11 +120,18 @@ def phase_diagram(
 
     Raises:
         NotMeasured: if no run has a value there.
+        NotApplicable: for axes of so many values that no diagram could show them.
         KeyError: for an axis that no run has.
     """
     flat = _held({run: settings_of(config) for run, config in configs.items()}, fixed)
     data = _cells(frame, flat, chances or {}, x=x, y=y, step=step, length=length, times=times, over=over)
     columns, lines = (_values(flat, axis) for axis in (x, y))
+    if len(columns) * len(lines) > MOST_CELLS:
+        raise NotApplicable(
+            str(frame["measurement"][0]),
+            f"{axis_title(x).capitalize()} has {len(columns):,} values and {axis_title(y)} {len(lines):,}, more cells "
+            f"than the {MOST_CELLS:,} of one diagram; choose an axis with fewer.",
+        )
     bottom, top = colour_range(numbers(data["value"]), low, high)
     share = bottom >= 0 and top <= 1
     written = proportion if share else magnitude

@@ -14,11 +14,12 @@ from workbench.figures.style.template import DASH, DOTS
 
 SUMMARY, ERASURE = "probes.summary", "probes.erasure"
 REFIT, UNTRAINED, SELECTIVITY = "refit", "untrained", "gain"
-LABELS = 74
+LABELS = 118
 """Right margin, pixels: the longest name at the end of a line is wider than the usual margin."""
-INTACT, NO_SUMMARY, NO_POSITION = "as it is", "-summary", "-position"
+INTACT, NO_SUMMARY, NO_POSITION = "as it is", "\u2212summary", "\u2212position"
 RANDOM = "random_of_equal_rank"
-RANDOM_SUMMARY, RANDOM_POSITION = "random s", "random p"
+RANDOM_SUMMARY, RANDOM_POSITION = "random, summary", "random, position"
+"""Without as many directions as the summary, or position, has, at random."""
 
 
 @figure
@@ -118,7 +119,7 @@ def erasure_over_length(
 
 @data_of(erasure_over_length)
 def erasure_over_length_data(frame: Frame, *, step: int, layer: int) -> Frame:
-    """The rows of :func:`erasure_over_length`: series as it is, -summary, -position, random s, random p."""
+    """The rows of :func:`erasure_over_length`: as it is, −summary, −position, and as many directions at random."""
     rows = frame.where(measurement=ERASURE, quantity="erased_accuracy", step=step, layer=layer, mode="refit")
     if not len(rows):
         raise nothing(frame, ERASURE, step=step, layer=layer)

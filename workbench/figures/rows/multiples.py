@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 LengthAxis = Literal["times", "length"]
 """What lengths are told in: multiples of each run's N, or tokens."""
@@ -31,11 +34,16 @@ def length_at(lengths: Iterable[int], trained: int, times: float) -> int | None:
         >>> length_at([25, 49, 99, 393], 49, 8.0), length_at([25, 49, 99, 393], 49, 4.0)
         (393, None)
     """
-    place = times * trained
-    above = [n for n in lengths if n >= place]
-    found = min(above, default=None)
-    near = min(ROUNDED, max(1.0, trained / 4))
-    return found if found is not None and found - place < near else None
+    own = np.array(list(lengths), dtype=float)
+    near = own[nearest_above(own, np.array(trained, dtype=float), times)]
+    return int(near.min()) if len(near) else None
+
+
+def nearest_above(lengths: NDArray[Any], trained: NDArray[Any], times: float) -> NDArray[np.bool_]:
+    """Which lengths may stand for ``times`` N, each of its own run's ``trained``: the smallest of them does."""
+    beyond = lengths - times * trained
+    near = np.minimum(ROUNDED, np.maximum(1.0, trained / 4))
+    return np.asarray((beyond >= 0) & (beyond < near))
 
 
 def times_text(times: float) -> str:

@@ -57,7 +57,7 @@ def diagnosis_sentence(frame: Frame, *, step: int, longest: float, length: int |
     named = named_entry(frame, step=step, length=length)
     own = frame.where(measurement=MEASUREMENT, step=step, law=named["law"])
     if not named["label"]:
-        return [*_nothing(own, named), plain(".")]
+        return [*_nothing(own if length is None else own.where(length=length), named), plain(".")]
     here = own.where(length=named["length"])
     if named["label"] == "not explained":
         return _unexplained(here, named)

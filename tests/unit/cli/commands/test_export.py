@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from workbench.cli.commands.sharing.export import export
 from workbench.cli.errors import UsageError
 from workbench.cli.exporting.hub_folder import export_to_hub, model_card
 from workbench.cli.exporting.tensorboard_scalars import scalars
+from workbench.cli.exporting.wandb_offline import export_to_wandb
 from workbench.models.handmade.transformers import majority
 from workbench.runs import Run, RunError
 from workbench.table import Table
@@ -92,7 +94,9 @@ def test_a_run_that_is_not_measured_says_so(make_run: Any) -> None:
 
 def test_what_is_refused(make_run: Any, tmp_path: Path) -> None:
     run = make_run(majority(), make_task("majority"), trained=9)
-    with pytest.raises(UsageError, match="--to DIR for a model hub, or --tensorboard DIR"):
+    with pytest.raises(
+        UsageError, match="--to DIR for a model hub, --tensorboard DIR for TensorBoard, or --wandb-offline DIR"
+    ):
         export(run.path)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine").touch()
@@ -141,3 +145,40 @@ def test_without_tensorboard_it_says_what_to_install(tmp_path: Path, monkeypatch
     with pytest.raises(UsageError, match=r"needs the package tensorboard.*pip install 'lengthlens\[tensorboard\]'"):
         export(FLIP_FLOP, tensorboard=tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def offline_records(held: bytes) -> Iterator[bytes]:
+    """Records of a .wandb file: LevelDB's log, blocks of 32 KiB of parts (checksum, length, kind) behind 7 bytes."""
+    at, whole = 7, b""
+    while at + 7 <= len(held):
+        if 32768 - at % 32768 < 7:
+            at += 32768 - at % 32768
+            continue
+        length, kind = int.from_bytes(held[at + 4 : at + 6], "little"), held[at + 6]
+        whole += held[at + 7 : at + 7 + length]
+        at += 7 + length
+        if kind in (1, 4):  # whole, or the last part
+            yield whole
+            whole = b""
+
+
+def test_an_offline_run_holds_the_scalars_and_nothing_of_the_machine(tmp_path: Path) -> None:
+    pytest.importorskip("wandb")
+    from wandb.proto.wandb_internal_pb2 import Record
+
+    run = Run.open(FLIP_FLOP)
+    count, made = export_to_wandb(run, tmp_path / "offline")
+    (file,) = made.glob("*.wandb")
+    found, kinds = [], set()
+    for data in offline_records(file.read_bytes()):
+        record = Record.FromString(data)
+        kinds.add(record.WhichOneof("record_type"))
+        values = {item.key or item.nested_key[0]: json.loads(item.value_json) for item in record.history.item}
+        found += [(tag, values["_step"], value) for tag, value in values.items() if not tag.startswith("_")]
+    wanted = list(scalars(run))
+    assert sorted(found) == sorted(wanted)
+    assert count == len(wanted)
+    assert "history" in kinds
+    assert not list(made.glob("files/*.txt")), "no list of packages"
+    with pytest.raises(UsageError, match="holds something already; name another folder"):
+        export_to_wandb(run, tmp_path / "offline")

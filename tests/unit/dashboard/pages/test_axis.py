@@ -85,6 +85,18 @@ def test_the_lines_of_b_stand_at_its_partner_or_else_at_as_many_times_its_own_n(
     assert alone.lines_beside["length"] == here.cursor.length * times
 
 
+def test_each_stop_of_a_has_its_place_in_b(gallery: Context) -> None:
+    here = at(gallery, "times")
+    stops = here.stops_beside
+    assert (len(stops["step"]), len(stops["length"])) == (len(here.run.steps), len(here.run.lengths))
+    for i, step in enumerate(here.run.steps):
+        there = dataclasses.replace(here, cursor=dataclasses.replace(here.cursor, step=step))
+        assert stops["step"][i] == there.beside.cursor.step
+    assert here.other is not None
+    assert (stops["step"][0], stops["step"][-1]) == (0, here.other.steps[-1])
+    assert stops["step"] == sorted(stops["step"])
+
+
 def test_a_snippet_draws_the_axis_that_is_on_screen(gallery: Context) -> None:
     panel = PANELS["cmp-decodability-a"]
     told, tokens = (panel.snippet(at(gallery, axis)) for axis in ("times", "length"))

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from circuits.one_sequence import attention_row, look
 from workbench.diagnosis.repaired_pass import RepairedPass, inside_of
-from workbench.measure.edited_forward import Trained, edited_forward
-from workbench.measure.one_sequence import one_sequence
-from workbench.measure.repairs import by_name
+from workbench.measure.edits.edited_forward import Trained, edited_forward
+from workbench.measure.edits.one_sequence import one_sequence
+from workbench.measure.edits.repairs import by_name
 from workbench.models.handmade.transformers import key_head, majority
 from workbench.models.interventions import Edit, EditError, parse_edit, parse_edits
 from workbench.models.transformer.config import ModelConfig

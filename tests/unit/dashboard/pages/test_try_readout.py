@@ -15,8 +15,8 @@ from probes.fitting.decode import Decoder
 from probes.fitting.probe_rows import halves
 from probes.one_sequence import fit_summary, read_sequence
 from probes.summary import Summary
+from workbench.measure.edits.one_sequence import one_sequence
 from workbench.measure.grid import make_grid
-from workbench.measure.one_sequence import one_sequence
 from workbench.measure.study import CheckpointStudy, Evaluation
 from workbench.models.handmade.transformers import majority
 from workbench.models.transformer.config import ModelConfig

@@ -21,7 +21,8 @@ from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.filters import Filters
 from workbench.dashboard.state.store import Store
-from workbench.dashboard.state.sweep_query import choices_of
+from workbench.dashboard.state.sweep_query import choices_of, read
+from workbench.figures.rows.frame import Frame
 
 OLD, NEW = "majority-nope-s0", "flip_flop-rotary-s0"
 AT = Cursor(OLD, 3000, 200)
@@ -63,8 +64,9 @@ def test_beside_others_the_former_version_is_left_out_and_named(mixed: Context) 
     assert len(run.frame.where(measurement="probes.summary"))
     assert run.brief.last is None
     assert store.together()[NEW] is store.runs()[NEW]
-    assert set(store.across("behaviour", "accuracy")["run"]) == {NEW}
-    assert set(store.across("probes.summary", "summary_decodability")["run"]) == {OLD, NEW}
+    both = [store.together()[name] for name in (OLD, NEW)]
+    assert set(store.across("behaviour", "accuracy", both)["run"]) == {NEW}
+    assert set(store.across("probes.summary", "summary_decodability", both)["run"]) == {OLD, NEW}
     (said,) = store.problems
     assert said.startswith(f"behaviour of {OLD} was made by an older version than 2, which other runs have")
     assert "lengthlens measure" in said
@@ -74,7 +76,10 @@ def test_pages_of_several_runs_show_the_newest_alone(mixed: Context) -> None:
     shown = {row["name"]: row for row in lines(mixed, Filters())["rows"]}
     assert (shown[OLD]["verdict"], shown[NEW]["verdict"]) == ("not measured", "length-coupled")
     assert "longest" not in shown[OLD]
-    assert set(choices_of(mixed.store).rows(("behaviour", "accuracy", "matched", "", "teacher_forced"))["run"]) == {NEW}
+    choices = choices_of(mixed.store)
+    found = choices.rows(read({}, choices)[0])
+    assert isinstance(found, Frame)
+    assert set(found["run"]) == {NEW}
 
 
 def test_compare_draws_no_difference_of_two_versions(mixed: Context) -> None:

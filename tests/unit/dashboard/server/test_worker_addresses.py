@@ -38,7 +38,7 @@ def test_addresses_stand_in_one_file() -> None:
     found = {file.name for file in folder.rglob("*.py") if address.search(file.read_text())}
     assert found == {"worker_addresses.py"}
     assert all(address.fullmatch(repr(value)) for value in ADDRESSES.values())
-    assert len(ADDRESSES) == len(set(ADDRESSES.values())) == 6
+    assert len(ADDRESSES) == len(set(ADDRESSES.values())) == len(ARGUMENTS)
 
 
 def test_no_lower_room_loads_modules_by_name() -> None:

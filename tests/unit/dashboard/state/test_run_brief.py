@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from workbench.dashboard.state.run_view import FRAMES, Cache
+from workbench.dashboard.state.series_rows import FIRST, SERIES, SeriesRows
 from workbench.dashboard.state.store import Store
+from workbench.figures.rows.multiples import length_at
+from workbench.figures.rows.picking import DRAWN
 from workbench.table import Table
 
 A, B = "majority-nope-s0", "flip_flop-rotary-s0"
@@ -40,11 +43,35 @@ def test_a_brief_says_what_the_rows_say(small_root: Path, name: str) -> None:
 
 
 def test_rows_across_runs_are_those_of_the_whole_table(small_root: Path) -> None:
-    ours = Store([small_root]).across("circuits.hardmax", "margin", control="", step=1000)
+    store = Store([small_root])
+    runs = [store.runs()[name] for name in (A, B)]
+    ours = store.across("circuits.hardmax", "margin", runs, control="", step=1000)
     whole = Table.load(small_root).frame(quantity="margin", step=1000, control="")
     keys = ["run", "layer", "head", "length"]
     assert ours.to_pandas().sort_values(keys)["value"].tolist() == whole.sort_values(keys)["value"].tolist()
     assert set(ours["run"]) == {A, B}
+
+
+@pytest.mark.parametrize("step", [None, 1200])
+@pytest.mark.parametrize("series", [FIRST, ("circuits.hardmax", "margin", "matched", "", "")])
+def test_a_series_of_all_runs_is_that_of_the_whole_table(
+    small_root: Path, series: tuple[str, ...], step: int | None
+) -> None:
+    rows = Table.load(small_root).frame(control="", **dict(zip(SERIES, series, strict=True)))
+    rows = rows[rows["value"].notna() & rows["status"].isin(DRAWN)]
+    store = Store([small_root])
+    assert {run.name for run in store.runs().values() if series in dict(run.brief.series)} == set(rows["run"])
+    for name, part in rows.groupby("run"):
+        assert dict(store.runs()[name].brief.series)[series] == tuple(sorted(set(part["length"])))
+    rows = rows if step is None else rows[rows["step"] <= step]
+    rows = rows[rows["step"] == rows.groupby("run")["step"].transform("max")]
+    found = store.series(series, wait=True)
+    assert isinstance(found, SeriesRows)
+    made = found.frame(step=step).to_pandas()
+    columns = ["run", "step", "length", "value", "status"]
+    assert sorted(made[columns].values.tolist()) == sorted(rows[columns].values.tolist())
+    times = found.frame(step=step, times=4.0, trained=dict.fromkeys(found.runs, 25)).to_pandas()
+    assert set(times["length"]) == {length_at(rows["length"], 25, 4.0)}
 
 
 def test_a_run_that_goes_before_its_rows_are_read_has_none(small_root: Path, tmp_path: Path) -> None:

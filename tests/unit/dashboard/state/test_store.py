@@ -195,13 +195,45 @@ def test_until_a_slow_disk_has_answered_that_is_said(root: Path, monkeypatch) ->
     assert store.problems == []
 
 
+def test_of_a_folder_that_takes_long_what_has_been_read_is_shown_and_the_rest_said(root: Path, monkeypatch) -> None:
+    """The last of three runs is not read until the test says so; its link is followed all the same."""
+    last, wait = "majority-nope-s0", threading.Event()
+    plain = store_module.read_run
+
+    def slow(folder: Path, columns: Any) -> Any:
+        assert folder.name != last or threading.current_thread() is threading.main_thread() or wait.wait(60)
+        return plain(folder, columns)
+
+    monkeypatch.setattr(store_module, "read_run", slow)
+    monkeypatch.setattr(store_module, "SHOWN_AFTER", 0.0)
+    answers = Context(Store([root]), Worker())
+    while len(answers.store.runs()) < 1:
+        pass
+    progress = answers.store.progress
+    assert progress is not None
+    assert progress.of == 3
+    said = json.dumps(lines(answers, Filters())["problems"], default=lambda part: part.to_plotly_json())
+    assert "of 3 runs have been read so far" in said
+    _, status, _ = router.poll(answers, None)
+    assert "of 3 runs read" in status
+    assert answers.store.run(last) is not None
+    *_, here = router.page(answers, "/sweep", "")
+    assert here["waits"]
+    wait.set()
+    answers.store.refresh(force=True)
+    assert answers.store.progress is None
+    assert lines(answers, Filters())["problems"] == []
+    assert last in answers.store.runs()
+    answers.close()
+
+
 def test_whatever_one_run_raises_the_others_are_shown(root: Path, monkeypatch) -> None:
     plain = store_module.make_brief
 
-    def odd(reading: Any) -> Any:
+    def odd(reading: Any, rows: Any) -> Any:
         if reading.rows["run"].unique().to_pylist() == ["flip_flop-rotary-s0"]:
             raise AssertionError("of no kind that anybody expects")
-        return plain(reading)
+        return plain(reading, rows)
 
     monkeypatch.setattr(store_module, "READ", (*store_module.READ, "run"))
     monkeypatch.setattr(store_module, "make_brief", odd)

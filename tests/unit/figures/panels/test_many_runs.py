@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from workbench import figures
-from workbench.figures.errors import NotMeasured
+from workbench.figures.errors import NotApplicable, NotMeasured
 from workbench.figures.panels.phase_diagram import axes_of, axis_title, flatten
 from workbench.figures.rows.multiples import length_at, partners, step_partners
 from workbench.table.schema import FIELDS, row
@@ -55,6 +55,14 @@ def test_a_stream_read_within_a_block_too_has_one_place_per_layer() -> None:
     frame = rows([{**given, "site": site, "value": value} for site, value in sites.items()])
     data = figures.seeds_over_length_data(frame, step=10, shown="summary")
     assert data["value"].tolist() == [0.9, 0.9]
+
+
+def test_axes_with_a_value_for_every_run_make_no_diagram() -> None:
+    configs = {f"r{k}": {"seeds": {"init": k, "data": k}, "training": {"steps": 10}} for k in range(150)}
+    frame = rows([accuracy(run, 10, 5, 0.5) for run in configs])
+    with pytest.raises(NotApplicable, match=r"150 values .* choose an axis with fewer"):
+        figures.phase_diagram(frame, configs, x="seeds.init", y="seeds.data", length=5)
+    assert figures.phase_diagram(frame, configs, x="seeds.init", y="training.steps", length=5)
 
 
 def test_seeds_are_drawn_faint_and_their_median_strong() -> None:

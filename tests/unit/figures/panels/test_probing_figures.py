@@ -58,7 +58,9 @@ def test_selectivity_after_the_last_block_beside_the_untrained_model() -> None:
 def test_erasure_beside_what_the_model_does_as_it_is() -> None:
     data = erasure_over_length_data(erasure_rows(), step=100, layer=0)
     values = {name: part["value"].tolist() for name, part in data.groupby("series")}
-    assert values == {"as it is": [1, 1], "-summary": [0.5, 0.5], "-position": [0.99, 0.99], "random s": [0.97, 0.97]}
+    assert values == {
+        "as it is": [1, 1], "\u2212summary": [0.5, 0.5], "\u2212position": [0.99, 0.99], "random, summary": [0.97, 0.97]
+    }  # fmt: skip
     drawn = erasure_over_length(erasure_rows(), trained=12, step=100, layer=0, theme="dark")
     assert drawn.data
     longest = max((one.text for one in drawn.layout.annotations if one.xref == "paper" and one.x == 1), key=len)

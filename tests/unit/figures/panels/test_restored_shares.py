@@ -15,7 +15,7 @@ from workbench.figures.panels.restored_shares import MOST_HARM, REPAIR_NAMES
 from workbench.figures.rows.diagnosis_rows import entries_over_training, failure_head, named_entry
 from workbench.figures.rows.frame import Frame
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence
-from workbench.measure.repairs import KEYS, POSITION, SHARPENING, STEPS
+from workbench.measure.edits.repairs import KEYS, POSITION, SHARPENING, STEPS
 from workbench.table.schema import FIELDS, row
 
 HERE: dict[str, Any] = {"run": "r", "step": 7, "measurement": "diagnosis", "law": "matched", "length": 128, "n": 256}

@@ -1,4 +1,4 @@
-"""``lengthlens export``: a run for a model hub, or for TensorBoard."""
+"""``lengthlens export``: a run for a model hub, for TensorBoard, or for Weights & Biases."""
 
 from __future__ import annotations
 
@@ -14,18 +14,24 @@ def export(
     tensorboard: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The folder that TensorBoard is to read.")
     ] = None,
+    wandb_offline: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A new folder, which `wandb sync` can send later.")
+    ] = None,
 ) -> None:
-    """Write a run for others: as a folder with card, weights and table, or as scalars for TensorBoard.
+    """Write a run for others: as a folder with card, weights and table, or as scalars for TensorBoard or wandb.
 
     The folder is a run itself, which `lengthlens show` and `Run.open` read.
     """
     from workbench.cli.errors import UsageError
     from workbench.cli.exporting.hub_folder import export_to_hub
     from workbench.cli.exporting.tensorboard_scalars import export_to_tensorboard
+    from workbench.cli.exporting.wandb_offline import export_to_wandb
     from workbench.runs.run import Run
 
-    if to is None and tensorboard is None:
-        raise UsageError("name what to write: --to DIR for a model hub, or --tensorboard DIR for TensorBoard")
+    if to is None and tensorboard is None and wandb_offline is None:
+        raise UsageError(
+            "name what to write: --to DIR for a model hub, --tensorboard DIR for TensorBoard, or --wandb-offline DIR"
+        )
     opened = Run.open(run)
     problems: list[str] = []
     if to is not None:
@@ -35,6 +41,9 @@ def export(
         print(
             f"{tensorboard}: {export_to_tensorboard(opened, tensorboard):,} scalars; tensorboard --logdir {tensorboard}"
         )
+    if wandb_offline is not None:
+        count, made = export_to_wandb(opened, wandb_offline)
+        print(f"{made}: {count:,} scalars, nothing sent; with an account: wandb sync {made}")
     for problem in dict.fromkeys(problems):
         print(f"problem: {problem}")
     if problems:

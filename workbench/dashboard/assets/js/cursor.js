@@ -167,13 +167,15 @@
     if (!hit || !hit.value || !lens.scale) return;
     const id = hit.prop_id.split(".")[0].replace(/-graph$/, "");
     const meta = (lens.figures[id] && lens.figures[id].layout.meta) || {}, e = hit.value;
+    const b = /^cmp-.*-b$/.test(id) ? lens.stops : null;  // what is clicked in B is where B is to stand
+    const to = (kind, v, where) => lens.scale[kind + "s"][nearest(b ? b[kind] : lens.scale[kind + "s"], v, where)];
     const at = { x: e.xvals ? e.xvals[0] : e.points?.[0]?.x, y: e.yvals ? e.yvals[0] : e.points?.[0]?.y };
     for (const axis of ["x", "y"]) {
       const span = meta[axis];
       if (!span || at[axis] === undefined || at[axis] === null) continue;
       const v = Number(at[axis]);
-      if (span.kind === "step") lens.set("step-slider", { value: uStep(lens.scale.steps[nearest(lens.scale.steps, v, uStep)]) });
-      if (span.kind === "length") lens.set("length-slider", { value: uLength(lens.scale.lengths[nearest(lens.scale.lengths, v, uLength)]) });
+      if (span.kind === "step") lens.set("step-slider", { value: uStep(to("step", v, uStep)) });
+      if (span.kind === "length") lens.set("length-slider", { value: uLength(to("length", v, uLength)) });
     }
   }
 
@@ -182,6 +184,8 @@
     follow();
     requestAnimationFrame(lens.dots);
   }
+
+  function stopsBeside(stops) { lens.stops = stops && stops.step.length ? stops : null; }
 
   /* ---- small things ---------------------------------------------------------------------------- */
   function head(value) { lens.head = value; lens.known.head = value; return value || dc.no_update; }
@@ -203,12 +207,18 @@
   function start() {
     return [lens.here(), { theme: lens.theme(), size: window.innerWidth >= 1900 ? 12 : 11 }];
   }
+  function toAnchor(patience) {  // the browser looked for it before the page was drawn
+    const node = document.getElementById(location.hash.slice(1));
+    if (node) node.scrollIntoView({ block: "center" });
+    else if (patience > 0) setTimeout(() => toAnchor(patience - 1), 100);
+  }
   function arrived(here) {
     if (!here) return;
     lens.last = here.run || lens.last;
     lens.run = here.run;
     lens.stop();
     document.title = here.title;
+    if (location.hash) requestAnimationFrame(() => toAnchor(50));
   }
   function changed(version) {  // a page that is not drawn yet will be drawn from the new state anyway
     if (document.querySelector(".cursor-page")) lens.set("run-check", { data: version });
@@ -229,5 +239,5 @@
   }
   setInterval(age, 1000);
 
-  dc.lens = { step, length, late, atStep, atLength, head, drawn, clicked, beside, openRun, write, start, arrived, changed, read };
+  dc.lens = { step, length, late, atStep, atLength, head, drawn, clicked, beside, stopsBeside, openRun, write, start, arrived, changed, read };
 })();

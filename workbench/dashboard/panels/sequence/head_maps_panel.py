@@ -19,7 +19,7 @@ from dash.exceptions import PreventUpdate
 from workbench import figures
 from workbench.dashboard.panels.callbacks import LOOK, place
 from workbench.dashboard.panels.job_status import broken, waiting
-from workbench.dashboard.panels.panel_frame import frame, graph_body, plain_table
+from workbench.dashboard.panels.panel_frame import frame, graph_body, how, plain_table
 from workbench.dashboard.panels.sequence.sequence_query import finished
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
@@ -111,7 +111,12 @@ def row(run: RunView) -> html.Div:
     rows, columns = figures.map_sides(run.n_layers, run.n_heads)
     data = {"at": None, "wanted": None, "job": None, "news": "", "words": None, "cancel": None, "session": uuid4().hex}
     stores = [dcc.Store(id=f"maps-{name}", data=value) for name, value in data.items()]
-    rail = [html.H2("All heads"), html.P("Where does each head look?", className="soft"), html.P(id="maps-says")]
+    rail = [
+        html.H2("All heads"),
+        html.P("Where does each head look?", className="soft"),
+        html.P(id="maps-says"),
+        how("heads"),
+    ]
     body = [
         html.Div(
             [

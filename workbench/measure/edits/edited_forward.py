@@ -2,7 +2,7 @@
 
 Every edit takes hold at the last moment: an ablated head's output before ``W_O``, hard attention on the
 scores, a patched row on the residual stream after its block. Edits compose; each sees the others' effects.
-Blind repairs (:mod:`workbench.measure.repairs`) change the ids of the whole pass, or the scores of every head.
+Blind repairs (:mod:`workbench.measure.edits.repairs`) change the ids of the whole pass, or the scores of every head.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from workbench.measure.repairs import by_name, log_growth, no_place, repaired_ids
+from workbench.measure.edits.repairs import by_name, log_growth, no_place, repaired_ids
 from workbench.measure.study import forward
 from workbench.models.base.protocol import HookedModel
 from workbench.models.interventions import Edit, EditError

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from workbench.measure.edited_forward import Trained, check_repair, edited_forward
+from workbench.measure.edits.edited_forward import Trained, check_repair, edited_forward
 from workbench.models.base.protocol import HookedModel
 from workbench.models.interventions import Edit, EditError, check_edits
 from workbench.runs.run import Run
@@ -64,7 +64,7 @@ class OneSequence:
         return ids
 
     def forward(self, edits: Sequence[Edit], names: Sequence[str]) -> dict[str, Tensor]:
-        """Named activations and ``logits`` under edits; see :func:`workbench.measure.edited_forward.edited_forward`."""
+        """Named activations and ``logits`` under edits; see :func:`edited_forward`."""
         reference = self.reference() if any(edit.kind == "mean" for edit in edits) else None
         return edited_forward(self.model, self.batch, edits, names, reference, self.trained)
 

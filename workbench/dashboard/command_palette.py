@@ -1,0 +1,80 @@
+"""What the command palette (Ctrl K) finds: pages, runs, quantities, terms. The browser adds heads, steps, commands.
+
+``/commands.json`` is read each time the palette opens. An entry is a kind, a name, a few words beside it, and what
+choosing it does (``assets/js/palette.js``): ``go`` to an address, or to the ``panel`` of the Run page that shows it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from flask import Flask, Response, jsonify
+
+from workbench.dashboard.components.terms import TERMS, anchor
+from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.panels.run_panels import DEEPER, PANELS, WHY
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import VERDICTS, link
+
+
+class Entry(NamedTuple):
+    """One thing that can be found.
+
+    Attributes:
+        kind: what it is, as listed beside it.
+        name: what is typed for it.
+        hint: a few words on it.
+        does: ``go``, ``carry`` (go, with the cursor of the page before) or ``panel``.
+        what: the address; of a panel its id, and after a bar what the panel *Anything else* would show.
+    """
+
+    kind: str
+    name: str
+    hint: str
+    does: str
+    what: str
+
+
+def entries(context: Context) -> list[Entry]:
+    """Pages, runs, quantities and terms, in this order."""
+    runs = context.store.runs()
+    first = next(iter(runs), "")
+    made = [
+        Entry("Page", page.name, "", *(("carry", link(first, page.path)) if page.needs_run else ("go", page.path)))
+        for page in PAGES
+        if first or not page.needs_run
+    ]
+    for name, run in runs.items():
+        last = run.brief.last
+        verdict = VERDICTS.get(run.brief.verdicts.get(last, ""), "") if last is not None else ""
+        said = " · ".join(part for part in (verdict, run.task.replace("_", " "), run.positions) if part)
+        made.append(Entry("Run", name, said, "go", link(name)))
+    return [*made, *_quantities(context), *_terms()]
+
+
+def _quantities(context: Context) -> list[Entry]:
+    shown = {quantity: panel.id for panel in reversed((*PANELS, *WHY, *DEEPER)) for quantity in panel.quantities}
+    measured = {pair for run in context.store.runs().values() for pair in run.brief.quantities}
+    made = []
+    for measurement, spec in context.store.specs.items():
+        for one in spec.get("quantities", ()):
+            name = one["name"]
+            if (measurement, name) not in measured:
+                continue
+            at = f"{shown.get(name, 'more-training')}|{measurement}|{name}"
+            made.append(Entry("Quantity", name.replace("_", " "), spec.get("title") or measurement, "panel", at))
+    return made
+
+
+def _terms() -> list[Entry]:
+    return [Entry("Term", term, said, "go", f"/glossary#{anchor(term)}") for term, said in TERMS.items()]
+
+
+def connect(server: Flask, context: Context) -> None:
+    """Add the address to the app's server."""
+
+    @server.get("/commands.json")
+    def commands() -> Response:
+        answer: dict[str, Any] = {"entries": [list(one) for one in entries(context)]}
+        made: Response = jsonify(answer)
+        return made

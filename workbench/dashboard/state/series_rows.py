@@ -1,0 +1,236 @@
+"""The rows of one series of all runs, in a few bytes each: what a sweep's diagram is drawn from.
+
+A series is a measurement's quantity under one law, target and mode, without its controls. That which the Sweep page
+opens with is kept of every run as it is looked at; any other one is read by a thread of its own, which tells how far
+it is, so that nobody waits for thousands of files.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workbench.core.apart import apart
+from workbench.dashboard.state.request_gate import aside
+from workbench.dashboard.state.run_brief import READ, BriefRows
+from workbench.figures.rows.frame import Frame
+from workbench.figures.rows.multiples import nearest_above
+from workbench.figures.rows.picking import DRAWN
+from workbench.table.reading import read_run
+
+SERIES = ("measurement", "quantity", "law", "target", "mode")
+"""What tells the lines of one quantity apart."""
+FIRST = ("behaviour", "accuracy", "matched", "", "teacher_forced")
+"""The series that the Sweep page opens with."""
+READERS = 4
+"""Threads that read runs."""
+AT_ONCE = 1.0
+"""Seconds for which the reading of a series is waited for before it is told how far it is."""
+MOST_SERIES = 4
+"""Series that are held of all runs: of 5,000 runs of 30 checkpoints one takes 70 MB."""
+
+
+class RunRows(NamedTuple):
+    """The rows of one series of one run that have a value to be drawn, as they are stored.
+
+    Attributes:
+        steps: int64.
+        lengths: int32, -1 where the quantity has none.
+        values: float64.
+        statuses: int8, places in :data:`workbench.figures.rows.picking.DRAWN`.
+    """
+
+    steps: NDArray[np.int64]
+    lengths: NDArray[np.int32]
+    values: NDArray[np.float64]
+    statuses: NDArray[np.int8]
+
+
+def rows_of(rows: BriefRows, series: Sequence[str]) -> RunRows:
+    """The rows of a series among all rows of a run."""
+    keep = rows.where(**dict(zip(SERIES, series, strict=True)), control="")
+    values = rows.table["value"].to_numpy()
+    codes, known = rows.coded("status")
+    places = np.full(max(known.values(), default=0) + 1, -1, dtype=np.int8)
+    for place, status in enumerate(DRAWN):
+        if status in known:
+            places[known[status]] = place
+    keep &= ~np.isnan(values)
+    chosen = np.flatnonzero(keep)
+    chosen = chosen[places[codes[chosen]] >= 0]
+    lengths = rows.table["length"].to_numpy()[chosen]
+    return RunRows(
+        rows.table["step"].to_numpy()[chosen].astype(np.int64),
+        np.where(np.isnan(lengths.astype(float)), -1, lengths).astype(np.int32),
+        values[chosen],
+        places[codes[chosen]],
+    )
+
+
+class SeriesRows:
+    """The rows of one series of many runs.
+
+    Args:
+        series: measurement, quantity, law, target, mode.
+        parts: run -> its rows.
+    """
+
+    def __init__(self, series: Sequence[str], parts: Mapping[str, RunRows]) -> None:
+        self.series = tuple(series)
+        self.runs = list(parts)
+        held = list(parts.values())
+        self._run = np.repeat(np.arange(len(held), dtype=np.int32), [len(one.steps) for one in held])
+        empty = [np.empty(0, dtype=kind) for kind in (np.int64, np.int32, np.float64, np.int8)]
+        joined = [np.concatenate(columns) for columns in zip(empty, *held, strict=True)]
+        self._steps, self._lengths, self._values, self._statuses = joined
+
+    def frame(
+        self,
+        *,
+        step: int | None = None,
+        length: int | None = None,
+        times: float | None = None,
+        trained: Mapping[str, int] | None = None,
+    ) -> Frame:
+        """Of each run the rows at its last step, or at its last one that is not later than ``step``.
+
+        Args:
+            step: None for each run's last.
+            length: at this length alone; None for all.
+            times: only at lengths that may stand for this multiple of the run's N
+                (:func:`workbench.figures.rows.multiples.length_at` chooses among them).
+            trained: run -> N, for ``times``.
+        """
+        last = np.full(len(self.runs), -1, dtype=np.int64)
+        counted = np.ones(len(self._run), dtype=bool) if step is None else self._steps <= step
+        np.maximum.at(last, self._run[counted], self._steps[counted])
+        keep = counted & (self._steps == last[self._run])
+        if length is not None:
+            keep &= self._lengths == length
+        if times is not None:
+            wanted = np.array([(trained or {})[run] for run in self.runs], dtype=float)[self._run]
+            keep &= nearest_above(self._lengths, wanted, times)
+        return self._of(np.flatnonzero(keep))
+
+    def _of(self, chosen: NDArray[np.intp]) -> Frame:
+        count = len(chosen)
+        lengths = self._lengths[chosen].astype(float)
+        columns: dict[str, Any] = {
+            "run": pd.Categorical.from_codes(self._run[chosen], categories=pd.Index(self.runs, dtype=object)),
+            "step": self._steps[chosen],
+            "length": np.where(lengths < 0, np.nan, lengths),
+            "value": self._values[chosen],
+            "status": pd.Categorical.from_codes(self._statuses[chosen], categories=list(DRAWN)),
+        }
+        same = np.zeros(count, dtype=np.int8)
+        columns |= {
+            name: pd.Categorical.from_codes(same, categories=[text])
+            for name, text in zip(SERIES, self.series, strict=True)
+        }
+        return Frame.of(pd.DataFrame(columns))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How far the reading of a series is."""
+
+    done: int
+    of: int
+
+
+@runtime_checkable
+class SeriesOwner(Protocol):
+    """A run, as far as its series are read: :class:`workbench.dashboard.state.run_view.RunView`."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def rows_version(self) -> str: ...
+
+    @property
+    def first(self) -> RunRows | None: ...
+
+
+class SeriesReader:
+    """Series of all runs, each read once for a state of the runs; what has not changed is not read again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._asked: dict[tuple[str, ...], _Gathering] = {}
+
+    def rows(
+        self, runs: Sequence[SeriesOwner], series: Sequence[str], wait: float | None = AT_ONCE
+    ) -> SeriesRows | Reading:
+        """The rows of a series, or how far their reading is.
+
+        Args:
+            runs: those that have it.
+            series: measurement, quantity, law, target, mode.
+            wait: seconds to wait for them; None until they are there.
+        """
+        series = tuple(series)
+        state = tuple((run.name, run.rows_version) for run in runs)
+        with self._lock:
+            gathering = self._asked.pop(series, None)
+            if gathering is None or gathering.state != state:
+                known = gathering.parts if gathering is not None else {}
+                gathering = _Gathering(runs, series, state, known)
+            self._asked[series] = gathering
+            while len(self._asked) > MOST_SERIES:
+                del self._asked[next(iter(self._asked))]
+        with aside():
+            gathering.ended.wait(wait)
+        return gathering.rows if gathering.rows is not None else Reading(len(gathering.parts), len(runs))
+
+
+class _Gathering:
+    """The reading of one series of runs as they stand."""
+
+    def __init__(
+        self,
+        runs: Sequence[SeriesOwner],
+        series: tuple[str, ...],
+        state: tuple[tuple[str, str], ...],
+        known: Mapping[tuple[str, str], RunRows],
+    ) -> None:
+        self.state = state
+        self.series = series
+        wanted = set(state)
+        self.parts = {key: part for key, part in list(known.items()) if key in wanted}
+        self.rows: SeriesRows | None = None
+        self.ended = threading.Event()
+        if series == FIRST:
+            self.parts |= {(run.name, run.rows_version): run.first for run in runs if run.first is not None}
+        missing = [run for run in runs if (run.name, run.rows_version) not in self.parts]
+        if missing:
+            threading.Thread(target=self._read, args=(missing,), name="series", daemon=True).start()
+        else:
+            self._end()
+
+    def _read(self, runs: Sequence[SeriesOwner]) -> None:
+        try:
+            with ThreadPoolExecutor(READERS) as pool:  # decoding Parquet leaves the interpreter free
+                list(pool.map(self._one, runs))
+        finally:
+            self._end()
+
+    def _one(self, run: SeriesOwner) -> None:
+        with apart(lambda _: None, run.name):  # whoever reads the folder next says what is wrong with it
+            part = rows_of(BriefRows(read_run(run.path, READ).rows), self.series)
+            self.parts[run.name, run.rows_version] = part
+
+    def _end(self) -> None:
+        self.rows = SeriesRows(self.series, {key[0]: self.parts[key] for key in self.state if key in self.parts})
+        self.ended.set()
