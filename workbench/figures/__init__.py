@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from workbench.figures.heads.head_map import *
     from workbench.figures.heads.head_maps import *
     from workbench.figures.heads.head_pictures import *
+    from workbench.figures.heads.inducing_heads import *
     from workbench.figures.panels.accuracy import *
     from workbench.figures.panels.any_quantity import *
     from workbench.figures.panels.any_quantity_notebook import *
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from workbench.figures.panels.decodability import *
     from workbench.figures.panels.differences import *
     from workbench.figures.panels.failure_length import *
+    from workbench.figures.panels.in_context_curve import *
     from workbench.figures.panels.many_seeds import *
     from workbench.figures.panels.phase_diagram import *
     from workbench.figures.panels.plateau import *
@@ -48,6 +50,7 @@ HOMES = (
     "heads.head_map",
     "heads.head_maps",
     "heads.head_pictures",
+    "heads.inducing_heads",
     "panels.accuracy",
     "panels.any_quantity",
     "panels.any_quantity_notebook",
@@ -56,6 +59,7 @@ HOMES = (
     "panels.decodability",
     "panels.differences",
     "panels.failure_length",
+    "panels.in_context_curve",
     "panels.many_seeds",
     "panels.phase_diagram",
     "panels.plateau",

@@ -20,6 +20,7 @@ from workbench.dashboard.components.slider_scents import (
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.labels import head_name, multiple, short, whole
+from workbench.figures.panels.in_context_curve import prompt_tokens
 from workbench.figures.rows.multiples import LengthAxis
 from workbench.figures.style.template import u_length, u_step
 
@@ -50,6 +51,7 @@ def bar(
         "lengths": list(lengths),
         "trained": run.trained,
         "axis": axis,
+        "tokens": tokens_of(run, cursor.step),
         "layers": run.n_layers,
         "heads": run.n_heads,
         "at": {"step": cursor.step, "length": cursor.length, "head": f"{cursor.layer}.{cursor.head}"},
@@ -62,7 +64,7 @@ def bar(
             className="cell pick",
         ),
         html.Div([_step_head(), _step_slider(run, cursor, steps, other)], className="cell"),
-        html.Div([_length_head(axis), _length_slider(run, cursor, lengths, other, axis)], className="cell"),
+        html.Div([_length_head(run, axis), _length_slider(run, cursor, lengths, other, axis)], className="cell"),
         html.Div(
             [
                 html.Label("Head", htmlFor="head-select", className="caption"),
@@ -126,16 +128,27 @@ def _step_head() -> html.Div:
     )
 
 
-def _length_head(axis: LengthAxis) -> html.Div:
+def tokens_of(run: RunView, step: int) -> dict[str, int]:
+    """Items of a question -> tokens of its prompt, of a model that was asked in its prompt; else nothing."""
+    if not run.in_context or not run.brief.rows:
+        return {}
+    return {
+        str(items): tokens
+        for items, tokens in run.memo(("tokens", step), lambda: prompt_tokens(run.frame, step)).items()
+    }
+
+
+def _length_head(run: RunView, axis: LengthAxis) -> html.Div:
     pressed = {"aria-pressed": "true" if axis == "times" else "false", "aria-label": "Lengths as multiples of N"}
     return html.Div(
         [
-            html.Span("Prefix length", className="caption"),
+            html.Span(_length_noun(run), className="caption"),
             html.Button(
                 "\u00d7 N",
                 id="axis-toggle",
                 type="button",
                 className="unit",
+                hidden=run.in_context,
                 title="Lengths as multiples of the longest trained one, or in tokens (X)",
                 **pressed,
             ),
@@ -172,10 +185,15 @@ def _length_slider(
             html.Div(className="trained", style={"width": f"{100 * trained:.3f}%"}),
             html.Div(id="length-scent", className="scent", style=scent_over_lengths(run, cursor.step, other)),
             html.Div(className="ribbon bare"),
-            slider("length-slider", "Prefix length", lengths, u_length, cursor.length, 340, [run.trained], text),
+            slider("length-slider", _length_noun(run), lengths, u_length, cursor.length, 340, [run.trained], text),
         ],
         className="track",
     )
+
+
+def _length_noun(run: RunView) -> str:
+    """What the second slider moves over."""
+    return "Items" if run.in_context else "Prefix length"
 
 
 def slider(

@@ -21,7 +21,7 @@ from workbench.figures.labels import proportion, span_of_steps, whole
 from workbench.figures.rows.diagnosis_rows import entries_over_training, named_entry
 from workbench.figures.rows.frame import numbers
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence
-from workbench.figures.text.in_context_sentence import in_context_sentence
+from workbench.figures.text.in_context_sentence import in_context_rail, in_context_sentence
 from workbench.figures.text.sentences import Piece, rail_text, verdict_sentence, wants_strings, why_sentence
 from workbench.figures.text.sequence_sentences import CODE, STRONG
 from workbench.models.interventions import REPAIRS
@@ -64,6 +64,8 @@ def verdict(run: RunView, cursor: Cursor) -> list[Any]:
 
 def why(run: RunView, cursor: Cursor) -> list[Any]:
     """One line: since when, what it carries, what the chosen head does; or the command to find out."""
+    if run.in_context and run.brief.rows:
+        return []  # the rows of its page say it
     at = {"step": cursor.step, "layer": cursor.layer, "head": cursor.head, "length": cursor.length}
     parts = run.memo(("why", *at.values()), lambda: why_sentence(run.frame, trained=run.trained, **at))
     if not parts and run.brief.rows:
@@ -148,4 +150,6 @@ def entries_said(run: RunView) -> str:
 def rail(run: RunView, row: Any, cursor: Cursor) -> list[Any]:
     """The answer in the rail of one row, yes or no first."""
     at = (cursor.step, cursor.length, cursor.layer, cursor.head)
+    if run.in_context:
+        return pieces(run.memo(("in context rail", row, *at), lambda: in_context_rail(run.frame, row, *at)))
     return pieces(run.memo(("rail", row, *at), lambda: rail_text(run.frame, row, *at, trained=run.trained)))

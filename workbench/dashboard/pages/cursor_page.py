@@ -67,7 +67,7 @@ class CursorPage(Page):
         cursor, notices = resolve(visit.search, run)
         asked = {key: visit.asked.get(key, default) for key, default in self.extras.items()}
         extras, more = self.check(context, run, asked)
-        axis = axis_of(visit.asked)
+        axis = axis_of(visit.asked, run)
         run, beside = pair(context.store, run, extras)
         content = [
             *stores(context, self, run, cursor, extras, axis),
@@ -133,7 +133,7 @@ def link(
     """The canonical link of the view, and which page and run it belongs to."""
     usual = page.extras if page.explicit else page.check(context, run, page.extras)[0]
     said = {key: extras[key] for key in page.extras if key in extras and extras[key] != usual[key]}
-    said |= {"axis": axis} if axis != "times" else {}
+    said |= {"axis": axis} if axis != axis_of({}, run) else {}
     return {"path": page.path, "run": run.name, "href": write(cursor, run, page.path, said)}
 
 
@@ -187,7 +187,7 @@ def connect(app: Dash, context: Context, pages: Sequence[Page]) -> None:
         shown = (extras.get("view", VIEWS[0]), extras.get("sample", 0))
         view, cursor = place(context, run, step, length, head, *shown)
         page = _under_bar(known["path"], under_bar)
-        made = link(context, page, view, cursor, extras, axis_of({"axis": axis})) | {"kept": keep}
+        made = link(context, page, view, cursor, extras, axis_of({"axis": axis}, view)) | {"kept": keep}
         if made["href"] == known["href"] and not keep:  # nothing moved: a stale link keeps its banner
             raise PreventUpdate
         view, other = pair(context.store, view, extras)
@@ -250,7 +250,7 @@ def _follow(app: Dash, context: Context, under_bar: Mapping[str, CursorPage]) ->
             list(context.store.runs()),
             page.pick(extras) if page.pick else None,
             beside,
-            axis_of({"axis": axis}),
+            axis_of({"axis": axis}, view),
         )
         return made, unless(step, cursor.step), unless(length, cursor.length)
 

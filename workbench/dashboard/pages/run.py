@@ -25,6 +25,8 @@ from workbench.dashboard.panels.run_panels import (
     COLUMNS,
     DEEPER,
     DEEPER_ROWS,
+    IN_CONTEXT,
+    IN_CONTEXT_ROWS,
     LEGEND,
     MORE,
     PANELS,
@@ -67,12 +69,20 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
             [html.Summary(id="ledger-said"), html.Div(id="ledger", className="ledger-wrap")],
             id="evidence",
             className="evidence",
-            hidden=not run.brief.rows,
+            hidden=not run.brief.rows or run.in_context,
         ),
         notes_panel.section(run),
-        *(evidence(run) if run.brief.rows else [unmeasured(run), training(run)]),
-        *([why_row(run), *deeper(run), *all_heads(run), more(run, extras), training(run)] if run.brief.rows else []),
+        *_below(run, extras),
     ]
+
+
+def _below(run: RunView, extras: Mapping[str, str]) -> list[Any]:
+    """What stands below the headline; weights that others trained have no training, and no lengths of it, to show."""
+    if run.in_context:
+        return [in_context(run), more(run, extras)] if run.brief.rows else [unmeasured(run)]
+    if not run.brief.rows:
+        return [unmeasured(run), training(run)]
+    return [*evidence(run), why_row(run), *deeper(run), *all_heads(run), more(run, extras), training(run)]
 
 
 def save_button(run: RunView) -> html.Button:
@@ -152,6 +162,16 @@ def matrix(run: RunView) -> html.Div:
         rail = [html.H2(name), html.P(question, className="soft"), html.P(id=RAILS[row]), panel_frame.how(row)]
         rows.append(panel_frame.matrix_row(rail, [one for one in MATRIX if one.row == row], run.specs))
     return html.Div([html.Div(heads, className="matrix-row heads-row"), *rows, memory(MATRIX)], className="matrix")
+
+
+def in_context(run: RunView) -> html.Div:
+    """The panels over items of a question, of a model that was asked in its prompt."""
+    rows = []
+    for row, (name, question, kind) in IN_CONTEXT_ROWS.items():
+        rail = [html.H2(name), html.P(question, className="soft"), html.P(id=RAILS[row])]
+        rows.append(panel_frame.matrix_row(rail, [one for one in IN_CONTEXT if one.row == row], run.specs, kind))
+    absent = [html.P(id=rail, hidden=True) for row, rail in RAILS.items() if row not in IN_CONTEXT_ROWS]
+    return html.Div([*rows, *absent, memory(IN_CONTEXT)], className="matrix")
 
 
 def why_row(run: RunView) -> html.Div:
@@ -247,7 +267,7 @@ def connect(app: Dash, context: Context) -> None:
         outputs = [Output(f"at-{store}", "children"), Output(f"at-{store}-2", "children")]
         browser(app, name, *outputs, Input(store, "data"))
     _prose(app, context)  # before the panels: questions are asked in this order, and the verdict comes first
-    for group in (MATRIX, (BY_ID["loss"],)):
+    for group in (MATRIX, IN_CONTEXT, (BY_ID["loss"],)):
         callbacks.panels(app, context, group)
     for group in (WHY, *DEEPER_GROUPS.values(), MORE):
         callbacks.panels(app, context, group, late=True)
@@ -292,7 +312,9 @@ def _ahead(app: Dash, context: Context) -> None:
         view, cursor = place(context, run, step, length, head)
         if look is not None and view.brief.rows and known["path"] == PAGE.path:
             context.prefetch.ask(
-                PanelCursor.asked(context.store, view, cursor, {"axis": axis}), (*PANELS, *WHY, *DEEPER), look
+                PanelCursor.asked(context.store, view, cursor, {"axis": axis}),
+                IN_CONTEXT if view.in_context else (*PANELS, *WHY, *DEEPER),
+                look,
             )
 
 
@@ -358,7 +380,7 @@ PAGE = CursorPage(
     name="Run",
     connect=connect,
     content=content,
-    panels=(*PANELS, *WHY, *DEEPER, *MORE, head_maps_panel.PANEL),
+    panels=(*PANELS, *IN_CONTEXT, *WHY, *DEEPER, *MORE, head_maps_panel.PANEL),
     extras={"quantity": ""},
     check=check,
 )

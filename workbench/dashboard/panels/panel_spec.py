@@ -18,7 +18,7 @@ import plotly.graph_objects as go
 from workbench.dashboard.state.cursor import Cursor, axis_of, default_step, nearest_earlier
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.store import Store, pair
-from workbench.figures import in_multiples, registered
+from workbench.figures import in_items, in_multiples, registered
 from workbench.figures.registry import Registered
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.multiples import LengthAxis, StepPairing, partners, step_partners
@@ -107,8 +107,8 @@ class PanelCursor:
 
     @property
     def axis(self) -> LengthAxis:
-        """What lengths are told in."""
-        return axis_of(self.extras)
+        """What lengths are told in; items of a question in a prompt are multiples of nothing."""
+        return axis_of(self.extras, self.run)
 
     @property
     def pairing(self) -> StepPairing:
@@ -274,6 +274,8 @@ class Panel:
         if at.axis == "times":
             place = self.place(at)
             in_multiples(figure, trained=place.run.trained, span=place.span, theme=theme)
+        elif at.run.in_context:
+            in_items(figure)
         if size > BASE_SIZE and figure.layout.margin.r and self.column != "cursor":  # end labels grow with the type
             figure.update_layout(margin_r=round(figure.layout.margin.r * size / BASE_SIZE) + 2)
         return figure
@@ -293,7 +295,9 @@ class Panel:
         if _has(self._registered.draw, "cursor"):
             given["cursor"] = self._cursor(at)
         relative = at.axis == "times" and bool(self._lengths(at))
-        imports = [f"from workbench.figures import {', '.join([self.figure, *['in_multiples'] * relative])}"]
+        items = at.run.in_context and bool(self._lengths(at))
+        used = [self.figure, *["in_multiples"] * relative, *["in_items"] * items]
+        imports = [f"from workbench.figures import {', '.join(used)}"]
         imports += [line for name, line in IMPORTS.items() if any(name in source.code for source in sources)]
         frames = ", ".join(source.name for source in sources)
         arguments = "".join(f", {name}={value!r}" for name, value in given.items())
@@ -303,6 +307,8 @@ class Panel:
             place = self.place(at)
             span = "" if place.span is None else f", span={place.span!r}"
             drawn = f"in_multiples({drawn}, trained={place.run.trained}{span})"
+        elif items:
+            drawn = f"in_items({drawn})"
         return "\n".join([*sorted(imports), "", *read, drawn, ""])
 
     def _lengths(self, at: PanelCursor) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from workbench.dashboard.panels.panel_spec import Panel as Panel
 
 _BAND = "Bands and whiskers are 95 % intervals; the sequence is the unit."
@@ -140,6 +142,8 @@ PANELS: tuple[Panel, ...] = (
     ),
 )
 
+BY_MATRIX = {panel.id: panel for panel in PANELS}
+
 DEEPER: tuple[Panel, ...] = (
     Panel(
         id="coupling-training",
@@ -257,13 +261,50 @@ MORE = (
     ),
 )
 
-BY_ID = {panel.id: panel for panel in (*PANELS, *DEEPER, *WHY)}
+IN_CONTEXT: tuple[Panel, ...] = (
+    Panel(
+        id="in-context",
+        row="behaviour",
+        column="training",
+        title="Accuracy in context",
+        figure="in_context_over_length",
+        takes=("trained", "step"),
+        needs=("step",),
+        measurement="behaviour.in_context",
+        quantities=("answer_accuracy", "candidate_accuracy", "candidate_chance"),
+        about="How often an answer is right over the items of the question: among all tokens of the model, and among "
+        "the task's symbols alone. The grey band is the accuracy that holding asks for. " + _BAND,
+    ),
+    Panel(
+        id="in-context-heads",
+        row="mechanism",
+        column="training",
+        title="Heads that look behind the repeat",
+        figure="inducing_heads_over_length",
+        takes=("trained", "step", "layer", "head"),
+        needs=("step", "head"),
+        measurement="circuits.heads",
+        quantities=("induction_mass",),
+        about="Share of attention on the key behind the earlier occurrence of the token at hand: the chosen head in "
+        "ink, in grey the six that have most at the fewest items. " + _BAND,
+    ),
+    replace(BY_MATRIX["heads-length"], id="in-context-hardmax"),
+    replace(BY_MATRIX["head-grid"], id="in-context-grid"),
+)
+"""Of a model that others trained and that was asked in its prompt: over items, not over training."""
+
+BY_ID = {panel.id: panel for panel in (*PANELS, *IN_CONTEXT, *DEEPER, *WHY)}
 
 ROWS: dict[str, tuple[str, str]] = {
     "behaviour": ("Behaviour", "Does it keep working?"),
     "representation": ("Representation", "What does it carry?"),
     "mechanism": ("Mechanism", "Is its attention hard or soft?"),
 }
+IN_CONTEXT_ROWS: dict[str, tuple[str, str, str]] = {
+    "behaviour": ("Behaviour", "Does it keep answering?", "one tall"),
+    "mechanism": ("Mechanism", "Do its heads keep looking?", ""),
+}
+"""Kind of evidence -> its name, its question, and the class of its row."""
 DEEPER_ROWS: dict[str, tuple[str, str]] = {
     "code": ("Code", "Is it the same code past training?"),
     "use": ("Use", "Does the output depend on it?"),

@@ -43,6 +43,9 @@ class RunLike(Protocol):
     def trained(self) -> int: ...
 
     @property
+    def in_context(self) -> bool: ...
+
+    @property
     def n_layers(self) -> int: ...
 
     @property
@@ -100,9 +103,9 @@ def default_cursor(run: RunLike) -> Cursor:
     return Cursor(run.name, step, length, *run.leading(step, length))
 
 
-def axis_of(asked: Mapping[str, str | None]) -> LengthAxis:
-    """What a link tells lengths in: multiples of N, unless it says tokens."""
-    return "length" if asked.get("axis") == "length" else "times"
+def axis_of(asked: Mapping[str, str | None], run: RunLike) -> LengthAxis:
+    """What a link tells lengths in: multiples of N, unless it says tokens; of a task in a prompt always items."""
+    return "length" if run.in_context or asked.get("axis") == "length" else "times"
 
 
 def slug(verdict: str) -> str:

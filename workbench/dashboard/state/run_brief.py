@@ -117,7 +117,9 @@ def make_brief(reading: TableReading, rows: BriefRows) -> Brief:
     chance = rows.table["value"].to_numpy()[rows.where(quantity=guess)]
     chance = chance[~np.isnan(chance)]
     found = rows.listed(main, "length", "value", "low", "high")
-    failure = rows.listed(rows.where(quantity="failure_length", step=last), "value", "low", "length", "status")
+    failed = rows.where(quantity="failure_length", step=last)
+    failed |= rows.where(quantity="decay_length", measurement=IN_CONTEXT, step=last)
+    failure = rows.listed(failed, "value", "low", "length", "status")
     return Brief(
         rows=rows.table.num_rows,
         quantities=_shared(rows.pairs()),

@@ -47,7 +47,8 @@ def summarise(run: RunView) -> dict[str, Any]:
     row |= {"verdict": verdict, "slug": slug(verdict)} | _since(brief, verdict)
     if brief.ties:
         row |= {"ties": brief.ties["label"], "tiesText": TIES[brief.ties["label"]], "tiesNote": brief.ties["note"]}
-    return row | _accuracy(run) | _failure(brief, verdict, run.trained) | _carries(brief)
+    fails = _decay(brief, run.trained) if run.in_context else _failure(brief, verdict, run.trained)
+    return row | _accuracy(run) | fails | _carries(brief)
 
 
 def _accuracy(run: RunView) -> dict[str, Any]:
@@ -61,13 +62,13 @@ def _accuracy(run: RunView) -> dict[str, Any]:
     x = spark_places(lengths)
     bottom = chance - 0.08
     end = 1 - (min(1.05, values[-1]) - bottom) / (1.05 - bottom)
-    inside = rows[lengths.index(nearest(lengths, run.trained))]
+    inside = {} if run.in_context else _cell("inside", rows[lengths.index(nearest(lengths, run.trained))])
     return {
         "spark": spark_path(values, bottom, 1.05, *SPARK, x=x),
         "sparkEnd": round(end * SPARK[1], 2),
         "sparkTrained": round(min(1.0, max(0.0, (u_length(run.trained) - low) / (high - low))) * SPARK[0], 2),
         "sparkChance": round((1 - (chance - bottom) / (1.05 - bottom)) * SPARK[1], 2),
-        **_cell("inside", inside),
+        **inside,
         **_cell("longest", rows[-1]),
         "shortestLength": lengths[0],
         "longestLength": lengths[-1],
@@ -115,6 +116,16 @@ def _failure(brief: Brief, verdict: str, trained: int) -> dict[str, Any]:
         return {"fails": None, "failsText": MISSING}
     times = f"> {multiple(min(tested) / trained)} \u00d7 N"
     return {"fails": 1e12, "failsText": beyond(min(tested)), "failsTimes": times}
+
+
+def _decay(brief: Brief, window: int) -> dict[str, Any]:
+    """Items from which answers in context are shown to fail; past the longest judged where they are not."""
+    for row in brief.failure:
+        if row["status"] == "ok" and row["value"] is not None:
+            return {"fails": row["value"] / window, "failsText": f"{whole(row['value'])} items", "failed": True}
+        if row["status"] == "censored" and row["length"] is not None:
+            return {"fails": 1e12, "failsText": f"{beyond(row['length'])} items"}
+    return {"fails": None, "failsText": MISSING}
 
 
 def _carries(brief: Brief) -> dict[str, Any]:

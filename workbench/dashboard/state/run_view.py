@@ -20,6 +20,7 @@ from workbench.core.canonical import canonical
 from workbench.dashboard.state.request_gate import aside
 from workbench.dashboard.state.run_brief import Brief
 from workbench.dashboard.state.series_rows import RunRows
+from workbench.figures.heads.inducing_heads import leading_inducer
 from workbench.figures.heads.leading_head import leading_head
 from workbench.figures.rows.frame import Frame
 from workbench.models.positions.registry import in_words
@@ -223,7 +224,14 @@ class RunView:
         return self.brief.measured
 
     def leading(self, step: int, length: int) -> tuple[int, int]:
-        """Layer and head of what stands at the cursor until another is chosen: the head with the largest effect."""
+        """Layer and head of what stands at the cursor until another is chosen: the head with the largest effect.
+
+        Of a model that was asked in its prompt, the head that looks most behind the repeat of the token at hand.
+        """
+        if self.in_context:
+            first = self.memo(("inducer", step), lambda: leading_inducer(self.frame, step=step))
+            if first is not None:
+                return first
         found = self.memo(("leading", step, length), lambda: leading_head(self.frame, step=step, length=length))
         return found.layer, found.head
 

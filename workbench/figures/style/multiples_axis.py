@@ -17,6 +17,7 @@ from workbench.figures.style.template import PLOT_HEIGHT, PLOT_WIDTH, choose_tic
 
 D = TypeVar("D", bound=Drawing)
 
+LENGTHS, ITEMS = "prefix length", "items of the question"
 TITLE = "prefix length, \u00d7 trained"
 #: Multiples that may be ticks, the most telling first: doublings past N, then below it, then what lies between.
 _WANTED = (*(2.0**k for k in range(12, 0, -1)), 0.5, 0.25, 1.5, 3.0, 6.0)
@@ -50,4 +51,18 @@ def in_multiples(figure: D, *, trained: float, span: tuple[float, float] | None 
         }
         figure.update_layout(**{f"{side}axis": changed})
         figure.layout.meta = {**figure.layout.meta, side: span_meta("length", changed)}
+    return figure
+
+
+@offered
+def in_items(figure: D) -> D:
+    """The same figure with its length axes named for what they count in a prompt: items of the question.
+
+    Args:
+        figure: any figure of this package; one without a length axis stays as it is.
+    """
+    for side in ("x", "y"):
+        title = getattr(figure.layout, f"{side}axis").title
+        if title is not None and title.text == LENGTHS:
+            figure.update_layout(**{f"{side}axis": {"title": {"text": ITEMS}}})
     return figure

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from workbench.figures.errors import NotMeasured
+from workbench.figures.heads.inducing_heads import MEASUREMENT as HEADS
+from workbench.figures.heads.inducing_heads import QUANTITY as INDUCTION
 from workbench.figures.labels import Piece
-from workbench.figures.rows.claims import count, note, plain
+from workbench.figures.rows.claims import asked, count, estimate, head, note, number, plain
 from workbench.figures.rows.door import of_rows
 from workbench.figures.rows.frame import Frame
+from workbench.figures.rows.picking import valued
 from workbench.figures.style.verdict_styles import verdict_style
 
 MEASUREMENT = "behaviour.in_context"
@@ -30,3 +36,41 @@ def in_context_sentence(frame: Frame, *, step: int) -> list[Piece]:
     style = verdict_style(str(row["label"]))
     asked = f", presented as {row['target']}"
     return [(style.word, style.role), plain(asked), count(row, "step", " at step ", ": "), note(row), plain(".")]
+
+
+def in_context_rail(frame: Frame, row: str, step: int, length: int, layer: int, which: int) -> list[Piece]:
+    """What stands beside a row of panels of a model that was asked in its prompt.
+
+    Args:
+        frame: rows of one run.
+        row: behaviour or mechanism; of others nothing is said.
+        step: the cursor's checkpoint.
+        length: the cursor's items.
+        layer: the cursor's layer.
+        which: the cursor's head.
+    """
+    if row == "behaviour":
+        asked_there = {"measurement": MEASUREMENT, "quantity": "answer_accuracy"}
+        found = _at(frame, step, length, asked_there)
+        if not found:
+            return [asked("step", step, "Answers in context are not measured at step ", ".")]
+        ends = [[*estimate(one), count(one, "length", " at ", " items")] for one in found]
+        return [plain("Right among all tokens: "), *_joined(ends), plain(".")]
+    if row == "mechanism":
+        found = _at(frame, step, length, {"measurement": HEADS, "quantity": INDUCTION, "layer": layer, "head": which})
+        if not found:
+            return [asked("step", step, "Heads are not measured at step ", ".")]
+        ends = [[number(one), count(one, "length", " at ", " items")] for one in found]
+        said = plain(" gives to the key behind the earlier occurrence of the token at hand, of its attention: ")
+        return [head(found[0]), said, *_joined(ends), plain(".")]
+    return []
+
+
+def _at(frame: Frame, step: int, length: int, where: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows at the fewest items and at those of the cursor."""
+    rows = valued(frame.where(step=step, mode=["task", "teacher_forced"], **where)).sort("length").rows()
+    return [one for index, one in enumerate(rows) if index == 0 or int(one["length"]) == length]
+
+
+def _joined(parts: Sequence[Sequence[Piece]]) -> list[Piece]:
+    return [piece for index, part in enumerate(parts) for piece in ([plain(", ")] if index else []) + list(part)]

@@ -11,10 +11,12 @@ from tests.support.dashboard.answers import LIGHT, texts
 from tests.support.models.pretrained_folders import save_folder
 from workbench.dashboard import router
 from workbench.dashboard.components import prose
+from workbench.dashboard.components.cursorbar import tokens_of
 from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.pages.run import PAGE
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.render import heads, plot
+from workbench.dashboard.panels.run_panels import IN_CONTEXT
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state.cursor import default_cursor
@@ -44,6 +46,28 @@ def test_its_line_says_what_was_shown(context: Context) -> None:
     assert (line["verdict"], line["slug"], line["task"]) == ("not capable", "not-capable", "uf")
     assert (line["shortestLength"], line["longestLength"]) == (4, 8)
     assert line["longest"] < 0.9
+    assert "inside" not in line, "others trained it: there is no trained length to stand at"
+    assert line["failsText"] in ("4 items", "> 8 items")
+
+
+def test_its_page_is_over_items_with_tokens_beside_and_nothing_about_training(context: Context) -> None:
+    run = context.store.runs()["copy"]
+    told = texts(router.page(context, "/run", "?run=copy")[0])
+    assert "Does it keep answering?" in told
+    assert "Items" in told
+    assert "Did it learn?" not in told
+    assert "What breaks it" not in told
+    assert tokens_of(run, 1) == {"4": 8, "8": 16}
+    at = PanelCursor(run, default_cursor(run), extras={"axis": "times"})
+    assert at.axis == "length", "items are multiples of nothing that was trained"
+    for panel in IN_CONTEXT:
+        drawn = panel.plain(at, "light", 11)
+        assert panel.form == "heads" or "items" in drawn.layout.xaxis.title.text, panel.id
+        assert ("in_items(" in panel.snippet(at)) is (panel.form != "heads"), panel.id
+    behaviour, mechanism = (texts(prose.rail(run, row, at.cursor)) for row in ("behaviour", "mechanism"))
+    assert "at 4 items" in behaviour
+    assert "at 8 items" in behaviour
+    assert f"L{at.cursor.layer} H{at.cursor.head}" in mechanism
 
 
 def test_every_page_opens_and_no_panel_is_broken(context: Context) -> None:

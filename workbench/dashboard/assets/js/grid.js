@@ -35,7 +35,7 @@
           h("span", { className: "icon copy" })));
     }
     const line = (x1, y1, x2, y2, cls) => h("line", { x1, y1, x2, y2, className: cls, vectorEffect: "non-scaling-stroke" });
-    const said = "Accuracy over prefix length: " + data.insideText + " at the trained length, " + data.longestText +
+    const said = "Accuracy over prefix length: " + (data.insideText ? data.insideText + " at the trained length, " : "") + data.longestText +
       " at length " + data.longestLength.toLocaleString("en-US");
     return h("svg", { className: "spark " + data.slug, width: "100%", height: 30, viewBox: "0 0 180 28", preserveAspectRatio: "none", role: "img", "aria-label": said },
       h("rect", { x: 0, y: 0, width: data.sparkTrained, height: 28, className: "wash" }),

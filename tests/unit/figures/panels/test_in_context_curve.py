@@ -1,0 +1,91 @@
+"""Answers in context over items: both accuracies, the tokens, and the length that the verdict names; heads beside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from workbench.figures import (
+    NotMeasured,
+    in_context_over_length,
+    in_context_over_length_data,
+    inducing_heads_over_length,
+    inducing_heads_over_length_data,
+)
+from workbench.figures.heads.inducing_heads import leading_inducer
+from workbench.figures.rows.frame import Frame
+from workbench.figures.style.template import u_length
+from workbench.figures.text.in_context_sentence import in_context_rail
+from workbench.table.schema import row
+
+ITEMS, RIGHT = (8, 16, 64), (1.0, 0.98, 0.2)
+
+
+def frame(label: str = "decays", at: int = 64) -> pd.DataFrame:
+    own: dict[str, Any] = {"run": "real", "step": 1, "measurement": "behaviour.in_context", "target": "pairs", "n": 64}
+    heads: dict[str, Any] = {"run": "real", "step": 1, "measurement": "circuits.heads", "mode": "task", "n": 64}
+    rows = []
+    for n, right in zip(ITEMS, RIGHT, strict=True):
+        where = {**own, "length": n, "mode": "teacher_forced", "law": "matched"}
+        near = {"value": right, "low": right - 0.02, "high": min(1.0, right + 0.02)}
+        rows.append(row(quantity="answer_accuracy", **near, **where))
+        rows.append(row(quantity="candidate_chance", value=0.25, **where))
+        rows.append(row(quantity="prompt_tokens", value=2.0 * n + 3, **where))
+        for layer in range(3):
+            for head in range(3):
+                mass = right * (layer * 3 + head) / 8
+                there = {"quantity": "induction_mass", "layer": layer, "head": head, "law": "matched"}
+                rows.append(row(**heads, **there, length=n, value=mass))
+    rows.append(row(quantity="in_context_verdict", label=label, length=at, law="matched", note="why", **own))
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize(("label", "at", "said"), [("decays", 64, "decays from 64"), ("holds", 16, "holds to 16")])
+def test_the_length_that_the_verdict_names_is_marked(label: str, at: int, said: str) -> None:
+    drawn = in_context_over_length(frame(label, at), trained=4096, step=1)
+    (mark,) = [shape for shape in drawn.layout.shapes if shape.name == "verdict"]
+    assert mark.x0 == mark.x1 == pytest.approx(u_length(at))
+    assert said in [note.text for note in drawn.layout.annotations]
+    assert drawn.layout.meta["slice"].startswith(f"presented as pairs · {said}")
+
+
+def test_a_model_that_is_not_capable_has_no_mark_and_tokens_stand_under_items() -> None:
+    drawn = in_context_over_length(frame("not capable", 8), trained=4096, step=1, theme="dark")
+    assert [shape for shape in drawn.layout.shapes if shape.name == "verdict"] == []
+    assert "not capable" in drawn.layout.meta["slice"]
+    assert {"8<br>19", "64<br>131"} <= set(drawn.layout.xaxis.ticktext)
+    assert "1.00 at length 8" in drawn.layout.meta["alt"]
+
+
+def test_the_rows_are_those_drawn_and_answers_without_weights_lack_the_symbols() -> None:
+    data = in_context_over_length_data(frame(), step=1)
+    assert list(dict.fromkeys(data["series"])) == ["all tokens", "chance"]
+    assert data[data["series"] == "all tokens"]["value"].tolist() == list(RIGHT)
+    assert data["note"].tolist()[:3] == ["19 tokens", "35 tokens", "131 tokens"]
+    with pytest.raises(NotMeasured):
+        in_context_over_length_data(frame(), step=2)
+
+
+def test_the_six_leading_heads_are_drawn_and_the_chosen_one_in_front() -> None:
+    data = inducing_heads_over_length_data(frame(), step=1, layer=0, head=0)
+    series = list(dict.fromkeys(data["series"]))
+    assert series == ["L2 H2", "L2 H1", "L2 H0", "L1 H2", "L1 H1", "L1 H0", "L0 H0"]
+    drawn = inducing_heads_over_length(frame(), trained=4096, step=1, layer=2, head=2)
+    assert [trace.name for trace in drawn.data][-1] == "L2 H2"
+    assert "0.20 at length 64" in drawn.layout.meta["alt"]
+    assert leading_inducer(Frame.of(frame()), step=1) == (2, 2)
+    assert leading_inducer(Frame.of(frame()), step=2) is None
+    with pytest.raises(NotMeasured):
+        inducing_heads_over_length_data(frame(), step=1, layer=5, head=0)
+
+
+def test_the_words_beside_name_both_ends() -> None:
+    rows = Frame.of(frame())
+    behaviour = "".join(text for text, _ in in_context_rail(rows, "behaviour", 1, 64, 2, 2))
+    assert behaviour == "Right among all tokens: 1.00 [0.98, 1.00] at 8 items, 0.20 [0.18, 0.22] at 64 items."
+    mechanism = "".join(text for text, _ in in_context_rail(rows, "mechanism", 1, 64, 2, 2))
+    assert mechanism.startswith("L2 H2 gives")
+    assert mechanism.endswith("1.00 at 8 items, 0.20 at 64 items.")
+    assert "not measured" in "".join(text for text, _ in in_context_rail(rows, "behaviour", 2, 64, 2, 2))

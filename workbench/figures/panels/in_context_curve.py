@@ -1,0 +1,154 @@
+"""Does a model that was given the task in its prompt keep answering? Accuracy over items, with tokens beside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from workbench.core.thresholds import FITTED, ROBUST
+from workbench.figures.labels import dotted, over_length, sample_size, whole
+from workbench.figures.registry import data_of, figure
+from workbench.figures.rows.frame import Frame, missing
+from workbench.figures.rows.picking import run_name, select, series_of, smallest_n, stack, tidy
+from workbench.figures.style.design_tokens import TOKENS, Theme
+from workbench.figures.style.marks import (
+    Cursor,
+    Label,
+    add_band,
+    add_cursor,
+    add_end_labels,
+    add_level,
+    add_line,
+    add_training,
+    add_upright,
+    places,
+    said,
+)
+from workbench.figures.style.plain_figure import Drawing
+from workbench.figures.style.series import line_plot
+from workbench.figures.style.template import DASH, accuracy_axis, length_axis, u_length
+
+MEASUREMENT = "behaviour.in_context"
+ALL, SYMBOLS = "all tokens", "the symbols"
+SERIES = {ALL: "answer_accuracy", SYMBOLS: "candidate_accuracy", "chance": "candidate_chance"}
+"""Series -> its quantity: right among the whole vocabulary, right among the task's symbols, and guessing of these."""
+BOTTOM, RIGHT = 52, 82
+"""Pixels below the plot: two lines of tick labels, and the axis title; and beside it: the names of the lines."""
+
+
+@figure
+def in_context_over_length(
+    frame: Frame,
+    *,
+    trained: float,
+    step: int,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """Accuracy among all tokens and among the task's symbols over the items of a question, at one step.
+
+    The band holds the accuracies that the verdict *holds* asks for at every length. Marked is what the verdict names:
+    the first of two lengths in a row that fail, or the longest up to which it is shown to hold.
+
+    Args:
+        frame: rows of one run.
+        trained: the most items of which the model's window holds a question.
+        step: the checkpoint.
+        theme: light or dark.
+        size: base text size, pixels.
+        cursor: draws the cursor line at ``length``.
+
+    Raises:
+        NotMeasured: without answers in context at that step.
+    """
+    data, t = in_context_over_length_data(frame, step=step), TOKENS[theme]
+    parts = dict(series_of(data))
+    main, chance = parts[ALL], parts["chance"]
+    floor = chance["value"].astype(float)
+    axis = _items_axis([float(n) for n in main["length"]], prompt_tokens(frame, step), trained, theme)
+    y_axis = accuracy_axis(float(floor.min()))
+    drawn = line_plot(
+        "length", axis, y_axis, title="Accuracy in context", n=smallest_n(main),
+        name=f"{run_name(data)}/in_context_over_length", theme=theme, size=size,
+    )  # fmt: skip
+    drawn.update_layout(margin_b=BOTTOM, margin_r=RIGHT)
+    x = places(chance, "length")
+    add_band(drawn, x, floor + ROBUST * (1 - floor), np.ones_like(floor), t["control"])
+    add_level(drawn, x, floor, theme)
+    labels: list[Label] = [("chance", float(floor[-1]), t["ink3"], False)]
+    for name, colour, width in ((SYMBOLS, t["ink2"], 1.2), (ALL, t["ink"], 2.2)):
+        if name in parts:
+            last = add_line(drawn, parts[name], "length", colour, width=width)
+            labels.append((name, last, colour, name == ALL))
+    add_end_labels(drawn, labels, y_axis["range"], size)
+    verdict = _mark_verdict(drawn, frame, step, theme, size)
+    presented = f"presented as {main.row(0)['target']}"
+    ends = [float(main["length"][0]), float(main["length"][-1])]
+    drawn.layout.meta |= {
+        "slice": dotted(presented, verdict, sample_size(smallest_n(main))),
+        "alt": f"Accuracy in context, {presented}, {over_length(step)}: "
+        f"{said(main, 'length', ends)}; chance is {floor.min():.3f}; {verdict}",
+    }
+    add_training(drawn, trained, theme, size, label=False)
+    add_cursor(drawn, cursor, "length", theme, [(main, t["ink"], "circle")])
+    return drawn
+
+
+@data_of(in_context_over_length)
+def in_context_over_length_data(frame: Frame, *, step: int) -> Frame:
+    """The rows of :func:`in_context_over_length`: series all tokens, the symbols, chance; ``note`` has the tokens."""
+    tokens = prompt_tokens(frame, step)
+    parts = []
+    for name, quantity in SERIES.items():
+        if name != SYMBOLS or len(_rows(frame, quantity, step, needed=False)):  # answers may come without weights
+            rows = _rows(frame, quantity, step)
+            notes = [f"{tokens[int(row['length'])]:,} tokens; {row['note']}".rstrip("; ") for row in rows.rows()]
+            parts.append(tidy(rows.with_columns(note=notes), name, "length"))
+    return stack(parts)
+
+
+def prompt_tokens(frame: Frame, step: int) -> dict[int, int]:
+    """Items of a question -> tokens of its prompt, at a step; empty where it was not asked in its prompt."""
+    rows = _rows(frame, "prompt_tokens", step, needed=False).rows()
+    return {int(row["length"]): round(float(row["value"])) for row in rows}
+
+
+def _rows(frame: Frame, quantity: str, step: int, *, needed: bool = True) -> Frame:
+    where = {"quantity": quantity, "mode": "teacher_forced", "step": step}
+    return select(frame, MEASUREMENT, **where) if needed else frame.where(measurement=MEASUREMENT, **where)
+
+
+def _items_axis(lengths: list[float], tokens: Mapping[int, int], trained: float, theme: Theme) -> dict[str, Any]:
+    """The axis of items whose ticks say the tokens too."""
+    axis = length_axis(lengths, trained, theme)
+    beside = {u_length(n): f"<br>{whole(tokens[int(n)])}" for n in lengths}
+    axis["ticktext"] = [
+        text + beside.get(place, "") for place, text in zip(axis["tickvals"], axis["ticktext"], strict=True)
+    ]
+    return axis | {"title": {"text": "items of the question; below, tokens of the prompt"}}
+
+
+def _mark_verdict(drawn: Drawing, frame: Frame, step: int, theme: Theme, size: int) -> str:
+    """Mark the length that the verdict names, and say it."""
+    rows = frame.where(measurement=MEASUREMENT, quantity="in_context_verdict", step=step).rows()
+    if not rows:
+        return ""
+    row, t = rows[0], TOKENS[theme]
+    label, there = str(row["label"] or row["status"]), not missing(row["length"])
+    if label == "not capable":
+        return f"not capable: skill below {FITTED:g} at the fewest items"
+    if not there or label not in ("holds", "decays"):
+        return label
+    text = f"holds to {whole(row['length'])}" if label == "holds" else f"decays from {whole(row['length'])}"
+    place = u_length(float(row["length"]))
+    add_upright(drawn, place, {"color": t["ink2"], "width": 1.2, "dash": DASH}, "verdict")
+    low, high = (float(v) for v in drawn.layout.xaxis.range)
+    left = place > (low + high) / 2
+    drawn.add_annotation(
+        x=place, y=0.02, yref="paper", yanchor="bottom", xanchor="right" if left else "left",
+        xshift=-5 if left else 5, text=text, font={"color": t["ink2"], "size": size, "weight": 600}, name="verdict",
+    )  # fmt: skip
+    return text
