@@ -198,14 +198,26 @@ def refusal(reference: Judged, at: Judged, length: int) -> str:
     loss = a_reference - balanced_accuracy(at.right, at.classes)
     wrong = int((at.right < 0.5).sum())
     if a_reference < LEARNED:
-        return f"not learned: class-balanced accuracy at N is {a_reference:.2f}, below {LEARNED:g}"
+        return f"not learned: class-balanced accuracy at N is {below(a_reference, LEARNED)}, below {LEARNED:g}"
     if loss < SMALLEST:
         return f"loss below {SMALLEST:g}: nothing to explain at {length:,}"
     if wrong < WRONG:
         return f"{wrong} wrong strings of the {WRONG} that are needed"
     if loss < NAMED:
-        return f"loss {loss:.2f}, below {NAMED:g}: no cause is named"
+        return f"loss {below(loss, NAMED)}, below {NAMED:g}: no cause is named"
     return ""
+
+
+def below(value: float, limit: float) -> str:
+    """A number below a limit, with as many decimals as it takes to read below it, two at least.
+
+    >>> below(0.8967, 0.9), below(0.5, 0.9)
+    ('0.897', '0.50')
+    """
+    decimals = 2
+    while round(value, decimals) >= limit and decimals < 9:
+        decimals += 1
+    return f"{value:.{decimals}f}"
 
 
 def best_member(shares: Mapping[str, float], order: Sequence[str]) -> str:

@@ -83,6 +83,9 @@ def test_what_cannot_be_diagnosed_says_why() -> None:
     assert refusal(whole, judged([(215, 256)] * 2), 64).startswith("24") is False
     assert refusal(whole, judged([(880, 1024)] * 2), 64) == "loss 0.14, below 0.2: no cause is named"
     assert refusal(whole, judged([(130, 256)] * 2), 64) == ""
+    nearly = refusal(judged([(1794, 2000)] * 2), judged([(130, 256)] * 2), 64)
+    assert nearly == "not learned: class-balanced accuracy at N is 0.897, below 0.9", "never 0.90, below 0.9"
+    assert refusal(whole, judged([(1606, 2000)] * 2), 64) == "loss 0.197, below 0.2: no cause is named"
 
 
 def test_halves_share_no_string() -> None:

@@ -100,7 +100,7 @@ def test_a_refusal_is_a_sentence_and_a_longer_length_with_a_name_comes_before_it
     why = {"quantity": "entry", "status": "undefined", "note": "37 wrong strings of the 100 that are needed"}
     assert said(why) == "37 wrong strings of the 100 that are needed."
     later = [{**r, "length": 128} for r in (*entry("content"), site("selection", 1, 0))]
-    assert said(why, *later).startswith("At 128, fails because what strings hold beyond 32 make L1 H0 attend")
+    assert said(why, *later).startswith("At 128, fails because what strings hold beyond 32 makes L1 H0 attend")
 
 
 def test_where_nothing_is_to_be_explained_it_says_up_to_where_and_under_which_law() -> None:
@@ -125,7 +125,9 @@ def test_a_diagnosis_of_the_challenge_law_names_it_and_reads_no_row_of_the_other
     mine = [{**r, "law": "challenge"} for r in (*entry("content"), site("selection", 1, 0))]
     why = {"quantity": "entry", "status": "undefined", "note": "loss below 0.1: nothing to explain at 64"}
     text = said(why, site("code", 0), *mine)
-    assert text.startswith("At 64 under the challenge law, fails because what strings hold beyond 32 make L1 H0 attend")
+    assert text.startswith(
+        "At 64 under the challenge law, fails because what strings hold beyond 32 makes L1 H0 attend"
+    )
 
 
 def test_each_number_cites_its_row() -> None:

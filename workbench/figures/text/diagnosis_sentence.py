@@ -32,6 +32,8 @@ CAUSES = {
     "content": "what strings hold beyond ",
     "joint": "positions and more keys, together, beyond ",
 }
+MANY = ("position", "keys", "steps", "joint")
+"""Entries that are told in the plural."""
 ASIDE = {"P": "D", "D": "P", "K": "P", "T": "C", "C": "P"}
 """The family whose best member is told beside the one that is named."""
 NOTHING = "loss below "
@@ -68,7 +70,7 @@ def diagnosis_sentence(frame: Frame, *, step: int, longest: float, length: int |
         plain(f"fails {'partly ' if part else ''}because {CAUSES[named['label']]}"),
         trained(longest),
         plain(" "),
-        *_effect(here),
+        *_effect(here, "" if str(named["label"]) in MANY else "s"),
     ]
     return [*pieces, *_restored(here, named), plain(".")]
 
@@ -96,22 +98,22 @@ def _nothing(own: Frame, named: Row) -> list[Piece]:
     return pieces
 
 
-def _effect(here: Frame) -> list[Piece]:
-    """What the entry does, at its site."""
+def _effect(here: Frame, s: str) -> list[Piece]:
+    """What the entry does, at its site; ``s`` ends the verb where the entry is one thing."""
     sites = here.where(quantity="failure_site").rows()
     if not sites or not sites[0]["label"]:
-        return [plain("break the answer")]
+        return [plain(f"break{s} the answer")]
     site = sites[0]
     label = str(site["label"])
     if label == "selection":
-        return [plain("make "), head(site), plain(" attend to wrong keys")]
+        return [plain(f"make{s} "), head(site), plain(" attend to wrong keys")]
     if label == "dispersion":
-        return [plain("thin out what "), head(site), plain(" gives to the right keys")]
+        return [plain(f"thin{s} out what "), head(site), plain(" gives to the right keys")]
     if label == "read-out":
-        return [plain("make the read-out miss an answer that the last row still holds as at N")]
+        return [plain(f"make{s} the read-out miss an answer that the last row still holds as at N")]
     if label == "code":
-        return [plain("move the code of the answer"), layer(site, " ")]
-    return [plain("lose the answer")] + ([] if missing(site["layer"]) else [layer(site, " ")])
+        return [plain(f"move{s} the code of the answer"), layer(site, " ")]
+    return [plain(f"lose{s} the answer")] + ([] if missing(site["layer"]) else [layer(site, " ")])
 
 
 def _restored(here: Frame, named: Row) -> list[Piece]:
