@@ -7,9 +7,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from workbench.diagnosis.trials import PASSES
 from workbench.figures.errors import NotMeasured
 from workbench.figures.rows.claims import cites
-from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
+from workbench.figures.text.diagnosis_sentence import ENOUGH, diagnosis_sentence, told
 from workbench.table.schema import FIELDS, row
 
 HERE: dict[str, Any] = {"run": "r", "step": 7, "measurement": "diagnosis", "law": "matched", "length": 64}
@@ -84,6 +85,21 @@ def test_what_is_not_explained_says_how_much_is_restored_at_most_and_where_the_a
     )  # fmt: skip
     assert text == (
         "At 64, no repair restores more than 0.40 of the loss: not explained; the answer is still readable after block 0."
+    )
+
+
+def test_a_repair_whose_control_restores_as_much_explains_nothing_and_is_told_with_it() -> None:
+    assert ENOUGH == PASSES
+    wrong = {**share("P.lag", 0.76, "best of P"), "control": "wrong_constant"}
+    text = said(*entry("not explained", grade="none"), share("P.lag", 1.0, CHOSEN), wrong, share("D.gap", 0.1, CHOSEN))
+    assert text == (
+        "At 64, lags inside the trained range restore 1.00 [0.90, 1.10] of the loss, and with the wrong constant 0.76 "
+        "[0.66, 0.86]: not explained."
+    )
+    unchosen = said(*entry("not explained", grade="none"), share("P.low", 0.9), share("P.lag", 0.3, CHOSEN))
+    assert unchosen == (
+        "At 64, of the repairs chosen on the other half of the strings none restores more than 0.30 of the loss: not "
+        "explained."
     )
 
 

@@ -36,6 +36,8 @@ MANY = ("position", "keys", "steps", "joint")
 """Entries that are told in the plural."""
 ASIDE = {"P": "D", "D": "P", "K": "P", "T": "C", "C": "P"}
 """The family whose best member is told beside the one that is named."""
+ENOUGH = 0.5
+"""Share of the loss from which a repair names a cause, where its control restores clearly less."""
 NOTHING = "loss below "
 """How the note of a row begins that has nothing to explain."""
 NEAR, FAR = 0.05, 0.25
@@ -139,8 +141,7 @@ def _unexplained(here: Frame, named: Row) -> list[Piece]:
     shares = valued(here.where(quantity="restored_share", control="", mode="alone")).rows()
     pieces: list[Piece] = [_at(named)]
     if shares:
-        best = max(shares, key=lambda row: float(row["value"]))
-        pieces += [plain("no repair restores more than "), number(best), plain(" of the loss: not explained")]
+        pieces += [*_too_little(here, shares), plain(": not explained")]
     else:
         pieces.append(plain("no repair is applicable: not explained"))
     still = _still_readable(here)
@@ -148,6 +149,26 @@ def _unexplained(here: Frame, named: Row) -> list[Piece]:
     if _untestable(here):
         pieces.append(plain("; whether positions are to blame cannot be tested by ids, for such repairs harm at N"))
     return [*pieces, plain(".")]
+
+
+def _too_little(here: Frame, shares: Sequence[Row]) -> list[Piece]:
+    """What the best repair restores, and why that names nothing."""
+    best = max(shares, key=_value)
+    if _value(best) < ENOUGH:
+        return [plain("no repair restores more than "), number(best), plain(" of the loss")]
+    # Of each family one member is judged, chosen on other strings, and held against its control.
+    judged = max((row for row in shares if row["note"]), key=_value, default=best)
+    target = str(judged["target"])
+    wrong = valued(here.where(quantity="restored_share", target=target, control="wrong_constant")).rows()
+    if _value(judged) < ENOUGH or not wrong:
+        told = "of the repairs chosen on the other half of the strings none restores more than "
+        return [plain(told), number(judged), plain(" of the loss")]
+    told_share = [plain(f"{_phrase(target)} restore{_s(target)} "), *estimate(judged)]
+    return [*told_share, plain(" of the loss, and with the wrong constant "), *estimate(wrong[0])]
+
+
+def _value(row: Row) -> float:
+    return float(row["value"])
 
 
 def _still_readable(here: Frame) -> Row | None:
