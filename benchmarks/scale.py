@@ -23,6 +23,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from workbench.models.positions.registry import ENCODINGS
 from workbench.storage.seal import sealed_json
 from workbench.table import Table
 from workbench.table.layout import table_path
@@ -35,7 +36,7 @@ SEEDS = 10
 """Runs of one configuration."""
 GRID: tuple[tuple[Sequence[Any], int], ...] = (
     (("majority", "flip_flop", "parity", "mod_p_mean"), 125),
-    (("none", "learned", "rotary", "alibi", "sinusoidal"), 25),
+    (tuple(ENCODINGS)[:5], 25),
     ((32, 64, 128, 256, 512), 5),
     ((0.0001, 0.0003, 0.001, 0.003, 0.01), 1),
 )

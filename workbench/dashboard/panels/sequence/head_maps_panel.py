@@ -69,7 +69,7 @@ class HeadMapsPanel:
 
     def _found(self, context: Context, run: RunView, cursor: Cursor) -> HeadMaps:
         asked = self.question(run, cursor.step, cursor.length, cursor.sample)
-        found: HeadMaps = finished(context, LOOK_AT_ALL_HEADS, asked)
+        found: HeadMaps = finished(context, lambda: context.worker.submit(LOOK_AT_ALL_HEADS, asked))
         return found
 
     def rows(self, context: Context, run: RunView, cursor: Cursor, _: Mapping[str, str]) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -149,10 +149,15 @@ class SequenceQuestion:
         )
 
 
-def finished(context: Context, function: str, arguments: Mapping[str, Any]) -> Any:
-    """The worker's answer to another question, waited for; raises as :meth:`SequenceQuestion.wait`."""
+def finished(context: Context, ask: Callable[[], str]) -> Any:
+    """The worker's answer to another question, waited for; raises as :meth:`SequenceQuestion.wait`.
+
+    Args:
+        context: the dashboard's.
+        ask: hands the question to the worker, and returns the job's key.
+    """
     with _exporting():
-        return _done(context.worker.wait(context.worker.submit(function, arguments), PATIENCE))
+        return _done(context.worker.wait(ask(), PATIENCE))
 
 
 @contextmanager
