@@ -25,6 +25,7 @@ def test_all_runs_then_one_verdict_then_its_run(page: Any, address: str) -> None
     page.goto(f"{address}/")
     page.wait_for_selector(".ag-row")
     settled(page, lambda: page.locator(".ag-row").count() == 3)
+    page.wait_for_load_state("networkidle")  # the first look at the folder may still be telling what it has read
     assert "Does a model keep working" in page.inner_text("h1")
 
     page.click("button.card[data-verdict=length-coupled]")
