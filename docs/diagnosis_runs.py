@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -137,20 +137,47 @@ def make(root: Path, rows: Path, gallery: Path, workers: int | None, minutes: fl
     done = {line["run"] for line in lines}
     missing = [asked for asked in every if Path(asked.folder).name not in done]
     print(f"{len(every) - len(missing)} of {len(every)} runs are there", flush=True)
+
+    def keep(outcome: list[Line]) -> None:
+        lines.extend(outcome)
+        write(rows, lines)
+
+    collect(diagnosed, missing, [asked.folder for asked in missing], "runs", workers, until, keep)
+
+
+def collect(
+    function: Callable[[Any], Any],
+    items: Sequence[Any],
+    names: Sequence[str],
+    what: str,
+    workers: int | None,
+    until: float | None,
+    keep: Callable[[Any], None],
+) -> None:
+    """Ask for every item in worker processes; what fails is named, and what time is too short for is counted.
+
+    Args:
+        function: makes the answer to one item.
+        items: what is asked for.
+        names: of the items, for what is said of them.
+        what: they are.
+        workers: processes; None = one per core.
+        until: begin none after it, in seconds since the epoch; None = all.
+        keep: takes an answer as soon as it is there.
+    """
     late = []
 
-    def keep(index: int, outcome: list[Line] | Failure) -> None:
+    def told(index: int, outcome: Any) -> None:
         if not isinstance(outcome, Failure):
-            lines.extend(outcome)
-            write(rows, lines)
+            keep(outcome)
         elif outcome.error.startswith((TimeIsUp.__name__, "Stopped")):
             late.append(index)
         else:
-            print(f"problem: {missing[index].folder}: {outcome.error}", flush=True)
+            print(f"problem: {names[index]}: {outcome.error}", flush=True)
 
-    make_executor("processes", workers=workers).map(Before(diagnosed, until), missing, on_done=keep)
+    make_executor("processes", workers=workers).map(Before(function, until), items, on_done=told)
     if late:
-        print(f"{len(late)} runs are left for the same command", flush=True)
+        print(f"{len(late)} {what} are left for the same command", flush=True)
 
 
 # ---- the page -----------------------------------------------------------------------------------

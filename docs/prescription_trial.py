@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from diagnosis_runs import ROWS as DIAGNOSED
-from diagnosis_runs import Line, explained, read, spoken
+from diagnosis_runs import Line, collect, explained, read, spoken
 from other_machines_table import rewritten
 
 from workbench.cli.sweeping.shipped_sweeps import find_sweep
@@ -31,9 +31,6 @@ from workbench.cli.train_command import with_change
 from workbench.diagnosis.prescription import Prescription, prescribed
 from workbench.diagnosis.repaired_pass import asking, clearly_right, last_classes
 from workbench.diagnosis.shares import balanced_accuracy, chance
-from workbench.jobs.choose import make_executor
-from workbench.jobs.deadline import Before, TimeIsUp
-from workbench.jobs.executors import Failure
 from workbench.measure.grid import make_grid, near_multiples
 from workbench.measure.intervals import interval
 from workbench.measure.model_study import ModelStudy
@@ -228,20 +225,12 @@ def make(root: Path, diagnosed: Path, rows: Path, workers: int | None, minutes: 
     every = children(root, read(diagnosed), until)
     missing = [child for child in every if (child.facts["parent"], child.facts["arm"]) not in done]
     print(f"{len(every) - len(missing)} of {len(every)} children are there", flush=True)
-    late = []
 
-    def keep(index: int, outcome: Line | Failure) -> None:
-        if not isinstance(outcome, Failure):
-            lines.append(outcome)
-            store(rows, lines)
-        elif outcome.error.startswith((TimeIsUp.__name__, "Stopped")):
-            late.append(index)
-        else:
-            print(f"problem: {missing[index].folder}: {outcome.error}", flush=True)
+    def keep(outcome: Line) -> None:
+        lines.append(outcome)
+        store(rows, lines)
 
-    make_executor("processes", workers=workers).map(Before(judged, until), missing, on_done=keep)
-    if late:
-        print(f"{len(late)} children are left for the same command", flush=True)
+    collect(judged, missing, [child.folder for child in missing], "children", workers, until, keep)
 
 
 # ---- the page -------------------------------------------------------------------------------------
