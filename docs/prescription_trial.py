@@ -31,6 +31,7 @@ from workbench.cli.train_command import with_change
 from workbench.diagnosis.prescription import Prescription, prescribed
 from workbench.diagnosis.repaired_pass import asking, clearly_right, last_classes
 from workbench.diagnosis.shares import balanced_accuracy, chance
+from workbench.figures.labels import signed
 from workbench.measure.grid import make_grid, near_multiples
 from workbench.measure.intervals import interval
 from workbench.measure.model_study import ModelStudy
@@ -273,9 +274,9 @@ def comparison(lines: Sequence[Line]) -> str:
         for law in LAWS:
             for factor in FACTORS[1:]:
                 found = compared(lines, against, f"{law}_{factor}")
-                said = "fewer than two configurations" if found is None else (
-                    f"{found[0]:+.2f} [{found[1]:+.2f}, {found[2]:+.2f}]"
-                )  # fmt: skip
+                said = "fewer than two configurations"
+                if found is not None:
+                    said = f"{signed(found[0])} [{signed(found[1])}, {signed(found[2])}]"
                 rows.append(f"| {ARMS[against]} | {law} | {factor} N | {said} | {0 if found is None else found[3]} |")
     if len(tasks) < TASKS:
         rows += ["", f"Fewer than {TASKS} tasks so far: this compares changes for few causes, and is no result yet."]

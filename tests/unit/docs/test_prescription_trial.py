@@ -85,7 +85,7 @@ def test_differences_are_over_parents_in_which_both_fit_and_resample_configurati
     told = trial.comparison(lines)
     assert "5 parents of 1 tasks" in told
     assert "the same recipe, another seed: 4 of 5" in told
-    assert "| the same recipe, another seed | matched | 4 N | +0.20 [+0.00, +0.30] | 3 |" in told
+    assert "| the same recipe, another seed | matched | 4 N | +0.20 [0.00, +0.30] | 3 |" in told
     assert "no result yet" in told
 
 

@@ -16,7 +16,7 @@ def prescribe(
 
     Nothing is trained. The command is the run's own but for what its diagnosis (`lengthlens measure RUN --only
     diagnosis`) prescribes: randomized ids where positions are to blame, scores scaled by log n where heads read too
-    little of too many keys, few long strings where the strings themselves are. Of these, randomized ids were tried.
+    little of too many keys, few long strings where the strings themselves are. What came of it: docs/diagnosis.md.
     """
     from workbench.cli.errors import UsageError
     from workbench.cli.train_command import command_line, no_command, with_change, words
