@@ -13,10 +13,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from circuits.passes import pieces
 from workbench.diagnosis.repaired_pass import TIE, asking, clearly_right
 from workbench.figures.sequence.wrong_string import Twin, WrongString, WrongStrings
 from workbench.measure.edits.edited_forward import Trained, check_repair, edited_forward
-from workbench.measure.edits.one_sequence import Progress, quiet
+from workbench.measure.edits.one_sequence import Progress, quiet, trained_of
 from workbench.measure.grid import make_grid
 from workbench.measure.model_study import ModelStudy
 from workbench.models.base.protocol import HookedModel
@@ -31,8 +32,6 @@ MOST = 12
 """Strings that are shown."""
 REPLACED = 1024
 """Tokens replaced one at a time for each string; of more, so many evenly spread ones."""
-PIECE = 256
-"""Strings of a pass."""
 
 
 def find_wrong_strings(
@@ -71,9 +70,8 @@ def find_wrong_strings(
     study = ModelStudy(
         model, task, make_grid(task, run.trained_length, [length]), STRINGS, run.config["seeds"]["evaluation"]
     )
-    seen = run.meta(step).get("trained_ids")
     batch = asking(study.batch(law, length))
-    trained = Trained(run.trained_length + int(batch.bos), max(int(last) for _, last in seen) if seen else None)
+    trained = trained_of(run, step, batch.bos)
     return wrong_strings(model, task, batch, edits, trained, step, count, progress)
 
 
@@ -208,8 +206,3 @@ def nearest(
 def written(task: Task, string: Int[Tensor, " pos"], bos: bool) -> str:
     """A string as one types it."""
     return write_tokens(string[int(bos) :].tolist(), task.tokens_names)
-
-
-def pieces(batch: Batch) -> list[Batch]:
-    """The strings of a batch, so many at a time."""
-    return [batch.rows(start, start + PIECE) for start in range(0, len(batch), PIECE)]

@@ -71,9 +71,7 @@ class OneSequence:
     @property
     def trained(self) -> Trained:
         """What repairs hold a pass to."""
-        seen = self.run.meta(self.step).get("trained_ids")
-        top = max(int(last) for _, last in seen) if seen else None
-        return Trained(self.run.trained_length + int(self.batch.bos), top)
+        return trained_of(self.run, self.step, self.batch.bos)
 
     def reference(self) -> Batch:
         """Strings of the matched law, at least as long as the sequence, for means per position."""
@@ -82,6 +80,13 @@ class OneSequence:
         seed = self.run.config["seeds"]["evaluation"]
         drawn = generator("mean", seed, "matched", length)
         return self.task.sample(count, length, drawn, "matched", window=self.run.trained_length)
+
+
+def trained_of(run: Run, step: int, bos: bool) -> Trained:
+    """What repairs hold passes of a checkpoint to; ``bos``: whether its strings begin with one."""
+    seen = run.meta(step).get("trained_ids")
+    top = max(int(last) for _, last in seen) if seen else None
+    return Trained(run.trained_length + int(bos), top)
 
 
 def one_sequence(run_path: str, step: int, sequence: Mapping[str, Any], edits: Sequence[Edit] = ()) -> OneSequence:
