@@ -6,11 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
 from workbench.cli.errors import UsageError
 from workbench.cli.options import CURRICULA, GATES, ONLY, length_range
-from workbench.core.construct import construct
 from workbench.core.declared_fields import declared_fields, plain_fields
 from workbench.core.errors import shown
 from workbench.core.suggest import nearest
@@ -85,8 +82,10 @@ def _refuse_setting(path: Sequence[str], value: Any, architecture: str) -> None:
     if list(path) == ["training", "rate_law"]:
         RATE_SCHEDULES.refuse_unknown(value)
     elif len(path) == 2 and (value or isinstance(value, int | float)):  # nothing: some settings follow from others
+        from workbench.core.construct import construct
+
         kinds = ("architecture", architecture) if path[0] == "model" else (path[0],)
-        plain: type[BaseModel] | None = None
+        plain: type[Any] | None = None
         for kind in kinds:
             plain = plain_fields(*_CONFIGS[kind], known=plain)
         if plain and path[1] in plain.model_fields:

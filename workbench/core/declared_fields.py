@@ -7,16 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
-
 from workbench.core import limits
 
 ROOM = Path(__file__).parents[1]
 PLAIN = {
     "int": int, "float": float, "str": str, "bool": bool, "tuple": tuple, "Annotated": Annotated, "Literal": Literal,
-    "Field": Field, **{name: value for name, value in vars(limits).items() if name.isupper()},
+    **{name: value for name, value in vars(limits).items() if name.isupper()},
 }  # fmt: skip
-"""What the types of plain fields are made of."""
+"""What the types of plain fields are made of, beside pydantic's ``Field``."""
 
 
 def declared_fields(module: str, cls: str) -> list[str]:
@@ -32,8 +30,8 @@ def declared_fields(module: str, cls: str) -> list[str]:
     return [name for name, _ in _fields(_parsed(module), module, cls)]
 
 
-def plain_fields(module: str, cls: str, known: type[BaseModel] | None = None) -> type[BaseModel]:
-    """A model of those fields of a pydantic class whose types need nothing but Python: numbers, words, choices of them.
+def plain_fields(module: str, cls: str, known: type[Any] | None = None) -> type[Any]:
+    """A pydantic model of those fields of a pydantic class whose types are plain: numbers, words, choices of words.
 
     Each field alone is checked as the class itself checks it; none is required, and what holds between fields, or a
     validator asks, is not known here.
@@ -42,8 +40,10 @@ def plain_fields(module: str, cls: str, known: type[BaseModel] | None = None) ->
         module, cls: as for :func:`declared_fields`.
         known: the model of a base's fields.
     """
+    from pydantic import ConfigDict, create_model
+
     tree = _parsed(module)
-    names = {**PLAIN}
+    names = _plain()
     for node in tree.body:  # types that have a name: the module's own, and those that it takes from a config beside it
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("workbench.models.base."):
             taken = {alias.name for alias in node.names}
@@ -59,11 +59,17 @@ def plain_fields(module: str, cls: str, known: type[BaseModel] | None = None) ->
     return create_model(cls, **({"__base__": known} if known else {"__config__": settings}), **made)
 
 
+def _plain() -> dict[str, Any]:
+    from pydantic import Field  # takes a tenth of a second: --help needs none
+
+    return {**PLAIN, "Field": Field}
+
+
 def _named_types(tree: ast.Module) -> dict[str, Any]:
     """Plain types that a module gives names at its top."""
     found: dict[str, Any] = {}
     for node in tree.body:
-        known = {**PLAIN, **found}
+        known = {**_plain(), **found}
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _is_plain(node.value, known):
             found[node.targets[0].id] = _value(node.value, known)
     return found
