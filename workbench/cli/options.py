@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +17,7 @@ from workbench.core.errors import shown
 from workbench.core.limits import COUNT, LONGEST
 from workbench.core.suggest import nearest
 from workbench.jobs.share import WHOLE, Share
+from workbench.tasks.known_tasks import TASKS
 
 if TYPE_CHECKING:
     from workbench.tasks.base import Task
@@ -27,6 +28,19 @@ DEFAULTS: Mapping[str, Any] = {
     "d_model": 64, "heads": 4, "n_ctx": 512, "learning_rate": 1e-3, "batch_size": 64, "seed": 0,
 }  # fmt: skip
 """Options of ``lengthlens train``, with what holds where neither the user nor the task says otherwise."""
+
+
+def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """For ``autocompletion``: what a shell completes an option or an argument to, after a comma again."""
+
+    def matching(incomplete: str) -> list[str]:
+        before, comma, begun = incomplete.rpartition(",")
+        return [f"{before}{comma}{name}" for name in names() if name.startswith(begun)]
+
+    return matching
+
+
+completing_tasks = completing(lambda: TASKS)
 
 TrustCode = Annotated[
     list[Path] | None,

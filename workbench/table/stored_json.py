@@ -155,6 +155,7 @@ class RunJson(Stored):
     facts: FactsPart = FactsPart()
     versions: dict[str, str] = {}
     created: str = ""
+    rows_only: Name | None = None
 
 
 class MetaJson(Stored):

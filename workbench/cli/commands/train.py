@@ -8,31 +8,55 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.options import CURRICULA, DEFAULTS, GATES, assignments, suggestions, trusting
-from workbench.models.positions.registry import ENCODINGS
+from workbench.cli.options import (
+    CURRICULA,
+    DEFAULTS,
+    GATES,
+    ONLY,
+    assignments,
+    completing,
+    completing_tasks,
+    suggestions,
+    trusting,
+)
+from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS
 from workbench.training.learning_rate_schedules import RATE_SCHEDULES
 
 DEFAULT = {name: str(value) for name, value in DEFAULTS.items()}
 
 
 def train(
-    task: Annotated[str, typer.Argument(help="A task's name (see `lengthlens tasks`), or `file.py:MyTask`.")],
+    task: Annotated[
+        str,
+        typer.Argument(
+            help="A task's name (see `lengthlens tasks`), or `file.py:MyTask`.", autocompletion=completing_tasks
+        ),
+    ],
     out: Annotated[
         Path | None, typer.Option(help="The run's folder. Default: checkpoints/TASK-POSITIONS-sSEED.")
     ] = None,
     architecture: Annotated[
         str | None,
-        typer.Option(help="transformer, or ssm: a state-space model.", show_default=DEFAULT["architecture"]),
+        typer.Option(
+            help="transformer, or ssm: a state-space model.",
+            show_default=DEFAULT["architecture"],
+            autocompletion=completing(lambda: ONLY),
+        ),
     ] = None,
     gates: Annotated[
         str | None,
-        typer.Option(help=f"Gates of a state-space model: {' or '.join(GATES)}.", show_default=DEFAULT["gates"]),
+        typer.Option(
+            help=f"Gates of a state-space model: {' or '.join(GATES)}.",
+            show_default=DEFAULT["gates"],
+            autocompletion=completing(lambda: GATES),
+        ),
     ] = None,
     positions: Annotated[
         str | None,
         typer.Option(
             help=f"Position encoding: {', '.join(ENCODINGS)}. Its parameters: --set model.positions.base=1e5.",
             show_default=DEFAULT["positions"],
+            autocompletion=completing(lambda: ENCODINGS),
         ),
     ] = None,
     ids: Annotated[
@@ -41,6 +65,7 @@ def train(
             help="Position ids in training: arange, random_offset, pose, random_subset, coupled (by the task), "
             "predicted (coupled, and those of answers by the model itself).",
             show_default=DEFAULT["ids"],
+            autocompletion=completing(lambda: ID_SAMPLERS),
         ),
     ] = None,
     curriculum: Annotated[
@@ -49,6 +74,7 @@ def train(
             help=f"Law of the training lengths: {', '.join(CURRICULA)}. Its parameters: "
             "--set training.curriculum.start=5.",
             show_default=DEFAULT["curriculum"],
+            autocompletion=completing(lambda: CURRICULA),
         ),
     ] = None,
     lengths: Annotated[

@@ -11,7 +11,16 @@ from workbench.dashboard.panels.ledger import HEADS as LEDGER
 from workbench.dashboard.panels.ledger import NUMBERS
 from workbench.dashboard.panels.panel_spec import Panel
 from workbench.dashboard.panels.panel_words import definition, spoken
-from workbench.dashboard.panels.run_panels import BANDS, COLUMNS, DEEPER_ROWS, LEGEND, ROWS, WHY_ROW
+from workbench.dashboard.panels.run_panels import (
+    BANDS,
+    COLUMNS,
+    DEEPER_ROWS,
+    IN_CONTEXT,
+    IN_CONTEXT_ROWS,
+    LEGEND,
+    ROWS,
+    WHY_ROW,
+)
 from workbench.dashboard.report.markup import add, element, sentence
 from workbench.dashboard.report.provenance import Provenance
 from workbench.dashboard.report.run_data import meta_words, panels_of, verdict_words, why_words
@@ -130,7 +139,7 @@ def specs_of_all(runs: Sequence[RunView]) -> dict[str, Any]:
 
 def evidence(runs: Sequence[RunView]) -> list[Element]:
     """The matrix, its legend, why they fail, and a row for each further question that any of the runs was asked."""
-    shown = panels_of_all(runs)
+    shown = [one for one in panels_of_all(runs) if one not in IN_CONTEXT]
     order = {**ROWS, **WHY_ROW, **DEEPER_ROWS, **TRAINING}
     shown.sort(key=lambda one: list(order).index(one.row))
     heads = [
@@ -152,7 +161,21 @@ def evidence(runs: Sequence[RunView]) -> list[Element]:
         else:
             wide = "training-row" if row in TRAINING else "more-row"
             further.append(element("div", made, classes=f"matrix {wide}", data_row=row))
-    return [matrix, legend(), *further]
+    trained = element("div", matrix, legend(), data_row="trained")
+    return [*([trained] if shown else []), *further, *over_items(runs)]
+
+
+def over_items(runs: Sequence[RunView]) -> list[Element]:
+    """The rows of panels over items, of runs that were asked in their prompt; nothing where there are none."""
+    shown = [one for one in panels_of_all(runs) if one in IN_CONTEXT]
+    rows = []
+    for row, (name, question, kind) in IN_CONTEXT_ROWS.items():
+        said = [element("h2", name), element("p", question, classes="soft"), element("p", id=f"rail-items-{row}")]
+        shells = [_panel(one) for one in shown if one.row == row]
+        rows.append(
+            element("div", element("div", *said, classes="rail"), *shells, classes=f"matrix-row {kind}".strip())
+        )
+    return [element("div", *rows, classes="matrix", data_row="items")] if shown else []
 
 
 def _row(row: str, named: tuple[str, str], group: Sequence[Panel]) -> Element:

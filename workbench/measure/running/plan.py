@@ -124,8 +124,8 @@ def plan(
                 if deepen != "bracket" or share.has(run.id):
                     found.runs.append(run)
     for run in found.runs:
-        if run.answered:
-            found.notices.append(f"{run.name} holds answers of a model behind an API: nothing more is measured of it")
+        if run.weightless:
+            found.notices.append(f"nothing more is measured of {run.name}: {run.weightless}")
             continue
         problems: list[str] = []
         with apart(problems.append, "its task or its model cannot be made"):

@@ -170,5 +170,6 @@ def relink(run: Run, folders: Mapping[int, Path]) -> Run:
         verify_folder(folders[step], run.meta(step), run.name)
     kept = {str(step): str(folders[step].absolute()) for step in run.steps}
     with writer_lock(run.path):
-        write_config(run.path, {**run.config, "folders": kept})
+        held = {name: value for name, value in run.config.items() if name not in ("rows_only", "seal")}
+        write_config(run.path, {**held, "folders": kept})
     return Run.open(run.path)
