@@ -50,6 +50,7 @@ class Extras(TypedDict, total=False):
     run2: Name
     seeds: Name
     steps: Name
+    configs: Text
     seq: Text
     law: Name
     edits: Name

@@ -194,6 +194,7 @@ class Maker:
             "view": "attention",
             "sample": "0",
             "run2": self.runs[1],
+            "configs": self.runs[1],
             "quantity": "circuits.hardmax|margin",
             "edits": "",
         }

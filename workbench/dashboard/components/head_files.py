@@ -19,6 +19,7 @@ STYLES = (
     "runs",
     "mantine",
     "compare",
+    "compare_many",
     "glossary",
     "sequence",
     "head_maps",

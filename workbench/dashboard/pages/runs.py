@@ -219,7 +219,11 @@ def toolbar(
                 ),
                 html.Span(id="shown", className="soft num", role="status"),
                 html.Button(
-                    "Pick two to compare", id="compare-picked", className="button", type="button", disabled=True
+                    "Pick two to eight to compare",
+                    id="compare-picked",
+                    className="button",
+                    type="button",
+                    disabled=True,
                 ),
             ],
             className="toolbar",

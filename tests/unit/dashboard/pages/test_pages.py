@@ -27,7 +27,7 @@ from workbench.dashboard import measure_now, router
 from workbench.dashboard.app import create_app, serve
 from workbench.dashboard.components import sweepbar
 from workbench.dashboard.downloads import panels
-from workbench.dashboard.pages import compare, sweep, theory
+from workbench.dashboard.pages import compare, compare_many, sweep, theory
 from workbench.dashboard.panels import panel_frame, run_panels
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.prefetch import Prefetch
@@ -38,7 +38,7 @@ from workbench.dashboard.server.worker import Job
 from workbench.dashboard.state.cursor import Cursor, default_step
 from workbench.dashboard.state.run_view import RunView
 
-LINK = f"run={A}&run2={B}&step=1000&len=100&quantity=circuits.hardmax|margin"
+LINK = f"run={A}&run2={B}&configs={B}&step=1000&len=100&quantity=circuits.hardmax|margin"
 HOSTILE = ("../../etc/passwd", "<script>alert(1)</script>", "a|b|c", "%00", "-1", "9" * 400, "\u202e")
 
 
@@ -349,6 +349,7 @@ def areas(sheet: str) -> dict[str, set[str]]:
         ("run.css", "one", (run_panels.BY_ID["loss"],)),
         ("run.css", "two", run_panels.WHY + run_panels.DEEPER + run_panels.MORE),
         ("compare.css", "", compare.PANELS + compare.SEED_PANELS),
+        ("compare_many.css", "halves", compare_many.PANELS),
     ],
 )
 def test_every_panel_of_a_row_has_an_area_in_every_width(sheet: str, kind: str, group: Sequence[Panel]) -> None:

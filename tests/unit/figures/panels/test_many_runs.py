@@ -87,6 +87,37 @@ def test_two_configurations_are_compared_by_their_medians() -> None:
     )
 
 
+def test_up_to_eight_configurations_are_medians_and_ranges_and_one_seed_its_own_interval() -> None:
+    """By hand: of a and b .95, .7, .55; c alone with its interval, at its own step, twice as long as N is."""
+    frame = SEEDS.assign(low=SEEDS["value"] - 0.01, high=SEEDS["value"] + 0.02)
+    given = {"A": {"a": 10, "b": 10}, "B": {"c": 9}, "C": {"nobody": 10}}
+    data = figures.configurations_over_length_data(frame, configurations=given).set_index(["series", "length"])
+    first, second = data.loc["A"], data.loc["B"]
+    assert first["value"].to_dict() == pytest.approx({5: 0.95, 10: 0.7, 20: 0.55})
+    assert (first["low"].to_dict(), first["high"].to_dict()) == ({5: 0.9, 10: 0.6, 20: 0.5}, {5: 1.0, 10: 0.8, 20: 0.6})
+    assert second["value"].to_dict() == {5: 0.5, 10: 0.7}
+    assert (second["low"].to_dict(), set(second["step"])) == (pytest.approx({5: 0.49, 10: 0.69}), {7})
+    assert set(data.index.get_level_values("series")) == {"A", "B"}
+    drawn = {
+        axis: figures.configurations_over_length(
+            frame, configurations=given, trained=5, trained_each={"B": 10}, axis=axis
+        )
+        for axis in ("times", "length")
+    }
+    for axis, at in (("times", (2.5, 5)), ("length", (5, 10))):
+        lines = {trace.name: trace for trace in drawn[axis].data if trace.name in ("A", "B")}
+        assert list(lines["A"].x) == pytest.approx(np.log2([5, 10, 20]))
+        assert list(lines["B"].x) == pytest.approx(np.log2(at)), "at the same multiples of the first one's N"
+        assert (lines["A"].line.dash, lines["B"].line.dash) == ("solid", "5px,3px")
+        assert "no rows: C" in drawn[axis].layout.meta["slice"]
+    ends = [shape.x0 for shape in drawn["length"].layout.shapes if shape.type == "line"]
+    assert ends == pytest.approx(np.log2([5, 10])), "in tokens each N has its line"
+    with pytest.raises(NotMeasured, match="challenge law of A, B, C"):
+        figures.configurations_over_length(frame, configurations=given, trained=5, shown="challenge")
+    with pytest.raises(ValueError, match="9 configurations are too many lines"):
+        figures.configurations_over_length(frame, configurations={str(k): {"a": 10} for k in range(9)}, trained=5)
+
+
 CONFIGS = {
     "a": {"task": {"name": "t"}, "model": {"d_model": 16, "positions": {"name": "none"}}, "training": {"rate": 0.1}},
     "b": {"task": {"name": "t"}, "model": {"d_model": 16, "positions": {"name": "none"}}, "training": {"rate": 0.1}},
