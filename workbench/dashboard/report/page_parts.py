@@ -23,7 +23,7 @@ from workbench.dashboard.panels.run_panels import (
 )
 from workbench.dashboard.report.markup import add, element, sentence
 from workbench.dashboard.report.provenance import Provenance
-from workbench.dashboard.report.run_data import meta_words, panels_of, verdict_words, why_words
+from workbench.dashboard.report.run_data import Stops, meta_words, panels_of, verdict_words, why_words
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.labels import head_name, whole
@@ -106,6 +106,18 @@ def headline(run: RunView, start: Cursor) -> Element:
         classes="headline",
         aria_live="polite",
     )
+
+
+def thinned(runs: Sequence[RunView], stops: Sequence[Stops]) -> list[Element]:
+    """For each run of which the sliders do not stop at all that was measured, a sentence that says so."""
+    made = []
+    for i, (run, held) in enumerate(zip(runs, stops, strict=True)):
+        pairs = ((held.steps, run.steps, "checkpoints"), (held.lengths, run.lengths, "prefix lengths"))
+        few = [f"{len(kept)} of {whole(len(every))} {noun}" for kept, every, noun in pairs if len(kept) < len(every)]
+        if few:
+            said = f"The sliders stop at {' and '.join(few)}, evenly spread. Curves and maps along an axis show all."
+            made.append(element("p", said, classes="meta thinned", data_run=str(i)))
+    return made
 
 
 def _safely(words: Any, run: RunView, start: Cursor) -> list[Element | str]:

@@ -62,6 +62,7 @@ class Plan:
         present: checkpoint-measurement pairs already measured.
         notices: lengths left out, and the like; not failures.
         problems: damaged checkpoints and runs; they make the exit status non-zero.
+        share: which checkpoints it is of.
     """
 
     runs: list[Run] = field(default_factory=list)
@@ -69,6 +70,7 @@ class Plan:
     present: int = 0
     notices: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    share: Share = WHOLE
 
 
 def plan(
@@ -111,7 +113,7 @@ def plan(
             )
     made = {name: make_measurement(name, dict(settings.get(name, {}))) for name in names}
     counts = sequences if isinstance(sequences, Mapping) else {n: sequences for n in made if sequences is not None}
-    found = Plan(notices=list(broken()))
+    found = Plan(notices=list(broken()), share=share)
     seen: set[Path] = set()
     for root in roots:
         runs = find_runs(root, found.problems)

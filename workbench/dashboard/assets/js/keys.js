@@ -124,7 +124,7 @@
     if (e.key === "/" && at("filter")) { e.preventDefault(); at("filter").focus(); return; }
     if (!letterKeys || !letters()) return;
     if (/^[1-9]$/.test(e.key)) {
-      const wanted = document.querySelectorAll(".pan")[Number(e.key) - 1];
+      const wanted = [...document.querySelectorAll(".pan")].filter((pan) => pan.getClientRects().length)[Number(e.key) - 1];
       if (wanted) { e.preventDefault(); wanted.focus(); wanted.scrollIntoView({ block: "nearest" }); }
       return;
     }

@@ -113,10 +113,22 @@
       if (fresh) graph.on("plotly_click", (event) => clicked(id, event));
       lens.frame(held[theme()], id);
     }
+    sayOnce();
     lens.at.step = lens.uStep(value("step"));
     lens.at.length = lens.uLength(value("length"));
     lens.follow();
     lens.dots();
+  }
+  function sayOnce() {  // where all panels of a row say the same in place of a figure, the first says it over all of it
+    for (const row of document.querySelectorAll(".matrix-row")) {
+      const bodies = [...row.querySelectorAll(":scope > .pan > .body")];
+      const said = bodies.map((body) => body.classList.contains("stated") && body.querySelector(".state").textContent);
+      const alike = bodies.length > 1 && said.every((text) => text && text === said[0]);
+      bodies.forEach(function (body, i) {
+        body.classList.toggle("speaks", alike && !i);
+        body.classList.toggle("silent", alike && i > 0);
+      });
+    }
   }
   function clicked(id, event) {  // a click anywhere in a plot sets the cursor to what stands there
     const meta = lens.figures[id].layout.meta || {};
