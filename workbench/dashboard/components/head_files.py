@@ -31,6 +31,7 @@ SCRIPTS = (
     "plot_lines",
     "cursor",
     "keys",
+    "offline",
     "requests",
     "export",
     "grid",
