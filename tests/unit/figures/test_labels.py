@@ -115,6 +115,6 @@ def test_statements_in_one_line_leave_out_what_is_empty() -> None:
 
 
 def test_time_left_in_the_largest_unit_that_says_something() -> None:
-    assert [time_left(s) for s in (0.2, 99, 100, 5_940, 12_600)] == [
+    assert [labels.time_left(s) for s in (0.2, 99, 100, 5_940, 12_600)] == [
         "0 s left", "99 s left", "2 min left", "99 min left", "3.5 h left",
     ]  # fmt: skip
