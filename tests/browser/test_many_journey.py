@@ -1,4 +1,4 @@
-"""Many runs at once, in a real browser: configurations compared."""
+"""Many runs at once, in a real browser: configurations compared, and every run as a dot of its cell."""
 
 from __future__ import annotations
 
@@ -78,3 +78,28 @@ def test_configurations_picked_among_the_runs_are_compared_and_another_is_added(
     page.goto(f"{link}|of-nowhere")
     drawn(page, 4)
     assert "names the run of-nowhere, which is not in this folder" in page.inner_text("#banner")
+
+
+def test_a_dot_of_a_cell_names_its_run_and_opens_it_at_any_share_of_training(page: Any, here: str) -> None:
+    page.goto(f"{here}/sweep?x=model.positions.name&y=task.name")
+    page.wait_for_selector("#phase-body.ready")
+    settled(page, lambda: page.locator("#phase-graph .scatterlayer .point").count() == 5)
+    assert "open: not fitted" in page.inner_text("#phase-slice")
+    step = page.get_by_role("slider", name="Training step")
+    page.locator("#sweep-pace").get_by_text("share", exact=True).click()
+    settled(page, lambda: step.get_attribute("aria-valuetext") == "each run\u2019s last, step 3,000")
+    step.focus()
+    page.keyboard.press("ArrowLeft")
+    settled(page, lambda: "1/2 of training" in page.inner_text("#phase-slice") and "step=1/2" in page.url)
+    page.reload()
+    page.wait_for_selector("#phase-body.ready")
+    settled(page, lambda: "1/2 of training" in page.inner_text("#phase-slice"))
+
+    box = page.locator("#phase-graph .scatterlayer .point").first.bounding_box()
+    place = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.move(*place)
+    settled(page, lambda: page.locator("#phase-graph .hoverlayer text").count() > 0)
+    named = page.locator("#phase-graph .hoverlayer text").first.text_content()
+    page.mouse.click(*place)
+    settled(page, lambda: "/run?run=" in page.url)
+    assert page.url.partition("run=")[2] in named

@@ -56,7 +56,8 @@ def plain_fields(module: str, cls: str, known: type[Any] | None = None) -> type[
             kind = _value(node.annotation, names)
             made[name] = (kind if limited is None else Annotated[kind, _value(limited, names)], None)
     settings = ConfigDict(extra="forbid", allow_inf_nan=False)
-    return create_model(cls, **({"__base__": known} if known else {"__config__": settings}), **made)
+    model: type[Any] = create_model(cls, **({"__base__": known} if known else {"__config__": settings}), **made)
+    return model
 
 
 def _plain() -> dict[str, Any]:

@@ -210,6 +210,7 @@ class Maker:
             "sweep-asked.data": {"quantity": "behaviour|accuracy|matched||teacher_forced", "x": "task.name", "y": "seeds.init"},
             "sweep-quantity.value": "behaviour|accuracy", "sweep-kind.value": "behaviour|accuracy|matched||teacher_forced",
             "sweep-x.value": "task.name", "sweep-y.value": "seeds.init", "sweep-over.value": "mean", "sweep-unit.value": "times", "sweep-fix.value": draw.choice([None, ["task.name=majority"]]),
+            "sweep-pace.value": draw.choice(["share", "step"]), "sweep-step-at.data": draw.choice([step, "1/4", None]),
             "sweep-length-at.data": draw.choice([length, "4x"]), "theory-job.data": "0123456789abcdef", "try-kind.value": "zero", "try-head.value": head,
             "try-block.value": "0", "try-prefix.value": 1, "try-repair.value": "P.int", "try-law.value": "matched", "try-text.value": "0110",
             "try-drop.data": {"edit": "zero.0.0"}, "filter.value": "major", "seeds.value": draw.choice(["0", "1"]),

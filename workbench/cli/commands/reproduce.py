@@ -109,6 +109,7 @@ def _suites(out: Path) -> list[list[str]]:
     """A line per suite: how many claims, what they cost, and how they came out."""
     from workbench.claims.claims_table import judged, read_evidence
     from workbench.claims.judging import LABELS
+    from workbench.claims.suites.registry import SUITES
 
     stored = read_evidence(out)
     rows = [["suite", "claims", "minutes", "verdicts", "about"]]
