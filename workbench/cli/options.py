@@ -17,6 +17,7 @@ from workbench.core.errors import shown
 from workbench.core.limits import COUNT, LONGEST
 from workbench.core.suggest import nearest
 from workbench.jobs.share import WHOLE, Share
+from workbench.models.compute_device import DEVICES, DTYPES
 from workbench.tasks.known_tasks import TASKS
 
 if TYPE_CHECKING:
@@ -63,6 +64,13 @@ ExecutorOption = Annotated[
         metavar="NAME",
         help="serial, processes (of this machine), or dask=tcp://HOST:PORT (the workers of a running cluster).",
     ),
+]
+DeviceOption = Annotated[
+    str, typer.Option(metavar="NAME", help=f"Where models compute: {DEVICES}. Statistics stay on the processor.")
+]
+DtypeOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help=f"Numbers that models compute in: {' or '.join(DTYPES)}; default as stored."),
 ]
 TimeLimitOption = Annotated[
     str | None,

@@ -119,6 +119,8 @@ class TrainingPart(Stored):
     early_stop: dict[str, Any] | None = None
     checkpoints: dict[str, Count] = {}
     threads: Annotated[int, Field(ge=1, le=10_000)] = 1
+    device: Name = "cpu"
+    dtype: Name = "float32"
     adopted: dict[str, str] | None = None
     compiled: dict[str, Any] | None = None
     pretrained: dict[str, Any] | None = None

@@ -13,12 +13,15 @@ from workbench.cli.options import (
     DEFAULTS,
     GATES,
     ONLY,
+    DeviceOption,
+    DtypeOption,
     assignments,
     completing,
     completing_tasks,
     suggestions,
     trusting,
 )
+from workbench.models.compute_device import ComputeDevice
 from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS
 from workbench.training.learning_rate_schedules import RATE_SCHEDULES
 
@@ -116,6 +119,8 @@ def train(
             help="Any further setting: task.PARAMETER, model.FIELD, training.FIELD, seeds.NAME. Repeatable.",
         ),
     ] = None,
+    device: DeviceOption = "cpu",
+    dtype: DtypeOption = None,
 ) -> None:
     """Train one model; the same command continues an interrupted run to the same bits.
 
@@ -151,6 +156,8 @@ def train(
         "seed": seed,
     }
     settings = assignments(set_ or [])
+    chosen = ComputeDevice(device, dtype or "").found()
+    settings += [(["training", name], value) for name, value in chosen.facts.items()]
     refuse_early(task, options, settings)  # before anything that loads torch
     from workbench.cli.run_config import build
 
@@ -176,7 +183,7 @@ def train(
     with TrainingProgress(config.training.steps, folder.name) as progress:
         try:
             with contained(config.task):
-                run = Trainer(config, folder, progress).run()
+                run = Trainer(config, folder, progress, chosen.device if chosen.kind != "cpu" else "").run()
         except Stopped as stopped:
             progress.close()
             raise Stopping(f"{folder}: {stopped}.") from None

@@ -32,6 +32,7 @@ SCRIPTS = (
     "plot_lines",
     "cursor",
     "keys",
+    "offline",
     "requests",
     "export",
     "grid",

@@ -181,6 +181,9 @@ def not_measured(measurement: str, message: str, run: RunView, helps: bool = Tru
             "It compares lengths with those of training, and this model was given the task in its prompt alone."
         )
     family = "probes." if measurement.startswith("probes.") else measurement  # the panels show both probes
+    if run.run.weightless:
+        head = html.P([icon("rows"), html.Strong("Not measured")], className="head")
+        return [head, html.P(message), *measure_button.weights_wanted(run)]
     return [
         html.P([icon("rows"), html.Strong("Not measured yet")], className="head"),
         html.P([message, " Folder: ", html.Code(f"{run.shown_path}/measurements/"), "."]),
@@ -205,7 +208,7 @@ def wants_weights(title: str, run: RunView) -> html.Section:
     head = html.P([icon("info"), html.Strong("Not computed here")], className="head")
     state = html.Div([head, *measure_button.weights_wanted(run)], className="state")
     shown = [html.Header(html.H3(title)), html.Div(state, className="body stated")]
-    return html.Section(shown, className="pan", **{"aria-label": title})
+    return html.Section(shown, className="pan wants", **{"aria-label": title})
 
 
 def failed(title: str, error: str, hint: Any = None) -> list[Any]:

@@ -22,6 +22,7 @@ from workbench.measure.registry import broken, choose, make_measurement
 from workbench.measure.running.applicable import misplaced, unmet
 from workbench.measure.running.engine import Done, Item, Wanted, measure_item, want
 from workbench.measure.settings import MeasurementError
+from workbench.models.compute_device import current_device
 from workbench.runs.errors import RunError
 from workbench.runs.run import Run, find_runs
 from workbench.runs.weights import model_config
@@ -204,7 +205,9 @@ def _add(found: Plan, orders: Orders, step: int, deep: bool) -> bool:
     missing = orders.missing(step, deep)
     found.present += len(orders.made) - len(missing)
     if missing:
-        found.items.append(Item(str(orders.run.path), orders.run.name, step, orders.grid, missing, trusted()))
+        found.items.append(
+            Item(str(orders.run.path), orders.run.name, step, orders.grid, missing, trusted(), current_device())
+        )
     return bool(missing)
 
 
