@@ -11,7 +11,7 @@ from workbench.dashboard.panels.ledger import HEADS as LEDGER
 from workbench.dashboard.panels.ledger import NUMBERS
 from workbench.dashboard.panels.panel_spec import Panel
 from workbench.dashboard.panels.panel_words import definition, spoken
-from workbench.dashboard.panels.run_panels import BANDS, COLUMNS, DEEPER_ROWS, LEGEND, ROWS, WHY_ROW
+from workbench.dashboard.panels.run_panels import BANDS, CIRCUIT_ROW, COLUMNS, DEEPER_ROWS, LEGEND, ROWS, WHY_ROW
 from workbench.dashboard.report.markup import add, element, sentence
 from workbench.dashboard.report.provenance import Provenance
 from workbench.dashboard.report.run_data import meta_words, panels_of, verdict_words, why_words
@@ -21,7 +21,7 @@ from workbench.figures.labels import head_name, whole
 from workbench.figures.text.sentences import Piece
 
 TRAINING = {"optimisation": ("Training", "Did it learn?")}
-WIDE = {**dict.fromkeys((*WHY_ROW, *DEEPER_ROWS), "two"), **dict.fromkeys(TRAINING, "one")}
+WIDE = {**dict.fromkeys((*WHY_ROW, *DEEPER_ROWS, *CIRCUIT_ROW), "two"), **dict.fromkeys(TRAINING, "one")}
 """Rows whose grid is not that of the matrix -> its class in assets/css/run.css."""
 HEADS = "One cell per head; the head that this page speaks of is outlined."
 """What the grid of heads shows where none can be chosen."""
@@ -131,7 +131,7 @@ def specs_of_all(runs: Sequence[RunView]) -> dict[str, Any]:
 def evidence(runs: Sequence[RunView]) -> list[Element]:
     """The matrix, its legend, why they fail, and a row for each further question that any of the runs was asked."""
     shown = panels_of_all(runs)
-    order = {**ROWS, **WHY_ROW, **DEEPER_ROWS, **TRAINING}
+    order = {**ROWS, **WHY_ROW, **DEEPER_ROWS, **CIRCUIT_ROW, **TRAINING}
     shown.sort(key=lambda one: list(order).index(one.row))
     heads = [
         element(
