@@ -132,7 +132,7 @@ other-machines: setup ## the runs, measurements and tables of docs/other_machine
 
 pretrained: $(CORE) ## a real model of 135 M weights, fetched once, asked tasks in its prompt: docs/pretrained.md (resumable)
 	$(INSTALL) '.[pretrained]'
-	$(BIN)/python docs/pretrained_page.py checkpoints/pretrained docs/pretrained.md
+	$(BIN)/python docs/pretrained_page.py checkpoints/pretrained docs/pretrained.md --gallery checkpoints/gallery/pretrained
 
 plateau-figure: setup browser ## the runs of the sweep plateau, and their figure
 	$(BIN)/lengthlens sweep plateau

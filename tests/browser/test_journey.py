@@ -329,7 +329,7 @@ def test_an_empty_folder_shows_commands_until_a_run_appears(page: Any, tmp_path:
     with visiting(page, tmp_path) as address:
         page.goto(f"{address}/")
         page.wait_for_selector(".empty")
-        assert "make demo" in page.inner_text(".empty")
+        assert "lengthlens gallery" in page.inner_text(".empty")
         settled(page, lambda: page.locator(".nav a").count() == 1)
         fakes.build(tmp_path, fakes.FAKES[:1], unmeasured=False, steps=(0, 3000))
         page.wait_for_selector(".ag-row")

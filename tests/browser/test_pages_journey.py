@@ -38,6 +38,8 @@ PAGES = {
     "theory": ("/theory?run=majority-nope-s0", "#prediction dl"),
     "glossary": ("/glossary", "#behaviour"),
 }
+VIEWS = {"configurations": (f"{COMPARE}&configs=flip_flop-rotary-s0", "#many-accuracy-body.ready")}
+"""Pages as they are under some links only."""
 OTHERS = {
     one.name: (link("majority-nope-s0", one.path), "#page h1") for one in listed.PAGES if one.name.lower() not in PAGES
 }
@@ -259,7 +261,7 @@ def test_no_page_has_a_serious_accessibility_fault(browser: Any, address: str, t
     ).Axe()
     page = browser.new_context(viewport=SIZE, color_scheme=theme).new_page()
     found = []
-    for name, (path, sign) in (PAGES | OTHERS).items():
+    for name, (path, sign) in (PAGES | OTHERS | VIEWS).items():
         page.goto(f"{address}{path}")
         page.wait_for_selector(sign)
         page.wait_for_timeout(300)

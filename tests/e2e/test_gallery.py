@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from workbench.cli.sweeping.shipped_sweeps import find_sweep
 from workbench.cli.sweeping.sweep_cells import config_of
 from workbench.cli.sweeping.sweep_file import read_sweep
 from workbench.measure.running.plan import execute, plan
-from workbench.runs import Run, find_runs
+from workbench.runs import Run, RunError, find_runs
 from workbench.runs.integrity import run_problems
 from workbench.table import Table
 
@@ -30,12 +31,42 @@ def test_it_is_small_and_holds_only_what_is_shown() -> None:
         "run.json", "model.safetensors", "meta.json", "log.parquet", "table.parquet"
     }  # fmt: skip
     for run in find_runs(GALLERY):
-        assert run.config["model"]["d_model"] <= 32
+        assert run.rows_only or run.config["model"]["d_model"] <= 32
         assert run_problems(run) == []
 
 
+def test_runs_of_a_model_that_is_not_here_are_rows_alone_and_name_no_machine() -> None:
+    folder = GALLERY / "pretrained"
+    assert sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) <= 2e6
+    held = {run.name: run for run in find_runs(folder)}
+    assert {name: run.id for name, run in held.items()} == {
+        "smollm2_copy": "5ad32a86d8134c59", "smollm2_pairs": "5a230c06af827693"
+    }  # fmt: skip
+    for run in held.values():
+        assert run.rows_only == "SmolLM2-135M-Instruct"
+        assert run.verify(1) == "8a92708b3e68fb5044479b8c507f2a9d90b5adde7466e9cf2c6ba066ae622d26"
+        assert "folders" not in run.config
+        with pytest.raises(
+            RunError, match="rows only: its weights are SmolLM2-135M-Instruct, not here; lengthlens open"
+        ):
+            run.load(1)
+    for file in folder.rglob("*"):
+        if file.is_file():
+            assert not re.search(rb"/(tmp|home|root|work|Users)/", file.read_bytes()), file
+
+
+def test_their_rows_are_those_of_the_page() -> None:
+    """``docs/pretrained.md`` and the gallery are made of the same runs."""
+    page = (ROOT / "docs" / "pretrained.md").read_text(encoding="utf-8")
+    rows = Table.load(GALLERY / "pretrained").frame(quantity="answer_accuracy", status="ok")
+    assert len(rows) == 10
+    for row in rows.itertuples():
+        assert f"| {row.value:.2f} [{row.low:.2f}, {row.high:.2f}] |" in page
+
+
 def test_every_trained_run_is_a_cell_of_its_file() -> None:
-    held = {run.name: run.id for run in find_runs(GALLERY) if "compiled" not in run.config["training"]}
+    trained = [run for run in find_runs(GALLERY) if not {"compiled", "pretrained"} & {*run.config["training"]}]
+    held = {run.name: run.id for run in trained}
     assert held == {cell.name: config_of(cell).as_json()["id"] for cell in SWEEP.cells}
 
 

@@ -75,7 +75,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def measured(trained: Path) -> Path:
     done = lengthlens("measure", trained, "--steps", f"0,{LAST}", "--sequences", 64)
     assert done.returncode == 0, done.stderr
-    assert "2 of 2 checkpoints measured in 1 runs" in done.stdout
+    assert "2 of 2 checkpoints measured in 1 run:" in done.stdout
     return trained
 
 
@@ -123,7 +123,7 @@ def test_every_measurement_leaves_rows_of_both_checkpoints(measured: Path) -> No
 
 def test_measuring_again_finds_everything_there(measured: Path) -> None:
     again = forked("measure", measured, "--steps", f"0,{LAST}", "--sequences", 64)
-    assert "0 of 0 checkpoints measured" in again.said
+    assert "Nothing left to measure in 1 run" in again.said
     assert f"{2 * len(made())} measurements were already there" in again.said
 
 

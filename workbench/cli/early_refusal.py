@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import CURRICULA, GATES, ONLY, length_range
-from workbench.core.declared_fields import declared_fields
+from workbench.core.declared_fields import declared_fields, plain_fields
 from workbench.core.errors import shown
 from workbench.core.suggest import nearest
 from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS
@@ -29,7 +29,7 @@ _CONFIGS = {
 
 
 def refuse_early(task: str, options: Mapping[str, Any], settings: Sequence[tuple[Sequence[str], Any]]) -> None:
-    """Refuse names and lengths that no run has; what only values show, the configs refuse later.
+    """Refuse names, lengths and plain values that no run has; what several together show, the configs refuse later.
 
     Args:
         task, options, settings: as for :func:`workbench.cli.run_config.build`.
@@ -49,10 +49,11 @@ def refuse_early(task: str, options: Mapping[str, Any], settings: Sequence[tuple
             raise error(f"unknown {name} {shown(given[name])}; {nearest(given[name], known)}")
     if "lengths" in given:
         length_range(str(given["lengths"]))
-    other = any(list(path) == ["model", "architecture"] and str(value) not in ONLY for path, value in settings)
+    stated = [str(value) for path, value in settings if list(path) == ["model", "architecture"]]
+    architecture = [str(given.get("architecture", "transformer")), *stated][-1]
     for path, value in settings:
-        if not (other and path[0] == "model"):  # another package's architecture has settings of its own
-            _refuse_setting(path, value)
+        if not (architecture not in ONLY and path[0] == "model"):  # another package's has settings of its own
+            _refuse_setting(path, value, architecture)
 
 
 def refuse_no_task(task: str) -> None:
@@ -69,7 +70,7 @@ def refuse_no_task(task: str) -> None:
         raise TaskError(f"there is no file {file}; lengthlens new task {Path(file).stem} writes a task to start from")
 
 
-def _refuse_setting(path: Sequence[str], value: Any) -> None:
+def _refuse_setting(path: Sequence[str], value: Any, architecture: str) -> None:
     if path[0] not in PARTS or len(path) < 2:
         known = ", ".join(f"{part}." for part in PARTS)
         raise UsageError(f"--set {'.'.join(path)}: settings start with {known}")
@@ -80,6 +81,15 @@ def _refuse_setting(path: Sequence[str], value: Any) -> None:
         raise TrainingError(f"{path[0]} has no setting {shown(path[1])}; {nearest(path[1], fields)}")
     if list(path) == ["training", "rate_law"]:
         RATE_SCHEDULES.refuse_unknown(value)
+    elif len(path) == 2 and (value or isinstance(value, int | float)):  # nothing: some settings follow from others
+        from workbench.core.construct import construct
+
+        kinds = ("architecture", architecture) if path[0] == "model" else (path[0],)
+        plain: type[Any] | None = None
+        for kind in kinds:
+            plain = plain_fields(*_CONFIGS[kind], known=plain)
+        if plain and path[1] in plain.model_fields:
+            construct(plain, {path[1]: value}, path[0], TrainingError)
 
 
 def settings_of_part(part: str) -> list[str]:

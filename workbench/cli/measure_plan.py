@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.cli.errors import UsageError
 from workbench.cli.progress import Bar
 from workbench.cli.time_limit import NotFinished, TimeLimit
+from workbench.jobs.share import WHOLE
 
 if TYPE_CHECKING:
     from workbench.measure.running.engine import Done, Item
@@ -56,15 +57,35 @@ def run_plan(todo: Plan, executor: str, workers: int | None, limit: TimeLimit | 
 
 
 def _report(todo: Plan, done: list[Done], problems: list[str], left: bool) -> None:
-    rows, passes, extra = (sum(getattr(d, f) for d in done) for f in ("rows", "passes", "extra_passes"))
-    print(
-        f"{len(done)} of {len(todo.items)} checkpoints measured in {len(todo.runs)} runs: {rows:,} rows, "
-        f"{passes:,} forward passes and {extra:,} further ones; {todo.present:,} measurements were already there."
-    )
+    print(report(todo, done))
     for problem in problems:
         print(f"problem: {problem}", file=sys.stderr)
     if problems and not left:
         raise SystemExit(1)
+
+
+def report(todo: Plan, done: Sequence[Done]) -> str:
+    """What was measured; or, where nothing was left to do or nothing was there, which of the two."""
+    where = _count(len(todo.runs), "run")
+    there = f"{_count(todo.present, 'measurement')} {'was' if todo.present == 1 else 'were'} already there"
+    if todo.items:
+        rows, passes, further = (sum(getattr(d, f) for d in done) for f in ("rows", "passes", "extra_passes"))
+        return (
+            f"{len(done):,} of {_count(len(todo.items), 'checkpoint')} measured in {where}: {_count(rows, 'row')}, "
+            f"{_count(passes, 'forward pass')} and {further:,} further; {there}."
+        )
+    if todo.present:
+        return f"Nothing left to measure in {where}: {there}."
+    if not any(run.steps for run in todo.runs) and todo.runs:
+        return f"Nothing to measure in {where}: no checkpoint is saved yet."
+    if todo.share != WHOLE:
+        return f"Nothing to measure: no checkpoint falls to share {todo.share.number}/{todo.share.of}."
+    return f"Nothing was measured in {where}."
+
+
+def _count(number: int, noun: str) -> str:
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def settings_of(pairs: Sequence[tuple[Sequence[str], Any]]) -> dict[str, dict[str, Any]]:

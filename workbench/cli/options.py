@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +17,8 @@ from workbench.core.errors import shown
 from workbench.core.limits import COUNT, LONGEST
 from workbench.core.suggest import nearest
 from workbench.jobs.share import WHOLE, Share
+from workbench.models.compute_device import DEVICES, DTYPES
+from workbench.tasks.known_tasks import TASKS
 
 if TYPE_CHECKING:
     from workbench.tasks.base import Task
@@ -27,6 +29,19 @@ DEFAULTS: Mapping[str, Any] = {
     "d_model": 64, "heads": 4, "n_ctx": 512, "learning_rate": 1e-3, "batch_size": 64, "seed": 0,
 }  # fmt: skip
 """Options of ``lengthlens train``, with what holds where neither the user nor the task says otherwise."""
+
+
+def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """For ``autocompletion``: what a shell completes an option or an argument to, after a comma again."""
+
+    def matching(incomplete: str) -> list[str]:
+        before, comma, begun = incomplete.rpartition(",")
+        return [f"{before}{comma}{name}" for name in names() if name.startswith(begun)]
+
+    return matching
+
+
+completing_tasks = completing(lambda: TASKS)
 
 TrustCode = Annotated[
     list[Path] | None,
@@ -49,6 +64,13 @@ ExecutorOption = Annotated[
         metavar="NAME",
         help="serial, processes (of this machine), or dask=tcp://HOST:PORT (the workers of a running cluster).",
     ),
+]
+DeviceOption = Annotated[
+    str, typer.Option(metavar="NAME", help=f"Where models compute: {DEVICES}. Statistics stay on the processor.")
+]
+DtypeOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help=f"Numbers that models compute in: {' or '.join(DTYPES)}; default as stored."),
 ]
 TimeLimitOption = Annotated[
     str | None,

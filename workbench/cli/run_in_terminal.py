@@ -79,7 +79,7 @@ def head(console: Console, run: Run) -> None:
     console.print(
         f"{task['name']}{f' ({given})' if given else ''} · {model['n_layers']} layers, {machine}, "
         f"d_model {model.get('d_model', 'unknown')} · positions {positions}, ids {ids} · "
-        f"{trained(run)} · {len(run.steps)} checkpoints",
+        f"{trained(run)} · {len(run.steps)} checkpoint{'s' * (len(run.steps) != 1)}",
         style="dim",
         highlight=False,
         markup=False,
@@ -87,6 +87,7 @@ def head(console: Console, run: Run) -> None:
     # A law that gives not simply every length alike changes what "trained" means.
     law = run.config.get("facts", {}).get("lengths", "")
     notes = [law] if law and (training.get("curriculum") or {}).get("law") != "uniform" else []
+    notes += [run.weightless] if run.rows_only else []
     with apart(notes.append, "why training ended cannot be read"):
         notes += [f"ended early: {run.ended}"] if run.ended else []
     for note in notes:

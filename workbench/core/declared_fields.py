@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from workbench.core import limits
 
 ROOM = Path(__file__).parents[1]
+PLAIN = {
+    "int": int, "float": float, "str": str, "bool": bool, "tuple": tuple, "Annotated": Annotated, "Literal": Literal,
+    **{name: value for name, value in vars(limits).items() if name.isupper()},
+}  # fmt: skip
+"""What the types of plain fields are made of, beside pydantic's ``Field``."""
 
 
 def declared_fields(module: str, cls: str) -> list[str]:
@@ -18,15 +27,82 @@ def declared_fields(module: str, cls: str) -> list[str]:
     Raises:
         LookupError: if the module has no such class.
     """
-    file = ROOM.joinpath(*module.split(".")[1:]).with_suffix(".py")
-    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+    return [name for name, _ in _fields(_parsed(module), module, cls)]
+
+
+def plain_fields(module: str, cls: str, known: type[Any] | None = None) -> type[Any]:
+    """A pydantic model of those fields of a pydantic class whose types are plain: numbers, words, choices of words.
+
+    Each field alone is checked as the class itself checks it; none is required, and what holds between fields, or a
+    validator asks, is not known here.
+
+    Args:
+        module, cls: as for :func:`declared_fields`.
+        known: the model of a base's fields.
+    """
+    from pydantic import ConfigDict, create_model
+
+    tree = _parsed(module)
+    names = _plain()
+    for node in tree.body:  # types that have a name: the module's own, and those that it takes from a config beside it
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("workbench.models.base."):
+            taken = {alias.name for alias in node.names}
+            names |= {name: kind for name, kind in _named_types(_parsed(str(node.module))).items() if name in taken}
+    names |= _named_types(tree)
+    made: dict[str, Any] = {}
+    for name, node in _fields(tree, module, cls):
+        limited = node.value if isinstance(node.value, ast.Call) else None
+        if _is_plain(node.annotation, names) and (limited is None or _is_plain(limited, names)):
+            kind = _value(node.annotation, names)
+            made[name] = (kind if limited is None else Annotated[kind, _value(limited, names)], None)
+    settings = ConfigDict(extra="forbid", allow_inf_nan=False)
+    model: type[Any] = create_model(cls, **({"__base__": known} if known else {"__config__": settings}), **made)
+    return model
+
+
+def _plain() -> dict[str, Any]:
+    from pydantic import Field  # takes a tenth of a second: --help needs none
+
+    return {**PLAIN, "Field": Field}
+
+
+def _named_types(tree: ast.Module) -> dict[str, Any]:
+    """Plain types that a module gives names at its top."""
+    found: dict[str, Any] = {}
+    for node in tree.body:
+        known = {**_plain(), **found}
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _is_plain(node.value, known):
+            found[node.targets[0].id] = _value(node.value, known)
+    return found
+
+
+def _parsed(module: str) -> ast.Module:
+    return ast.parse(ROOM.joinpath(*module.split(".")[1:]).with_suffix(".py").read_text(encoding="utf-8"))
+
+
+def _fields(tree: ast.Module, module: str, cls: str) -> Iterator[tuple[str, ast.AnnAssign]]:
+    for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name == cls:
-            return [
-                part.target.id
-                for part in node.body
-                if isinstance(part, ast.AnnAssign)
-                and isinstance(part.target, ast.Name)
-                and not part.target.id.startswith("_")
-                and not ast.unparse(part.annotation).startswith("ClassVar")
-            ]
+            for part in node.body:
+                if not isinstance(part, ast.AnnAssign) or not isinstance(part.target, ast.Name):
+                    continue
+                if not part.target.id.startswith("_") and not ast.unparse(part.annotation).startswith("ClassVar"):
+                    yield part.target.id, part
+            return
     raise LookupError(f"{module} has no class {cls}")
+
+
+def _is_plain(node: ast.expr, names: dict[str, Any]) -> bool:
+    """Whether all that an expression names is known, and it only subscribes, joins and limits types."""
+    parts = list(ast.walk(node))
+    calls = [part for part in parts if isinstance(part, ast.Call)]
+    return (
+        all(part.id in names for part in parts if isinstance(part, ast.Name))
+        and any(isinstance(part, ast.Name) for part in parts)
+        and all(isinstance(call.func, ast.Name) and call.func.id == "Field" for call in calls)
+        and not any(isinstance(part, ast.Attribute) for part in parts)
+    )
+
+
+def _value(node: ast.expr, names: dict[str, Any]) -> Any:
+    return eval(compile(ast.Expression(node), "<declared field>", "eval"), {"__builtins__": {}}, names)

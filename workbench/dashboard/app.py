@@ -27,18 +27,20 @@ from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state.request_gate import taking_turns
 from workbench.dashboard.state.store import Store
+from workbench.models.compute_device import USUAL_DEVICE, ComputeDevice
 from workbench.tasks.source_code import trust
 
 THREADS = 8
 """Requests that are taken at once; few of them compute at a time."""
 
 
-def create_app(root: Path | Sequence[Path], host: str = LOCAL[0]) -> Dash:
+def create_app(root: Path | Sequence[Path], host: str = LOCAL[0], device: ComputeDevice = USUAL_DEVICE) -> Dash:
     """The dashboard over one or several folders of runs. Reads only; imports no torch.
 
     Args:
         root: folder, or folders, below which runs are found; a folder that is still missing is empty.
         host: what it will be served on: it answers to that name and to those of this machine (:class:`.guard.Hosts`).
+        device: where its workers' models compute.
     """
     roots = [Path(root)] if isinstance(root, str | Path) else [Path(one) for one in root]
     # The model context protocol serves every callback to local agents: nothing a reader's tool should open.
@@ -59,7 +61,8 @@ def create_app(root: Path | Sequence[Path], host: str = LOCAL[0]) -> Dash:
     head_files.add(app)
     app.index_string = theme.index_string()
     app.layout = page_frame.layout(roots, measure_now.strip())
-    context = Context(Store(roots), Worker(), prefetch=Prefetch(drawing))
+    workers = {"worker": Worker(device=device), "measurer": Worker(device=device)}
+    context = Context(Store(roots), **workers, prefetch=Prefetch(drawing))
     router.connect(app, context)
     cursor_page.connect(app, context, PAGES)
     measure_now.connect(app, context)
@@ -83,6 +86,7 @@ def serve(
     open_browser: bool = False,
     debug: bool = False,
     trust_code: Sequence[Path] = (),
+    device: ComputeDevice = USUAL_DEVICE,
 ) -> None:
     """Serve the dashboard until Ctrl-C.
 
@@ -92,6 +96,7 @@ def serve(
         open_browser: whether to open one.
         debug: serve by Dash's own development server.
         trust_code: files whose code the worker may run, for the runs whose task it is.
+        device: where the workers' models compute.
 
     Raises:
         TaskError: for a file of ``trust_code`` that cannot be read.
@@ -101,7 +106,7 @@ def serve(
         trust(file)
     if not _free(host, port):
         raise SystemExit(f"port {port} on {host} is taken; choose another: python app.py --port {port + 1}")
-    app = create_app(roots, host)
+    app = create_app(roots, host, device)
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
     print(
         f"LengthLens reads {', '.join(page_frame.folder_text(r) for r in _listed(roots))} and serves {address} "

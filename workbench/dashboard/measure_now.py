@@ -18,6 +18,7 @@ from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.server.worker_addresses import MEASURE_RUN
 from workbench.dashboard.state.cursor import integer
+from workbench.figures.labels import time_left
 
 POLL_MS = 500
 NAME = re.compile(r"[\w.]{0,64}")
@@ -84,8 +85,7 @@ def _left(job: Job) -> str:
     """How much longer it takes at this rate."""
     if not job.done or job.started is None:
         return ""
-    seconds = (time.monotonic() - job.started) / job.done * (job.total - job.done)
-    return f" \u00b7 {seconds:.0f} s left" if seconds < 100 else f" \u00b7 {seconds / 60:.0f} min left"
+    return f" \u00b7 {time_left((time.monotonic() - job.started) / job.done * (job.total - job.done))}"
 
 
 def connect(app: Dash, context: Context) -> None:

@@ -39,6 +39,8 @@ Layer = Annotated[str, Field(pattern=r"^(-1|[0-9]{0,6})\z")]
 """A layer that probes read; -1 is the embedding, nothing the last."""
 Multiple = Annotated[str, Field(pattern=r"^[0-9]{1,6}(\.[0-9]{1,6})?x\z")]
 """A multiple of the trained length, ``4x``."""
+Share = Annotated[str, Field(pattern=r"^[1-9][0-9]?/[1-9][0-9]?\z")]
+"""A share of training, ``1/4``."""
 View = Literal[VIEWS]  # type: ignore[valid-type]
 
 
@@ -51,6 +53,7 @@ class Extras(TypedDict, total=False):
     run2: Name
     seeds: Name
     steps: Name
+    configs: Text
     seq: Text
     law: Name
     edits: Name
@@ -253,7 +256,8 @@ SHAPES: dict[str, Any] = {
     "sweep-over.value": Name,
     "sweep-unit.value": Name,
     "sweep-fix.value": Annotated[list[Name], Field(max_length=1000)] | None,
-    "sweep-step-at.data": Whole | None,
+    "sweep-pace.value": Literal["share", "step"],
+    "sweep-step-at.data": Whole | Share | None,
     "sweep-length-at.data": Whole | Multiple | None,
     "theory-job.data": Name,
     "theory-run.data": Name,

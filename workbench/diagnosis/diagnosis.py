@@ -18,6 +18,7 @@ from workbench.diagnosis.repaired_pass import asking, clearly_right, inside_of, 
 from workbench.diagnosis.shares import MOST, WRONG, Bootstrap, Judged, balanced_accuracy, chance, halves, refusal
 from workbench.diagnosis.sites import FRESH, BlockReading, HeadReading, Site, name_site, read_blocks, read_heads
 from workbench.diagnosis.trials import PASSES, Findings, Trials, Tried
+from workbench.measure.edits.edited_forward import largest_id
 from workbench.measure.edits.repairs import recurrent
 from workbench.measure.grid import near_multiples
 from workbench.measure.intervals import interval
@@ -209,8 +210,7 @@ class Diagnosed:
         self.model, self.task, self.trained = study.model, study.task, study.grid.trained
         self.fit = self._own(self.trained)
         # Before the first update none was seen: what strings of N have then stands for them.
-        top = max(int(last) for _, last in study.trained_ids) if study.trained_ids else None
-        self.inside = inside_of(self.model, self.fit, top)
+        self.inside = inside_of(self.model, self.fit, largest_id(study.trained_ids))
         self.reference, self.at_reference = self._judged(self.trained, 0)
         self.trials = Trials(self.model, self.task, self.inside, self.reference, self.at_reference)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from workbench.figures.panels.differences import *
     from workbench.figures.panels.failure_length import *
     from workbench.figures.panels.in_context_curve import *
+    from workbench.figures.panels.many_configurations import *
     from workbench.figures.panels.many_seeds import *
     from workbench.figures.panels.phase_diagram import *
     from workbench.figures.panels.plateau import *
@@ -64,6 +65,7 @@ HOMES = (
     "panels.differences",
     "panels.failure_length",
     "panels.in_context_curve",
+    "panels.many_configurations",
     "panels.many_seeds",
     "panels.phase_diagram",
     "panels.plateau",

@@ -57,6 +57,13 @@ def span_of_steps(first: int, last: int) -> str:
     return f"step {whole(first)}" if first == last else f"steps {whole(first)} to {whole(last)}"
 
 
+def time_left(seconds: float) -> str:
+    """How much longer something takes: ``40 s left``, ``12 min left``, ``3.5 h left``."""
+    if seconds < 100:
+        return f"{seconds:.0f} s left"
+    return f"{seconds / 60:.0f} min left" if seconds < 6000 else f"{seconds / 3600:.1f} h left"
+
+
 def short(x: float) -> str:
     """A step on an axis: 0, 10, 100, 1k, 1.5k, 2M."""
     for size, letter in ((1_000_000, "M"), (1_000, "k")):

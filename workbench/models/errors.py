@@ -12,5 +12,9 @@ class PositionError(LensError):
     """
 
 
+class DeviceError(LensError, ValueError):
+    """A device that is not there, or a kind of number that models do not compute in."""
+
+
 class ArchitectureError(LensError, ValueError):
     """An architecture that does not exist."""

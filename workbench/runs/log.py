@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -47,6 +51,47 @@ def log_state(run_path: Path) -> str:
     return f"{state.st_size} {state.st_mtime_ns}"
 
 
+@dataclass(frozen=True)
+class Pace:
+    """How far a run in training is.
+
+    Attributes:
+        step: the last one that is known to be done.
+        seconds: a step takes; None where fewer than two moments are known.
+    """
+
+    step: int
+    seconds: float | None
+
+
+def pace(run: Run) -> Pace:
+    """How far training is, by the live tail; where that has fewer than two lines, by the last two checkpoints too.
+
+    Only for a run that is being trained: of one that was copied, or rests, the times say nothing.
+    """
+    moments = _moments(run.path / "live.jsonl")
+    if len(moments) < 2:
+        saved = []
+        for step in run.steps[-2:]:
+            with suppress(OSError):
+                saved.append((step, (run.step_path(step) / "meta.json").stat().st_mtime))
+        moments = [*saved, *moments]
+    if not moments:
+        return Pace(0, None)
+    (first, began), (last, now) = moments[0], moments[-1]
+    return Pace(last, (now - began) / (last - first) if last > first and now > began else None)
+
+
+def _moments(file: Path) -> list[tuple[int, float]]:
+    """Step and time, in seconds since 1970, of each line of a live tail that says both."""
+    found = []
+    for content in _lines(file):
+        step, time = content.get("step"), content.get("time")
+        if isinstance(step, int) and isinstance(time, int | float) and math.isfinite(time):
+            found.append((step, float(time)))
+    return sorted(found)
+
+
 def _checkpoint_log(run: Run, step: int) -> list[dict[str, object]]:
     try:
         data = read_bytes(run.step_path(step) / "log.parquet", bounded.LOG)
@@ -59,17 +104,20 @@ def _checkpoint_log(run: Run, step: int) -> list[dict[str, object]]:
     return [line for line in found if line["step"] is not None]
 
 
-def _live(file: Path) -> list[dict[str, object]]:
+def _lines(file: Path) -> Iterator[dict[str, Any]]:
+    """The lines of a live tail that are whole."""
     try:
         lines = read_bytes(file, bounded.LIVE).splitlines()
     except OSError:
-        return []
-    found = []
+        return
     for line in lines:
-        try:
-            content = open_json(line + b"\n")
-        except SealError:  # most often the line that is being written now
-            continue
+        with suppress(SealError):  # most often the line that is being written now
+            yield open_json(line + b"\n")
+
+
+def _live(file: Path) -> list[dict[str, object]]:
+    found = []
+    for content in _lines(file):
         with suppress(pa.ArrowException, OverflowError, TypeError):  # numbers that no training logs
             found += pa.Table.from_pylist([{name: content.get(name) for name in COLUMNS}], _LOG).to_pylist()
     return found

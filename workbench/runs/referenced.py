@@ -36,18 +36,28 @@ def sha256_of_files(files: Mapping[str, str]) -> str:
     return hashlib.sha256(canonical(dict(files)).encode()).hexdigest()
 
 
+def verify_names(meta: Mapping[str, Any], run: str) -> str:
+    """The hash of a checkpoint after comparing it with the hashes of the files it names, none of which is read.
+
+    Raises:
+        RunError: if it is not theirs.
+    """
+    files = meta.get("files")
+    if not isinstance(files, Mapping) or sha256_of_files(files) != meta["sha256"]:
+        raise RunError(f"checkpoint {meta['step']} of run {run} is damaged: meta.json does not say which files it has")
+    return str(meta["sha256"])
+
+
 def verify_folder(folder: Path, meta: Mapping[str, Any], run: str) -> str:
     """The hash of a checkpoint after comparing every file it names with that in the folder.
 
     Raises:
         RunError: for a folder that is not there, or a file that is missing or changed, with the way out.
     """
-    files = meta.get("files")
-    if not isinstance(files, Mapping) or sha256_of_files(files) != meta["sha256"]:
-        raise RunError(f"checkpoint {meta['step']} of run {run} is damaged: meta.json does not say which files it has")
+    sha256_of_all = verify_names(meta, run)
     if not is_folder(folder):
         raise RunError(f"the weights of run {run} lay in {folder}, and there is no such folder; {how_to_relink(run)}")
-    for name, sha256 in files.items():
+    for name, sha256 in meta["files"].items():
         path = folder / name
         try:
             found = sha256_of_file(path)
@@ -59,7 +69,7 @@ def verify_folder(folder: Path, meta: Mapping[str, Any], run: str) -> str:
             raise RunError(
                 f"{path} has changed since run {run} was opened on it; restore it, or open it as another run"
             )
-    return str(meta["sha256"])
+    return sha256_of_all
 
 
 def how_to_relink(run: str) -> str:

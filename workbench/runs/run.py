@@ -15,7 +15,7 @@ from workbench.core.canonical import key_of
 from workbench.core.html_card import card
 from workbench.core.suggest import MOST_NAMED, near_names
 from workbench.runs.errors import RunError
-from workbench.runs.referenced import how_to_relink, verify_folder
+from workbench.runs.referenced import how_to_relink, verify_folder, verify_names
 from workbench.storage.atomic import replacing
 from workbench.storage.bounded import is_folder, sha256_of_file
 from workbench.storage.seal import SealError
@@ -170,6 +170,8 @@ class Run:
         meta, file = self.meta(step), self.step_path(step) / "model.safetensors"
         if self.answered:
             return str(meta["sha256"])
+        if self.rows_only:
+            return verify_names(meta, self.name)
         if self.referenced:
             return verify_folder(self.folder(step), meta, self.name)
         try:
@@ -191,6 +193,18 @@ class Run:
     def answered(self) -> bool:
         """Whether it holds answers of a model behind an API, and no weights."""
         return "answers" in self.config["training"]
+
+    @property
+    def rows_only(self) -> str:
+        """The model whose weights its rows were measured with and which is not here; "" where it is."""
+        return str(self.config.get("rows_only") or "")
+
+    @property
+    def weightless(self) -> str:
+        """Why nothing more can be computed with its weights here, as a clause; "" where nothing forbids it."""
+        if self.answered:
+            return "it holds answers of a model behind an API, and no weights to look into"
+        return f"rows only: its weights are {self.rows_only}, not here" if self.rows_only else ""
 
     def folder(self, step: int) -> Path:
         """The folder of others that holds the weights of a step.
@@ -257,8 +271,9 @@ class Run:
         from workbench.tasks.tokens import TaskTokenizer
 
         self.verify(step)
-        if self.answered:
-            raise RunError(f"run {self.name} holds answers of a model behind an API, and no weights to look into")
+        if self.weightless:
+            way_out = f"; {how_to_relink(str(self.path))}" if self.referenced else ""
+            raise RunError(f"nothing can be computed with the weights of run {self.name}: {self.weightless}{way_out}")
         described = self.path / "run.json"
         if self.referenced:
             return load_referenced(self.folder(step), described)

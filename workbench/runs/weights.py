@@ -11,6 +11,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
 from workbench.models.architectures import make_config, make_model
+from workbench.models.base.elsewhere import compute_elsewhere
+from workbench.models.compute_device import current_device
 from workbench.models.errors import PositionError
 from workbench.runs.errors import RunError
 from workbench.runs.tensors import read_header
@@ -47,20 +49,27 @@ def load_model(file: Path, cfg: Architecture, described: Path) -> Hooked:
     model = make_model(cfg)
     fill(model, weights, str(file))
     model.eval()
-    return model
+    chosen = current_device()
+    # Ours are stored in float32, so that to ask for that is nothing else.
+    if chosen.kind == "cpu" and chosen.dtype != "bfloat16":
+        return model
+    twin = make_model(cfg)
+    twin.load_state_dict(weights)
+    placed: Hooked = compute_elsewhere(model, twin.eval(), chosen.device, autocast=chosen.dtype == "bfloat16")
+    return placed
 
 
 def load_referenced(folder: Path, described: Path) -> Hooked:
-    """The model in a folder of others, which somebody else has verified.
+    """The model in a folder of others, which somebody else has verified, where this process computes.
 
     Raises:
         RunError: if it cannot be opened, or is not what it says it is.
     """
     from workbench.models.interop.hugging_face.families import PretrainedError
-    from workbench.models.interop.hugging_face.opening import open_folder
+    from workbench.models.interop.hugging_face.opening import open_where_chosen
 
     try:
-        return cast("Hooked", open_folder(folder))  # with the same protocol, and hooks of the same names
+        return cast("Hooked", open_where_chosen(folder))  # with the same protocol, and hooks of the same names
     except PretrainedError as error:
         raise RunError(f"{described}: {error}") from None
 

@@ -119,6 +119,8 @@ class TrainingPart(Stored):
     early_stop: dict[str, Any] | None = None
     checkpoints: dict[str, Count] = {}
     threads: Annotated[int, Field(ge=1, le=10_000)] = 1
+    device: Name = "cpu"
+    dtype: Name = "float32"
     adopted: dict[str, str] | None = None
     compiled: dict[str, Any] | None = None
     pretrained: dict[str, Any] | None = None
@@ -155,6 +157,7 @@ class RunJson(Stored):
     facts: FactsPart = FactsPart()
     versions: dict[str, str] = {}
     created: str = ""
+    rows_only: Name | None = None
 
 
 class MetaJson(Stored):

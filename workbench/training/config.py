@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from workbench.core.limits import COUNT, DRAWN, LONGEST
 from workbench.models.architectures import make_config
@@ -46,6 +55,10 @@ class Schedule(Config):
     linear: int = Field(default=4, ge=0, le=DRAWN)
 
 
+USUAL = {"device": "cpu", "dtype": "float32"}
+"""Where training is computed unless a run says otherwise."""
+
+
 class TrainingConfig(Config):
     """How a model is trained.
 
@@ -66,6 +79,8 @@ class TrainingConfig(Config):
         early_stop: when to end before ``steps``; None = never.
         checkpoints: the checkpoint schedule.
         threads: torch threads; recorded because the bits of a sum depend on it.
+        device: the class of device that updates are computed on, for the same reason.
+        dtype: bfloat16 = products are computed in it; weights, their moments and checkpoints stay in float32.
         trained_length: N, the longest length that any update can have; filled in by the run.
     """
 
@@ -85,6 +100,8 @@ class TrainingConfig(Config):
     early_stop: EarlyStop | None = None
     checkpoints: Schedule = Schedule()
     threads: int = Field(default=1, ge=1, le=1024)
+    device: Literal["cpu", "cuda", "mps"] = "cpu"
+    dtype: Literal["float32", "bfloat16"] = "float32"
     trained_length: int = Field(default=0, ge=0, le=LONGEST)
 
     @field_validator("curriculum", mode="before")
@@ -102,6 +119,12 @@ class TrainingConfig(Config):
     @classmethod
     def _without_zeros(cls, value: dict[str, float]) -> dict[str, float]:
         return {name: coefficient for name, coefficient in value.items() if coefficient}
+
+    @model_serializer(mode="wrap")
+    def _named_where_unusual(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        """Without the processor and its float32, so that a run on them is what it was before there was a choice."""
+        found: dict[str, Any] = dump(self)
+        return {name: value for name, value in found.items() if name not in USUAL or USUAL[name] != value}
 
     @property
     def settled(self) -> int:

@@ -106,5 +106,7 @@ def load_state(folder: Path, run: str, model: nn.Module, optimizer: torch.optim.
         kind, _, rest = key.partition(".")
         slot, _, name = rest.partition(".")
         if kind == "optimizer":
-            optimizer.state[parameters[name]][slot] = value
+            # A count of steps stays on the processor, as the optimizer makes it.
+            parameter = parameters[name]
+            optimizer.state[parameter][slot] = value.to(parameter.device) if value.dim() else value
     return state

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import os
 import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,6 +18,7 @@ import torch
 
 from workbench.jobs.resources import available_memory
 from workbench.models.architectures import make_model
+from workbench.models.compute_device import ComputeDevice
 from workbench.models.errors import PositionError
 from workbench.models.transformer.predicted_ids import ids_right, outputs_and_ids
 from workbench.runs.checkpoints import remove_unfinished, sha256, write_checkpoint, write_config
@@ -40,8 +42,12 @@ from workbench.training.resume import NAME, State, load_state, save_state
 from workbench.training.task_schedule import scheduled
 
 RESUME_EVERY_S = 30.0
+FETCH_EVERY = 16
+"""Steps after which a device other than the processor is waited for, to hear whether losses are finite."""
 CHECKPOINT_EXTRA = 1 << 14
 """Bytes that a checkpoint takes beside its weights: ``meta.json``, ``log.parquet``, and folders."""
+LOG_LINES = 200
+"""Lines that a training's log has, beside those of its checkpoints."""
 SCORED_SEQUENCES = 128
 STOP_LENGTHS = 3
 """Early stopping looks at so many of the longest trained lengths."""
@@ -64,6 +70,26 @@ class Watcher(Protocol):
     def __call__(self, step: int, scores: dict[str, float | None]) -> None: ...
 
 
+class Update(NamedTuple):
+    """Scores of one update, still on the device that computes them.
+
+    Attributes:
+        step: its step.
+        rate: its learning rate.
+        whole: the loss with penalties.
+        loss: that of the task.
+        penalty: what regularizers add, or None.
+        right: share of right answers, or None where nobody watches.
+    """
+
+    step: int
+    rate: float
+    whole: torch.Tensor
+    loss: torch.Tensor
+    penalty: torch.Tensor | None
+    right: torch.Tensor | None
+
+
 class Trainer:
     """Trains one run in one folder.
 
@@ -71,14 +97,18 @@ class Trainer:
         config: task, model, training and seeds.
         folder: the run's folder; made if missing, continued if it holds this very run.
         watcher: called with the step and the latest scores after every update: those of the log, and ``accuracy``, the
-            share of right answers on the very batch that ``loss`` is of.
+            share of right answers on the very batch that ``loss`` is of. On another device than the processor they are
+            those of one of the last :data:`FETCH_EVERY` updates.
+        device: which device of the class that the config names, e.g. cuda:1; "" = the first.
 
     Raises:
         RunError: if the folder holds something else, or another process is writing it.
+        DeviceError: for a device that is not there.
     """
 
-    def __init__(self, config: RunConfig, folder: Path, watcher: Watcher | None = None) -> None:
+    def __init__(self, config: RunConfig, folder: Path, watcher: Watcher | None = None, device: str = "") -> None:
         self.config, self.folder, self.watcher = config, folder, watcher
+        self.device = ComputeDevice(device or config.training.device).found().device
         self.task, self.training, self.seeds = config.task, config.training, config.seeds
         self.schedule = checkpoint_steps(
             self.training.steps, self.training.checkpoints.log, self.training.checkpoints.linear
@@ -86,6 +116,7 @@ class Trainer:
         self.live = Live(folder)
         self.stopping = False
         self.batch_accuracy: float | None = None
+        self._unread: list[Update] = []
 
     def run(self) -> Run:
         """Train to the last step, or to where the run ends early, and return the run.
@@ -125,8 +156,11 @@ class Trainer:
     def _train(self, run: Run) -> None:
         """Train from where the run has got to."""
         torch.set_num_threads(self.training.threads)
+        if self.training.device == "cuda":  # sums in one order, as far as its kernels have one
+            os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+            torch.use_deterministic_algorithms(True, warn_only=True)
         require_memory(self.config)
-        self.model = make_model(self.config.model, seed=self.seeds.init)
+        self.model = make_model(self.config.model, seed=self.seeds.init).to(self.device)
         self.optimizer = make_optimizer(self.model, self.training)
         require_room(self.folder, self._room(run))
         self.state = load_state(self.folder, run.id, self.model, self.optimizer) or State()
@@ -165,10 +199,13 @@ class Trainer:
             step = self.state.step
             ended = self._ended(step, lengths)
             checkpoint = step in due or bool(ended)
+            if checkpoint or step % FETCH_EVERY == 0:
+                self._fetch()
             if checkpoint:
                 self._refuse_infinite(step)
             # Before the checkpoint, so that whatever has one is never computed again.
             if checkpoint or self.stopping or time.monotonic() - last_resume > RESUME_EVERY_S:
+                self._fetch()
                 save_state(self.folder, run.id, self.model, self.optimizer, self.state)
                 watch.note(step)
                 last_resume = time.monotonic()
@@ -182,7 +219,8 @@ class Trainer:
             if self.stopping:
                 raise Stopped(f"stopped at step {step:,} of {self.training.steps:,}; the same command continues")
             self._update(step)
-            if step % max(1, self.training.steps // 200) == 0:
+            if step % max(1, self.training.steps // LOG_LINES) == 0:
+                self._fetch()
                 self._log(step)
             if self.watcher:
                 self.watcher(self.state.step, self.state.scores | {"accuracy": self.batch_accuracy})
@@ -204,26 +242,55 @@ class Trainer:
     def _update(self, step: int) -> None:
         batch, ids = self.batch(step)
         self.state.see(ids)
+        if self.device != "cpu":
+            batch, ids = batch.to(self.device), ids.to(self.device)
         rate = learning_rate(self.training, step)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        outputs, penalty = outputs_and_penalty(self.model, batch, ids, self.training.regularizers)
+        with self._numbers():
+            outputs, penalty = outputs_and_penalty(self.model, batch, ids, self.training.regularizers)
+        outputs = outputs.float() if outputs.dtype == torch.bfloat16 else outputs
         loss = self.task_at(step).loss(outputs, batch)
         whole = loss if penalty is None else loss + penalty
-        if not bool(whole.isfinite()):
-            raise RunError(f"{self.folder}: the loss is no longer finite at step {step}; lower the learning rate")
+        right = None
+        if self.watcher:
+            right = self.task_at(step).correct(outputs.detach(), batch)[batch.mask].double().mean()
+        self._unread.append(Update(step, rate, whole.detach(), loss.detach(), penalty, right))
+        if self.device == "cpu":
+            self._fetch()
         self.optimizer.zero_grad(set_to_none=True)
         whole.backward()
         if self.training.clip:
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.training.clip)
         self.optimizer.step()
         self.state.step = step + 1
-        if self.watcher:
-            right = self.task_at(step).correct(outputs.detach(), batch)
-            self.batch_accuracy = float(right[batch.mask].double().mean())
-        self.state.scores |= {"loss": float(loss.detach()), "lr": rate}
-        if penalty is not None:
-            self.state.scores["penalty"] = float(penalty.detach())
+
+    def _numbers(self) -> AbstractContextManager[Any]:
+        """What products of an update are computed in."""
+        if self.training.dtype == "float32":
+            return nullcontext()
+        return torch.autocast(self.device.partition(":")[0], dtype=torch.bfloat16)
+
+    def _fetch(self) -> None:
+        """Take over the scores of the last update; a device is waited for here and nowhere else.
+
+        Raises:
+            RunError: if the loss of an update since the last time is not finite.
+        """
+        if not self._unread:
+            return
+        finite = torch.stack([update.whole for update in self._unread]).isfinite().tolist()
+        for update, good in zip(self._unread, finite, strict=True):
+            if not good:
+                raise RunError(
+                    f"{self.folder}: the loss is no longer finite at step {update.step}; lower the learning rate"
+                )
+        last, self._unread = self._unread[-1], []
+        self.state.scores |= {"loss": float(last.loss), "lr": last.rate}
+        if last.penalty is not None:
+            self.state.scores["penalty"] = float(last.penalty.detach())
+        if last.right is not None:
+            self.batch_accuracy = float(last.right)
 
     @torch.no_grad()
     def _ended(self, step: int, lengths: Sequence[int]) -> str:
@@ -249,6 +316,8 @@ class Trainer:
         g = generator(purpose[0], self.seeds.evaluation, *purpose[1:], length)
         batch = self.task.sample(sequences, length, g, "matched")
         ids = self.config.model.ids.evaluation(batch.tokens.shape[1], self.config.model.n_ctx, batch.position_ids)
+        if self.device != "cpu":
+            batch, ids = batch.to(self.device), ids.to(self.device)
         outputs, next_ids = outputs_and_ids(self.model, batch.tokens, ids)
         right = self.task.correct(outputs, batch)
         if next_ids is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.dashboard.pages import compare
+from workbench.dashboard.pages import compare, compare_many
 from workbench.dashboard.pages.run import MORE
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.server.context import Context
@@ -18,8 +18,11 @@ def at(answers: Context) -> PanelCursor:
     run = answers.store.run(A)
     assert run is not None
     return PanelCursor.asked(
-        answers.store, run, Cursor(A, 1000, 100, 0, 1), {"run2": B, "quantity": "circuits.hardmax|margin"}
+        answers.store,
+        run,
+        Cursor(A, 1000, 100, 0, 1),
+        {"run2": B, "configs": B, "quantity": "circuits.hardmax|margin"},
     )
 
 
-OWN: list[Panel] = [*compare.PANELS, *compare.SEED_PANELS, *MORE]
+OWN: list[Panel] = [*compare.PANELS, *compare.SEED_PANELS, *compare_many.PANELS, *MORE]

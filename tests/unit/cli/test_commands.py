@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from workbench.cli import commands
 from workbench.cli.main import COMMANDS, app
@@ -26,3 +29,28 @@ def test_collecting_the_commands_loads_nothing_heavy() -> None:
     code = f"import sys, workbench.cli.main\nfound = {HEAVY!r} & set(sys.modules)\nassert not found, found"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("train majo", ["majority"]),
+        ("train majority --positions ro", ["rotary"]),
+        ("train majority --ids random_", ["random_offset", "random_subset"]),
+        ("tasks flip", ["flip_flop"]),
+        ("adopt somewhere --task flip", ["flip_flop"]),
+        ("predict flip", ["flip_flop"]),
+        ("sweep gal", ["gallery"]),
+        ("reproduce crasp-e", ["crasp-exact"]),
+    ],
+)
+def test_a_shell_completes_names(words: str, wanted: list[str]) -> None:
+    asked = {"_LENGTHLENS_COMPLETE": "complete_bash", "COMP_WORDS": f"lengthlens {words}"}
+    code = "from workbench.cli.main import app\napp(prog_name='lengthlens')"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **asked, "COMP_CWORD": str(len(words.split()))},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == wanted, done.stderr

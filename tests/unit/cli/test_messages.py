@@ -15,12 +15,15 @@ from workbench.cli import early_refusal
 from workbench.cli.commands import predict
 from workbench.cli.early_refusal import refuse_early, settings_of_part
 from workbench.cli.options import CURRICULA, GATES
+from workbench.core.construct import construct
+from workbench.core.declared_fields import plain_fields
 from workbench.core.errors import LensError
 from workbench.models.ssm.config import SSMConfig
 from workbench.models.transformer.config import ModelConfig
 from workbench.theory.prediction import state_space_claims
 from workbench.training import curriculum
 from workbench.training.config import Seeds, TrainingConfig
+from workbench.training.errors import TrainingError
 
 WAY_OUT = re.compile(
     r"takes |must be |e\.g\. |\bgive|choose|leave |nearest\(|lengthlens |write |\bname |mend |save |show it |make |vary |"
@@ -80,6 +83,19 @@ def test_what_is_read_before_torch_is_loaded_is_what_the_configs_say() -> None:
         ("majority", {}, [(["nope", "x"], 1)], "--set nope.x: settings start with task., model., training., seeds."),
         ("majority", {}, [(["training", "warmip"], 1)], "training has no setting 'warmip'; did you mean warmup?"),
         ("majority", {}, [(["model", "n_head"], 1)], "model has no setting 'n_head'; did you mean n_heads"),
+        (
+            "majority",
+            {},
+            [(["training", "batch_size"], -1)],
+            "training: batch_size: Input should be greater than or eq",
+        ),
+        ("majority", {}, [(["model", "d_mlp"], "x")], "model: d_mlp: Input should be a valid integer"),
+        (
+            "majority",
+            {"architecture": "ssm"},
+            [(["model", "gates"], "x")],
+            "model: gates: Input should be 'nonnegative'",
+        ),
         ("majority", {}, [(["training", "rate_law"], "cos")], "unknown learning-rate schedule 'cos'"),
     ],
 )
@@ -87,6 +103,52 @@ def test_a_mistyped_name_is_refused_at_once(task: str, options: dict, settings: 
     with pytest.raises(LensError) as caught:
         refuse_early(task, options, settings)
     assert str(caught.value).startswith(sentence)
+
+
+MODEL = {"d_vocab": 4, "n_layers": 2, "d_model": 8, "n_ctx": 16}
+WHOLE = {
+    "training": (TrainingConfig, {}),
+    "seeds": (Seeds, {}),
+    "transformer": (ModelConfig, {**MODEL, "n_heads": 2}),
+    "ssm": (SSMConfig, MODEL),
+}
+NO_VALUES = (-1, 0, 0.5, "x", [1], {"a": 1}, True, 1e30, float("inf"), float("nan"), 10**20, "adamw", [0.1, "y"])
+
+
+def _refused(cls: type, values: dict, part: str) -> str:
+    try:
+        construct(cls, values, part, TrainingError)
+    except TrainingError as refusal:
+        return str(refusal)
+    return ""
+
+
+@pytest.mark.parametrize("part", WHOLE)
+def test_a_value_refused_early_is_refused_by_the_config_in_the_same_words(part: str) -> None:
+    cls, given = WHOLE[part]
+    bases = ["architecture"] if part in ("transformer", "ssm") else []
+    plain = None
+    for kind in [*bases, part]:
+        plain = plain_fields(*early_refusal._CONFIGS[kind], known=plain)
+    both = [
+        (early, _refused(cls, {**given, name: value}, part))
+        for name in plain.model_fields
+        for value in NO_VALUES
+        if (early := _refused(plain, {name: value}, part))
+    ]
+    assert len(both) > 3 * len(plain.model_fields)
+    assert [early for early, _ in both] == [late for _, late in both]
+
+
+def test_most_settings_are_plain() -> None:
+    names = {kind: set(plain_fields(*place).model_fields) for kind, place in early_refusal._CONFIGS.items()}
+    assert names["seeds"] == set(Seeds.model_fields)
+    assert set(TrainingConfig.model_fields) - names["training"] == {
+        "regularizers", "curriculum", "task_schedule", "early_stop", "checkpoints",
+    }  # fmt: skip
+    assert {"d_model", "n_ctx", "n_layers", "normalization_type"} <= names["architecture"]
+    assert {"n_heads", "d_head", "d_mlp", "act_fn", "attn_only", "attention"} <= names["transformer"]
+    assert {"d_state", "gates", "time_invariant"} <= names["ssm"]
 
 
 def test_refusing_loads_nothing_that_takes_seconds() -> None:

@@ -88,9 +88,9 @@ def test_an_unmeasured_run_says_what_would_measure_it(answers: Context) -> None:
 def test_an_empty_folder_shows_the_commands_and_only_one_page(tmp_path: Path) -> None:
     answers = Context(Store([tmp_path]), Worker())
     content, nav, here = router.page(answers, "/", "")
-    assert "make demo" in texts(content)
+    assert "lengthlens gallery" in texts(content)
     assert "lengthlens train majority --out" in texts(content)
-    assert "python app.py FOLDER" in texts(content)
+    assert "lengthlens app FOLDER" in texts(content)
     assert "Does a model keep working on" in texts(content)
     assert [link.children for link in nav] == ["Runs"]
     assert here["waits"]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from dash import html
 
 from tests.support.cited import NUMBER, Rows, said, same, unfounded
 from tests.support.dashboard.answers import texts
@@ -200,7 +201,11 @@ def test_every_cell_about_heads_is_a_row(gallery: Context, of_run: dict[str, Row
                 assert holds(value, heads[texts(head).strip()]), (texts(head), shown)
     facts, _ = head_tables.fact_rows(at.run, at.cursor)
     own = heads[f"L{at.cursor.layer} H{at.cursor.head}"]
-    for fact in facts.children:
+    folded = facts.children[1].children
+    lists = [facts.children[0], *(part for part in folded if isinstance(part, html.Dl))]
+    assert len(lists[0].children) == 6, "what tells most; the rest is folded"
+    assert folded[0].children == f"{sum(len(one.children) for one in lists[1:])} more"
+    for fact in (fact for one in lists for fact in one.children):
         value, *rest = fact.children[1].children
         limits = rest[0].children if rest else ""
         if numbers(value.children):
@@ -238,6 +243,11 @@ def test_theory_names_the_rows_of_its_bound_and_the_step_that_it_looks_at(
         for text, value in zip(shown, values, strict=True)
     )
     assert f"observed at step {run.brief.last:,}" in texts(theory.observed(run, "guaranteed"))
+    bounds = [row for row in rows if row["quantity"] == "training_length_bound"]
+    reasons = sorted(f"{row['target']} ({row['note']})" for row in bounds if row["status"] == "not_applicable")
+    assert len(reasons) == len(bounds) == 3
+    assert f"No bound applies: {'; '.join(reasons)}." in texts(told), "one sentence, not a line each"
+    assert theory.no_theorem([{"target": "theorem 4.2", "status": "ok", "note": ""}]) == ""
 
 
 @pytest.mark.parametrize("name", NAMES)

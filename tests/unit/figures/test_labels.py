@@ -112,3 +112,9 @@ def test_where_a_line_is_taken() -> None:
 def test_statements_in_one_line_leave_out_what_is_empty() -> None:
     assert labels.dotted("per head", "", "n 5") == "per head · n 5"
     assert labels.dotted("", "") == ""
+
+
+def test_time_left_in_the_largest_unit_that_says_something() -> None:
+    assert [labels.time_left(s) for s in (0.2, 99, 100, 5_940, 12_600)] == [
+        "0 s left", "99 s left", "2 min left", "99 min left", "3.5 h left",
+    ]  # fmt: skip

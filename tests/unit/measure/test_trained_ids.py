@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from workbench.measure.edits.edited_forward import largest_id
 from workbench.measure.study import covered, within
 
 
@@ -26,3 +27,8 @@ def test_ids_lie_within_intervals(intervals, ids, expected: bool) -> None:
 
 def test_each_id_is_told() -> None:
     assert covered(np.arange(9), [[0, 2], [5, 6]]).tolist() == [True] * 3 + [False] * 2 + [True] * 2 + [False] * 2
+
+
+def test_the_largest_id_is_that_of_whichever_interval_ends_last() -> None:
+    assert largest_id([[0, 2], [9, 40], [5, 6]]) == 40
+    assert [largest_id(none) for none in (None, [])] == [None, None], "not recorded, or before the first update"

@@ -41,8 +41,8 @@ def test_a_folder_is_measured_once_and_a_layer_that_is_not_there_is_named(
         measure_folders([run.path], only, None, "19", 64, [], "serial", None, {n: settings[n] for n in only})
         return capsys.readouterr().out
 
-    assert "1 of 1 checkpoints measured" in measure("1")
-    assert "1 measurements were already there" in measure("1")
+    assert "1 of 1 checkpoint measured in 1 run:" in measure("1")
+    assert "Nothing left to measure in 1 run: 1 measurement was already there." in measure("1")
     rows = Table.load(run.path).frame()
     assert set(rows["site"]) == {"blocks.1.hook_resid_mid", "blocks.1.hook_resid_post"}
     with pytest.raises(MeasurementError, match=r"layers names layer 7, which handmade lacks: it has -1, .* to 1"):

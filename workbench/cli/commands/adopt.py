@@ -8,13 +8,19 @@ from typing import Annotated
 import typer
 
 from workbench.cli.errors import UsageError
-from workbench.cli.options import assignments, length_range, put, trusting
+from workbench.cli.options import assignments, completing_tasks, length_range, put, trusting
 from workbench.core.errors import shown
 
 
 def adopt(
     source: Annotated[Path, typer.Argument(metavar="DIR", help="Checkpoint files (.safetensors, .pt) of one run.")],
-    task: Annotated[str, typer.Option(help="The task it was trained on, or `file.py:MyTask`.")],
+    task: Annotated[
+        str,
+        typer.Option(
+            help="The task it was trained on, or `file.py:MyTask`.",
+            autocompletion=completing_tasks,
+        ),
+    ],
     lengths: Annotated[str, typer.Option(help="The lengths it was trained on, as LOW-HIGH.")],
     out: Annotated[Path | None, typer.Option(help="The run's folder. Default: checkpoints/DIR.")] = None,
     config: Annotated[

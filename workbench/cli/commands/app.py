@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.options import TrustCode
+from workbench.cli.options import DeviceOption, DtypeOption, TrustCode
 
 
 def serve_app(
@@ -18,8 +18,19 @@ def serve_app(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8050,
     browser: Annotated[bool, typer.Option("--open", help="Open a browser on it.")] = False,
     trust_code: TrustCode = None,
+    device: DeviceOption = "cpu",
+    dtype: DtypeOption = None,
 ) -> None:
     """Serve the dashboard. Everything is served from this machine; nothing else is contacted."""
     from workbench.dashboard.app import serve
+    from workbench.models.compute_device import ComputeDevice
 
-    serve(folders or [Path("checkpoints")], host=host, port=port, open_browser=browser, trust_code=trust_code or ())
+    chosen = ComputeDevice(device, dtype or "").found()
+    serve(
+        folders or [Path("checkpoints")],
+        host=host,
+        port=port,
+        open_browser=browser,
+        trust_code=trust_code or (),
+        device=chosen,
+    )

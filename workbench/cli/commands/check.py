@@ -28,7 +28,9 @@ def check(
         for run in runs:
             found = _problems(run)
             problems += found
-            print(f"{run.name}: {len(run.steps)} checkpoints, {len(found) or 'no'} problem{'s' * (len(found) != 1)}")
+            wrong = f"{len(found) or 'no'} problem{'s' * (len(found) != 1)}"
+            rows = f"; {run.weightless}" if run.rows_only else ""
+            print(f"{run.name}: {len(run.steps)} checkpoint{'s' * (len(run.steps) != 1)}, {wrong}{rows}")
     for problem in dict.fromkeys(problems):
         print(f"problem: {problem}")
     if problems:

@@ -19,7 +19,7 @@ def open_gallery(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8050,
     browser: Annotated[bool, typer.Option("--open", help="Open a browser on it.")] = False,
 ) -> None:
-    """Open the dashboard over the nine small runs that come with LengthLens, or copy them."""
+    """Open the dashboard over the small runs that come with LengthLens, or copy them."""
     from workbench.runs import gallery
 
     source = gallery()

@@ -11,6 +11,8 @@ import typer
 
 from workbench.cli.errors import UsageError, guarded
 from workbench.cli.options import (
+    DeviceOption,
+    DtypeOption,
     ExecutorOption,
     ShardOption,
     TimeLimitOption,
@@ -58,15 +60,24 @@ def measure(
     trust_code: TrustCode = None,
     shard: ShardOption = None,
     time_limit: TimeLimitOption = None,
+    device: DeviceOption = "cpu",
+    dtype: DtypeOption = None,
 ) -> None:
     """Measure checkpoints: whatever is missing, in parallel; what is there stays.
 
     Results are Parquet shards in each run's folder and one table.parquet per run. A damaged checkpoint
-    is named and skipped; the exit status then is 1.
+    is named and skipped; the exit status then is 1. On another device than the processor one process measures,
+    unless an executor is named; what was measured on one kind of device is measured anew on another.
     """
+    from workbench.models.compute_device import ComputeDevice, computing_on
+
+    chosen = ComputeDevice(device, dtype or "").found()
+    if chosen.kind != "cpu" and executor == "processes":
+        executor = "serial"
     trusted = trust_code or ()
     given = (folders, only, steps, lengths, sequences, set_ or [], executor, workers)
-    measure_folders(*given, deepen=deepen, trust_code=trusted, shard=shard, time=time_limit)
+    with computing_on(chosen):
+        measure_folders(*given, deepen=deepen, trust_code=trusted, shard=shard, time=time_limit)
 
 
 def measure_folders(

@@ -9,7 +9,7 @@ import typer
 
 from workbench.cli.early_refusal import refuse_no_task
 from workbench.cli.errors import UsageError
-from workbench.cli.options import assignments
+from workbench.cli.options import assignments, completing_tasks
 from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS
 
 if TYPE_CHECKING:
@@ -28,7 +28,11 @@ CONVENTIONS: dict[str, Convention] = {"last": "last_position", "neutral": "neutr
 def predict(
     task: Annotated[
         str | None,
-        typer.Argument(metavar="[TASK]", help="A task's name, or one in the literature (tomita_4, D_12, unique-copy)."),
+        typer.Argument(
+            metavar="[TASK]",
+            help="A task's name, or one in the literature (tomita_4, D_12, unique-copy).",
+            autocompletion=completing_tasks,
+        ),
     ] = None,
     regex: Annotated[
         str | None, typer.Option(help="A regular expression instead of a task; | is union, () the empty word.")

@@ -9,15 +9,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workbench.cli.options import completing
+
 if TYPE_CHECKING:
     from workbench.claims.claim import Claim, Suite
     from workbench.claims.reproducing import Plan
 
 
+def _suite_names() -> list[str]:
+    from workbench.claims.suites.registry import SUITES
+
+    return list(SUITES)
+
+
 def reproduce(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME ...]", help="Suites (crasp-exact) or claims (HE07), one or several; see --list."),
+        typer.Argument(
+            metavar="[NAME ...]",
+            help="Suites (crasp-exact) or claims (HE07), one or several; see --list.",
+            autocompletion=completing(_suite_names),
+        ),
     ] = None,
     minutes: Annotated[
         float | None, typer.Option(min=0.0, help="Begin nothing after so many minutes; the same command goes on.")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli.errors import UsageError
-from workbench.cli.options import ExecutorOption, ShardOption, TimeLimitOption, share_of
+from workbench.cli.options import ExecutorOption, ShardOption, TimeLimitOption, completing, share_of
+from workbench.cli.sweeping.shipped_sweeps import shipped_sweeps
 from workbench.cli.table_text import aligned
 
 if TYPE_CHECKING:
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 
 def sweep(
     file: Annotated[
-        Path | None, typer.Argument(metavar="SWEEP", help="A file FILE.yaml (see below), or one of --list.")
+        Path | None,
+        typer.Argument(
+            metavar="SWEEP",
+            help="A file FILE.yaml (see below), or one of --list.",
+            autocompletion=completing(shipped_sweeps),
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the runs, in place of the file's `out`.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
@@ -56,7 +62,7 @@ def sweep(
     run is named by what varies: majority-nope-seed0. Every cell is checked before any is trained. `measure`
     may also be {only: [behaviour], steps: last, lengths: [100, 200], sequences: 256}.
     """
-    from workbench.cli.sweeping.shipped_sweeps import about, find_sweep, shipped_sweeps
+    from workbench.cli.sweeping.shipped_sweeps import about, find_sweep
     from workbench.cli.sweeping.sweep_cells import PATIENCE_S, Work, checked, cost, measure, states_of, train
     from workbench.cli.sweeping.sweep_file import read_sweep
     from workbench.cli.sweeping.sweep_plan import plan_sweep, told

@@ -7,11 +7,17 @@ from typing import Annotated
 import typer
 
 from workbench.cli.errors import UsageError
+from workbench.cli.options import completing_tasks
 
 
 def tasks(
     name: Annotated[
-        str | None, typer.Argument(metavar="[TASK]", help="A task's name, or `file.py:MyTask`: all about that one.")
+        str | None,
+        typer.Argument(
+            metavar="[TASK]",
+            help="A task's name, or `file.py:MyTask`: all about that one.",
+            autocompletion=completing_tasks,
+        ),
     ] = None,
     check: Annotated[
         bool,

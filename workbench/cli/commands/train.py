@@ -8,31 +8,58 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.options import CURRICULA, DEFAULTS, GATES, assignments, suggestions, trusting
-from workbench.models.positions.registry import ENCODINGS
+from workbench.cli.options import (
+    CURRICULA,
+    DEFAULTS,
+    GATES,
+    ONLY,
+    DeviceOption,
+    DtypeOption,
+    assignments,
+    completing,
+    completing_tasks,
+    suggestions,
+    trusting,
+)
+from workbench.models.compute_device import ComputeDevice
+from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS
 from workbench.training.learning_rate_schedules import RATE_SCHEDULES
 
 DEFAULT = {name: str(value) for name, value in DEFAULTS.items()}
 
 
 def train(
-    task: Annotated[str, typer.Argument(help="A task's name (see `lengthlens tasks`), or `file.py:MyTask`.")],
+    task: Annotated[
+        str,
+        typer.Argument(
+            help="A task's name (see `lengthlens tasks`), or `file.py:MyTask`.", autocompletion=completing_tasks
+        ),
+    ],
     out: Annotated[
         Path | None, typer.Option(help="The run's folder. Default: checkpoints/TASK-POSITIONS-sSEED.")
     ] = None,
     architecture: Annotated[
         str | None,
-        typer.Option(help="transformer, or ssm: a state-space model.", show_default=DEFAULT["architecture"]),
+        typer.Option(
+            help="transformer, or ssm: a state-space model.",
+            show_default=DEFAULT["architecture"],
+            autocompletion=completing(lambda: ONLY),
+        ),
     ] = None,
     gates: Annotated[
         str | None,
-        typer.Option(help=f"Gates of a state-space model: {' or '.join(GATES)}.", show_default=DEFAULT["gates"]),
+        typer.Option(
+            help=f"Gates of a state-space model: {' or '.join(GATES)}.",
+            show_default=DEFAULT["gates"],
+            autocompletion=completing(lambda: GATES),
+        ),
     ] = None,
     positions: Annotated[
         str | None,
         typer.Option(
             help=f"Position encoding: {', '.join(ENCODINGS)}. Its parameters: --set model.positions.base=1e5.",
             show_default=DEFAULT["positions"],
+            autocompletion=completing(lambda: ENCODINGS),
         ),
     ] = None,
     ids: Annotated[
@@ -41,6 +68,7 @@ def train(
             help="Position ids in training: arange, random_offset, pose, random_subset, coupled (by the task), "
             "predicted (coupled, and those of answers by the model itself).",
             show_default=DEFAULT["ids"],
+            autocompletion=completing(lambda: ID_SAMPLERS),
         ),
     ] = None,
     curriculum: Annotated[
@@ -49,6 +77,7 @@ def train(
             help=f"Law of the training lengths: {', '.join(CURRICULA)}. Its parameters: "
             "--set training.curriculum.start=5.",
             show_default=DEFAULT["curriculum"],
+            autocompletion=completing(lambda: CURRICULA),
         ),
     ] = None,
     lengths: Annotated[
@@ -90,6 +119,8 @@ def train(
             help="Any further setting: task.PARAMETER, model.FIELD, training.FIELD, seeds.NAME. Repeatable.",
         ),
     ] = None,
+    device: DeviceOption = "cpu",
+    dtype: DtypeOption = None,
 ) -> None:
     """Train one model; the same command continues an interrupted run to the same bits.
 
@@ -125,6 +156,8 @@ def train(
         "seed": seed,
     }
     settings = assignments(set_ or [])
+    chosen = ComputeDevice(device, dtype or "").found()
+    settings += [(["training", name], value) for name, value in chosen.facts.items()]
     refuse_early(task, options, settings)  # before anything that loads torch
     from workbench.cli.run_config import build
 
@@ -150,7 +183,7 @@ def train(
     with TrainingProgress(config.training.steps, folder.name) as progress:
         try:
             with contained(config.task):
-                run = Trainer(config, folder, progress).run()
+                run = Trainer(config, folder, progress, chosen.device if chosen.kind != "cpu" else "").run()
         except Stopped as stopped:
             progress.close()
             raise Stopping(f"{folder}: {stopped}.") from None

@@ -13,6 +13,7 @@ from workbench.dashboard.components import theme
 from workbench.dashboard.components.icons import icon, icon_button
 from workbench.dashboard.components.verdict_help import help_drawer
 from workbench.dashboard.state.cursor import Notice, link
+from workbench.dashboard.state.run_view import typed
 from workbench.dashboard.state.series_rows import Reading
 from workbench.dashboard.state.store import shown as shown_path
 
@@ -70,6 +71,17 @@ def command(text: str) -> html.Div:
     )
 
 
+def offline(roots: Sequence[Path]) -> html.Div:
+    """What is said while the server does not answer; ``assets/js/offline.js`` shows it, and takes it away."""
+    said = [
+        html.Strong("The server does not answer."),
+        " Shown: what was read last. This page asks again every two seconds, and goes on once there is an answer. If "
+        "it was stopped:",
+    ]
+    ways = html.Div([html.P(said), command(f"lengthlens app {' '.join(map(typed, roots))}")], className="ways")
+    return html.Div(html.Div([icon("warn"), ways], className="banner error"), id="offline", role="status", hidden=True)
+
+
 def layout(roots: Sequence[Path], *also: Any) -> dmc.MantineProvider:
     """Everything that stays while pages change."""
     return dmc.MantineProvider(
@@ -83,6 +95,14 @@ def layout(roots: Sequence[Path], *also: Any) -> dmc.MantineProvider:
             html.A("Skip to content", href="#page", className="skip"),
             html.Header(
                 [
+                    html.Button(
+                        icon("burger"),
+                        id="nav-toggle",
+                        className="ib nav-toggle",
+                        type="button",
+                        title="Pages",
+                        **{"aria-label": "Pages", "aria-controls": "nav", "aria-expanded": "false"},
+                    ),
                     html.A([icon("mark"), "LengthLens"], href="/", className="brand", **{"data-nav": "1"}),
                     html.Nav(id="nav", className="nav", **{"aria-label": "Pages"}),
                     html.Div(
@@ -113,6 +133,7 @@ def layout(roots: Sequence[Path], *also: Any) -> dmc.MantineProvider:
                 ],
                 className="header",
             ),
+            offline(roots),
             html.Main(id="page", tabIndex=-1),
             html.Div(id="toast", role="status", **{"aria-live": "polite"}),
             *also,

@@ -119,9 +119,8 @@ def diagnosis(run: RunView, step: int) -> tuple[list[Any], bool]:
     except NotMeasured:
         have = [whole(one) for one in sorted(run.frame.where(measurement="diagnosis").distinct("step").tolist())]
         where = f" at step {whole(step)}, only at {', '.join(have)}" if have else ""
-        ask = command(f"lengthlens measure {run.typed_path} --only diagnosis --steps {step}")
-        now = measure_button.button(run.name, "diagnosis", deepen_at=step)  # a checkpoint takes a minute
-        return [html.P(f"Not measured{where}."), html.Div([ask, now], className="ways")], False
+        ask = f" --only diagnosis --steps {step}"  # a checkpoint takes a minute
+        return [html.P(f"Not measured{where}."), *measure_button.ways(run, ask, "diagnosis", deepen_at=step)], False
     over = [html.P(entries_said(run), className="soft")] if entries_over_training(run.frame) else []
     named = named_entry(run.frame, step=step)
     return [html.P(pieces(said)), *over, *try_repair(run, step, named)], bool(named["label"])

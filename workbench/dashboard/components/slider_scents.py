@@ -100,7 +100,9 @@ def _mask(images: Sequence[str]) -> dict[str, str]:
 
 def _scent(run: RunView, along: str, values: Sequence[int], dash: str = "", **at: int) -> str:
     """A small picture of accuracy over the values of a slider, or nothing where there are no two of them."""
-    rows = run.frame.where(measurement="behaviour", quantity="accuracy", law="matched", mode="teacher_forced", **at)
+    shown = ("behaviour.in_context", "answer_accuracy") if run.in_context else ("behaviour", "accuracy")
+    asked = dict(zip(("measurement", "quantity"), shown, strict=True))
+    rows = run.frame.where(**asked, law="matched", mode="teacher_forced", **at)
     rows = rows.where(present(rows["value"])).sort(along)
     if len(rows) < 2 or len(values) < 2:
         return ""

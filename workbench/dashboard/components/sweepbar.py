@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 
 from workbench.dashboard.components.cursorbar import slider
-from workbench.dashboard.state.sweep_query import Stop, parted, stop_text
+from workbench.dashboard.state.sweep_query import StepStop, Stop, parted, stop_text
 from workbench.figures.labels import short, span_of_steps, whole
 from workbench.figures.rows.multiples import times_text
 from workbench.figures.style.template import u_length, u_step
@@ -27,8 +28,8 @@ WIDTH = 430
 
 
 def bar(
-    steps: Sequence[int],
-    step: int | None,
+    steps: Sequence[StepStop],
+    step: StepStop,
     last: tuple[int, int],
     stops: Sequence[Stop],
     stop: Stop,
@@ -37,7 +38,7 @@ def bar(
     """Both sliders.
 
     Args:
-        steps: every step that any run is measured at.
+        steps: every step that any run is measured at, or shares of training.
         step: where the slider stands; None = each run's last.
         last: the earliest and the latest of the runs' last steps.
         stops: prefix lengths that the quantity is measured at, or multiples of N; empty = it has none.
@@ -50,8 +51,8 @@ def bar(
                 [
                     dcc.Store(id="sweep-step-scale", data=step_scale(steps, step, last)),
                     dcc.Store(id="sweep-step-at", data=step),
-                    _head("sweep-step", "Training step"),
-                    html.Div([html.Div(className="ribbon bare"), _step_slider(steps, step)], className="track"),
+                    html.Div([_head("sweep-step", "Training step"), _pace(steps)], className="head-and-unit"),
+                    html.Div(step_track(steps, step), id="sweep-step-track", className="track"),
                 ],
                 className="cell",
             ),
@@ -82,17 +83,39 @@ def _unit(stop: Stop) -> dmc.SegmentedControl:
     )
 
 
-def step_scale(steps: Sequence[int], step: int | None, last: tuple[int, int]) -> dict[str, Any]:
+def _pace(steps: Sequence[StepStop]) -> dmc.SegmentedControl:
+    """What the step slider counts in; at its end is each run's last, whichever."""
+    relative = any(isinstance(step, str) for step in steps)
+    return dmc.SegmentedControl(
+        id="sweep-pace",
+        data=[{"value": "share", "label": "share"}, {"value": "step", "label": "step"}],
+        value="share" if relative else "step",
+        size="xs",
+        **{"aria-label": "Step in"},
+    )
+
+
+def step_scale(steps: Sequence[StepStop], step: StepStop, last: tuple[int, int]) -> dict[str, Any]:
     """The stops of the step slider, each with its place and its words."""
-    span = span_of_steps(*last)
+    numbers = _numbers(steps)
+    many = f"{len(steps):,}"
+    where = [
+        "of each run\u2019s own steps" if isinstance(one, str) else f"measured step {i + 1:,} of {many}"
+        for i, one in enumerate(steps)
+    ]
     return {
         "values": [*steps, None],
-        "places": [_step_place(steps, value) for value in [*steps, END]],
-        "texts": [*(whole(value) for value in steps), "each run\u2019s last"],
-        "where": [*(f"measured step {i + 1:,} of {len(steps):,}" for i in range(len(steps))), span],
+        "places": [_step_place(numbers, value) for value in [*numbers, END]],
+        "texts": [*(one if isinstance(one, str) else whole(one) for one in steps), "each run\u2019s last"],
+        "where": [*where, span_of_steps(*last)],
         "kinds": ["where soft num"] * (len(steps) + 1),
         "at": step,
     }
+
+
+def _numbers(steps: Sequence[StepStop]) -> list[float]:
+    """Steps, or shares of training, which lie between 0 and 1."""
+    return [float(Fraction(one)) for one in steps if one is not None]
 
 
 def length_scale(stops: Sequence[Stop], stop: Stop, trained: tuple[int, int]) -> dict[str, Any]:
@@ -159,28 +182,33 @@ def _head(ident: str, name: str) -> html.Div:
     )
 
 
-def _step_place(steps: Sequence[int], value: float) -> float:
-    """Logarithmic; the end stands apart, since it is no step."""
+def _step_place(numbers: Sequence[float], value: float) -> float:
+    """Logarithmic; the end of steps stands apart, since it is no step, that of shares is the whole."""
+    relative = bool(numbers) and 0 < numbers[-1] < 1
+    place = math.log2 if relative else u_step
     if not math.isinf(value):
-        return u_step(value)
-    if not steps:
+        return place(value)
+    if not numbers or relative:
         return 0.0
-    low, high = u_step(steps[0]), u_step(steps[-1])
+    low, high = u_step(numbers[0]), u_step(numbers[-1])
     return high + APART * ((high - low) or 1.0)
 
 
-def _step_slider(steps: Sequence[int], step: int | None) -> dmc.Slider:
-    stops = [*(float(value) for value in steps), END]
-    return slider(
+def step_track(steps: Sequence[StepStop], step: StepStop) -> list[Any]:
+    """The step slider on its ground."""
+    numbers = _numbers(steps)
+    texts = {number: one if isinstance(one, str) else short(number) for number, one in zip(numbers, steps, strict=True)}
+    made = slider(
         "sweep-step",
         "Training step",
-        stops,
-        lambda value: _step_place(steps, value),
-        END if step is None else step,
+        [*numbers, END],
+        lambda value: _step_place(numbers, value),
+        END if step is None else numbers[list(steps).index(step)],
         WIDTH,
         [END],
-        lambda value: "last" if math.isinf(value) else short(value),
+        lambda value: "last" if math.isinf(value) else texts[value],
     )
+    return [html.Div(className="ribbon bare"), made]
 
 
 def length_track(stops: Sequence[Stop], stop: Stop, trained: tuple[int, int]) -> list[Any]:

@@ -13,6 +13,7 @@ from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels import callbacks, head_tables
 from workbench.dashboard.panels.callbacks import PARTS, place
 from workbench.dashboard.panels.head_tables import HEAD_PANELS, LENGTH_PANEL
+from workbench.dashboard.panels.panel_frame import wants_weights
 from workbench.dashboard.panels.sequence import sequence_board, sequence_callbacks
 from workbench.dashboard.panels.sequence.sequence_panel import ComputedPanel, query_index
 from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, SequenceQuestion, check_extras
@@ -49,8 +50,13 @@ BOARD = sequence_board.SequenceBoard("seq-board", (PANEL,), note)
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
     """What stands below the cursor bar: a sentence on the head, tables left, the sequence right."""
     beside = head_tables.shells(run, cursor, extras) if run.n_heads else head_tables.scan_shells(run)
+    here = not run.run.weightless
+    shown = [
+        BOARD.shell(PANEL, [BOARD.strip()]),
+        html.P(id=f"{BOARD.id}-note", className="board-note", **{"aria-live": "polite"}),
+    ]
     return [
-        *BOARD.stores(),
+        *(BOARD.stores() if here else []),
         html.Div(
             [
                 html.Div(
@@ -61,7 +67,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
                     ],
                     **{"aria-live": "polite"},
                 ),
-                BOARD.tools(run, cursor, extras),
+                *([BOARD.tools(run, cursor, extras)] if here else []),
             ],
             className="headline split",
         ),
@@ -69,13 +75,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
         html.Div(
             [
                 *([html.Div(beside, className="head-column")] if beside else []),
-                html.Div(
-                    [
-                        BOARD.shell(PANEL, [BOARD.strip()]),
-                        html.P(id=f"{BOARD.id}-note", className="board-note", **{"aria-live": "polite"}),
-                    ],
-                    className="sequence-column",
-                ),
+                html.Div(shown if here else wants_weights(PANEL.title, run), className="sequence-column"),
             ],
             className="checkpoint-grid" if beside else "checkpoint-grid headless",
         ),

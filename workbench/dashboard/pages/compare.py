@@ -1,4 +1,4 @@
-"""The Compare page: A, B and their difference at one cursor, or all seeds of both."""
+"""The Compare page: A, B and their difference at one cursor, all seeds of both, or up to eight configurations."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from workbench.dashboard.components import prose
 from workbench.dashboard.components.cursorbar import run_select
 from workbench.dashboard.components.icons import chip, icon
 from workbench.dashboard.components.slider_scents import verdict_at
+from workbench.dashboard.pages import compare_many
 from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels import callbacks, panel_frame
 from workbench.dashboard.panels.callbacks import PARTS, browser, place
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor, PanelSource
 from workbench.dashboard.panels.panel_updates import memory
 from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.chosen_configurations import chosen, escaped, seeds_like, written
 from workbench.dashboard.state.cursor import Cursor, Notice, default_step
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured, NotShared
@@ -45,8 +47,7 @@ _DIFFERENCE = (
 
 def seeds_of(run: RunView, at: PanelCursor) -> list[RunView]:
     """All runs that differ from a run in nothing but their seeds, itself included."""
-    runs = at.store.together().values() if at.store is not None else [run]
-    return [one for one in runs if one.family == run.family and one.measured]
+    return seeds_like(at.store, run) if at.store is not None else [run]
 
 
 def _seeds(run: RunView, at: PanelCursor, shown: str, name: str) -> PanelSource:
@@ -138,7 +139,7 @@ def _panels() -> tuple[Panel, ...]:
 
 def _seed_panels() -> tuple[Panel, ...]:
     made: list[Panel] = []
-    for shown in SHOWN:
+    for shown in ("accuracy", "summary", "position"):
         row = f"seeds-{shown}"
         for side in ("a", "b", "d"):
             both = side == "d"
@@ -172,20 +173,28 @@ PANELS, SEED_PANELS = _panels(), _seed_panels()
 
 
 def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
-    """B is the run that the link names, or else the one that says most beside A (:func:`likeliest`)."""
+    """B is the run that the link names, or else the one that says most beside A (:func:`likeliest`).
+
+    Where it chooses configurations, these are shown, and B only where it is named.
+    """
     runs, notices = context.store.together(), []
     asked = extras.get("run2", "")
-    default = likeliest(run, [one for one in runs.values() if one.name != run.name and one.measured]).name
-    if asked and asked not in runs:
-        said = f"This link names the second run {asked}, which is not in this folder."
-        notices.append(Notice(said, f"Shown: {default}.", f"Keep {default}"))
-    known = asked if asked in runs else default
     steps = extras.get("steps", "")
     if steps not in ("", "step"):
         said = f"This link pairs checkpoints by \u201c{steps[:40]}\u201d, which does not exist."
         notices.append(Notice(said, "Shown: paired by shares of training.", "Keep"))
     seeds = "1" if extras.get("seeds") == "1" else ""
-    return {"run2": known, "seeds": seeds, "steps": "step" if steps == "step" else ""}, notices
+    made = {"run2": asked, "seeds": seeds, "steps": "step" if steps == "step" else "", "configs": ""}
+    if extras.get("configs"):
+        configurations, stale = chosen(context.store, run, extras["configs"])
+        configs = written(configurations, run)
+        return made | {"run2": asked if asked in runs else "", "configs": configs}, [*notices, *stale]
+    if asked not in runs:
+        default = likeliest(run, [one for one in runs.values() if one.name != run.name and one.measured]).name
+        said = f"This link names the second run {asked}, which is not in this folder."
+        notices += [Notice(said, f"Shown: {default}.", f"Keep {default}")] if asked else []
+        made["run2"] = default
+    return made, notices
 
 
 OPPOSITE = {"scale-robust": "length-coupled", "length-coupled": "scale-robust"}
@@ -205,24 +214,17 @@ def likeliest(run: RunView, others: Sequence[RunView]) -> RunView:
 
 
 def pick(extras: Mapping[str, str]) -> html.Div:
-    """The bar's first cell: swap the runs, or show all seeds of both."""
+    """The bar's first cell: swap the runs, show all seeds of both, or their configurations with others."""
+    if extras.get("configs"):
+        return compare_many.pick(extras)
     pressed = {"data-seeds": "1", "aria-pressed": "true" if extras.get("seeds") == "1" else "false"}
     swap = html.Button([icon("swap"), "Swap A and B"], className="button", type="button", **{"data-swap": "1"})
     seeds = html.Button("Seeds", className="button", type="button", **pressed)
-    shares = html.Button(
-        "share",
-        className="unit",
-        type="button",
-        title="Checkpoints at equal shares of each run's training, or at equal steps",
-        **{
-            "data-shares": "1",
-            "aria-pressed": "false" if extras.get("steps") == "step" else "true",
-            "aria-label": "Checkpoints at equal shares of training",
-        },
-    )
-    caption = html.Div([html.Span("Two runs, one cursor, steps by", className="caption"), shares], className="paired")
+    others = {"data-configs": escaped(extras.get("run2", "")), "title": "Up to eight configurations, a line each"}
+    many = html.Button("More", className="button", type="button", **others)
+    caption = [html.Span("Two runs, one cursor, steps by", className="caption"), compare_many.shares(extras)]
     return html.Div(
-        [caption, html.Div([swap, seeds], className="buttons")],
+        [html.Div(caption, className="paired"), html.Div([swap, seeds, many], className="buttons")],
         className="cell pick two",
     )
 
@@ -230,6 +232,8 @@ def pick(extras: Mapping[str, str]) -> html.Div:
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
     """Three equal columns, each headed by its run; then a row per kind of evidence."""
     at = PanelCursor.asked(context.store, run, cursor, extras)
+    if at.configurations:
+        return compare_many.content(context, at)
     other = at.other or run
     names = [name for name, one in context.store.together().items() if one.measured] or [run.name]
     seeds = extras.get("seeds") == "1"
@@ -320,7 +324,8 @@ def connect(app: Dash, context: Context) -> None:
     browser(app, "beside", Input("lines-beside", "data"))
     browser(app, "stopsBeside", Input("stops-beside", "data"))
     browser(app, "openOther", Input("run2-select", "value"), prevent_initial_call=True)
-    for group in (PANELS, SEED_PANELS):
+    compare_many.connect(app, context)
+    for group in (PANELS, SEED_PANELS, compare_many.PANELS):
         callbacks.panels(app, context, group)
 
     @app.callback(
@@ -371,9 +376,9 @@ PAGE = CursorPage(
     name="Compare",
     connect=connect,
     content=content,
-    extras={"run2": "", "seeds": "", "steps": ""},
+    extras={"run2": "", "seeds": "", "steps": "", "configs": ""},
     check=check,
     pick=pick,
     explicit=True,
-    panels=PANELS + SEED_PANELS,
+    panels=PANELS + SEED_PANELS + compare_many.PANELS,
 )

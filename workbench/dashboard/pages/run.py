@@ -11,7 +11,6 @@ from dash.exceptions import PreventUpdate
 
 from workbench.dashboard.components import measure_button, prose
 from workbench.dashboard.components.icons import chevron, icon
-from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.components.terms import explained
 from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels import callbacks, notes_panel, panel_frame, panel_words, wrong_strings
@@ -135,9 +134,7 @@ def unmeasured(run: RunView) -> html.Div:
                 ],
                 className="prose",
             ),
-            html.Div(
-                [command(f"lengthlens measure {run.typed_path}"), measure_button.button(run.name, "")], className="ways"
-            ),
+            *measure_button.ways(run),
             html.P("This page looks again every two seconds.", className="soft"),
             *[html.P(id=rail, hidden=True) for rail in RAILS.values()],  # filled with the words above, here with none
         ],

@@ -22,6 +22,7 @@ from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.theory_lookup import POLL_MS
 from workbench.dashboard.state.cursor import VERDICTS, slug
 from workbench.dashboard.state.filters import TIES, Filters, check_filters, read_filters, write_filters
+from workbench.dashboard.state.live_progress import live_progress
 from workbench.dashboard.state.run_brief import Brief
 from workbench.dashboard.state.run_summary import matches, summarise
 from workbench.dashboard.state.run_view import RunView, shown, typed
@@ -219,7 +220,11 @@ def toolbar(
                 ),
                 html.Span(id="shown", className="soft num", role="status"),
                 html.Button(
-                    "Pick two to compare", id="compare-picked", className="button", type="button", disabled=True
+                    "Pick two to eight to compare",
+                    id="compare-picked",
+                    className="button",
+                    type="button",
+                    disabled=True,
                 ),
             ],
             className="toolbar",
@@ -282,7 +287,7 @@ def _select(ident: str, name: str, values: Sequence[str], chosen: str) -> dmc.Se
 
 
 def empty(roots: Sequence[Path]) -> html.Div:
-    """No runs yet: the three commands that change that."""
+    """No runs yet: the commands that change that."""
     folder = shown(roots[0]) if roots else "checkpoints"
     own = typed(f"{folder}/majority-s0")
     return html.Div(
@@ -295,8 +300,14 @@ def empty(roots: Sequence[Path]) -> html.Div:
                 [
                     html.Div(
                         [
+                            html.Dt("Look at the runs that come with LengthLens"),
+                            html.Dd(command("lengthlens gallery")),
+                        ]
+                    ),
+                    html.Div(
+                        [
                             html.Dt("Train and measure small runs that show all three answers"),
-                            html.Dd(command("make demo")),
+                            html.Dd(command("lengthlens demo")),
                         ]
                     ),
                     html.Div(
@@ -305,7 +316,7 @@ def empty(roots: Sequence[Path]) -> html.Div:
                             html.Dd(command(f"lengthlens train majority --out {own}")),
                         ]
                     ),
-                    html.Div([html.Dt("Open another folder"), html.Dd(command("python app.py FOLDER"))]),
+                    html.Div([html.Dt("Open another folder"), html.Dd(command("lengthlens app FOLDER"))]),
                 ]
             ),
             html.P("This page looks again every two seconds.", className="soft"),
@@ -327,6 +338,7 @@ def footer() -> html.P:
 def summary(context: Context, run: RunView) -> dict[str, Any]:
     """The run's line on the Runs page, made once per state of the run."""
     row = dict(run.memo(("summary", run.notes), lambda: _summary(run)))
+    row |= live_progress(run)
     said = context.expectations.known(run)
     if said is None:  # not to be taken for "no claim"
         return row | {"expects": ASKING}

@@ -14,7 +14,7 @@ from dash.exceptions import PreventUpdate
 
 from workbench.dashboard.components.icons import chevron
 from workbench.dashboard.components.page_frame import banner, command, problems
-from workbench.dashboard.components.sweepbar import bar, length_scale, length_track
+from workbench.dashboard.components.sweepbar import bar, length_scale, length_track, step_scale, step_track
 from workbench.dashboard.pages.base import Drawn, FreePage, Visit
 from workbench.dashboard.panels import panel_frame
 from workbench.dashboard.panels.callbacks import LOOK
@@ -25,11 +25,13 @@ from workbench.dashboard.state.store import Store
 from workbench.dashboard.state.sweep_query import (
     MOST_VALUES,
     Choices,
+    StepStop,
     Stop,
     SweepQuery,
     choices_of,
     kept_stop,
     parted,
+    parted_step,
     read,
     series_name,
 )
@@ -83,7 +85,8 @@ class PhasePanel:
         low, high = _range(context.store, sweep.series)
         title = series_name(sweep.series).capitalize()
         look = {"title": title, "theme": theme, "size": size}
-        return {**_arguments(choices, sweep), "low": low, "high": high, **look}
+        verdicts = {name: run.brief.verdicts for name, run in context.store.together().items()}
+        return {**_arguments(choices, sweep), "verdicts": verdicts, "low": low, "high": high, **look}
 
     def code(self, context: Context, asked: Mapping[str, str]) -> str:
         """Python that draws the same from the folder."""
@@ -92,7 +95,7 @@ class PhasePanel:
         root = context.store.roots[0].as_posix()
         where = "".join(f", {name}={value!r}" for name, value in zip(SERIES, sweep.series, strict=True))
         given = {**_arguments(choices, sweep), "low": low, "high": high}
-        del given["chances"]
+        del given["chances"], given["lasts"]
         arguments = "".join(f", {name}={value!r}" for name, value in given.items())
         return (
             "from workbench.figures import phase_diagram\n"
@@ -102,7 +105,9 @@ class PhasePanel:
             f'frame = Table.load({root!r}).frame(control=""{where})\n'
             f'chance = Table.load({root!r}).frame(measurement="behaviour", quantity="chance")\n'
             'chances = chance.groupby("run")["value"].min().to_dict()\n'
-            f"phase_diagram(frame, configs{arguments}, chances=chances)\n"
+            f'verdict = Table.load({root!r}).frame(measurement="behaviour", quantity="verdict")\n'
+            'verdicts = {run: dict(zip(rows["step"], rows["label"])) for run, rows in verdict.groupby("run")}\n'
+            f"phase_diagram(frame, configs{arguments}, chances=chances, verdicts=verdicts)\n"
         )
 
     def where(self, asked: Mapping[str, str]) -> str:
@@ -128,6 +133,8 @@ def _arguments(choices: Choices, sweep: SweepQuery) -> dict[str, Any]:
         "fixed": choices.held(sweep.fixed),
         "chances": choices.chances,
         "over": sweep.over,
+        "share": sweep.share,
+        "lasts": choices.lasts(sweep.series) if sweep.share is not None else None,
     }
 
 
@@ -162,8 +169,8 @@ def layout(context: Context, visit: Visit) -> Drawn:
         ]
         steered = [
             bar(
-                choices.steps,
-                sweep.step,
+                choices.step_stops(sweep.share is not None),
+                sweep.step_stop,
                 choices.last,
                 choices.stops(sweep.series, sweep.times is not None),
                 sweep.stop,
@@ -178,8 +185,9 @@ def layout(context: Context, visit: Visit) -> Drawn:
                     html.H1("Which configurations keep working?"),
                     html.P(
                         "One quantity over two axes along which the runs here differ. A cell is the median of the "
-                        "runs that were measured at exactly this length, or this multiple of their own N; grey: none "
-                        "was. Runs of tasks whose chance differs are not pooled.",
+                        "runs that were measured at exactly this length, or this multiple of their own N, each of them "
+                        "a dot, which a click opens; grey: none was. Runs of tasks whose chance differs are not "
+                        "pooled.",
                         className="why",
                     ),
                 ],
@@ -270,7 +278,14 @@ def _select(ident: str, name: str, data: list[Any], value: str, width: int, sear
 
 
 def _panel() -> html.Div:
-    about = [("", "Colours have the quantity's own range where it has one, else that of the cells.")]
+    about = [
+        ("", "Colours have the quantity's own range where it has one, else that of the cells."),
+        (
+            "Dots",
+            "each run on one scale in all cells, the lowest colour at the left, the highest at the right; open "
+            "where it is not fitted at its step. A click opens the run. Not drawn where there is no room.",
+        ),
+    ]
     body = panel_frame.graph_body("phase")
     return html.Div(panel_frame.frame("phase", "Phase diagram", about, body), className="sweep-diagram")
 
@@ -285,6 +300,10 @@ def connect(app: Dash, context: Context) -> None:
             Input(f"sweep-{name}", "value"),
             Input(f"sweep-{name}-scale", "data"),
         )
+
+    app.clientside_callback(
+        ClientsideFunction("sweep", "opened"), Input("phase-graph", "clickData"), prevent_initial_call=True
+    )
 
     @app.callback(
         Output("sweep-kind", "data"),
@@ -316,6 +335,21 @@ def connect(app: Dash, context: Context) -> None:
         return length_track(stops, stop, choices.trained), length_scale(stops, stop, choices.trained), stop
 
     @app.callback(
+        Output("sweep-step-track", "children"),
+        Output("sweep-step-scale", "data"),
+        Output("sweep-step-at", "data"),
+        Input("sweep-pace", "value"),
+        State("sweep-step-at", "data"),
+        prevent_initial_call=True,
+    )
+    def paced(pace: str, at: StepStop) -> Any:
+        """Steps and shares have their end in common, where the slider goes when its stop is not among the others."""
+        choices = choices_of(context.store)
+        stops = choices.step_stops(pace == "share")
+        stop = at if at in stops else None
+        return step_track(stops, stop), step_scale(stops, stop, choices.last), stop
+
+    @app.callback(
         Output("sweep-asked", "data"),
         Output("link", "data", allow_duplicate=True),
         Output("banner", "children", allow_duplicate=True),
@@ -323,9 +357,10 @@ def connect(app: Dash, context: Context) -> None:
         *[Input(ident, "data") for ident in ("sweep-step-at", "sweep-length-at")],
         prevent_initial_call=True,
     )
-    def moved(kind: str, x: str, y: str, over: str, fix: list[str] | None, step: int | None, stop: Stop) -> Any:
+    def moved(kind: str, x: str, y: str, over: str, fix: list[str] | None, at: StepStop, stop: Stop) -> Any:
         fixed = tuple((axis, value) for axis, _, value in (part.partition("=") for part in fix or ()))
-        parts = SweepQuery(tuple(kind.split("|")), x, y, step, *parted(stop), fixed, over).written()
+        step, share = parted_step(at)
+        parts = SweepQuery(tuple(kind.split("|")), x, y, step, *parted(stop), fixed, over, share).written()
         return parts, {"path": "/sweep", "run": "", "href": "/sweep" + query(parts)}, []
 
     @app.callback(

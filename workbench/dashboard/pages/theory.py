@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash import Dash, Input, Output, State, dcc, html
 from dash.exceptions import PreventUpdate
 
 from workbench.dashboard.components import prose
@@ -203,7 +203,9 @@ def bound(run: RunView) -> list[Any]:
     step = int(rows["step"].max())
     lengths = rows.where(step=step, quantity="training_length_bound").rows()
     parts = [row for row in rows.where(step=step, quantity="bound_part").rows() if not missing(row["value"])]
-    facts = [html.Div([html.Dt(row["target"].capitalize()), html.Dd(_length(row))]) for row in lengths]
+    told = [row for row in lengths if row["status"] != "not_applicable"]
+    facts = [html.Div([html.Dt(row["target"].capitalize()), html.Dd(_length(row))]) for row in told]
+    left_out = no_theorem(lengths)
     listed = [
         html.Div([html.Dt(magnitude(row["value"]), className="num"), html.Dd(meaning(row["target"]))]) for row in parts
     ]
@@ -214,10 +216,20 @@ def bound(run: RunView) -> list[Any]:
             "The theorems' constants are not stated and taken as 1: compare, do not plan.",
             className="soft",
         ),
-        html.Dl(facts, className="facts"),
+        *([html.Dl(facts, className="facts")] if facts else []),
+        *([html.P(left_out)] if left_out else []),
         html.H3("Its parts"),
         html.Dl(listed, className="parts"),
     ]
+
+
+def no_theorem(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Which of the theorems about the bound say nothing of a run, each with the reason; empty where all do."""
+    left_out = sorted((row["target"], row["note"]) for row in rows if row["status"] == "not_applicable")
+    if not left_out:
+        return ""
+    told = "; ".join(f"{target} ({str(why).rstrip('.')})" for target, why in left_out)
+    return f"{'No bound applies' if len(left_out) == len(rows) else 'Not applicable'}: {told}."
 
 
 def _length(row: Mapping[str, Any]) -> list[Any]:
@@ -268,7 +280,8 @@ def said(run: RunView, job: Job) -> tuple[Any, Any]:
         waiting = html.P([html.Strong("Working it out"), f" \u00b7 {text}"], className="soft")
         return [html.H2("Prediction"), waiting], [html.H2("Program"), waiting]
     if job.state != "done":
-        return [html.H2("Prediction"), html.P([icon("warn"), " ", job.error or "This was stopped."])], no_update
+        why = html.P([icon("warn"), " ", job.error or "This was stopped."])
+        return [html.H2("Prediction"), why], [html.H2("Program"), html.P("Not known: see the prediction.")]
     return prediction(run, job.result), programs(job.result)
 
 

@@ -14,12 +14,14 @@ from workbench.dashboard.components import prose
 from workbench.dashboard.components.icons import chevron
 from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels.callbacks import PARTS, place
+from workbench.dashboard.panels.panel_frame import wants_weights
 from workbench.dashboard.panels.sequence import sequence_board, sequence_callbacks
 from workbench.dashboard.panels.sequence.sequence_panel import ComputedPanel, query_index
 from workbench.dashboard.panels.sequence.sequence_query import EXTRAS, IN_LINK, LAWS, SequenceQuestion, check_extras
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
+from workbench.dashboard.state.run_words import origin
 from workbench.figures.labels import head_name, whole
 from workbench.figures.rows.claims import plain
 from workbench.figures.sequence.sequence_reading import SequenceReading
@@ -75,6 +77,9 @@ BOARD = sequence_board.SequenceBoard("try-board", PANELS, note, refusal)
 
 def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str, str]) -> list[Any]:
     """What stands below the cursor bar: the sequence, the edits, and their effect side by side."""
+    if run.run.weightless:
+        said = [html.P(_asks(run), className="meta"), html.H1("One sequence, as the model is and as it would be")]
+        return [html.Div(html.Div(said), className="headline"), wants_weights("One sequence", run)]
     return [
         *BOARD.stores(),
         dcc.Store(id="try-drop"),
@@ -105,9 +110,10 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
 
 def _asks(run: RunView) -> list[Any]:
     question = f": {run.question[:1].lower()}{run.question[1:]}" if run.question else ""
+    trained = f"trained on lengths up to {whole(run.trained)}"
     return [
         html.Span(run.name, className="mono"),
-        f" \u00b7 {run.task}{question} \u00b7 trained on lengths up to {whole(run.trained)}",
+        f" \u00b7 {run.task}{question} \u00b7 {origin(run) if run.in_context else trained}",
     ]
 
 

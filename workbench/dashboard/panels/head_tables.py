@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from workbench.dashboard.state.cursor import VIEWS, Cursor
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.heads.head_curves import title_of
+from workbench.figures.heads.head_facts import LEADING, VARIANTS
 from workbench.figures.labels import head_name, interval, sample_size, whole
 from workbench.figures.rows.frame import missing
 from workbench.figures.rows.picking import smallest_n
@@ -73,10 +74,12 @@ FACTS_PANEL = Panel(
     needs=("step", "length", "head"),
     measurement="circuits.",
     quantities=(),
-    about="Every quantity that was measured of the chosen head at the cursor, whichever measurement made it. What "
-    "does not "
-    "apply to this model is in the table (T) alone.",
+    about="What tells most of the chosen head at the cursor; below it, once opened, every quantity that was measured, "
+    "whichever measurement made it. What does not apply to this model is in the table (T) alone.",
 )
+FIRST = ("hardmax_verdict", "accuracy_drop", "hardmax_distance", "argmax_mass", "tie_size", "positional_share")
+"""What is told of a head first, where it was measured; then what leads the table of heads."""
+MOST_FACTS = 6
 HEAD_PANELS = (TABLE_PANEL, LENGTH_PANEL, FACTS_PANEL)
 
 
@@ -246,16 +249,27 @@ def _value(row: Mapping[str, Any] | None) -> html.Td:
 
 
 def fact_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
-    """The list of all that is known of the head, and its slice text."""
+    """What tells most of the head, all else that is known of it once it is asked for, and the slice text."""
     at = {"step": cursor.step, "length": cursor.length, "layer": cursor.layer, "head": cursor.head}
     data = figures.head_facts(run.frame, **at)
-    made: list[Any] = []
-    for row in data.where(data["status"] != "not_applicable").rows():
-        note = str(row["note"]) if row["status"] != "ok" and row["note"] else ""
-        value = [html.Span(row["text"], className="num"), html.Span(f" {row['interval']}", className="soft num")]
-        if note:
-            value.append(html.Span(f" {note}", className="soft"))
-        made.append(html.Div([html.Dt(row["name"], title=_defined(run, row)), html.Dd(value)]))
+    rows = data.where(data["status"] != "not_applicable").rows()
+    first = telling(rows)
+    others: dict[str, list[Any]] = {}
+    for row in rows:
+        if row not in first:
+            others.setdefault(str(row["measurement"]), []).append(_fact(run, row))
+    made: list[Any] = [html.Dl([_fact(run, row) for row in first], className="head-facts-list")]
+    if others:
+        grouped = [
+            part
+            for name, facts in others.items()
+            for part in (
+                html.H4(run.specs.get(name, {}).get("title", name)),
+                html.Dl(facts, className="head-facts-list"),
+            )
+        ]
+        left = len(rows) - len(first)
+        made.append(html.Details([html.Summary(f"{left} more"), *grouped], className="head-facts-more"))
     said = " \u00b7 ".join(
         one
         for one in (
@@ -265,7 +279,31 @@ def fact_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
         )
         if one
     )
-    return html.Dl(made, className="head-facts-list"), said
+    return html.Div(made), said
+
+
+def telling(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The facts that say most of a head, at most :data:`MOST_FACTS`, one of each quantity, the most telling first."""
+    order = [*FIRST, *(name for name in LEADING if name not in FIRST)]
+
+    def rank(row: Mapping[str, Any]) -> tuple[int, int]:
+        _, *words = str(row["series"]).split(" \u00b7 ")
+        known = [VARIANTS.index(word) for word in words if word in VARIANTS]
+        return order.index(row["quantity"]), min(known, default=len(VARIANTS))
+
+    chosen: dict[str, Mapping[str, Any]] = {}
+    for row in sorted((row for row in rows if row["quantity"] in order), key=rank):
+        chosen.setdefault(str(row["quantity"]), row)
+    return list(chosen.values())[:MOST_FACTS]
+
+
+def _fact(run: RunView, row: Mapping[str, Any]) -> html.Div:
+    """A quantity's name, its value, its interval, and what is wrong with it where something is."""
+    note = str(row["note"]) if row["status"] != "ok" and row["note"] else ""
+    value = [html.Span(row["text"], className="num"), html.Span(f" {row['interval']}", className="soft num")]
+    if note:
+        value.append(html.Span(f" {note}", className="soft"))
+    return html.Div([html.Dt(row["name"], title=_defined(run, row)), html.Dd(value)])
 
 
 def _defined(run: RunView, row: Mapping[str, Any]) -> str:

@@ -12,7 +12,6 @@ from dash import dcc, html
 
 from workbench.dashboard.components import measure_button
 from workbench.dashboard.components.icons import icon
-from workbench.dashboard.components.page_frame import command
 from workbench.dashboard.components.terms import explained
 from workbench.dashboard.panels.panel_spec import Panel
 from workbench.dashboard.panels.panel_words import Said, definition, spoken, why_empty
@@ -32,6 +31,8 @@ BLANK: dict[str, Any] = {
         "yaxis": {"visible": False},
     },
 }
+IN_CONTEXT_MADE = ("behaviour.in_context", "circuits.heads", "circuits.hardmax")
+"""Measurements that are made of a model which was given its task in its prompt."""
 TABLE_ROWS = 400
 """Longest table drawn in a panel; the CSV holds every row."""
 
@@ -175,12 +176,18 @@ def not_measured(measurement: str, message: str, run: RunView, helps: bool = Tru
     """What is missing, in which folder; and, where that would make it, the command and a button that does it now."""
     if not helps:
         return _stated("rows", "Not measured here", message)
+    if run.in_context and measurement not in IN_CONTEXT_MADE:
+        return does_not_apply(
+            "It compares lengths with those of training, and this model was given the task in its prompt alone."
+        )
     family = "probes." if measurement.startswith("probes.") else measurement  # the panels show both probes
-    asks = command(f"lengthlens measure {run.typed_path} --only {shlex.quote(family)}")
+    if run.run.weightless:
+        head = html.P([icon("rows"), html.Strong("Not measured")], className="head")
+        return [head, html.P(message), *measure_button.weights_wanted(run)]
     return [
         html.P([icon("rows"), html.Strong("Not measured yet")], className="head"),
         html.P([message, " Folder: ", html.Code(f"{run.shown_path}/measurements/"), "."]),
-        html.Div([asks, measure_button.button(run.name, family)], className="ways"),
+        *measure_button.ways(run, f" --only {shlex.quote(family)}", family),
     ]
 
 
@@ -194,6 +201,14 @@ def without_rows(error: NotMeasured, run: RunView) -> list[Any]:
 def _stated(mark: str, head: str, why: str) -> list[Any]:
     """A state and its reason, where there is nothing to be done about it."""
     return [html.P([icon(mark), html.Strong(head)], className="head"), html.P(why)]
+
+
+def wants_weights(title: str, run: RunView) -> html.Section:
+    """A panel of what only the model itself shows, of a run whose weights are not here."""
+    head = html.P([icon("info"), html.Strong("Not computed here")], className="head")
+    state = html.Div([head, *measure_button.weights_wanted(run)], className="state")
+    shown = [html.Header(html.H3(title)), html.Div(state, className="body stated")]
+    return html.Section(shown, className="pan wants", **{"aria-label": title})
 
 
 def failed(title: str, error: str, hint: Any = None) -> list[Any]:

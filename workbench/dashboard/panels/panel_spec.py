@@ -15,10 +15,12 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 import plotly.graph_objects as go
 
+from workbench.dashboard.state.chosen_configurations import Configuration, chosen
 from workbench.dashboard.state.cursor import Cursor, axis_of, default_step, nearest_earlier
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.store import Store, pair
 from workbench.figures import in_items, in_multiples, registered
+from workbench.figures.panels.phase_diagram import SAME_CHANCE
 from workbench.figures.registry import Registered
 from workbench.figures.rows.frame import Frame
 from workbench.figures.rows.multiples import LengthAxis, StepPairing, partners, step_partners
@@ -80,6 +82,30 @@ class PanelCursor:
         layer, head = min(self.cursor.layer, b.n_layers - 1), min(self.cursor.head, b.n_heads - 1)
         cursor = replace(self.cursor, run=b.name, step=step, length=length, layer=layer, head=head)
         return PanelCursor(b, cursor, self.run, self.store, self.extras)
+
+    @cached_property
+    def configurations(self) -> Sequence[Configuration]:
+        """The configurations that stand beside each other, A's first; none unless the address chooses them."""
+        asked = self.extras.get("configs", "")
+        return chosen(self.store, self.run, asked)[0] if asked and self.store is not None else ()
+
+    @cached_property
+    def configuration_values(self) -> dict[str, Any]:
+        """What a figure of several configurations may be given: see :attr:`values`.
+
+        Every seed stands where :attr:`beside` would have it stand beside A.
+        """
+        placed = {
+            one.letter: {run.name: replace(self, other=run).beside.cursor.step for run in one.runs}
+            for one in self.configurations
+        }
+        chances = [run.brief.chance for one in self.configurations for run in one.runs]
+        same = bool(chances) and max(chances) - min(chances) < SAME_CHANCE
+        return {
+            "configurations": placed,
+            "trained_each": {one.letter: one.runs[0].trained for one in self.configurations},
+            "chance": self.run.brief.chance if same else None,
+        }
 
     @property
     def lines_beside(self) -> dict[str, float]:
@@ -146,6 +172,7 @@ class PanelCursor:
             **dict(zip(("measurement", "quantity"), self.extras.get("quantity", "").split("|"), strict=False)),
             "connection": self.extras.get("connection", ""),
             "floor": min(self.run.brief.chance, beside),
+            **(self.configuration_values if self.configurations else {}),
         }
 
 

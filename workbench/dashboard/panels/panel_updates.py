@@ -17,10 +17,12 @@ from dash import dcc, no_update
 from plotly.io.json import to_json_plotly
 
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
-from workbench.dashboard.panels.render import rendered
+from workbench.dashboard.panels.render import STATE, rendered
 
 Shown = Mapping[str, Sequence[int]]
 """Panel -> the mark of what it shows, then one of each of its values."""
+SPEAKS, SILENT = f"{STATE} speaks", f"{STATE} silent"
+"""Class of the body that says what all panels of its row would say, and of the others, which are not shown."""
 
 
 def memory(group: Sequence[Panel]) -> dcc.Store:
@@ -75,7 +77,7 @@ def _drawing(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str, ma
     def made() -> Drawing:
         drawn = rendered(one, at, look, mode)
         first = 0 if drawn[0] is no_update else mark  # to read it all through would take longer than to draw it
-        marks = (first, *(0 if value is no_update else crc32(repr(value).encode()) for value in drawn[1:]))
+        marks = (first, *(0 if value is no_update else _mark_of(value) for value in drawn[1:]))
         return Drawing((drawn[0] if drawn[0] is no_update else Encoded(drawn[0]), *drawn[1:]), marks)
 
     return one.place(at).run.memo(("sent", mark), made) if mode == "figure" else made()
@@ -111,7 +113,33 @@ def redrawn(
         pairs = zip(drawn.values, marks, before[1:], strict=True)
         made += [no_update if new == old else value for value, new, old in pairs]
         now[one.id] = [mark, *marks]
+    _say_once(group, made, now, shown)
     return made, now
+
+
+def _say_once(group: Sequence[Panel], made: list[Any], now: dict[str, list[int]], shown: Shown) -> None:
+    """Where all panels of a row say the same in place of a figure, the first says it over all of the row.
+
+    Args:
+        group, made, now: as in :func:`redrawn`; the classes of bodies are put right in place.
+        shown: what is on screen.
+    """
+    end = 0
+    body = {one.id: (end := end + len(values(one))) - 1 for one in group}
+    for row in dict.fromkeys(one.row for one in group):
+        mine = [one for one in group if one.row == row]
+        states = {now[one.id][1 + values(one).index((f"{one.id}-state", "children"))] for one in mine}
+        alike = len(mine) > 1 and len(states) == 1 and all(now[one.id][-1] in STATED for one in mine)
+        for one in mine:
+            if now[one.id][-1] in STATED:
+                said = STATE if not alike else SPEAKS if one is mine[0] else SILENT
+                now[one.id][-1] = _mark_of(said)
+                same = now[one.id][-1:] == list(shown.get(one.id, ()))[-1:]
+                made[body[one.id]] = no_update if same else said
+
+
+def _mark_of(value: Any) -> int:
+    return crc32(repr(value).encode())
 
 
 def _mark(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str) -> int:
@@ -119,3 +147,7 @@ def _mark(one: Panel, at: PanelCursor, look: Mapping[str, Any], mode: str) -> in
     place = one.place(at)
     other = place.other.name if place.other is not None else ""
     return crc32(repr((place.run.name, other, one.key(at), sorted(look.items()), mode)).encode())
+
+
+STATED = {_mark_of(one) for one in (STATE, SPEAKS, SILENT)}
+"""Marks of the classes of a body that says something in place of a figure."""

@@ -50,7 +50,8 @@ PANELS: tuple[Panel, ...] = (
         needs=("step", "head"),
         measurement="behaviour",
         quantities=("failure_length",),
-        about="An arrow into the grey zone: no failure up to the longest length measured.",
+        about="An arrow into the grey zone: no failure up to the longest length measured. Hollow: computed, not "
+        "observed; the critical length of a head is counted in keys, <bos> among them.",
     ),
     Panel(
         id="decodability-training",

@@ -193,7 +193,8 @@ def _curve(line: dict[str, Any]) -> Element:
     """Accuracy over prefix length as a small picture, with the longest trained length and chance."""
     width, height = SPARK
     trained, chance = str(line["sparkTrained"]), str(line["sparkChance"])
-    words = f"Accuracy {line['insideText']} inside training, {line['longestText']} at length {line['longestLength']:,}"
+    inside = f"{line['insideText']} inside training, " if "insideText" in line else ""
+    words = f"Accuracy {inside}{line['longestText']} at length {line['longestLength']:,}"
     return element(
         "svg",
         element("path", d=f"M0 {chance}H{width}", stroke="var(--line2)", stroke_dasharray="2 2"),

@@ -11,10 +11,20 @@ from workbench.dashboard.panels.ledger import HEADS as LEDGER
 from workbench.dashboard.panels.ledger import NUMBERS
 from workbench.dashboard.panels.panel_spec import Panel
 from workbench.dashboard.panels.panel_words import definition, spoken
-from workbench.dashboard.panels.run_panels import BANDS, CIRCUIT_ROW, COLUMNS, DEEPER_ROWS, LEGEND, ROWS, WHY_ROW
+from workbench.dashboard.panels.run_panels import (
+    BANDS,
+    CIRCUIT_ROW,
+    COLUMNS,
+    DEEPER_ROWS,
+    IN_CONTEXT,
+    IN_CONTEXT_ROWS,
+    LEGEND,
+    ROWS,
+    WHY_ROW,
+)
 from workbench.dashboard.report.markup import add, element, sentence
 from workbench.dashboard.report.provenance import Provenance
-from workbench.dashboard.report.run_data import meta_words, panels_of, verdict_words, why_words
+from workbench.dashboard.report.run_data import Stops, meta_words, panels_of, verdict_words, why_words
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
 from workbench.figures.labels import head_name, whole
@@ -99,6 +109,18 @@ def headline(run: RunView, start: Cursor) -> Element:
     )
 
 
+def thinned(runs: Sequence[RunView], stops: Sequence[Stops]) -> list[Element]:
+    """For each run of which the sliders do not stop at all that was measured, a sentence that says so."""
+    made = []
+    for i, (run, held) in enumerate(zip(runs, stops, strict=True)):
+        pairs = ((held.steps, run.steps, "checkpoints"), (held.lengths, run.lengths, "prefix lengths"))
+        few = [f"{len(kept)} of {whole(len(every))} {noun}" for kept, every, noun in pairs if len(kept) < len(every)]
+        if few:
+            said = f"The sliders stop at {' and '.join(few)}, evenly spread. Curves and maps along an axis show all."
+            made.append(element("p", said, classes="meta thinned", data_run=str(i)))
+    return made
+
+
 def _safely(words: Any, run: RunView, start: Cursor) -> list[Element | str]:
     """A sentence, or nothing where its rows are damaged: the script then shows what is wrong with them."""
     made: Sequence[Piece] = ()
@@ -130,7 +152,7 @@ def specs_of_all(runs: Sequence[RunView]) -> dict[str, Any]:
 
 def evidence(runs: Sequence[RunView]) -> list[Element]:
     """The matrix, its legend, why they fail, and a row for each further question that any of the runs was asked."""
-    shown = panels_of_all(runs)
+    shown = [one for one in panels_of_all(runs) if one not in IN_CONTEXT]
     order = {**ROWS, **WHY_ROW, **DEEPER_ROWS, **CIRCUIT_ROW, **TRAINING}
     shown.sort(key=lambda one: list(order).index(one.row))
     heads = [
@@ -152,7 +174,21 @@ def evidence(runs: Sequence[RunView]) -> list[Element]:
         else:
             wide = "training-row" if row in TRAINING else "more-row"
             further.append(element("div", made, classes=f"matrix {wide}", data_row=row))
-    return [matrix, legend(), *further]
+    trained = element("div", matrix, legend(), data_row="trained")
+    return [*([trained] if shown else []), *further, *over_items(runs)]
+
+
+def over_items(runs: Sequence[RunView]) -> list[Element]:
+    """The rows of panels over items, of runs that were asked in their prompt; nothing where there are none."""
+    shown = [one for one in panels_of_all(runs) if one in IN_CONTEXT]
+    rows = []
+    for row, (name, question, kind) in IN_CONTEXT_ROWS.items():
+        said = [element("h2", name), element("p", question, classes="soft"), element("p", id=f"rail-items-{row}")]
+        shells = [_panel(one) for one in shown if one.row == row]
+        rows.append(
+            element("div", element("div", *said, classes="rail"), *shells, classes=f"matrix-row {kind}".strip())
+        )
+    return [element("div", *rows, classes="matrix", data_row="items")] if shown else []
 
 
 def _row(row: str, named: tuple[str, str], group: Sequence[Panel]) -> Element:

@@ -52,7 +52,8 @@ def provenance(run: RunView, command: str) -> Provenance:
     rows: list[tuple[str, str]] = []
     with apart(problems.append, f"the rows of {run.name} could not be hashed"):
         rows = _rows(run.run)
-    config = {name: value for name, value in run.config.items() if name != "seal"}
+    # Where a model's folder lies on this machine is nothing for whoever is handed the page.
+    config = {name: value for name, value in run.config.items() if name not in ("seal", "folders")}
     measured = ", ".join(f"{name} {spec.get('version', '?')}" for name, spec in sorted(run.specs.items()))
     facts = (
         ("Run id", str(run.config["id"])),

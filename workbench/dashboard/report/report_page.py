@@ -105,6 +105,7 @@ def report_html(
             element("noscript", element("p", "The figures of this page need JavaScript.", classes="problem")),
             element("div", id="problems"),
             page_parts.headline(runs[0], cursors[0]),
+            *page_parts.thinned(runs, stops),
             page_parts.ledger_shell(),
             *page_parts.evidence(runs),
             page_parts.origins(runs, told, cursors),

@@ -22,16 +22,18 @@ from workbench.dashboard.components.slider_scents import (
 from workbench.dashboard.panels.ledger import ledger
 from workbench.dashboard.panels.panel_spec import BASE_SIZE, Panel, PanelCursor
 from workbench.dashboard.panels.panel_words import Said, why_empty
-from workbench.dashboard.panels.run_panels import CIRCUIT, DEEPER, PANELS, ROWS, WHY
+from workbench.dashboard.panels.run_panels import CIRCUIT, DEEPER, IN_CONTEXT, IN_CONTEXT_ROWS, PANELS, ROWS, WHY
 from workbench.dashboard.state.cursor import Cursor, slug
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.run_words import described
 from workbench.figures.errors import NotMeasured
 from workbench.figures.heads.leading_head import leading_head
 from workbench.figures.labels import Piece, multiple, short, whole
+from workbench.figures.panels.in_context_curve import prompt_tokens
 from workbench.figures.style.design_tokens import Theme
 from workbench.figures.style.template import u_length, u_step
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence
+from workbench.figures.text.in_context_sentence import in_context_rail, in_context_sentence
 from workbench.figures.text.sentences import rail_text, verdict_sentence, why_sentence
 
 MOST_STEPS, MOST_LENGTHS = 40, 24
@@ -97,6 +99,7 @@ def run_data(run: RunView, stops: Stops) -> dict[str, Any]:
         "name": run.name,
         "meta": [list(piece) for piece in meta_words(run)],
         "trained": run.trained,
+        "tokens": stops.over(["step"], lambda at: _tokens(run, at.step)),
         "steps": list(stops.steps),
         "lengths": list(stops.lengths),
         "checkpoints": len(run.steps),
@@ -104,14 +107,19 @@ def run_data(run: RunView, stops: Stops) -> dict[str, Any]:
         "start": {"step": stops.steps.index(start.step), "length": stops.lengths.index(start.length)},
         "sliders": _sliders(run, stops),
         "verdict": stops.over(["step"], lambda at: slug(verdict_at(run, at.step))),
-        "texts": {name: stops.over(needs, _told(make, run)) for name, (needs, make) in TEXTS.items()},
+        "texts": {name: stops.over(needs, _told(make, run)) for name, (needs, make) in texts_of(run).items()},
         "ledger": stops.over(PARTS, lambda at: _ledger(run, at)),
         "panels": {one.id: stops.over(one.needs, _drawn(one, run)) for one in panels_of(run)},
     }
 
 
 def panels_of(run: RunView) -> list[Panel]:
-    """The panels of a run's page: the matrix, why it fails, further questions that it was asked, how training went."""
+    """The panels of a run's page: the matrix, why it fails, further questions that it was asked, how training went.
+
+    Of a model that was asked in its prompt: its panels over items.
+    """
+    if run.in_context:
+        return list(IN_CONTEXT)
     further = (*WHY, *DEEPER, *CIRCUIT)
     asked = {one.row for one in further if one.measurement in run.measured}
     return [*PANELS, *(one for one in further if one.row in asked)]
@@ -126,13 +134,17 @@ def meta_words(run: RunView) -> list[Piece]:
 def verdict_words(run: RunView, at: Cursor) -> list[Piece]:
     """The verdict sentence at the cursor's step, or that there is none."""
     try:
+        if run.in_context:
+            return in_context_sentence(run.frame, step=at.step)
         return verdict_sentence(run.frame, step=at.step, trained=run.trained)
     except NotMeasured:
         return [("Not measured", "plain"), (f" at step {whole(at.step)}: no verdict yet.", "muted")]
 
 
 def why_words(run: RunView, at: Cursor) -> list[Piece]:
-    """Since when, what it carries, what the page's head does."""
+    """Since when, what it carries, what the page's head does; the rows of a page over items say it themselves."""
+    if run.in_context:
+        return []
     where = {"step": at.step, "layer": at.layer, "head": at.head, "length": at.length}
     leading = leading_head(run.frame, step=at.step, length=at.length)  # all that the length decides
     key = ("why", at.step, at.layer, at.head, leading.name, leading.looked, leading.row and dict(leading.row))
@@ -143,7 +155,8 @@ def _rail(row: Any) -> Callable[[RunView, Cursor], list[Piece]]:
     def words(run: RunView, at: Cursor) -> list[Piece]:
         if not run.brief.rows:
             return []
-        return rail_text(run.frame, row, at.step, at.length, at.layer, at.head, trained=run.trained)
+        where = (run.frame, row, at.step, at.length, at.layer, at.head)
+        return in_context_rail(*where) if run.in_context else rail_text(*where, trained=run.trained)
 
     return words
 
@@ -167,6 +180,24 @@ TEXTS: Mapping[str, tuple[Sequence[str], Callable[[RunView, Cursor], list[Piece]
 """Id of a part of the page -> the parts of the cursor that its words depend on, and what makes them."""
 
 
+OVER_ITEMS: Mapping[str, tuple[Sequence[str], Callable[[RunView, Cursor], list[Piece]]]] = {
+    "verdict-line": TEXTS["verdict-line"],
+    "why": TEXTS["why"],
+    **{f"rail-items-{row}": (PARTS, _rail(row)) for row in IN_CONTEXT_ROWS},
+}
+"""The same of a model that was asked in its prompt."""
+
+
+def texts_of(run: RunView) -> Mapping[str, tuple[Sequence[str], Callable[[RunView, Cursor], list[Piece]]]]:
+    """The words of a run's page that change with the cursor."""
+    return OVER_ITEMS if run.in_context else TEXTS
+
+
+def _tokens(run: RunView, step: int) -> dict[str, int]:
+    """Items of a question -> tokens of its prompt; nothing of a model that was trained on its task."""
+    return {str(n): tokens for n, tokens in prompt_tokens(run.frame, step).items()} if run.in_context else {}
+
+
 def _told(make: Callable[[RunView, Cursor], list[Piece]], run: RunView) -> Callable[[Cursor], list[list[str]]]:
     def told(at: Cursor) -> list[list[str]]:
         said: list[str] = []
@@ -178,6 +209,8 @@ def _told(make: Callable[[RunView, Cursor], list[Piece]], run: RunView) -> Calla
 
 
 def _ledger(run: RunView, at: Cursor) -> dict[str, Any]:
+    if run.in_context:
+        return {"said": "", "rows": []}
     said: list[str] = []
     with apart(said.append, f"The rows stored for the evidence of {run.name} are not what it is made from"):
         found = ledger(run, at)
@@ -215,7 +248,7 @@ def _sliders(run: RunView, stops: Stops) -> dict[str, Any]:
     first, last = ends(lengths, u_length)
 
     def times(length: float) -> str:
-        return multiple(length / trained)
+        return whole(length) if run.in_context else multiple(length / trained)
 
     return {
         "step": {
@@ -227,7 +260,7 @@ def _sliders(run: RunView, stops: Stops) -> dict[str, Any]:
         "length": {
             "ends": [first, last],
             "marks": marks(lengths, u_length, 340, [trained], times),
-            "trained": min(1.0, max(0.0, (u_length(trained) - first) / (last - first))),
+            "trained": 0.0 if run.in_context else min(1.0, max(0.0, (u_length(trained) - first) / (last - first))),
             "scent": stops.over(["step"], lambda at: scent_over_lengths(run, at.step)),
         },
     }

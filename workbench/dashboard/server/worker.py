@@ -27,6 +27,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from workbench.jobs.resources import importing_no_neighbours
+from workbench.models.compute_device import USUAL_DEVICE, ComputeDevice, computing_on
 from workbench.tasks.errors import TaskError
 from workbench.tasks.source_code import trust, trusted
 
@@ -98,10 +99,11 @@ class Worker:
     Args:
         keep: how many finished jobs are remembered.
         memory: bytes of arrays that their results may hold together; the oldest results go first.
+        device: where its models compute.
     """
 
-    def __init__(self, keep: int = 64, memory: int = 128 << 20) -> None:
-        self._keep, self._memory = keep, memory
+    def __init__(self, keep: int = 64, memory: int = 128 << 20, device: ComputeDevice = USUAL_DEVICE) -> None:
+        self._keep, self._memory, self._device = keep, memory, device
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._queue: list[tuple[str, str, dict[str, Any], str]] = []
         self._cancel: set[str] = set()
@@ -256,7 +258,7 @@ class Worker:
             self._end()
             context = multiprocessing.get_context("spawn")
             self._pipe, far = context.Pipe()
-            arguments = (far, trusted())
+            arguments = (far, trusted(), self._device)
             self._process = context.Process(target=serve_jobs, args=arguments, name="lengthlens-worker", daemon=True)
             with importing_no_neighbours():
                 self._process.start()
@@ -296,13 +298,19 @@ class Worker:
 
 
 # ---- inside the process --------------------------------------------------------------------------
-def serve_jobs(pipe: Connection, trusted_files: Sequence[str] = ()) -> None:
+def serve_jobs(pipe: Connection, trusted_files: Sequence[str] = (), device: ComputeDevice = USUAL_DEVICE) -> None:
     """Main of the worker process: answer until the other end is closed.
 
     Args:
         pipe: to whom it answers.
         trusted_files: whose code may be run here, for the runs whose task it is.
+        device: where models compute.
     """
+    with computing_on(device):
+        _serve_jobs(pipe, trusted_files)
+
+
+def _serve_jobs(pipe: Connection, trusted_files: Sequence[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the dashboard's to handle
     # Read when torch is imported, with the first job: on a busy machine threads that wait for one another make
     # the small products of one sequence tens of times slower than one thread does.

@@ -26,7 +26,8 @@ def origin(run: RunView) -> str:
     if "answers" in training:
         return f"answers of {training['answers']['model']}"
     if run.in_context:
-        return f"trained by others; its window holds a question of {whole(run.trained)} items"
+        others = f"{run.run.rows_only}, its weights not here, trained" if run.run.rows_only else "trained"
+        return f"{others} by others; its window holds a question of {whole(run.trained)} items"
     made = training.get("compiled")
     if not made:
         return f"trained on lengths {whole(run.shortest)} to {whole(run.trained)}"

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -22,7 +23,7 @@ from workbench.core.apart import apart
 from workbench.dashboard.state.request_gate import aside
 from workbench.dashboard.state.run_brief import READ, BriefRows
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.multiples import nearest_above
+from workbench.figures.rows.multiples import NEAR_SHARE, nearest_above
 from workbench.figures.rows.picking import DRAWN
 from workbench.table.reading import read_run
 
@@ -99,26 +100,54 @@ class SeriesRows:
         length: int | None = None,
         times: float | None = None,
         trained: Mapping[str, int] | None = None,
+        share: float | None = None,
     ) -> Frame:
         """Of each run the rows at its last step, or at its last one that is not later than ``step``.
 
         Args:
             step: None for each run's last.
+            share: in place of a step, a share of its own last step; a run without a step near it
+                (:func:`workbench.figures.rows.multiples.nearest_share`) has no rows.
             length: at this length alone; None for all.
             times: only at lengths that may stand for this multiple of the run's N
                 (:func:`workbench.figures.rows.multiples.length_at` chooses among them).
             trained: run -> N, for ``times``.
         """
-        last = np.full(len(self.runs), -1, dtype=np.int64)
-        counted = np.ones(len(self._run), dtype=bool) if step is None else self._steps <= step
-        np.maximum.at(last, self._run[counted], self._steps[counted])
-        keep = counted & (self._steps == last[self._run])
+        if share is not None:
+            keep = self._near(share)
+        else:
+            counted = np.ones(len(self._run), dtype=bool) if step is None else self._steps <= step
+            keep = counted & (self._steps == self._last(counted)[self._run])
         if length is not None:
             keep &= self._lengths == length
         if times is not None:
             wanted = np.array([(trained or {})[run] for run in self.runs], dtype=float)[self._run]
             keep &= nearest_above(self._lengths, wanted, times)
         return self._of(np.flatnonzero(keep))
+
+    @cached_property
+    def lasts(self) -> dict[str, int]:
+        """Run -> its last step."""
+        return dict(zip(self.runs, self._last(np.ones(len(self._run), dtype=bool)).tolist(), strict=True))
+
+    def _last(self, counted: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The last step of each run among some rows; -1 where it has none of them."""
+        last = np.full(len(self.runs), -1, dtype=np.int64)
+        np.maximum.at(last, self._run[counted], self._steps[counted])
+        return last
+
+    def _near(self, share: float) -> NDArray[np.bool_]:
+        """The rows at the step of each run whose share of training is nearest as a ratio, the earlier of two."""
+        ends = self._last(np.ones(len(self._run), dtype=bool))[self._run]
+        begun = self._steps > 0
+        shares = np.where(begun, self._steps / np.maximum(ends, 1), 1.0)
+        apart = np.where(begun, np.maximum(shares, share) / np.minimum(shares, share), np.inf)
+        least = np.full(len(self.runs), np.inf)
+        np.minimum.at(least, self._run, apart)
+        nearest = (apart == least[self._run]) & (apart <= NEAR_SHARE)
+        first = np.full(len(self.runs), np.iinfo(np.int64).max)
+        np.minimum.at(first, self._run[nearest], self._steps[nearest])
+        return np.asarray(nearest & (self._steps == first[self._run]))
 
     def _of(self, chosen: NDArray[np.intp]) -> Frame:
         count = len(chosen)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -14,7 +15,7 @@ from workbench.dashboard.state.store import Store
 from workbench.figures.labels import whole
 from workbench.figures.panels.phase_diagram import REDUCTIONS, axes_of, axis_title, settings_of, value_text
 from workbench.figures.rows.frame import Frame
-from workbench.figures.rows.multiples import MULTIPLES, length_at, times_text
+from workbench.figures.rows.multiples import MULTIPLES, length_at, nearest_share, times_text
 
 HELD = 24
 """Lengths and multiples of series that are kept."""
@@ -23,6 +24,11 @@ PAIRS = (("training.learning_rate", "model.d_model"), ("model.positions.name", "
 """What runs are usually swept over; the first pair that they do cross is shown at first."""
 
 
+SHARES = ("1/64", "1/32", "1/16", "1/8", "1/4", "1/2", "3/4")
+"""Shares of each run's own training that the step slider may stop at, before its end."""
+
+StepStop = int | str | None
+"""A stop of the step slider, as it stands in the link: a step, a share of training (``1/4``), or each run's last."""
 Stop = int | str | None
 """A stop of the length slider, as it stands in the link: a length, a multiple of N (``8x``), or none."""
 MOST_VALUES = 12
@@ -46,6 +52,7 @@ class SweepQuery:
         times: in place of a length, a multiple of each run's N.
         fixed: configuration axes held fixed, each with its value as text.
         over: how layers and heads of a run become one value.
+        share: in place of a step, a share of each run's training.
     """
 
     series: tuple[str, ...]
@@ -56,6 +63,12 @@ class SweepQuery:
     times: float | None = None
     fixed: tuple[tuple[str, str], ...] = ()
     over: str = "mean"
+    share: float | None = None
+
+    @property
+    def step_stop(self) -> StepStop:
+        """Where its step slider stands."""
+        return self.step if self.share is None else str(Fraction(self.share).limit_denominator(64))
 
     @property
     def stop(self) -> Stop:
@@ -65,7 +78,7 @@ class SweepQuery:
     def written(self) -> dict[str, str]:
         """The parts of its link, defaults left out."""
         parts = {"quantity": "|".join(self.series), "x": self.x, "y": self.y}
-        parts |= {"step": str(self.step)} if self.step is not None else {}
+        parts |= {"step": str(self.step_stop)} if self.step_stop is not None else {}
         parts |= {"len": str(self.stop)} if self.stop is not None else {}
         parts |= {"fix": "|".join(f"{axis}={value}" for axis, value in self.fixed)} if self.fixed else {}
         return parts | ({"over": self.over} if self.over != "mean" else {})
@@ -106,6 +119,7 @@ class Choices:
         self.pairs = sorted({pair for run in store.together().values() for pair in run.brief.quantities})
         runs = list(store.together().values())
         self.steps = sorted({step for run in runs for step in run.measured_steps})
+        self.shares = _shares({run.measured_steps for run in runs})
         self.last = _ends(run.measured_steps[-1] for run in runs if run.measured_steps)
         self.trained = _ends(run.trained for run in runs)
         self.chances = {run.name: run.brief.chance for run in runs if ("behaviour", "chance") in run.brief.quantities}
@@ -132,7 +146,16 @@ class Choices:
             return found
         runs = self.store.together()
         trained = {name: runs[name].trained if name in runs else 0 for name in found.runs}
-        return found.frame(step=sweep.step, length=sweep.length, times=sweep.times, trained=trained)
+        return found.frame(step=sweep.step, length=sweep.length, times=sweep.times, trained=trained, share=sweep.share)
+
+    def lasts(self, series: Sequence[str]) -> Mapping[str, int]:
+        """Run -> the last step of its rows of a series, which is the whole of its training there."""
+        found = self.store.series(series, wait=True)
+        return {} if isinstance(found, Reading) else found.lasts
+
+    def step_stops(self, relative: bool) -> list[StepStop]:
+        """The stops of the step slider before its end: steps, or shares of training."""
+        return list(self.shares) if relative else list(self.steps)
 
     def lengths(self, series: Sequence[str]) -> list[int]:
         """The prefix lengths that any run has the series at; empty where it has none."""
@@ -176,6 +199,12 @@ class Choices:
         return sorted(listed, key=lambda one: (one != FIRST, one[2] != "matched", one[4] != "transfer", one))
 
 
+def _shares(measured: Iterable[Sequence[int]]) -> list[str]:
+    """The shares of training near which any run has a checkpoint."""
+    near = [{step: step / steps[-1] for step in steps[:-1] if step} for steps in measured if steps]
+    return [share for share in SHARES if any(nearest_share(one, float(Fraction(share))) is not None for one in near)]
+
+
 def _ends(values: Iterable[int]) -> tuple[int, int]:
     listed = sorted(values) or [0]
     return listed[0], listed[-1]
@@ -208,13 +237,19 @@ def read(asked: Mapping[str, str], choices: Choices) -> tuple[SweepQuery, list[N
             fixed.append((axis, value))
         else:
             refuse(f"the fixed setting {part[:60]}", "all of its values")
-    step = _step(asked.get("step"), choices.steps, refuse)
+    share = float(Fraction(asked["step"])) if asked.get("step") in choices.shares else None
+    step = _step(asked.get("step"), choices.steps, refuse) if share is None else None
     over = asked.get("over", "mean")
     if over not in REDUCTIONS:
         refuse(f"\u201c{over}\u201d over layers and heads", "the mean")
         over = "mean"
     length, times = parted(stop)
-    return SweepQuery(series, axes[0], axes[1], step, length, times, tuple(fixed), over), notices
+    return SweepQuery(series, axes[0], axes[1], step, length, times, tuple(fixed), over, share), notices
+
+
+def parted_step(stop: StepStop) -> tuple[int | None, float | None]:
+    """A stop of the step slider as a step or as a share."""
+    return (None, float(Fraction(stop))) if isinstance(stop, str) else (stop, None)
 
 
 def parted(stop: Stop) -> tuple[int | None, float | None]:

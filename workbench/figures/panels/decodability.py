@@ -240,6 +240,7 @@ def decodability_by_layer_data(frame: Frame, *, step: int, length: int) -> Frame
 
 def _missing(frame: Frame, **where: int) -> Frame:
     """Raise the error that says what is missing of both probes."""
+    last_layer(frame)  # which says it where neither has any row
     measurement, quantity, target, _ = CONCEPTS["summary"]
     return select(frame, measurement, quantity=quantity, target=target, mode="transfer", **where)
 

@@ -38,7 +38,8 @@ def failure_length(
     A filled dot is observed: skill has fallen at that length and the next, and the line reaches back to the
     last length up to which all are shown to be kept. An arrow says that no judged length failed. A hollow dot is a
     length computed, not observed: the first position id never seen in training, or the length at which
-    the head's attention would be split evenly between its argmax set and the rest.
+    the head's attention would be split evenly between its argmax set and the rest, which is counted in keys, `<bos>`
+    among them, and says so; one past the axis is told at its end.
 
     Raises:
         NotMeasured: without failure lengths at that step.
@@ -55,7 +56,7 @@ def failure_length(
         column="failure",
         xaxis=x_axis,
         yaxis={
-            "range": [len(names) - 0.35, -0.75],
+            "range": [len(names) - 0.05, -0.75],  # below the last row stands what the grey zone is
             "tickvals": list(range(len(names))),
             "ticktext": [name[:1].upper() + name[1:] for name in names],
             "showgrid": False,
@@ -146,8 +147,13 @@ def _tested(row: Mapping[str, Any]) -> float:
 def _spoken(row: Mapping[str, Any]) -> str:
     value = float(row["value"])
     if row["status"] == "censored":
-        return f"{row['series']} none up to {whole(_tested(row))}"
-    return f"{row['series']} {'undefined' if math.isnan(value) else whole(value)}"
+        return f"{row['series']} none up to {_counted(row, whole(_tested(row)))}"
+    return f"{row['series']} {'undefined' if math.isnan(value) else _counted(row, whole(value))}"
+
+
+def _counted(row: Mapping[str, Any], number: str) -> str:
+    """A length with what it counts, where that is not tokens."""
+    return f"{number} keys" if row["quantity"] == "critical_length" else number
 
 
 def _draw(figure: Drawing, row: Mapping[str, Any], place: int, trained: float, theme: Theme, size: int) -> None:
@@ -160,7 +166,7 @@ def _draw(figure: Drawing, row: Mapping[str, Any], place: int, trained: float, t
         end = u_length(_tested(row))
         _reach(figure, u_length(trained), end + 0.35, place, t["ink"], 2)
         _dot(figure, end + 0.35, place, row, t["ink"], "triangle-right", filled=True, theme=theme)
-        _number(figure, end, place, beyond(_tested(row)), t["ink"], size, side="above")
+        _number(figure, end, place, _counted(row, beyond(_tested(row))), t["ink"], size, side="above")
         return
     if math.isnan(value) or math.isinf(value):
         text = "no bound" if math.isinf(value) else NOT_FITTED if row["note"] == NOT_FITTED else "undefined"
@@ -168,7 +174,9 @@ def _draw(figure: Drawing, row: Mapping[str, Any], place: int, trained: float, t
         return
     u = u_length(value)
     if u > high:
-        _number(figure, high, place, beyond(2.0**high), t["ink2"], size, side="left", strong=False)
+        _number(
+            figure, high, place, f"{_counted(row, whole(value))} \u2192", t["ink2"], size, side="left", strong=False
+        )
         return
     colour = t["ink"] if observed else t["ink2"]
     for a, b in ((row["low"], row["high"]),):
@@ -176,7 +184,7 @@ def _draw(figure: Drawing, row: Mapping[str, Any], place: int, trained: float, t
             _reach(figure, max(low, u_length(a)), min(high, u_length(b)), place, colour, 1.5)
     _dot(figure, u, place, row, colour, "circle" if observed else "circle-open", filled=observed, theme=theme)
     side = "left" if u > high - 1.6 else "right"
-    _number(figure, u, place, whole(value), colour, size, side=side, strong=observed)
+    _number(figure, u, place, _counted(row, whole(value)), colour, size, side=side, strong=observed)
 
 
 def _reach(figure: Drawing, x0: float, x1: float, y: float, colour: str, width: float) -> None:
@@ -195,7 +203,7 @@ def _dot(
     theme: Theme,
 ) -> None:
     censored = row["status"] == "censored"
-    value = beyond(_tested(row)) if censored else whole(float(row["value"]))
+    value = _counted(row, beyond(_tested(row)) if censored else whole(float(row["value"])))
     between = ""
     if filled and not math.isnan(row["low"]) and not (censored and _tested(row) == row["low"]):
         between = f" (shown to be kept up to {whole(float(row['low']))})"

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-import plotly.graph_objects as go
 
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import over_length, signed, whole
@@ -34,6 +33,7 @@ from workbench.figures.style.template import accuracy_axis, length_axis, unit_ax
 #: What can be shown over seeds: name -> the columns that pick its rows.
 SHOWN: dict[str, Mapping[str, str]] = {
     "accuracy": {"measurement": "behaviour", "quantity": "accuracy", "law": "matched", "mode": "teacher_forced"},
+    "challenge": {"measurement": "behaviour", "quantity": "accuracy", "law": "challenge", "mode": "teacher_forced"},
     **{
         concept: {
             "measurement": measurement,
@@ -46,7 +46,13 @@ SHOWN: dict[str, Mapping[str, str]] = {
         for concept, (measurement, quantity, target, _) in CONCEPTS.items()
     },
 }
-TITLES = {"accuracy": "Accuracy", "summary": "Summary decodability", "position": "Position decodability"}
+TITLES = {
+    "accuracy": "Accuracy",
+    "challenge": "Accuracy, challenge law",
+    "summary": "Summary decodability",
+    "position": "Position decodability",
+}
+BOTH_LAWS = ("accuracy", "challenge")
 MEDIAN = "median"
 
 
@@ -78,7 +84,7 @@ def seeds_over_length(
         NotMeasured: without rows of that quantity at or before that step.
     """
     data = seeds_over_length_data(frame, step=step, shown=shown)
-    figure, y_range = _frame(data, trained, step, shown, theme, size, f"seeds_{shown}")
+    figure, y_range = seeds_plot(data, trained, shown, theme, size, f"seeds_{shown}")
     t = TOKENS[theme]
     runs = [name for name in unique(data["series"]) if name != MEDIAN]
     for name in runs:
@@ -103,9 +109,8 @@ def seeds_over_length_data(frame: Frame, *, step: int, shown: str = "accuracy") 
     Raises:
         NotMeasured: without rows.
     """
-    rows = frame.where(**SHOWN[shown])
-    rows = rows.where((rows["step"] <= step) & present(rows["value"]))
-    rows = rows.where(~sites(rows, "hook_resid_mid"))  # one place per layer: the embedding, and after each block
+    rows = one_place(frame.where(**SHOWN[shown]))
+    rows = rows.where(rows["step"] <= step)
     if not len(rows):
         measurement = SHOWN[shown]["measurement"]
         raise NotMeasured(measurement, f"No rows of {measurement} at or before step {whole(step)} for these runs.")
@@ -113,10 +118,16 @@ def seeds_over_length_data(frame: Frame, *, step: int, shown: str = "accuracy") 
     if shown != "accuracy":
         rows = latest(rows, "layer")
     parts = [tidy(part, str(name), "length") for (name,), part in sorted(rows.group("run"), key=lambda group: group[0])]
-    return stack([*parts, _median(stack(parts))])
+    return stack([*parts, median_of_runs(stack(parts))])
 
 
-def _median(data: Frame) -> Frame:
+def one_place(rows: Frame) -> Frame:
+    """The rows with a value, and of those inside a block none: a layer is read after its block."""
+    rows = rows.where(present(rows["value"]))
+    return rows.where(~sites(rows, "hook_resid_mid"))
+
+
+def median_of_runs(data: Frame) -> Frame:
     """Median, lowest and highest over runs at each length that all of them have; n counts runs."""
     groups = [part for _, part in sorted(data.group("length"), key=lambda group: group[0])]
     counts = [int(present(part["value"]).sum()) for part in groups]
@@ -160,7 +171,7 @@ def seeds_compared(
     times = trained / n_b if axis == "times" else 1.0
     a, b = data.where(series="A"), data.where(series="B")
     placed = stack([a, b.with_columns(length=b["length"].astype(float) * times)])
-    figure, y_range = _frame(placed, trained, step, shown, theme, size, f"seeds_compared_{shown}")
+    figure, y_range = seeds_plot(placed, trained, shown, theme, size, f"seeds_compared_{shown}")
     t = TOKENS[theme]
     labels: list[Label] = []
     for name, rows, dash, shift in (("A", a, "solid", 0.0), ("B", b, "5px,3px", math.log2(times))):
@@ -194,13 +205,13 @@ def seeds_compared_data(frame_a: Frame, frame_b: Frame, *, step: int, shown: str
     return stack(parts)
 
 
-def _frame(
-    data: Frame, trained: float, step: int, shown: str, theme: Theme, size: int, name: str
-) -> tuple[go.Figure, list[float]]:
+def seeds_plot(
+    data: Frame, trained: float, shown: str, theme: Theme, size: int, name: str
+) -> tuple[Drawing, list[float]]:
     """An empty plot over prefix length with the quantity's fixed range, and that range."""
     x_axis = length_axis(cells(data, "length"), trained, theme)
-    floor = max(0.0, round(float(numbers(data["value"]).min()) - 0.05, 1)) if shown == "accuracy" else 0.0
-    y_axis = accuracy_axis(min(0.5, floor)) if shown == "accuracy" else unit_axis()
+    floor = max(0.0, round(float(numbers(data["value"]).min()) - 0.05, 1)) if shown in BOTH_LAWS else 0.0
+    y_axis = accuracy_axis(min(0.5, floor)) if shown in BOTH_LAWS else unit_axis()
     figure = line_plot("length", x_axis, y_axis, title=TITLES[shown], n=None, name=name, theme=theme, size=size)
     if shown == "position":
         add_level(figure, x_axis["range"], np.zeros(2), theme)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from html import escape
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +16,16 @@ from workbench.figures.errors import NotApplicable, NotMeasured
 from workbench.figures.labels import magnitude, proportion, whole
 from workbench.figures.registry import data_of, figure
 from workbench.figures.rows.frame import Frame, missing, numbers
-from workbench.figures.rows.multiples import length_at, times_text
+from workbench.figures.rows.multiples import length_at, nearest_share, times_text
 from workbench.figures.rows.picking import latest, valued
-from workbench.figures.style.design_tokens import AMOUNT, PERFORMANCE, TOKENS, Theme, colour_at, text_on
+from workbench.figures.style.cell_strips import LIFT, Dot, add_strips, have_room
+from workbench.figures.style.design_tokens import AMOUNT, PERFORMANCE, TOKENS, ColourMap, Theme, colour_at, text_on
 from workbench.figures.style.heatmap import add_ground
 from workbench.figures.style.plain_figure import Drawing
 from workbench.figures.style.template import blank, colorbar, plotly_scale
 
+NOT_FITTED = "not fitted"
+"""The verdict of runs that are drawn open."""
 REDUCTIONS = ("mean", "max", "min")
 """How several rows of one run (its layers and heads) become one value."""
 MARGIN = {"l": 132, "r": 84, "t": 10, "b": 66, "pad": 0}
@@ -88,6 +93,9 @@ def phase_diagram(
     fixed: Mapping[str, Any] | None = None,
     chances: Mapping[str, float] | None = None,
     over: str = "mean",
+    share: float | None = None,
+    lasts: Mapping[str, int] | None = None,
+    verdicts: Mapping[str, Mapping[int, str]] | None = None,
     low: float | None = None,
     high: float | None = None,
     title: str = "",
@@ -96,8 +104,10 @@ def phase_diagram(
 ) -> Drawing:
     """One quantity over two configuration axes; a cell is the median of its runs, cells without a value stay grey.
 
-    A run counts only where it was measured at exactly the length that is asked for, or at that multiple of its own N.
-    Runs of tasks whose chance differs are never pooled: such a cell is empty and says so.
+    Every run is a dot in its cell, the lowest colour at the left and the highest at the right, as long as there is
+    room; it carries the run's name. A run counts only where it was measured at exactly the length that is asked for, or
+    at that multiple of its own N. Runs of tasks whose chance differs are never pooled: such a cell is empty and says
+    so.
 
     Args:
         frame: rows of one quantity, of one law, mode, target and control, of many runs.
@@ -112,6 +122,10 @@ def phase_diagram(
         chances: run -> chance level of its task; runs of different tasks are pooled only where these are known and
             equal.
         over: mean, max or min over the layers and heads of a run.
+        share: in place of ``step``, a share of each run's own training; a run counts where it has a checkpoint near it
+            (:func:`workbench.figures.rows.multiples.nearest_share`).
+        lasts: run -> the step that is the whole of its training; None = the last of its rows.
+        verdicts: run -> step -> label; runs that are *not fitted* where they are shown are open circles.
         low: lower end of the colours; None = the lowest value.
         high: upper end; None = the highest value.
         title: of the quantity.
@@ -124,7 +138,8 @@ def phase_diagram(
         KeyError: for an axis that no run has.
     """
     flat = _held({run: settings_of(config) for run, config in configs.items()}, fixed)
-    data = _cells(frame, flat, chances or {}, x=x, y=y, step=step, length=length, times=times, over=over)
+    at = _Place(step, share, lasts or {}, length, times)
+    data = _cells(frame, flat, chances or {}, x=x, y=y, at=at, over=over)
     columns, lines = (_values(flat, axis) for axis in (x, y))
     if len(columns) * len(lines) > MOST_CELLS:
         raise NotApplicable(
@@ -133,8 +148,7 @@ def phase_diagram(
             f"than the {MOST_CELLS:,} of one diagram; choose an axis with fewer.",
         )
     bottom, top = colour_range(numbers(data["value"]), low, high)
-    share = bottom >= 0 and top <= 1
-    written = proportion if share else magnitude
+    written = proportion if bottom >= 0 and top <= 1 else magnitude
     colours = PERFORMANCE if low is not None and high is not None else AMOUNT[theme]
     z = np.full((len(lines), len(columns)), np.nan)
     texts = np.full(z.shape, "", dtype=object)
@@ -142,7 +156,7 @@ def phase_diagram(
         place = lines.index(row["y"]), columns.index(row["x"])
         z[place] = row["value"]
         texts[place] = _tooltip(row, x, y, written)
-    where = [f"step {whole(step)}" if step is not None else "last step"]
+    where = [share_text(share) if share is not None else f"step {whole(step)}" if step is not None else "last step"]
     where += [f"length {whole(length)}"] if length is not None else []
     where += [times_text(times)] if times is not None else []
     where += [f"{axis_title(axis)} {value_text(value)}" for axis, value in (fixed or {}).items()]
@@ -178,14 +192,23 @@ def phase_diagram(
         ygap=2,
         name="cells",
     )
+    strips = have_room(sum(len(members) for members in data.attrs["each"]), *z.shape)
+    if strips:
+        dots = _dots(data, verdicts or {}, (columns, lines), (bottom, top), colours, theme, written)
+        add_strips(figure, dots, *z.shape)
+        figure.layout.meta["slice"] += f" \u00b7 a dot per run, {written(bottom)} to {written(top)}" + (
+            "; open: not fitted" if any(dot.hollow for dot in dots) else ""
+        )
     if z.size <= _MOST_TEXT_CELLS:
         for (line, column), value in np.ndenumerate(z):
             if not math.isnan(value):
                 fill = colour_at(colours, min(1.0, max(0.0, (value - bottom) / (top - bottom))))
                 font = {"color": text_on(fill), "size": size, "weight": 600}
-                figure.add_annotation(x=column, y=line, text=written(float(value)), font=font, name="value")
+                y_text = line + LIFT if strips else line
+                figure.add_annotation(x=column, y=y_text, text=written(float(value)), font=font, name="value")
     for row in data.where(data["note"] != "").rows():
-        _refuse(figure, lines.index(row["y"]), columns.index(row["x"]), _tooltip(row, x, y, written), theme, size)
+        height = lines.index(row["y"]) + (LIFT if strips else 0)
+        _refuse(figure, height, columns.index(row["x"]), _tooltip(row, x, y, written), theme, size)
     return figure
 
 
@@ -196,7 +219,41 @@ def colour_range(values: NDArray[np.float64], low: float | None, high: float | N
     return bottom, top if top > bottom else bottom + 1.0
 
 
-def _refuse(figure: Drawing, line: int, column: int, why: str, theme: Theme, size: int) -> None:
+def _dots(
+    data: Frame,
+    verdicts: Mapping[str, Mapping[int, str]],
+    axes: tuple[Sequence[Any], Sequence[Any]],
+    scale: tuple[float, float],
+    colours: ColourMap,
+    theme: Theme,
+    written: Callable[[float], str],
+) -> list[Dot]:
+    """A dot for every run of every cell, in a colour that is read on its cell's."""
+    bottom, top = scale
+    places = [{value: place for place, value in enumerate(values)} for values in axes]
+    made = []
+    for row, members in zip(data.rows(), data.attrs["each"], strict=True):
+        filled = not missing(row["value"])
+        fill = colour_at(colours, (row["value"] - bottom) / (top - bottom)) if filled else ""
+        colour = text_on(fill) if filled else TOKENS[theme]["ink3"]
+        for one in members:
+            label = verdicts.get(one["run"], {}).get(int(one["step"]), "")
+            said = " \u00b7 ".join(filter(None, (written(one["value"]), f"step {whole(one['step'])}", label)))
+            made.append(
+                Dot(
+                    run=one["run"],
+                    column=places[0][row["x"]],
+                    line=places[1][row["y"]],
+                    share=(one["value"] - bottom) / (top - bottom),
+                    colour=colour,
+                    hollow=label == NOT_FITTED,
+                    text=f"<b>{escape(one['run'])}</b><br>{said}",
+                )
+            )
+    return made
+
+
+def _refuse(figure: Drawing, line: float, column: int, why: str, theme: Theme, size: int) -> None:
     """Mark a cell whose runs are not pooled: no colour, a sign, and why."""
     font = {"color": TOKENS[theme]["ink3"], "size": size}
     figure.add_annotation(
@@ -248,6 +305,8 @@ def phase_diagram_data(
     fixed: Mapping[str, Any] | None = None,
     chances: Mapping[str, float] | None = None,
     over: str = "mean",
+    share: float | None = None,
+    lasts: Mapping[str, int] | None = None,
 ) -> Frame:
     """The cells of :func:`phase_diagram`: x, y, value (median over runs), low, high (its range), runs, names.
 
@@ -258,7 +317,18 @@ def phase_diagram_data(
         KeyError: for an axis that no run has.
     """
     flat = _held({run: settings_of(config) for run, config in configs.items()}, fixed)
-    return _cells(frame, flat, chances or {}, x=x, y=y, step=step, length=length, times=times, over=over)
+    at = _Place(step, share, lasts or {}, length, times)
+    return _cells(frame, flat, chances or {}, x=x, y=y, at=at, over=over)
+
+
+class _Place(NamedTuple):
+    """Where runs are looked at; each attribute as :func:`phase_diagram` takes it."""
+
+    step: int | None
+    share: float | None
+    lasts: Mapping[str, int]
+    length: int | None
+    times: float | None
 
 
 def _held(flat: dict[str, dict[str, Any]], fixed: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
@@ -275,21 +345,21 @@ def _cells(
     *,
     x: str,
     y: str,
-    step: int | None,
-    length: int | None,
-    times: float | None,
+    at: _Place,
     over: str,
 ) -> Frame:
     if over not in REDUCTIONS:
         raise ValueError(f"unknown reduction {over!r}; choose {', '.join(REDUCTIONS)}")
-    if length is not None and times is not None:
+    if at.length is not None and at.times is not None:
         raise ValueError("a phase diagram is at one length or at one multiple of N, not both")
+    if at.step is not None and at.share is not None:
+        raise ValueError("a phase diagram is at one step or at one share of training, not both")
     rows = valued(frame.where(run=list(flat)))
-    rows = rows if step is None else rows.where(rows["step"] <= step)
+    rows = rows if at.step is None else rows.where(rows["step"] <= at.step)
     # Before the length: a run's last step does not show what an earlier one was measured at.
-    rows = latest(rows, "step")
-    rows = rows if length is None else rows.where(length=length)
-    rows = rows if times is None else _at_multiple(rows, flat, times)
+    rows = latest(rows, "step") if at.share is None else _at_share(rows, at.share, at.lasts)
+    rows = rows if at.length is None else rows.where(length=at.length)
+    rows = rows if at.times is None else _at_multiple(rows, flat, at.times)
     if not len(rows):
         measurement = str(frame["measurement"][0]) if len(frame) else "this quantity"
         raise NotMeasured(measurement, f"No run has a value of {measurement} there; choose another length or step.")
@@ -304,10 +374,11 @@ def _cells(
     pooled = Frame.from_rows([_pooled(found, flat, chances) for _, found in listed])
     # As objects: where a run lacks an axis, None would become NaN, which equals no value, and whole numbers floats.
     places = {name: np.empty(len(listed), dtype=object) for name in ("x", "y")}
-    for index, (at, _) in enumerate(listed):
-        places["x"][index], places["y"][index] = at
+    for index, (cell, _) in enumerate(listed):
+        places["x"][index], places["y"][index] = cell
     columns = {**places, **{name: pooled[name] for name in pooled.names}}
-    return Frame(columns, {"runs": [[one["run"] for one in found] for _, found in listed]})
+    members = [found for _, found in listed]
+    return Frame(columns, {"runs": [[one["run"] for one in found] for found in members], "each": members})
 
 
 def _one_run(run: str, rows: Frame, over: str) -> dict[str, Any]:
@@ -317,6 +388,29 @@ def _one_run(run: str, rows: Frame, over: str) -> dict[str, Any]:
     lengths = numbers(rows["length"])
     longest = float(lengths.max()) if len(lengths) else math.nan
     return {"run": run, "value": float(reduced), "step": float(rows["step"].max()), "length": longest}
+
+
+def _at_share(rows: Frame, share: float, lasts: Mapping[str, int]) -> Frame:
+    """The rows of each run at its checkpoint nearest to a share of its training; of one that has none near, none."""
+    wanted: dict[str, float] = {}
+    for (run,), part in rows.group("run"):
+        steps = sorted({int(step) for step in part["step"]})
+        shares = {step: step / lasts.get(str(run), steps[-1]) for step in steps if step}
+        near = nearest_share(shares, share)
+        wanted[str(run)] = math.nan if near is None else float(near)
+    own = [wanted[str(run)] for run in rows["run"].tolist()]
+    return rows.where(rows["step"].astype(float) == np.array(own, dtype=float))
+
+
+def share_text(share: float) -> str:
+    """A share of training in words.
+
+    Example:
+
+        >>> share_text(0.25), share_text(1 / 64)
+        ('1/4 of training', '1/64 of training')
+    """
+    return f"{Fraction(share).limit_denominator(64)} of training"
 
 
 def _at_multiple(rows: Frame, flat: Mapping[str, Mapping[str, Any]], times: float) -> Frame:

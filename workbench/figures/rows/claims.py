@@ -85,6 +85,12 @@ def plain(text: str) -> Piece:
     return (text, "plain")
 
 
+def capital(piece: Piece) -> Piece:
+    """A piece as it begins a sentence; what it cites stays."""
+    text = piece[0][:1].upper() + piece[0][1:]
+    return Claim(text, piece[1], piece.cites) if isinstance(piece, Claim) else (text, piece[1])
+
+
 def cite(row: Mapping[str, Any], column: str, text: str) -> Cite:
     """One number of a row, as it is written."""
     return Cite(text, column, {name: row[name] for name in (*PLACE, column)})

@@ -63,6 +63,14 @@ DARK: dict[str, str] = {
 
 TOKENS: dict[str, dict[str, str]] = {"light": LIGHT, "dark": DARK}
 
+#: Up to eight configurations beside each other: A and B as everywhere. Two that some readers see alike differ in dash.
+CONFIGURATIONS: dict[str, tuple[str, ...]] = {
+    "light": (LIGHT["a"], LIGHT["b"], "#886807", "#0B3FD0", "#14181F", "#8A2C1D", "#006F9E", "#5B6573"),
+    "dark": (DARK["a"], DARK["b"], "#F2D60D", "#5B8CFF", "#E9EDF3", "#E0764A", "#2BA6D6", "#97A2B3"),
+}
+CONFIGURATION_DASHES = ("solid", "5px,3px", "1.5px,2.5px", "8px,3px,1.5px,3px")
+"""Dashes of their lines, over again from the fifth on."""
+
 #: The training length on a heatmap, where it must stand out from both ends of the performance map.
 TRAIN_ON_HEATMAP = "#C2188F"
 
@@ -152,8 +160,12 @@ def difference_colours(share: float, theme: Theme = "light") -> tuple[str, str]:
 def palette_css() -> str:
     """The tokens as CSS custom properties, dark under Mantine's colour-scheme attribute."""
 
-    def block(selector: str, tokens: dict[str, str]) -> str:
+    def block(selector: str, theme: Theme) -> str:
+        own = {
+            f"configuration-{letter}": value for letter, value in zip("abcdefgh", CONFIGURATIONS[theme], strict=True)
+        }
+        tokens = {**TOKENS[theme], **own}
         lines = "".join(f"  --{name.replace('_', '-')}: {value};\n" for name, value in tokens.items())
         return f"{selector} {{\n{lines}}}\n"
 
-    return block(":root", LIGHT) + block(":root[data-mantine-color-scheme=dark]", DARK)
+    return block(":root", "light") + block(":root[data-mantine-color-scheme=dark]", "dark")

@@ -12,16 +12,30 @@ from workbench.figures.labels import head_name, interval, layer_name, magnitude,
 from workbench.figures.rows.frame import Frame, missing, present
 from workbench.figures.style.design_tokens import TOKENS, Theme, rgba
 from workbench.figures.style.plain_figure import Drawing
-from workbench.figures.style.template import DASH, PLOT_HEIGHT, PLOT_WIDTH, u_length, u_step
+from workbench.figures.style.template import DASH, DOTS, PLOT_HEIGHT, PLOT_WIDTH, u_length, u_step
 
 Floats = NDArray[np.float64]
 Cursor = Mapping[str, float]
 #: Text, height in axis units (None: the line has no end to stand at), colour, whether it is a name rather than a note.
 Label = tuple[str, float | None, str, bool]
 
+
+class LineEnd(float):
+    """The height at which a line ends, in axis units; ``x`` is the place on the other axis where it does."""
+
+    x: float
+
+    def __new__(cls, height: float, x: float) -> LineEnd:
+        made = super().__new__(cls, height)
+        made.x = x
+        return made
+
+
 BAND_OPACITY = 0.16
 #: Distance of two label base lines, pixels.
 LABEL_SEPARATION = 13
+#: Part of an axis by which all lines may stop before its end and still be seen to be what the names there are of.
+_SHORT = 0.25
 _PLACE = {"step": u_step, "length": u_length}
 
 
@@ -97,7 +111,7 @@ def add_line(
     clip: tuple[float, float] | None = None,
     place: Callable[[float], float] | None = None,
     shift: float = 0.0,
-) -> float | None:
+) -> LineEnd | None:
     """One series as a line with its band; undefined rows leave gaps, a lone point is drawn as a dot.
 
     Args:
@@ -113,7 +127,7 @@ def add_line(
         shift: how far to the right it stands of where its rows are, in axis units; tooltips keep the place.
 
     Returns:
-        the height at which the line ends, None where nothing of it is drawn.
+        where the line ends, None where nothing of it is drawn.
     """
     x = places(data, along) + shift
     y, low, high = (data[c].astype(float) for c in ("value", "low", "high"))
@@ -138,7 +152,8 @@ def add_line(
         hoverinfo="text",
         name=str(data["series"][0]),
     )
-    return last_value(y)
+    drawn = np.flatnonzero(np.isfinite(y))
+    return LineEnd(float(y[drawn[-1]]), float(x[drawn[-1]])) if len(drawn) else None
 
 
 def last_value(y: Sequence[float] | Floats) -> float | None:
@@ -155,7 +170,7 @@ def add_end_labels(
     size: int,
     pixels: float = PLOT_HEIGHT,
 ) -> None:
-    """Names at the right end of the lines, in their colours, pushed apart.
+    """Names at the right end of the lines, in their colours, pushed apart; a line that stops early is led to its name.
 
     Args:
         figure: where to.
@@ -169,7 +184,15 @@ def add_end_labels(
     margin = LABEL_SEPARATION / 2 * pixel
     ended = [(text, height, colour, named) for text, height, colour, named in labels if height is not None]
     heights = spread([h for _, h, _, _ in ended], LABEL_SEPARATION * pixel, low + margin, high - margin)
-    for (text, _, colour, named), height in zip(ended, heights, strict=True):
+    left, right = (float(v) for v in figure.layout.xaxis.range)
+    near = min(max((end.x for _, end, *_ in ended if isinstance(end, LineEnd)), default=right), right)
+    near = max(near, right - _SHORT * (right - left))
+    for (text, end, colour, named), height in zip(ended, heights, strict=True):
+        if isinstance(end, LineEnd) and end.x < near:
+            # On beyond the axis, which may be laid out anew, with other ends.
+            path = f"M{end.x:g},{end:g}L{right:g},{height:g}L{2 * right - left:g},{height:g}"
+            line = {"color": colour, "width": 1, "dash": DOTS}
+            figure.add_shape(type="path", path=path, line=line, opacity=0.7, layer="below", name="leader")
         figure.add_annotation(
             x=1,
             xref="paper",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from workbench.figures.labels import Piece
-from workbench.figures.rows.claims import Claim, count, estimate, head, layer, note, number, plain, trained
+from workbench.figures.rows.claims import Claim, capital, count, estimate, head, layer, note, number, plain, trained
 from workbench.figures.rows.diagnosis_rows import MEASUREMENT, Row, named_entry
 from workbench.figures.rows.door import of_rows
 from workbench.figures.rows.frame import Frame, missing
@@ -85,7 +85,7 @@ def _at(named: Row) -> Claim:
 
 def _nothing(own: Frame, named: Row) -> list[Piece]:
     """Why no cause is named; where too little is lost, up to which length and under which law: the other may fail."""
-    why = _capital(note(named))
+    why = capital(note(named))
     if not str(named["note"]).startswith(NOTHING):
         return [why]
     asked = own.where(quantity="entry").sort("length").rows()
@@ -206,10 +206,6 @@ def _s(target: str) -> str:
     """The ending of the verb: some phrases are plural."""
     phrase = _phrase(target)
     return "s" if phrase.startswith(("sharpening", "the first key")) else ""
-
-
-def _capital(piece: Claim) -> Piece:
-    return Claim(piece[0][:1].upper() + piece[0][1:], piece[1], piece.cites)
 
 
 def told(pieces: Sequence[Piece]) -> str:

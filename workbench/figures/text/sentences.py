@@ -16,7 +16,7 @@ from workbench.figures.heads.leading_head import leading_clause, leading_head
 from workbench.figures.labels import Piece, proportion, whole
 from workbench.figures.panels.accuracy import LAWS, MEASUREMENT
 from workbench.figures.panels.decodability import CONCEPTS
-from workbench.figures.rows.claims import asked, bar, count, estimate, note, plain, threshold
+from workbench.figures.rows.claims import asked, bar, capital, count, estimate, note, plain, threshold
 from workbench.figures.rows.door import of_rows
 from workbench.figures.rows.frame import Frame, missing, present
 from workbench.figures.rows.picking import nearest, stack, valued
@@ -127,16 +127,11 @@ def why_sentence(
         leading = None if length is None else leading_head(frame, step=step, length=length)
         chosen = leading is not None and (leading.layer, leading.head) == (layer, head)
         lead = leading_clause(leading) if chosen and leading is not None else [plain("Head ")]
-        parts.append([*_capital(lead), *shape, plain(".")])
+        parts.append([capital(lead[0]), *lead[1:], *shape, plain(".")])
     pieces: Pieces = []
     for i, part in enumerate(parts):
         pieces += [plain(" "), *part] if i else part
     return pieces
-
-
-def _capital(pieces: Pieces) -> Pieces:
-    first, *rest = pieces
-    return [(first[0][:1].upper() + first[0][1:], first[1]), *rest]
 
 
 @of_rows

@@ -39,6 +39,12 @@ class Trained:
     top: int | None = None
 
 
+def largest_id(trained_ids: Sequence[Sequence[int]] | None) -> int | None:
+    """The largest position id seen in training, of intervals [first, last]; None before the first update, when none
+    was, and where that is not recorded."""
+    return max(int(last) for _, last in trained_ids) if trained_ids else None
+
+
 def edited_forward(
     model: HookedModel,
     batch: Batch,

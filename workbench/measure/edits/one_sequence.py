@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from workbench.measure.edits.edited_forward import Trained, check_repair, edited_forward
+from workbench.measure.edits.edited_forward import Trained, check_repair, edited_forward, largest_id
 from workbench.models.base.protocol import HookedModel
 from workbench.models.interventions import Edit, EditError, check_edits
 from workbench.runs.run import Run
@@ -84,9 +84,7 @@ class OneSequence:
 
 def trained_of(run: Run, step: int, bos: bool) -> Trained:
     """What repairs hold passes of a checkpoint to; ``bos``: whether its strings begin with one."""
-    seen = run.meta(step).get("trained_ids")
-    top = max(int(last) for _, last in seen) if seen else None
-    return Trained(run.trained_length + int(bos), top)
+    return Trained(run.trained_length + int(bos), largest_id(run.meta(step).get("trained_ids")))
 
 
 def one_sequence(run_path: str, step: int, sequence: Mapping[str, Any], edits: Sequence[Edit] = ()) -> OneSequence:

@@ -16,6 +16,7 @@ from workbench.measure.measurement import Grid, Measurement, Spec, Study
 from workbench.measure.registry import make_measurement
 from workbench.measure.running.applicable import lacking, not_applicable
 from workbench.measure.study import BLOCK, MATERIALISING, CheckpointStudy, Evaluation, Shown, show_pass
+from workbench.models.compute_device import USUAL_DEVICE, ComputeDevice, computing_on, current_device
 from workbench.runs.run import Run
 from workbench.storage.errors import StorageError
 from workbench.table.errors import TableError
@@ -53,6 +54,8 @@ class Item:
     wanted: tuple[Wanted, ...]
     trusted: tuple[str, ...] = ()
     """Files whose code may be run as that of the run's task: a worker process knows no others."""
+    device: ComputeDevice = USUAL_DEVICE
+    """Where the model computes."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +106,19 @@ def spec_json(spec: Spec) -> str:
     return json.dumps(asdict(replace(spec, settings=dict(spec.settings))))
 
 
-def shard_key(spec: Spec, grid: Grid, sequences: int, seed: int, sha256: str, deep: bool = False) -> str:
-    """Hash of everything the numbers depend on: the rule of how many sequences there are, not the number reached."""
+def shard_key(
+    spec: Spec,
+    grid: Grid,
+    sequences: int,
+    seed: int,
+    sha256: str,
+    deep: bool = False,
+    device: ComputeDevice = USUAL_DEVICE,
+) -> str:
+    """Hash of everything the numbers depend on: the rule of how many sequences there are, not the number reached.
+
+    Of the device that is its class, where it is not the processor, and the kind of number, where one is asked for.
+    """
     parts: dict[str, Any] = {
         "measurement": spec.name,
         "version": spec.version,
@@ -115,6 +129,7 @@ def shard_key(spec: Spec, grid: Grid, sequences: int, seed: int, sha256: str, de
         "evaluation_seed": seed,
         "block": BLOCK,
         "sha256": sha256,
+        **device.facts,
     }
     if deep:
         parts["deep"] = True
@@ -135,7 +150,10 @@ def want(
     """
     spec = measurement.spec
     n, deep = sequences.get(spec.name, spec.sequences), deep and spec.deepens
-    key = shard_key(spec, grid, n, run.config["seeds"]["evaluation"], run.meta(step)["sha256"], deep)
+    device = current_device()
+    if device.dtype == "float32" and not run.referenced:  # as ours are stored
+        device = ComputeDevice(device.device)
+    key = shard_key(spec, grid, n, run.config["seeds"]["evaluation"], run.meta(step)["sha256"], deep, device)
     return Wanted(spec.name, tuple(sorted(spec.settings.items())), n, key, deep)
 
 
@@ -146,6 +164,11 @@ def measure_item(item: Item) -> Done:
         RunError: if the checkpoint is damaged.
         StorageError: if a shard cannot be written.
     """
+    with computing_on(item.device):
+        return _measure_item(item)
+
+
+def _measure_item(item: Item) -> Done:
     start = time.monotonic()
     for file in item.trusted:
         trust(file)

@@ -22,6 +22,7 @@ from workbench.measure.registry import broken, choose, make_measurement
 from workbench.measure.running.applicable import misplaced, unmet
 from workbench.measure.running.engine import Done, Item, Wanted, measure_item, want
 from workbench.measure.settings import MeasurementError
+from workbench.models.compute_device import current_device
 from workbench.runs.errors import RunError
 from workbench.runs.run import Run, find_runs
 from workbench.runs.weights import model_config
@@ -62,6 +63,7 @@ class Plan:
         present: checkpoint-measurement pairs already measured.
         notices: lengths left out, and the like; not failures.
         problems: damaged checkpoints and runs; they make the exit status non-zero.
+        share: which checkpoints it is of.
     """
 
     runs: list[Run] = field(default_factory=list)
@@ -69,6 +71,7 @@ class Plan:
     present: int = 0
     notices: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    share: Share = WHOLE
 
 
 def plan(
@@ -111,7 +114,7 @@ def plan(
             )
     made = {name: make_measurement(name, dict(settings.get(name, {}))) for name in names}
     counts = sequences if isinstance(sequences, Mapping) else {n: sequences for n in made if sequences is not None}
-    found = Plan(notices=list(broken()))
+    found = Plan(notices=list(broken()), share=share)
     seen: set[Path] = set()
     for root in roots:
         runs = find_runs(root, found.problems)
@@ -124,8 +127,8 @@ def plan(
                 if deepen != "bracket" or share.has(run.id):
                     found.runs.append(run)
     for run in found.runs:
-        if run.answered:
-            found.notices.append(f"{run.name} holds answers of a model behind an API: nothing more is measured of it")
+        if run.weightless:
+            found.notices.append(f"nothing more is measured of {run.name}: {run.weightless}")
             continue
         problems: list[str] = []
         with apart(problems.append, "its task or its model cannot be made"):
@@ -202,7 +205,9 @@ def _add(found: Plan, orders: Orders, step: int, deep: bool) -> bool:
     missing = orders.missing(step, deep)
     found.present += len(orders.made) - len(missing)
     if missing:
-        found.items.append(Item(str(orders.run.path), orders.run.name, step, orders.grid, missing, trusted()))
+        found.items.append(
+            Item(str(orders.run.path), orders.run.name, step, orders.grid, missing, trusted(), current_device())
+        )
     return bool(missing)
 
 

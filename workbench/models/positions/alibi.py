@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Real
 from torch import Tensor
 
-from workbench.models.positions.encoding import Encoding
+from workbench.models.positions.encoding import Encoding, float64_device
 
 
 class Alibi(Encoding):
@@ -29,8 +29,8 @@ class Alibi(Encoding):
 
     def fixed_weights(self, n_heads: int, like: Tensor) -> Float[Tensor, "head 1"]:
         """The slopes, with the dtype and device of ``like``."""
-        order = torch.arange(1, n_heads + 1, dtype=torch.float64, device=like.device)
-        return (2.0 ** (-8.0 * order / n_heads)).to(like.dtype)[:, None]
+        order = torch.arange(1, n_heads + 1, dtype=torch.float64, device=float64_device(like.device))
+        return (2.0 ** (-8.0 * order / n_heads)).to(like.dtype).to(like.device)[:, None]
 
     def bias_weights(self, attn: Any, shared: Mapping[str, Tensor], like: Tensor) -> Float[Tensor, "head 1"]:
         return self.fixed_weights(attn.cfg.n_heads, like)

@@ -247,8 +247,14 @@ def shared_of(model: Any) -> Mapping[str, Tensor]:
     return dict(getattr(model, "pos_bias", {}))
 
 
+def float64_device(device: torch.device) -> torch.device:
+    """The device itself, or the processor where it has no float64."""
+    return torch.device("cpu") if device.type == "mps" else device
+
+
 def angles(ids: Tensor, pairs: int, base: float, slower: float = 1.0) -> Float[Tensor, "#batch pos pair"]:
-    """``id / slower * base^(-i / pairs)`` for each pair i, in float64."""
+    """``id / slower * base^(-i / pairs)`` for each pair i, in float64, where that is."""
     # In float32 the product is off by 1e-3 radians for the fastest pair at id 10^4.
+    ids = ids.to(float64_device(ids.device))
     speeds = base ** (-torch.arange(pairs, dtype=torch.float64, device=ids.device) / pairs)
     return (ids[..., None].double() / slower) * speeds

@@ -69,7 +69,7 @@ class Rotary(Encoding):
 
     def turn(self, ids: Real[Tensor, "#batch pos"], d_head: int, dtype: torch.dtype) -> Turn:
         by = angles(ids, d_head // 2, self.stretched_base(d_head), self.slower)[:, :, None]
-        return by.cos().to(dtype), by.sin().to(dtype)
+        return by.cos().to(dtype).to(ids.device), by.sin().to(dtype).to(ids.device)
 
     def turned(self, x: Float[Tensor, "batch pos head d_head"], by: Turn) -> Float[Tensor, "batch pos head d_head"]:
         cos, sin = by

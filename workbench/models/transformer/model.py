@@ -15,7 +15,7 @@ from workbench.models.base.hooked import Hooked, ReturnType
 from workbench.models.base.layers import Embed, LayerNorm, Unembed, affine, observed
 from workbench.models.base.lens_interface import WithHeads
 from workbench.models.base.lens_parts import HookPoint
-from workbench.models.positions.encoding import shared_of
+from workbench.models.positions.encoding import float64_device, shared_of
 from workbench.models.transformer.attention import Attention, Places
 from workbench.models.transformer.config import ModelConfig
 from workbench.models.transformer.distinct_inputs import pairs
@@ -218,7 +218,8 @@ class HookedTransformer(WithHeads, Hooked):
         turn = self.cfg.positions.turn(ids, self.cfg.d_head, dtype)
         log_keys = None
         if self.cfg.log_scaling != "none":
-            log_keys = torch.arange(1, ids.shape[1] + 1, device=ids.device, dtype=torch.float64).log().to(dtype)
+            keys = torch.arange(1, ids.shape[1] + 1, device=float64_device(ids.device), dtype=torch.float64)
+            log_keys = keys.log().to(dtype).to(ids.device)
         return Places(ids, turn, log_keys, shared_of(self))
 
     def ids_for(self, tokens: Tensor, position_ids: Tensor | None) -> Real[Tensor, "#batch pos"]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.models.interop.hugging_face.families import family_of
-from workbench.models.interop.hugging_face.opening import open_folder, open_tokenizer, read_config
+from workbench.models.interop.hugging_face.opening import open_tokenizer, open_where_chosen, read_config
 from workbench.runs.adoption.being_written import being_written
 from workbench.runs.checkpoints import write_checkpoint, write_config
 from workbench.runs.errors import RunError
@@ -99,7 +99,7 @@ def open_pretrained(opened: Opened, out: Path) -> Run:
             f"{table:,} positions; ask shorter --lengths"
         )
     files = {step: hashed_files(folder) for step, folder in opened.folders.items()}
-    cfg = open_folder(opened.folders[first]).cfg
+    cfg = open_where_chosen(opened.folders[first]).cfg
     config = _config(opened, task, cfg.model_dump(mode="json"), files)
     with being_written(out, config) as run:
         for step, hashes in files.items():
@@ -170,5 +170,6 @@ def relink(run: Run, folders: Mapping[int, Path]) -> Run:
         verify_folder(folders[step], run.meta(step), run.name)
     kept = {str(step): str(folders[step].absolute()) for step in run.steps}
     with writer_lock(run.path):
-        write_config(run.path, {**run.config, "folders": kept})
+        held = {name: value for name, value in run.config.items() if name not in ("rows_only", "seal")}
+        write_config(run.path, {**held, "folders": kept})
     return Run.open(run.path)

@@ -237,7 +237,7 @@ def test_the_facts_agree_with_the_table_of_rows(run: Any) -> None:
     cursor = Cursor(RUN, 3000, 200, 1, 2)
     facts, _ = head_tables.fact_rows(run, cursor)
     rows = run.frame.where(step=3000, length=200, layer=1, head=2, quantity="hardmax_distance", control="")
-    listed = {item.children[0].children: item.children[1].children[0].children for item in facts.children}
+    listed = {item.children[0].children: item.children[1].children[0].children for item in facts.children[0].children}
     assert listed["Hardmax distance"] == f"{float(rows['value'][0]):.2f}"
 
 

@@ -27,7 +27,7 @@ from workbench.dashboard import measure_now, router
 from workbench.dashboard.app import create_app, serve
 from workbench.dashboard.components import sweepbar
 from workbench.dashboard.downloads import panels
-from workbench.dashboard.pages import compare, sweep, theory
+from workbench.dashboard.pages import compare, compare_many, sweep, theory
 from workbench.dashboard.panels import panel_frame, run_panels
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.prefetch import Prefetch
@@ -38,7 +38,7 @@ from workbench.dashboard.server.worker import Job
 from workbench.dashboard.state.cursor import Cursor, default_step
 from workbench.dashboard.state.run_view import RunView
 
-LINK = f"run={A}&run2={B}&step=1000&len=100&quantity=circuits.hardmax|margin"
+LINK = f"run={A}&run2={B}&configs={B}&step=1000&len=100&quantity=circuits.hardmax|margin"
 HOSTILE = ("../../etc/passwd", "<script>alert(1)</script>", "a|b|c", "%00", "-1", "9" * 400, "\u202e")
 
 
@@ -49,8 +49,9 @@ def client(small_root: Path) -> Iterator[FlaskClient]:
     app.server.extensions["lengthlens"].close()
 
 
-def test_the_snippet_of_a_phase_diagram_draws_the_same(answers: Context) -> None:
-    asked = {"x": "model.positions.name", "y": "task.name", "len": "100"}
+@pytest.mark.parametrize("when", [{}, {"step": "1000"}, {"step": "1/2"}])
+def test_the_snippet_of_a_phase_diagram_draws_the_same(answers: Context, when: dict[str, str]) -> None:
+    asked = {"x": "model.positions.name", "y": "task.name", "len": "100", **when}
     scope: dict[str, Any] = {}
     *lines, last = sweep.PHASE.code(answers, asked).strip().splitlines()
     exec("\n".join([*lines, f"made = {last}"]), scope)
@@ -227,6 +228,24 @@ def test_the_step_slider_ends_at_each_runs_last(answers: Context) -> None:
     assert sweepbar.step_scale([0, 100], None, (0, 100))["where"][-1] == "steps 0 to 100"
 
 
+def test_the_step_slider_stops_at_shares_of_each_runs_training(answers: Context) -> None:
+    """Checkpoints at 0, 100, 1,000, 1,500 and 3,000: near 1/32 (100) and 1/2; 1,000 is no quarter and no half."""
+    choices = sweep.Choices(answers.store)
+    assert choices.step_stops(True) == ["1/32", "1/2"]
+    scale = sweepbar.step_scale(choices.step_stops(True), "1/2", choices.last)
+    assert (scale["values"], scale["places"]) == (["1/32", "1/2", None], [-5.0, -1.0, 0.0])
+    assert scale["texts"][1:] == ["1/2", "each run\u2019s last"]
+    made, notices = sweep.read({"step": "1/2"}, choices)
+    assert (made.step, made.share, made.step_stop, notices) == (None, 0.5, "1/2", [])
+    assert made.written()["step"] == "1/2"
+    half, step = (sweep.PHASE.rows(answers, {"step": at, "x": "task.name"}) for at in ("1/2", "1500"))
+    assert half["members"].tolist() == step["members"].tolist()
+    assert "step 1,500" in half["members"][0]
+    assert [n.asked for n in sweep.read({"step": "1/3"}, choices)[1]] == [
+        "This link names step \u201c1/3\u201d, which no run here has."
+    ]
+
+
 def test_lengths_are_held_against_what_all_runs_and_what_some_were_trained_on() -> None:
     said = [sweepbar.beyond(n, (50, 160)) for n in (50, 64, 400, 4000)]
     wanted = ["inside training", "inside training of some", "2.5 to 8 \u00d7 trained", "25 to 80 \u00d7 trained"]
@@ -349,6 +368,7 @@ def areas(sheet: str) -> dict[str, set[str]]:
         ("run.css", "one", (run_panels.BY_ID["loss"],)),
         ("run.css", "two", run_panels.WHY + run_panels.DEEPER + run_panels.CIRCUIT + run_panels.MORE),
         ("compare.css", "", compare.PANELS + compare.SEED_PANELS),
+        ("compare_many.css", "halves", compare_many.PANELS),
     ],
 )
 def test_every_panel_of_a_row_has_an_area_in_every_width(sheet: str, kind: str, group: Sequence[Panel]) -> None:

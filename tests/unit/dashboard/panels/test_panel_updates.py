@@ -124,7 +124,9 @@ def test_a_run_without_rows_says_so_in_every_panel_and_recovers(answers: Context
     assert bare is not None
     screen, fresh = Screen(answers), Screen(answers)
     screen.ask(PanelCursor(bare, replace(cursor, run=bare.name)))
-    assert screen.values[f"{MATRIX[0].id}-body", "className"] == "body stated"
+    said = [screen.values[f"{one.id}-body", "className"] for one in MATRIX]
+    assert said == ["body stated speaks", "body stated silent", "body stated silent"] * 3, "each row says it once"
+    assert screen.ask(PanelCursor(bare, replace(cursor, run=bare.name))) == set()
     screen.ask(PanelCursor(robust, cursor))
     fresh.ask(PanelCursor(robust, cursor))
     assert screen.values == fresh.values

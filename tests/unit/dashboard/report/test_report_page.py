@@ -23,6 +23,7 @@ from workbench.dashboard.app import create_app
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.panel_words import why_empty
 from workbench.dashboard.report import plotly_bundle, report_page, run_data
+from workbench.dashboard.report.page_parts import thinned
 from workbench.dashboard.report.report_page import MOST_BYTES, ReportError, report_html, runs_below
 from workbench.dashboard.report.run_data import Stops, panels_of, spread
 from workbench.dashboard.server.context import Context
@@ -180,6 +181,27 @@ def test_of_many_checkpoints_some_are_held_and_the_start_is_one_of_them() -> Non
     assert {0, 19_950, 7_350} <= set(kept) <= set(steps)
     assert list(kept) == sorted(kept)
     assert spread((1, 2, 3), 40, 2, u_step) == (1, 2, 3)
+
+
+def test_a_page_that_holds_less_than_was_measured_says_so(
+    runs: list[RunView], held: dict[str, Any], page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "evenly spread" not in "".join(PageReader(page).texts["p"])
+    run, steps = runs[0], held["runs"][0]["steps"]
+    monkeypatch.setattr(run_data, "MOST_STEPS", 3)
+    stops = [Stops.of(one, default_cursor(one)) for one in runs]
+    monkeypatch.setattr(run_data, "MOST_LENGTHS", 4)
+    both = Stops.of(run, default_cursor(run))
+    told = [one.text for one in thinned([run, *runs], [both, *stops])]
+    assert told[0] == (
+        f"The sliders stop at 3 of {len(steps)} checkpoints and 4 of {len(run.lengths)} prefix lengths, evenly spread. "
+        "Curves and maps along an axis show all."
+    )
+    assert told[1].startswith(f"The sliders stop at 3 of {len(steps)} checkpoints, evenly spread.")
+    accuracy = next(one for one in panels_of(run) if one.id == "accuracy-training")
+    drawn = accuracy.data(PanelCursor(run, both.start))
+    assert set(drawn["step"]) == set(run.measured_steps)
+    assert set(drawn["length"]) == set(run.lengths)
 
 
 def test_stops_are_those_of_the_run(runs: list[RunView]) -> None:

@@ -27,7 +27,19 @@ def test_failure_length_is_filled_where_observed_hollow_where_computed(coupled: 
     symbols = {t.name: t.marker.symbol for t in figure.data}
     assert symbols == {"matched law": "circle", "challenge law": "circle", "L0 H1 critical": "circle-open"}
     assert [t.x[0] for t in figure.data] == [u_length(100), u_length(100), u_length(120)]
-    assert "100" in [a.text for a in figure.layout.annotations]
+    told = [a.text for a in figure.layout.annotations]
+    assert "100" in told
+    assert "120 keys" in told
+    assert "L0 H1 critical 120 keys" in figure.layout.meta["alt"]
+
+
+def test_a_critical_length_past_the_axis_is_told_at_its_end(coupled: pd.DataFrame) -> None:
+    frame = coupled.copy()
+    frame.loc[frame["quantity"] == "critical_length", ["value", "low", "high"]] = [1e6, 9e5, 2e6]
+    figure = build(frame)
+    assert not traces(figure, "L0 H1 critical")
+    (told,) = [a for a in figure.layout.annotations if a.text == "1,000,000 keys \u2192"]
+    assert told.x == figure.layout.xaxis.range[1]
 
 
 def test_no_failure_is_an_arrow_past_the_longest_length(robust: pd.DataFrame) -> None:
@@ -88,5 +100,5 @@ def test_a_critical_length_ends_where_it_is_censored_not_where_it_was_read(robus
     frame.loc[critical, ["value", "low", "high"]] = [float("nan"), 400.0, float("nan")]
     figure = failure_length(frame, trained=50, step=3000, layer=0, head=0)
     (told,) = (trace.hovertext[0] for trace in figure.data if "critical" in str(trace.name))
-    assert "<b>> 400</b>" in told  # the row's own length is N, at which attention was read
+    assert "<b>> 400 keys</b>" in told  # the row's own length is N, at which attention was read
     assert "kept up to" not in told

@@ -87,6 +87,37 @@ def test_two_configurations_are_compared_by_their_medians() -> None:
     )
 
 
+def test_up_to_eight_configurations_are_medians_and_ranges_and_one_seed_its_own_interval() -> None:
+    """By hand: of a and b .95, .7, .55; c alone with its interval, at its own step, twice as long as N is."""
+    frame = SEEDS.assign(low=SEEDS["value"] - 0.01, high=SEEDS["value"] + 0.02)
+    given = {"A": {"a": 10, "b": 10}, "B": {"c": 9}, "C": {"nobody": 10}}
+    data = figures.configurations_over_length_data(frame, configurations=given).set_index(["series", "length"])
+    first, second = data.loc["A"], data.loc["B"]
+    assert first["value"].to_dict() == pytest.approx({5: 0.95, 10: 0.7, 20: 0.55})
+    assert (first["low"].to_dict(), first["high"].to_dict()) == ({5: 0.9, 10: 0.6, 20: 0.5}, {5: 1.0, 10: 0.8, 20: 0.6})
+    assert second["value"].to_dict() == {5: 0.5, 10: 0.7}
+    assert (second["low"].to_dict(), set(second["step"])) == (pytest.approx({5: 0.49, 10: 0.69}), {7})
+    assert set(data.index.get_level_values("series")) == {"A", "B"}
+    drawn = {
+        axis: figures.configurations_over_length(
+            frame, configurations=given, trained=5, trained_each={"B": 10}, axis=axis
+        )
+        for axis in ("times", "length")
+    }
+    for axis, at in (("times", (2.5, 5)), ("length", (5, 10))):
+        lines = {trace.name: trace for trace in drawn[axis].data if trace.name in ("A", "B")}
+        assert list(lines["A"].x) == pytest.approx(np.log2([5, 10, 20]))
+        assert list(lines["B"].x) == pytest.approx(np.log2(at)), "at the same multiples of the first one's N"
+        assert (lines["A"].line.dash, lines["B"].line.dash) == ("solid", "5px,3px")
+        assert "no rows: C" in drawn[axis].layout.meta["slice"]
+    ends = [shape.x0 for shape in drawn["length"].layout.shapes if shape.type == "line"]
+    assert ends == pytest.approx(np.log2([5, 10])), "in tokens each N has its line"
+    with pytest.raises(NotMeasured, match="challenge law of A, B, C"):
+        figures.configurations_over_length(frame, configurations=given, trained=5, shown="challenge")
+    with pytest.raises(ValueError, match="9 configurations are too many lines"):
+        figures.configurations_over_length(frame, configurations={str(k): {"a": 10} for k in range(9)}, trained=5)
+
+
 CONFIGS = {
     "a": {"task": {"name": "t"}, "model": {"d_model": 16, "positions": {"name": "none"}}, "training": {"rate": 0.1}},
     "b": {"task": {"name": "t"}, "model": {"d_model": 16, "positions": {"name": "none"}}, "training": {"rate": 0.1}},
@@ -163,6 +194,46 @@ def test_a_cell_holds_what_was_measured_at_its_length_or_its_multiple_alone() ->
         figures.phase_diagram_data(frame, configs, times=4.0, length=40, **given)
 
 
+def test_every_run_of_a_cell_is_a_dot_on_one_scale_and_open_where_it_is_not_fitted() -> None:
+    """By hand: from .5 at the left end (-.42) to .9 at the right (+.42) of cells 0 and 1; b is not fitted at its step."""
+    verdicts = {"a": {10: "scale-robust"}, "b": {7: "not fitted", 10: "not fitted"}, "c": {7: "not fitted", 11: ""}}
+    given = {"x": "model.d_model", "y": "task.name", "length": 10, "step": 10, "low": 0.5, "high": 0.9}
+    figure = figures.phase_diagram(SEEDS, CONFIGS, **given, verdicts=verdicts)
+    dots = next(trace for trace in figure.data if trace.name == "runs")
+    assert list(dots.customdata) == ["b", "a", "c"]
+    assert list(dots.x) == pytest.approx([-0.42 + 0.84 * 0.25, -0.42 + 0.84 * 0.75, 1 - 0.42 + 0.84 * 0.5])
+    assert list(dots.marker.symbol) == ["circle-open", "circle", "circle-open"]
+    assert dots.hovertext[0] == "<b>b</b><br>0.60 \u00b7 step 10 \u00b7 not fitted"
+    assert figure.layout.meta["slice"].endswith("a dot per run, 0.50 to 0.90; open: not fitted")
+    cell = next(trace for trace in figure.data if trace.name == "cells")
+    assert cell.z[0][0] == pytest.approx(0.7), "the colour is still the median"
+    same = rows([accuracy(run, 10, 10, 0.6) for run in ("a", "b")])
+    apart = next(t for t in figures.phase_diagram(same, CONFIGS, **given).data if t.name == "runs")
+    assert apart.x[0] == apart.x[1]
+    assert apart.y[0] < apart.y[1], "one does not hide the other"
+    many = {f"r{k}": {"task": {"name": "t"}, "model": {"d_model": k}} for k in range(30)}
+    wide = figures.phase_diagram(
+        rows([accuracy(run, 10, 10, 0.6) for run in many]), many, x="model.d_model", y="task.name", length=10
+    )
+    assert [t.name for t in wide.data if t.name == "runs"] == [], "no room"
+
+
+def test_a_share_of_training_is_each_runs_own() -> None:
+    """Of 100 and of 1,000 steps a quarter is 25 and 260; c has nothing within a quarter of it, and does not count."""
+    steps = {"a": (0, 25, 50, 100), "b": (0, 260, 500, 1000), "c": (0, 10, 100)}
+    frame = rows([accuracy(run, step, 10, step / 1000) for run, every in steps.items() for step in every])
+    given = {"x": "task.name", "y": "training.rate", "length": 10, "share": 0.25}
+    (cell,) = figures.phase_diagram_data(frame, CONFIGS, **given).to_dict("records")
+    assert cell["members"] == "a step 25 length 10: 0.025; b step 260 length 10: 0.26"
+    # rows of that step alone, as a page hands them in, with what the whole of each training is
+    picked = frame[frame["step"].isin([25, 260])]
+    (same,) = figures.phase_diagram_data(picked, CONFIGS, **given, lasts={"a": 100, "b": 1000}).to_dict("records")
+    assert same["members"] == cell["members"]
+    assert figures.phase_diagram(frame, CONFIGS, **given).layout.meta["slice"].startswith("1/4 of training")
+    with pytest.raises(ValueError, match="at one step or at one share"):
+        figures.phase_diagram(frame, CONFIGS, **given, step=10)
+
+
 def test_what_is_pooled_is_named_and_listed() -> None:
     frame, configs, chances = two_tasks(0.5)
     figure = figures.phase_diagram(
@@ -172,6 +243,7 @@ def test_what_is_pooled_is_named_and_listed() -> None:
     assert (
         said
         == "last step · 4 × N · median of 2 runs a cell · pooled over task (2), init (seeds) (2), rate (training) (2) and 1 more"
+        " \u00b7 a dot per run, 0.00 to 1.00"
     )
     (cells,) = [trace for trace in figure.data if trace.name == "cells"]
     assert float(cells.z[0][0]) == pytest.approx(0.8)
@@ -179,7 +251,7 @@ def test_what_is_pooled_is_named_and_listed() -> None:
     alone = figures.phase_diagram(
         frame, configs, x="model.d_model", y="model.d_model", times=4.0, fixed={"task.name": "majority"}
     )
-    assert alone.layout.meta["slice"] == "last step · 4 × N · task majority · median of 1 run a cell"
+    assert alone.layout.meta["slice"].startswith("last step · 4 × N · task majority · median of 1 run a cell")
 
 
 @pytest.mark.parametrize("known", [True, False])

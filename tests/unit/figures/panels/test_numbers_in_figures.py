@@ -117,7 +117,7 @@ def test_a_phase_diagrams_colours_begin_at_its_lowest_cell() -> None:
         run: {"task": {"name": "t"}, "model": {"d": d}, "training": {"trained_length": 8}, "seeds": {"init": d}}
         for run, d in (("a", 1), ("b", 2))
     }
-    (heat,) = phase_diagram(frame, configs, x="model.d", y="seeds.init", length=8).data
+    heat = phase_diagram(frame, configs, x="model.d", y="seeds.init", length=8).data[0]
     assert (heat.zmin, heat.zmax) == pytest.approx((0.2, 0.7))
 
 

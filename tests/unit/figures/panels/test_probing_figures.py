@@ -12,6 +12,7 @@ from workbench.figures import (
     selectivity_over_training,
     selectivity_over_training_data,
 )
+from workbench.figures.style.template import u_length
 from workbench.table.schema import row
 
 
@@ -65,5 +66,13 @@ def test_erasure_beside_what_the_model_does_as_it_is() -> None:
     assert drawn.data
     longest = max((one.text for one in drawn.layout.annotations if one.xref == "paper" and one.x == 1), key=len)
     assert drawn.layout.margin.r >= 4 + 7.5 * len(longest), "its widest name has room right of the lines"
+    assert not [shape for shape in drawn.layout.shapes if shape.name == "leader"]
+    part = erasure_rows().query("measurement == 'behaviour' or length == 12")
+    led = [
+        one.path
+        for one in erasure_over_length(part, trained=12, step=100, layer=0).layout.shapes
+        if one.name == "leader"
+    ]
+    assert [path.split("L")[0] for path in led] == [f"M{u_length(12):g},{y:g}" for y in (0.5, 0.99, 0.97)], "stop at 12"
     with pytest.raises(NotMeasured, match="layer 3"):
         erasure_over_length_data(erasure_rows(), step=100, layer=3)

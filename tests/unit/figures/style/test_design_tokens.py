@@ -60,6 +60,16 @@ def test_contrast_is_as_stated(name: str) -> None:
             assert design_tokens.contrast(theme[name], theme[ground]) >= least - 0.05
 
 
+def test_eight_configurations_are_told_apart_by_colour_or_dash_and_their_letters_are_readable() -> None:
+    for theme, tokens in design_tokens.TOKENS.items():
+        colours = design_tokens.CONFIGURATIONS[theme]
+        assert colours[:2] == (tokens["a"], tokens["b"])
+        assert all(design_tokens.contrast(colour, tokens["surface"]) >= 4.5 for colour in colours)
+        dashes = [design_tokens.CONFIGURATION_DASHES[k % len(design_tokens.CONFIGURATION_DASHES)] for k in range(8)]
+        assert len(set(zip(colours, dashes, strict=True))) == len(set(colours)) == 8
+        assert f"--configuration-h: {colours[-1]};" in design_tokens.palette_css()
+
+
 def test_contrast_of_black_and_white_is_21() -> None:
     assert design_tokens.contrast("#000000", "#FFFFFF") == pytest.approx(21)
     assert design_tokens.contrast("#777777", "#777777") == pytest.approx(1)
@@ -116,6 +126,9 @@ def test_palette_css_holds_every_token_of_both_themes() -> None:
     light, dark = re.findall(r"([^{}]+)\{([^}]*)\}", css)
     assert light[0].strip() == ":root"
     assert dark[0].strip() == ":root[data-mantine-color-scheme=dark]"
-    for (_, body), theme in ((light, LIGHT), (dark, DARK)):
+    for (_, body), theme, name in ((light, LIGHT, "light"), (dark, DARK, "dark")):
         found = dict(re.findall(r"--([\w-]+): ([^;]+);", body))
-        assert found == {name.replace("_", "-"): value for name, value in theme.items()}
+        own = {
+            f"configuration-{c}": value for c, value in zip("abcdefgh", design_tokens.CONFIGURATIONS[name], strict=True)
+        }
+        assert found == {name.replace("_", "-"): value for name, value in theme.items()} | own

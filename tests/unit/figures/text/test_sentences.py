@@ -21,6 +21,7 @@ from workbench.figures import (
     verdict_sentence,
     why_sentence,
 )
+from workbench.figures.rows.claims import asked, capital, cites
 from workbench.figures.style.verdict_styles import VERDICTS, verdict_style
 from workbench.table.schema import row
 
@@ -381,3 +382,10 @@ def test_verdict_words() -> None:
     }
     with pytest.raises(KeyError, match="brilliant"):
         verdict_style("brilliant")
+
+
+def test_a_piece_that_begins_a_sentence_keeps_what_it_cites() -> None:
+    made = capital(asked("step", 40, "at step ", "."))
+    assert made == ("At step 40.", "plain")
+    assert [one.text for one in cites([made])] == ["40"]
+    assert capital(("no rows", "muted")) == ("No rows", "muted")

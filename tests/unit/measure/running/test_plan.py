@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from workbench.measure.running.plan import plan
+from workbench.cli.measure_plan import report
+from workbench.jobs.share import Share
+from workbench.measure.running.engine import Done
+from workbench.measure.running.plan import Plan, plan
 from workbench.measure.settings import MeasurementError
 from workbench.models.handmade.transformers import majority
 from workbench.tasks import make_task
@@ -25,6 +29,21 @@ def test_a_run_that_is_named_twice_is_measured_once(run, tmp_path: Path) -> None
         found = plan(roots, only=["behaviour"])
         assert [r.path.resolve() for r in found.runs] == [run.path.resolve()]
         assert [item.step for item in found.items] == [item.step for item in once.items] == [0, 3]
+
+
+def test_the_report_says_whether_nothing_is_left_or_nothing_was_there(run) -> None:
+    asked = plan([run.path], only=["behaviour"])
+    done = Done("a", 0, rows=1, passes=2, extra_passes=0, seconds=0.1)
+    there = "0 measurements were already there."
+    said = f"1 of 2 checkpoints measured in 1 run: 1 row, 2 forward passes and 0 further; {there}"
+    assert report(asked, [done]) == said
+    left = "Nothing left to measure in 1 run: 1 measurement was already there."
+    assert report(Plan(runs=asked.runs, present=1), []) == left
+    share = next(one for k in range(1, 9) if not plan([run.path], share=(one := Share(k, 8))).items)
+    said = f"Nothing to measure: no checkpoint falls to share {share.number}/8."
+    assert report(plan([run.path], share=share), []) == said
+    shutil.rmtree(run.path / "steps")
+    assert report(plan([run.path]), []) == "Nothing to measure in 1 run: no checkpoint is saved yet."
 
 
 def test_a_setting_of_a_measurement_that_is_not_asked_for_is_refused(run) -> None:

@@ -120,7 +120,7 @@ def test_bad_input_gets_a_sentence_before_any_weights_are_read(
     def never(*args: Any, **options: Any) -> Any:
         raise AssertionError("weights were read")
 
-    monkeypatch.setattr("workbench.runs.adoption.open_pretrained.open_folder", never)
+    monkeypatch.setattr("workbench.runs.adoption.open_pretrained.open_where_chosen", never)
 
     def refused(opened: Opened, error: type[Exception], words: str) -> None:
         with pytest.raises(error, match=words):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli.errors import UsageError
-from workbench.cli.options import assignments, integers
+from workbench.cli.options import DeviceOption, DtypeOption, assignments, integers
 
 if TYPE_CHECKING:
     from workbench.tasks.base import Task
@@ -50,18 +50,23 @@ def open_model(
         Path | None,
         typer.Option(metavar="RUN", help="Say that this run's folder lies at DIR now; nothing else is done."),
     ] = None,
+    device: DeviceOption = "cpu",
+    dtype: DtypeOption = None,
 ) -> None:
     """Open a model of Hugging Face's transformers that others trained, and ask it a task in its prompt.
 
     The run names the folder with a SHA-256 per file and copies no weights; no network is tried, and no code of the
-    folder is run. Then `lengthlens measure`, `show`, `check` and `app` as for any run.
+    folder is run. Then `lengthlens measure`, `show`, `check` and `app` as for any run. The test that what is seen of
+    the model is what it computes is done on --device, and in --dtype; neither is stored.
     """
+    from workbench.models.compute_device import ComputeDevice, computing_on
     from workbench.runs.adoption.open_pretrained import Opened, open_pretrained
     from workbench.runs.adoption.open_pretrained import relink as put_right
     from workbench.runs.adoption.open_pretrained import revisions as found_revisions
     from workbench.runs.run import Run
     from workbench.tasks.presented.presentation import presentation as presented
 
+    chosen = ComputeDevice(device, dtype or "").found()
     folders = found_revisions(folder, revisions)
     if relink is not None:
         run = put_right(Run.open(relink), folders)
@@ -76,7 +81,8 @@ def open_model(
         [folder.resolve().name, task, told.title.replace(", ", "-").replace(" ", "-")]
     )
     opened = Opened(folders, inner, told, asked, trained_window)
-    run = open_pretrained(opened, named)
+    with computing_on(chosen):
+        run = open_pretrained(opened, named)
     held = run.config["task"]["presented"]
     print(
         f"{run.path}: {len(run.steps)} checkpoint{'s' * (len(run.steps) != 1)}, {inner.name} presented as {told.title}."

@@ -230,12 +230,11 @@
       if (check) lens.set(check.dataset.check, { data: version });
     }
   }
-  let readAt = 0;
-  function read() { readAt = Date.now(); age(); }
+  function read() { lens.readAt = Date.now(); age(); }
   function age() {
     const node = document.getElementById("age");
-    if (!node || !readAt) return;
-    const s = Math.round((Date.now() - readAt) / 1000);
+    if (!node || !lens.readAt) return;
+    const s = Math.round((Date.now() - lens.readAt) / 1000);
     node.textContent = s > 90 ? "read " + Math.round(s / 60) + " min ago" : "read " + s + " s ago";
     document.getElementById("dot")?.classList.toggle("lost", s > 10);
   }

@@ -15,6 +15,7 @@
   cells.RunName = function ({ data }) {
     return box("cell-two",
       h("a", { href: data.href, "data-nav": "1", className: "strong middle", title: data.name, "aria-label": data.name }, ...middle(data.name)),
+      data.liveText ? h("span", { className: "live-said num", title: "Step " + data.liveText }, h("span", { className: "dot live", role: "img", "aria-label": "training" }), data.liveText) :
       h("span", { className: "soft", title: data.note || undefined }, (data.tags || []).map((tag) => h("span", { key: tag, className: "tag" }, tag)), data.note || data.question));
   };
   cells.VerdictChip = function ({ data }) {
@@ -29,6 +30,7 @@
     return beside ? h("div", { className: "cell-chip", title: data.tiesNote || "" }, chip, h("span", { className: "soft small num" }, ticks, beside)) : chip;
   };
   cells.AccuracySpark = function ({ data }) {
+    if (data.liveAt) return h("div", { className: "cell-two num", title: "Accuracy " + data.liveAt }, h("span", null, data.liveInside), h("span", { className: "soft" }, data.liveOutside));
     if (!data.spark) {
       return h("span", { className: "cell-command" }, h("code", null, data.command),
         h("button", { className: "ib", type: "button", "data-copy": data.command, "aria-label": "Copy: " + data.command },

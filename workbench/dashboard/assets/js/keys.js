@@ -66,9 +66,17 @@
     window.dispatchEvent(new Event("resize"));
   };
 
+  /* The list of pages, on screens too narrow for all their links. */
+  function unfold(open) {
+    const button = at("nav-toggle");
+    button.closest(".header").classList.toggle("open", open);
+    button.setAttribute("aria-expanded", String(open));
+  }
+
   document.addEventListener("click", function (e) {
     const t = e.target;
     if (!(t instanceof Element)) return;
+    if (!t.closest("#nav-toggle")) unfold(false);
     const anchor = t.closest("a[data-nav]");
     if (anchor && !e.metaKey && !e.ctrlKey && !e.shiftKey && e.button === 0) {
       e.preventDefault();
@@ -90,6 +98,7 @@
       const on = card.getAttribute("aria-pressed") === "true";
       return lens.set("verdict", { data: on ? "" : card.dataset.verdict });
     }
+    if (t.closest("#nav-toggle")) return unfold(!at("nav-toggle").closest(".header").classList.contains("open"));
     if (t.closest("#copy-link")) return lens.copy(location.href, "Link copied");
     if (t.closest("#theme-toggle")) return lens.toggleTheme();
     if (t.closest("#help-open")) return lens.set("help", { opened: true });
@@ -107,6 +116,7 @@
     if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented) return;
     const target = e.target instanceof Element ? e.target : document.body;
     if (e.key === "Escape") {
+      if (document.querySelector(".header.open")) { unfold(false); at("nav-toggle").focus(); return; }
       const max = document.querySelector(".pan.max");
       if (max && !target.closest("[role=menu], [role=dialog]")) lens.maximise(max);
       return;
@@ -124,7 +134,7 @@
     if (e.key === "/" && at("filter")) { e.preventDefault(); at("filter").focus(); return; }
     if (!letterKeys || !letters()) return;
     if (/^[1-9]$/.test(e.key)) {
-      const wanted = document.querySelectorAll(".pan")[Number(e.key) - 1];
+      const wanted = [...document.querySelectorAll(".pan")].filter((pan) => pan.getClientRects().length)[Number(e.key) - 1];
       if (wanted) { e.preventDefault(); wanted.focus(); wanted.scrollIntoView({ block: "nearest" }); }
       return;
     }

@@ -3,6 +3,10 @@
   "use strict";
   const lens = window.lens, dc = window.dash_clientside;
 
+  const MOST = 8;  // configurations beside each other
+  const encoded = (text) => encodeURIComponent(text).replace(/%2F/g, "/");
+  const unbarred = (name) => name.replace(/%/g, "%25").replace(/\|/g, "%7C");
+
   lens.visit = function (changes, path) {
     const asked = new URLSearchParams(location.search);
     for (const [key, value] of Object.entries(changes)) {
@@ -12,9 +16,19 @@
     lens.go((path || location.pathname) + (text ? "?" + text : ""));
   };
   dc.lens.picked = function (rows) {
-    const names = (rows || []).map((row) => row.first || row.name);
-    const said = ["Pick two to compare", "Pick another to compare", "Compare the two"][names.length] || "Pick only two to compare";
-    return [said, names.length !== 2, names.join("\n")];
+    const names = (rows || []).map((row) => row.first || row.name), count = names.length;
+    const groups = count > 2 || (rows || []).some((row) => row.first);  // lines of all seeds: configurations, not two runs
+    const said = ["Pick two to eight to compare", "Pick another to compare", "Compare the two"][count]
+      || (count <= MOST ? "Compare " + count + " configurations" : "Pick at most " + MOST + " to compare");
+    const beside = groups ? "&configs=" + encoded(names.slice(1).map(unbarred).join("|")) : "&run2=" + encoded(names[1] || "");
+    return [said, count < 2 || count > MOST, "/compare?run=" + encoded(names[0] || "") + beside];
+  };
+  /* The configurations of a link: one run of each, a bar between two. */
+  dc.lens.openConfigurations = function (names) {
+    const asked = new URLSearchParams(location.search);
+    if (!names || !asked.get("configs")) return;
+    const run = names[0] || asked.get("run");
+    lens.visit({ run, configs: (names.slice(1).length ? names.slice(1) : [run]).map(unbarred).join("|") });
   };
   dc.lens.openTheory = function (name) { if (name) lens.go("/theory?run=" + encodeURIComponent(name).replace(/%2F/g, "/")); };
   dc.lens.openOther = function (name) { if (name) lens.visit({ run2: name }); };
@@ -28,9 +42,10 @@
     if (e.target.closest("[data-measure-close]")) lens.set("measure-job", { data: null });
     const picked = e.target.closest("#compare-picked");
     if (picked && !picked.disabled) {
-      const [a, b] = picked.dataset.compare.split("\n").map((name) => encodeURIComponent(name).replace(/%2F/g, "/"));
-      lens.go("/compare?run=" + a + "&run2=" + b);
+      lens.go(picked.dataset.compare);
     }
+    const configs = e.target.closest("[data-configs]");
+    if (configs) lens.visit({ configs: configs.dataset.configs, run2: asked.get("run2") });
     if (e.target.closest("[data-swap]")) {
       const select = document.getElementById("run2-select");
       if (select) lens.visit({ run: select.value, run2: asked.get("run") });

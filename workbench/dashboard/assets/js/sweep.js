@@ -30,5 +30,11 @@
     lens.set(move[0], { value: one.scale.places[to] });
   });
 
-  dc.sweep = { step: (u, scale) => moved("sweep-step", u, scale), length: (u, scale) => moved("sweep-length", u, scale) };
+  /* A dot of a cell is a run, which a click opens. */
+  function opened(click) {
+    const run = click && click.points && click.points[0] && click.points[0].customdata;
+    if (typeof run === "string" && document.getElementById("phase-graph")) lens.go("/run?run=" + encodeURIComponent(run).replace(/%2F/g, "/"));
+  }
+
+  dc.sweep = { opened, step: (u, scale) => moved("sweep-step", u, scale), length: (u, scale) => moved("sweep-length", u, scale) };
 })();

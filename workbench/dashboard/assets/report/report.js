@@ -49,6 +49,7 @@
     const held = of(run.ledger);
     if (held === listed) return;
     listed = held;
+    at("evidence").hidden = !held.said;
     at("ledger-said").textContent = "Evidence: " + held.said;
     at("ledger").replaceChildren(...held.rows.map(function (row) {
       const clause = node("button", { type: "button", className: "clause" });
@@ -72,13 +73,16 @@
     const nth = (all ? "checkpoint " : "") + (place.step + 1) + " of " + run.steps.length + (all ? "" : " shown, of " + run.checkpoints + " checkpoints");
     at("step-where").textContent = nth;
     at("step-note").textContent = "line: accuracy at length " + length;
-    at("length-value").textContent = times + " × trained";
+    const tokens = of(run.tokens)[value("length")];  // of a question in a prompt: items are multiples of nothing
+    at("length-value").textContent = tokens ? length : times + " × trained";
     const some = run.measured > run.lengths.length ? ", " + run.lengths.length + " shown of " + run.measured + " lengths" : "";
-    at("length-where").textContent = "length " + length + some;
-    at("length-where").className = inside ? "where soft num" : "where train num";
+    at("length-where").textContent = (tokens ? lens.count(tokens) + " tokens" : "length " + length) + some;
+    at("length-where").className = inside || tokens ? "where soft num" : "where train num";
     at("length-note").textContent = "line: accuracy at step " + step;
     at("step-slider").setAttribute("aria-valuetext", step + ", " + nth);
-    at("length-slider").setAttribute("aria-valuetext", times + " × trained, length " + length);
+    at("length-slider").setAttribute("aria-valuetext", tokens ? length + " items" : times + " × trained, length " + length);
+    at("length-slider").setAttribute("aria-label", tokens ? "Items" : "Prefix length");
+    at("length-slider").closest(".cell").querySelector(".caption").textContent = tokens ? "Items" : "Prefix length";
   }
 
   /* ---- figures ---------------------------------------------------------------------------------- */
@@ -109,10 +113,22 @@
       if (fresh) graph.on("plotly_click", (event) => clicked(id, event));
       lens.frame(held[theme()], id);
     }
+    sayOnce();
     lens.at.step = lens.uStep(value("step"));
     lens.at.length = lens.uLength(value("length"));
     lens.follow();
     lens.dots();
+  }
+  function sayOnce() {  // where all panels of a row say the same in place of a figure, the first says it over all of it
+    for (const row of document.querySelectorAll(".matrix-row")) {
+      const bodies = [...row.querySelectorAll(":scope > .pan > .body")];
+      const said = bodies.map((body) => body.classList.contains("stated") && body.querySelector(".state").textContent);
+      const alike = bodies.length > 1 && said.every((text) => text && text === said[0]);
+      bodies.forEach(function (body, i) {
+        body.classList.toggle("speaks", alike && !i);
+        body.classList.toggle("silent", alike && i > 0);
+      });
+    }
   }
   function clicked(id, event) {  // a click anywhere in a plot sets the cursor to what stands there
     const meta = lens.figures[id].layout.meta || {};

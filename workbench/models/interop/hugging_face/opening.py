@@ -8,9 +8,11 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
+from workbench.models.base.elsewhere import compute_elsewhere
+from workbench.models.compute_device import current_device
 from workbench.models.interop.hugging_face.adapter import ATTENTION, PretrainedConfig, PretrainedModel, register
 from workbench.models.interop.hugging_face.families import PretrainedError, family_of
-from workbench.models.interop.hugging_face.self_test import self_test
+from workbench.models.interop.hugging_face.self_test import refuse, self_test
 
 
 def refuse_new(cfg: PretrainedConfig, seed: int = 0) -> PretrainedModel:
@@ -74,12 +76,19 @@ def read_config(path: str | Path) -> Any:
     return config
 
 
-def open_folder(path: str | Path, dtype: torch.dtype | None = None) -> PretrainedModel:
+def open_where_chosen(path: str | Path) -> PretrainedModel:
+    """Open a folder where, and in the numbers in which, this process computes; raises as :func:`open_folder`."""
+    chosen = current_device()
+    return open_folder(path, getattr(torch, chosen.dtype) if chosen.dtype else None, chosen.device)
+
+
+def open_folder(path: str | Path, dtype: torch.dtype | None = None, device: str = "cpu") -> PretrainedModel:
     """Open a folder of a pretrained model, offline, and test what is seen of it.
 
     Args:
         path: the folder: ``config.json`` and weights as safetensors, and its tokenizer where it has one.
         dtype: of the weights; None = as they are stored.
+        device: where it computes.
 
     Raises:
         PretrainedError: for a folder that is none, lacks its config or weights, or holds them as a pickle alone; a
@@ -101,6 +110,13 @@ def open_folder(path: str | Path, dtype: torch.dtype | None = None) -> Pretraine
     # What is missing would be drawn at random, with a warning alone.
     if missing := sorted(loaded["missing_keys"]):
         raise PretrainedError(f"the weights of {folder} lack {len(missing)} that its config needs, {missing[0]} first")
-    model = PretrainedModel(module)
+    model = PretrainedModel(module.to(device))
     self_test(model)
-    return model
+    if device == "cpu":
+        return model
+    with torch.device("meta"):
+        twin = PretrainedModel(loading.from_config(config, attn_implementation=ATTENTION))
+    for name, why in model.refused.items():
+        refuse(twin, name, why)
+    placed: PretrainedModel = compute_elsewhere(twin, model, device, copied=False)
+    return placed

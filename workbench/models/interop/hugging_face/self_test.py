@@ -49,10 +49,14 @@ def self_test(model: PretrainedModel) -> None:
                 "what would be seen of it is not what it computes"
             )
         for name, why in _problems(model, tokens, own, patterns, tolerance):
-            model.refused.setdefault(name, why)
-    for name in model.refused:
-        model.hook_dict.pop(name, None)
-        model.mod_dict.pop(name, None)
+            refuse(model, name, why)
+
+
+def refuse(model: PretrainedModel, name: str, why: str) -> None:
+    """Take a hook out of what is read and edited of a model, and say why."""
+    model.refused.setdefault(name, why)
+    model.hook_dict.pop(name, None)
+    model.mod_dict.pop(name, None)
 
 
 def plain(model: PretrainedModel, tokens: Tensor) -> tuple[Tensor, list[Tensor]]:

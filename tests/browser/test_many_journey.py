@@ -1,0 +1,105 @@
+"""Many runs at once, in a real browser: configurations compared, and every run as a dot of its cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.dashboard import fakes
+from tests.support.dashboard.browsing import drawn, needs_browser, points, settled, visiting
+
+pytestmark = needs_browser
+
+STEPS = (0, 1500, 3000)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two seeds of one configuration, and three of one seed."""
+    made = tmp_path_factory.mktemp("runs")
+    alibi = replace(fakes.FAKES[0], name="majority-alibi-s0", positions="alibi")
+    for fake in (*fakes.FAKES, alibi):
+        fakes.write_rows(fakes.write_run(made, fake, STEPS), fakes.all_rows(fake, STEPS))
+    return made
+
+
+@pytest.fixture
+def here(page: Any, root: Path) -> Iterator[str]:
+    with visiting(page, root) as address:
+        yield address
+
+
+def pick(page: Any, name: str, then: str) -> None:
+    """Check a run's box; the grid takes a click that comes while it hands on the one before back."""
+    box = page.locator(".ag-center-cols-container .ag-row", has_text=name).locator("input[type=checkbox]")
+
+    def picked() -> bool:
+        if not box.is_checked():
+            box.click()
+        return bool(page.inner_text("#compare-picked") == then)
+
+    settled(page, picked)
+
+
+def test_configurations_picked_among_the_runs_are_compared_and_another_is_added(page: Any, here: str) -> None:
+    page.goto(f"{here}/?seeds=1")
+    settled(page, lambda: page.locator(".ag-row").count() == 4)
+    said = ("Pick another to compare", "Compare the two", "Compare 3 configurations")
+    for name, then in zip(("majority-nope", "flip_flop-rotary-s0", "parity-nope-s0"), said, strict=True):
+        pick(page, name, then)
+    page.click("#compare-picked")
+    drawn(page, 4)
+    link = f"{here}/compare?run=majority-nope-s0&configs=flip_flop-rotary-s0|parity-nope-s0"
+    settled(page, lambda: page.url.replace("%7C", "|") == link)
+    names = page.locator(".many-table tbody th")
+    assert names.all_inner_texts() == ["majority-nope", "flip_flop-rotary-s0", "parity-nope-s0"]
+    before = points(page, "many-accuracy")
+
+    page.click("#many-select")
+    page.get_by_role("option", name="majority-alibi-s0").click()
+    settled(page, lambda: names.count() == 4 and "majority-alibi-s0" in page.url)
+    drawn(page, 4)
+    settled(page, lambda: points(page, "many-accuracy") != before)
+    page.get_by_role("slider", name="Prefix length").focus()
+    page.keyboard.press("End")
+    settled(page, lambda: "Matched, at 8 \u00d7 N" in page.inner_text(".many-table"))
+    page.reload()
+    drawn(page, 4)
+    assert names.count() == 4
+
+    page.click("text=Two runs")
+    drawn(page, 9)
+    page.click("text=More")
+    drawn(page, 4)
+    page.goto(f"{link}|of-nowhere")
+    drawn(page, 4)
+    assert "names the run of-nowhere, which is not in this folder" in page.inner_text("#banner")
+
+
+def test_a_dot_of_a_cell_names_its_run_and_opens_it_at_any_share_of_training(page: Any, here: str) -> None:
+    page.goto(f"{here}/sweep?x=model.positions.name&y=task.name")
+    page.wait_for_selector("#phase-body.ready")
+    settled(page, lambda: page.locator("#phase-graph .scatterlayer .point").count() == 5)
+    assert "open: not fitted" in page.inner_text("#phase-slice")
+    step = page.get_by_role("slider", name="Training step")
+    page.locator("#sweep-pace").get_by_text("share", exact=True).click()
+    settled(page, lambda: step.get_attribute("aria-valuetext") == "each run\u2019s last, step 3,000")
+    step.focus()
+    page.keyboard.press("ArrowLeft")
+    settled(page, lambda: "1/2 of training" in page.inner_text("#phase-slice") and "step=1/2" in page.url)
+    page.reload()
+    page.wait_for_selector("#phase-body.ready")
+    settled(page, lambda: "1/2 of training" in page.inner_text("#phase-slice"))
+
+    box = page.locator("#phase-graph .scatterlayer .point").first.bounding_box()
+    place = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.move(*place)
+    settled(page, lambda: page.locator("#phase-graph .hoverlayer text").count() > 0)
+    named = page.locator("#phase-graph .hoverlayer text").first.text_content()
+    page.mouse.click(*place)
+    settled(page, lambda: "/run?run=" in page.url)
+    assert page.url.partition("run=")[2] in named

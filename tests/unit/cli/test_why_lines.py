@@ -1,0 +1,31 @@
+"""The lines that end `lengthlens demo`: the reason of each length-coupled run, from its diagnosis at that very step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.places import GALLERY
+from workbench.cli.run_in_terminal import verdict_lines, why_lines
+from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
+from workbench.runs import Run
+from workbench.table import Table
+
+
+def test_only_length_coupled_runs_are_told_why(tmp_path: Path) -> None:
+    for name in ("flip_flop_rotary_s0", "majority_nope_s0", "parity_nope"):
+        (tmp_path / name).symlink_to(GALLERY / name)
+    coupled = {line.partition(":")[0] for line in verdict_lines(tmp_path) if ": length-coupled at step" in line}
+    why = why_lines(tmp_path)
+    assert {line.removeprefix("Why ").partition(":")[0] for line in why} == coupled == {"flip_flop_rotary_s0"}
+    run = Run.open(GALLERY / "flip_flop_rotary_s0")
+    rows = Table.load(run.path).frame(measurement="diagnosis", step=run.steps[-1])
+    longest = run.trained_length
+    assert why == [f"Why {run.name}: {told(diagnosis_sentence(rows, step=run.steps[-1], longest=longest))}"]
+    assert f"positions beyond {longest}" in why[0]
+
+
+def test_a_verdict_without_its_diagnosis_is_told_without_a_reason(tmp_path: Path) -> None:
+    (tmp_path / "here").symlink_to(GALLERY / "compiled" / "majority_first_32")
+    lines = verdict_lines(tmp_path)
+    assert len(lines) == 1
+    assert len(why_lines(tmp_path)) == (": length-coupled at step" in lines[0])

@@ -1,0 +1,189 @@
+"""A model that computes elsewhere: the same numbers, hooks and edits as here, and no tensor made on another device."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.support.every_encoding import EXAMPLES, said
+from tests.support.models.pretrained_folders import save_folder
+from workbench.models.architectures import make_config, make_model
+from workbench.models.base import elsewhere
+from workbench.models.base.elsewhere import compute_elsewhere
+from workbench.models.compute_device import ComputeDevice, computing_on, current_device
+from workbench.models.errors import DeviceError
+from workbench.models.interop.hugging_face.opening import open_folder
+from workbench.models.positions.rotary import Rotary
+
+SIZES = {"d_vocab": 5, "d_vocab_out": 3, "d_model": 16, "n_ctx": 24, "n_layers": 2}
+SSM = {**SIZES, "architecture": "ssm", "gates": "nonnegative", "d_inner": 16, "d_state": 4}
+TOKENS = torch.randint(0, 5, (3, 12), generator=torch.Generator().manual_seed(0))
+
+
+def model_of(positions: Any, **changed: Any) -> Any:
+    fields = {**SIZES, "n_heads": 2, "d_head": 8, "d_mlp": 32, "positions": positions, **changed}
+    return make_model(make_config(fields), seed=1).eval()
+
+
+def twin_of(model: Any) -> Any:
+    twin = make_model(model.cfg)
+    twin.load_state_dict(model.state_dict())
+    return twin.eval()
+
+
+@contextmanager
+def meta_while_computing(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What is computed elsewhere sees another default device than what watches it: an unplaced tensor there raises."""
+    through, numbers = elsewhere._through, elsewhere._numbers
+
+    def watched(*given: Any, **named: Any) -> Any:
+        with torch.device("cpu"):
+            return through(*given, **named)
+
+    @contextmanager
+    def computed(*given: Any) -> Any:
+        with torch.device("meta"), numbers(*given):
+            yield
+
+    with monkeypatch.context() as patch:
+        patch.setattr(elsewhere, "_through", watched)
+        patch.setattr(elsewhere, "_numbers", computed)
+        yield
+
+
+@pytest.mark.parametrize("positions", EXAMPLES, ids=said)
+def test_every_encoding_computes_elsewhere_as_here(positions: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(model_of(positions), monkeypatch)
+
+
+def test_an_unplaced_tensor_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unplaced(self: Any, ids: torch.Tensor, d_head: int, dtype: torch.dtype) -> Any:
+        by = (ids[..., None] * torch.arange(d_head // 2))[:, :, None]
+        return by.cos().to(dtype), by.sin().to(dtype)
+
+    monkeypatch.setattr(Rotary, "turn", unplaced)
+    with pytest.raises((RuntimeError, NotImplementedError), match="meta"):
+        check(model_of({"name": "rotary"}), monkeypatch)
+
+
+@pytest.mark.parametrize("changed", [{"attention": "hardmax"}, {"attention": "linear"}, {"log_scaling": "all"}])
+def test_every_kind_of_attention_does(changed: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    check(model_of({"name": "none"}, **changed), monkeypatch)
+
+
+def test_a_state_space_model_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    check(make_model(make_config(SSM), seed=1).eval(), monkeypatch)
+
+
+def check(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = twin_of(model)
+    with meta_while_computing(monkeypatch), torch.no_grad():
+        compute_elsewhere(model, twin_of(model), "cpu")
+        wanted, expected = plain.run_with_cache(TOKENS)
+        found, seen = model.run_with_cache(TOKENS)
+        assert torch.equal(found, wanted)
+        assert set(seen) == set(expected)
+        assert all(torch.equal(seen[name], expected[name]) for name in expected)
+        assert torch.equal(model(TOKENS), plain(TOKENS)), "nothing watched: fused"
+
+
+def test_edits_reach_the_device_whether_given_back_or_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    def given(value: torch.Tensor, hook: Any) -> torch.Tensor:
+        return value * 2
+
+    def written(value: torch.Tensor, hook: Any) -> None:
+        value[:, 3] = 0.0
+
+    plain = model_of({"name": "rotary"})
+    model = compute_elsewhere(model_of({"name": "rotary"}), twin_of(plain), "cpu", autocast=False)
+    for edit in (given, written):
+        hooks = [("blocks.0.hook_resid_post", edit)]
+        with torch.no_grad():
+            assert torch.equal(
+                model.run_with_hooks(TOKENS, fwd_hooks=hooks), plain.run_with_hooks(TOKENS, fwd_hooks=hooks)
+            )
+
+
+def test_a_changed_weight_is_carried_over_and_a_graph_is_kept_here() -> None:
+    plain = model_of({"name": "rotary"})
+    model = compute_elsewhere(model_of({"name": "rotary"}), twin_of(plain), "cpu")
+    with torch.no_grad():
+        for one in (model, plain):
+            one.embed.W_E *= 1.5
+        assert torch.equal(model(TOKENS), plain(TOKENS))
+    model(TOKENS).sum().backward()
+    plain(TOKENS).sum().backward()
+    assert torch.equal(model.embed.W_E.grad, plain.embed.W_E.grad)
+
+
+def test_bfloat16_changes_eight_bits_and_is_handed_over_in_float32() -> None:
+    plain = model_of({"name": "rotary"})
+    model = compute_elsewhere(model_of({"name": "rotary"}), twin_of(plain), "cpu", autocast=True)
+    with torch.no_grad():
+        wanted = plain(TOKENS)
+        found, seen = model.run_with_cache(TOKENS)
+    assert {tensor.dtype for tensor in (found, *seen.values())} == {torch.float32}
+    off = float((found - wanted).abs().max() / wanted.abs().max())
+    assert 0 < off < 0.03
+    rows = seen["blocks.1.attn.hook_pattern"].sum(-1)
+    assert float((rows - 1).abs().max()) < 0.02
+
+
+def test_a_pretrained_model_computes_elsewhere_behind_hooks_without_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = save_folder("llama", tmp_path / "m")
+    plain = open_folder(folder)
+    placed = open_folder(folder, device="cpu:0")
+    assert next(placed.parameters()).device.type == "meta"
+    assert set(placed.hook_dict) == set(plain.hook_dict)
+    asked = torch.tensor([3, 5])
+    with torch.no_grad():
+        wanted, expected = plain.run_with_cache(TOKENS)
+        found, seen = placed.run_with_cache(TOKENS)
+        assert torch.equal(found, wanted)
+        assert all(torch.equal(seen[name], expected[name]) for name in expected)
+        assert torch.equal(placed(TOKENS, positions=asked), plain(TOKENS, positions=asked))
+        hidden = expected["ln_final.hook_normalized"]
+        assert torch.equal(placed.read_out(hidden), plain.read_out(hidden))
+
+
+@pytest.mark.parametrize(
+    ("device", "dtype", "sentence"),
+    [
+        ("gpu", "", "there is no kind of device 'gpu'; cpu, cuda, cuda:1, mps or auto"),
+        ("cuda:x", "", "there is no kind of device"),
+        ("cpu", "float8", "models compute in float32 or bfloat16, not 'float8'"),
+    ],
+)
+def test_names_are_refused_in_one_sentence(device: str, dtype: str, sentence: str) -> None:
+    with pytest.raises(DeviceError, match=sentence):
+        ComputeDevice(device, dtype)
+
+
+def test_what_is_not_there_is_said_and_auto_takes_what_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = {"cuda": 0, "mps": 0}
+    monkeypatch.setattr("workbench.models.compute_device._count", lambda torch, kind: there[kind])
+    with pytest.raises(DeviceError, match="finds no cuda device here; --device cpu computes here"):
+        ComputeDevice("cuda:1").found()
+    assert ComputeDevice("auto", "bfloat16").found() == ComputeDevice("cpu", "bfloat16")
+    there["mps"] = 1
+    assert ComputeDevice("auto").found().kind == "mps"
+    there["cuda"] = 2
+    assert ComputeDevice("auto").found() == ComputeDevice("cuda")
+    assert ComputeDevice("cuda:1").found().kind == "cuda"
+    with pytest.raises(DeviceError, match="there is no cuda:2 here: torch finds 2 of that kind, from 0 on"):
+        ComputeDevice("cuda:2").found()
+
+
+def test_only_what_is_unusual_is_a_fact() -> None:
+    assert ComputeDevice().facts == {}
+    assert ComputeDevice("cuda:1", "bfloat16").facts == {"device": "cuda", "dtype": "bfloat16"}
+    before = current_device()
+    with computing_on(ComputeDevice("cpu", "bfloat16")):
+        assert current_device().dtype == "bfloat16"
+    assert current_device() == before

@@ -1,0 +1,160 @@
+"""A run of others' weights whose weights are not here: everywhere what its rows give, and what wants the model."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.support.dashboard.answers import LIGHT, texts
+from tests.support.dashboard.report import PageReader, at, data_of_page
+from tests.support.models.pretrained_folders import save_folder
+from workbench.cli.main import app
+from workbench.dashboard import router
+from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.pages.run import PAGE
+from workbench.dashboard.panels.panel_frame import IN_CONTEXT_MADE, not_measured
+from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
+from workbench.dashboard.panels.render import heads, plot
+from workbench.dashboard.report.gallery_site import publish
+from workbench.dashboard.report.report_page import report_html
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.server.worker import Worker
+from workbench.dashboard.state.cursor import default_cursor
+from workbench.dashboard.state.store import Store
+from workbench.measure.registry import measurements
+from workbench.measure.running.plan import execute, plan
+from workbench.runs import Run, RunError
+from workbench.runs.adoption.open_pretrained import Opened, open_pretrained
+from workbench.runs.adoption.rows_only import write_rows_only
+from workbench.table import Table
+from workbench.tasks import make_task
+from workbench.tasks.presented.presentation import presentation
+
+SAID = "rows only: its weights are Tiny-1, not here"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    root = tmp_path_factory.mktemp("whole")
+    folder = save_folder("llama", root / "weights", tokenizer=True)
+    run = open_pretrained(Opened({1: folder}, make_task("uf", symbols=12), presentation("bare"), (4, 8)), root / "run")
+    only = ["behaviour.in_context", "circuits.heads"]
+    assert execute(plan([run.path], only=only, sequences=20), "serial") == []
+    return run
+
+
+@pytest.fixture(scope="module")
+def rows(whole: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return write_rows_only(whole, "Tiny-1", tmp_path_factory.mktemp("gallery") / "copy")
+
+
+@pytest.fixture(scope="module")
+def context(rows: Run) -> Iterator[Context]:
+    made = Context(Store([rows.path.parent]), Worker())
+    yield made
+    made.close()
+
+
+def test_it_is_the_same_run_with_the_same_rows_and_no_place_of_any_machine(whole: Run, rows: Run) -> None:
+    assert (rows.id, rows.steps, rows.verify(1)) == (whole.id, whole.steps, whole.verify(1))
+    one, other = (Table.load(run.path).frame().drop(columns="run") for run in (whole, rows))
+    assert one.equals(other)
+    files = [file for file in rows.path.rglob("*") if file.is_file()]
+    assert {file.name for file in files} == {"run.json", "meta.json", "table.parquet"}
+    assert not [file for file in files if str(whole.folder(1).parent).encode() in file.read_bytes()]
+    assert write_rows_only(whole, "Tiny-1", rows.path).id == whole.id, "what is there of it gives way"
+
+
+def test_what_needs_the_weights_says_so_and_how_to_say_where_they_are(whole: Run, rows: Run) -> None:
+    with pytest.raises(RunError, match=f"{SAID}; lengthlens open FOLDER --relink {rows.path}"):
+        rows.load(1)
+    todo = plan([rows.path])
+    assert (todo.items, todo.problems, todo.notices) == ([], [], [f"nothing more is measured of copy: {SAID}"])
+    with pytest.raises(RunError, match="holds its weights itself"):
+        write_rows_only(Run(rows.path, "x", {"training": {}}), "x", rows.path)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("check", [f"copy: 1 checkpoint, no problems; {SAID}"]),
+        ("show", [SAID, "Not capable, presented as bare at step 1"]),
+        ("measure", ["0 of 0 checkpoints measured in 1 run"]),
+    ],
+)
+def test_commands_go_on(rows: Run, command: str, expected: list[str]) -> None:
+    found = CliRunner(env={"COLUMNS": "200"}).invoke(app, [command, str(rows.path)])
+    assert found.exit_code == 0
+    assert not [text for text in expected if text not in found.output], found.output
+
+
+def test_a_damaged_hash_is_found_without_the_files(rows: Run, tmp_path: Path) -> None:
+    run = Run.open(shutil.copytree(rows.path, tmp_path / "copy"))
+    (run.step_path(1) / "meta.json").write_bytes((run.step_path(1) / "meta.json").read_bytes().replace(b"llama", b"x"))
+    config = run.step_path(1) / "meta.json"
+    config.write_bytes(config.read_bytes().replace(b'"config.json": "', b'"config.json": "0'))
+    found = CliRunner().invoke(app, ["check", str(run.path)])
+    assert found.exit_code == 1
+    assert "meta.json" in found.output
+
+
+def test_relinked_it_is_whole_again(whole: Run, rows: Run, tmp_path: Path) -> None:
+    run = shutil.copytree(rows.path, tmp_path / "copy")
+    other = save_folder("llama", tmp_path / "other", tokenizer=True, seed=1)
+    said = CliRunner().invoke(app, ["open", str(other), "--relink", str(run)])
+    assert said.exit_code != 0, "other weights"
+    said = CliRunner().invoke(app, ["open", str(whole.folder(1)), "--relink", str(run)])
+    assert said.exit_code == 0, said.output
+    again = Run.open(run)
+    assert (again.id, again.rows_only) == (rows.id, "")
+    assert again.load(1).cfg.n_layers == 2
+
+
+def test_every_page_opens_offers_no_measuring(context: Context) -> None:
+    for page in PAGES:
+        content, _, _ = router.page(context, page.path, "?run=copy")
+        told = texts(content)
+        assert "cannot be" not in told, page.path
+        assert "Measure now" not in told, page.path
+        if page.path in ("/checkpoint", "/try"):
+            assert SAID[1:] in told
+            assert "lengthlens open DIR --relink" in told
+    assert "Tiny-1, its weights not here, trained by others" in texts(router.page(context, "/run", "?run=copy")[0])
+    run = context.store.runs()["copy"]
+    place = PanelCursor(run, default_cursor(run), extras={"quantity": "behaviour.in_context|answer_accuracy"})
+    for panel in (one for one in PAGE.panels if isinstance(one, Panel)):
+        drawn = texts(list((heads if panel.form == "heads" else plot)(panel, place, LIGHT, "figure")))
+        assert "cannot be drawn" not in drawn, panel.id
+        assert "Measure now" not in drawn, panel.id
+    assert SAID[1:] in texts(not_measured("circuits.hardmax", "No rows.", run))
+    assert "its prompt alone" in texts(not_measured("probes.summary", "No rows.", run))
+
+
+def test_the_pages_know_which_measurements_are_made_of_such_models() -> None:
+    made = {name for name, cls in measurements().items() if cls.presented != "no"}
+    assert {*IN_CONTEXT_MADE} == made
+
+
+def test_its_report_is_over_items_and_says_what_its_page_says(context: Context, tmp_path: Path) -> None:
+    run: Any = context.store.runs()["copy"]
+    page = report_html([run])
+    (held,) = data_of_page(page)["runs"]
+    assert set(held["panels"]) == {"in-context", "in-context-heads", "in-context-hardmax", "in-context-grid"}
+    assert "layout" in at(held, held["panels"]["in-context"], 1, 8)["light"]
+    assert at(held, held["tokens"], 1, 8) == {"4": 8, "8": 16}
+    assert [one["label"] for one in held["sliders"]["length"]["marks"]] == ["4", "8"]
+    line = "".join(text for text, _ in at(held, held["texts"]["verdict-line"], 1, 8))
+    assert line.startswith("Not capable, presented as bare at step 1")
+    rail = "".join(text for text, _ in at(held, held["texts"]["rail-items-behaviour"], 1, 8))
+    assert "at 4 items" in rail
+    assert "at 8 items" in rail
+    headings = PageReader(page).texts["h2"]
+    assert headings[:2] == ["Behaviour", "Mechanism"], "no row of what training is wanted for"
+    problems: list[str] = []
+    (entry,) = publish([run.path], tmp_path / "site", problems)
+    assert (problems, entry.problem) == ([], "")

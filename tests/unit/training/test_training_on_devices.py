@@ -1,0 +1,147 @@
+"""Training on a device: the same updates, waited for now and then, and nothing of it in a run on the processor."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from tests.support.every_encoding import EXAMPLES, said
+from tests.support.training.training import config, hashes
+from workbench.cli.main import app
+from workbench.models import ModelConfig
+from workbench.models.errors import DeviceError
+from workbench.runs import RunError
+from workbench.tasks import make_task
+from workbench.training.config import RunConfig, TrainingConfig
+from workbench.training.regularizers import outputs_and_penalty
+from workbench.training.trainer import FETCH_EVERY, Trainer
+
+
+def placed(given: RunConfig, folder: Path, watcher: Any = None) -> Trainer:
+    """A trainer that takes the ways of a device, which is the processor by another name."""
+    trainer = Trainer(given, folder, watcher)
+    trainer.device = "cpu:0"
+    return trainer
+
+
+def test_the_ways_of_a_device_give_the_same_weights_and_log(tmp_path: Path) -> None:
+    given = config(steps=FETCH_EVERY + 5, regularizers={"attention_entropy": 0.01})
+    here = Trainer(given, tmp_path / "here").run()
+    there = placed(given, tmp_path / "there").run()
+    assert hashes(here) == hashes(there)
+    for step in here.steps:
+        one, other = (run.step_path(step) / "log.parquet" for run in (here, there))
+        assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_device_is_waited_for_only_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched: list[int] = []
+    fetch = Trainer._fetch
+
+    def counted(self: Trainer) -> None:
+        if self._unread:
+            fetched.append(len(self._unread))
+        fetch(self)
+
+    monkeypatch.setattr(Trainer, "_fetch", counted)
+    monkeypatch.setattr("workbench.training.trainer.LOG_LINES", 1)
+    given = config(steps=3 * FETCH_EVERY)
+    trainer = placed(given, tmp_path / "run")
+    trainer.schedule = (0, given.training.steps)
+    trainer.run()
+    assert fetched == [1, FETCH_EVERY - 1, FETCH_EVERY, FETCH_EVERY], "the log's first line, then by count"
+
+
+def test_a_loss_that_is_not_finite_is_named_by_its_step_before_anything_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = placed(config(steps=12), tmp_path / "run")
+    task = trainer.task_at(0)
+    losses = type(task).losses
+
+    def broken(self: Any, outputs: torch.Tensor, batch: Any) -> torch.Tensor:
+        return losses(self, outputs, batch) * (float("nan") if trainer.state.step == 5 else 1.0)
+
+    monkeypatch.setattr(type(task), "losses", broken)
+    with pytest.raises(RunError, match="no longer finite at step 5; lower the learning rate"):
+        trainer.run()
+
+
+@pytest.mark.parametrize("positions", EXAMPLES, ids=said)
+def test_an_update_makes_no_tensor_elsewhere(positions: dict[str, Any]) -> None:
+    task = make_task("majority")
+    model = ModelConfig(
+        d_vocab=task.d_vocab, d_vocab_out=task.d_vocab_out, n_layers=1, d_model=16, n_heads=2, n_ctx=32,
+        positions=positions,
+    )  # fmt: skip
+    entropy = {"attention_entropy": 0.01} | ({"positional": 1e-4} if model.positions.added else {})
+    law = TrainingConfig(
+        steps=4, batch_size=4, curriculum={"law": "uniform", "low": 9, "high": 9}, regularizers=entropy
+    )
+    trainer = Trainer(RunConfig(task=task, model=model, training=law), Path("unused"))
+    from workbench.models.architectures import make_model
+
+    made = make_model(model, seed=0)
+    batch, ids = trainer.batch(0)
+    with torch.device("meta"):
+        outputs, penalty = outputs_and_penalty(made, batch, ids, law.regularizers)
+        assert penalty is not None
+        (task.loss(outputs, batch) + penalty).backward()
+        task.correct(outputs.detach(), batch)[batch.mask].double().mean()
+    assert all(parameter.grad is None or parameter.grad.device.type == "cpu" for parameter in made.parameters())
+
+
+def test_run_json_names_a_device_only_where_it_is_another(tmp_path: Path) -> None:
+    usual = config().as_json()
+    assert not {"device", "dtype"} & {*usual["training"]}
+    assert config(device="cpu", dtype="float32").as_json()["id"] == usual["id"]
+    other = config(device="cuda", dtype="bfloat16").as_json()
+    assert (other["training"]["device"], other["training"]["dtype"]) == ("cuda", "bfloat16")
+    assert other["id"] != usual["id"]
+    with pytest.raises(DeviceError, match="finds no cuda device here"):
+        Trainer(config(device="cuda"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_bfloat16_is_stored_and_weights_stay_in_float32(tmp_path: Path) -> None:
+    plain = Trainer(config(steps=6), tmp_path / "plain").run()
+    given = [
+        "train",
+        "majority",
+        "--lengths",
+        "1-9",
+        "--layers",
+        "1",
+        "--d-model",
+        "8",
+        "--heads",
+        "2",
+        "--n-ctx",
+        "16",
+        "--steps",
+        "6",
+        "--batch-size",
+        "4",
+    ]
+    done = CliRunner().invoke(app, [*given, "--dtype", "bfloat16", "--out", str(tmp_path / "short")])
+    assert done.exit_code == 0, done.output
+    stated = json.loads((tmp_path / "short" / "run.json").read_text())["training"]
+    assert stated["dtype"] == "bfloat16"
+    assert "device" not in stated
+    from safetensors.torch import load_file
+
+    weights = load_file(tmp_path / "short" / "steps" / "00000006" / "model.safetensors")
+    assert {tensor.dtype for tensor in weights.values()} == {torch.float32}
+    assert plain.steps[-1] == 6
+
+
+@pytest.mark.parametrize("command", [["train", "majority"], ["measure", "."], ["open", "."], ["app"]])
+def test_a_device_that_is_not_there_is_one_sentence_before_work(command: list[str]) -> None:
+    done = CliRunner().invoke(app, [*command, "--device", "cuda:7"])
+    assert isinstance(done.exception, DeviceError)
+    assert "cuda" in str(done.exception)

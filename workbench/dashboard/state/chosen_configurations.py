@@ -1,0 +1,103 @@
+"""Which configurations stand beside each other on Compare: a configuration is a run and all that differ in seeds alone.
+
+A link names each by one of its runs (``configs=a|b|c``, beside the run of the page), so that it holds wherever the
+folder has that run, whatever other seeds are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from workbench.dashboard.state.cursor import Notice
+from workbench.dashboard.state.run_view import RunView
+from workbench.dashboard.state.seed_groups import shared_name
+from workbench.dashboard.state.store import Store
+from workbench.figures.labels import whole
+from workbench.figures.panels.many_configurations import MOST_CONFIGURATIONS
+
+MOST_SEEDS = 24
+"""Seeds of one configuration whose rows are read, as many as a store holds rows of runs."""
+LETTERS = "ABCDEFGH"
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One of those beside each other.
+
+    Attributes:
+        letter: by which it is called on the page.
+        runs: its seeds that have rows, by name, at most :data:`MOST_SEEDS`; the one of the link alone if none has.
+        seeds: how many there are.
+    """
+
+    letter: str
+    runs: tuple[RunView, ...]
+    seeds: int
+
+    @property
+    def name(self) -> str:
+        """What the names of its seeds have in common."""
+        return self.runs[0].name if len(self.runs) == 1 else shared_name([run.name for run in self.runs])
+
+
+def seeds_like(store: Store, run: RunView) -> list[RunView]:
+    """All measured runs that differ from a run in nothing but their seeds, itself included, by name."""
+    runs = store.together().values()
+    return [one for one in runs if one.measured and one.task == run.task and one.family == run.family]
+
+
+def chosen(store: Store, run: RunView, asked: str) -> tuple[list[Configuration], list[Notice]]:
+    """The configurations that a link chooses, that of its own run first, and what of the link does not hold.
+
+    Args:
+        store: all runs.
+        run: of the page.
+        asked: names of runs with bars between them, as :func:`written` writes them.
+    """
+    together, notices = store.together(), []
+    first = together.get(run.name, run)
+    kept = [first]
+    for name in map(unquote, filter(None, asked.split("|"))):
+        one = together.get(name)
+        if one is None:
+            said = f"This link names the run {name[:80]}, which is not in this folder."
+            notices.append(Notice(said, "Shown: the other configurations.", "Keep"))
+        elif one.in_context != first.in_context:
+            said = f"This link compares {name} with {first.name}, of which one alone was asked in its prompt."
+            notices.append(Notice(said, "Shown: the other configurations.", "Keep"))
+        elif all(one.task != other.task or one.family != other.family for other in kept):
+            kept.append(one)
+    if len(kept) > MOST_CONFIGURATIONS:
+        said = f"This link names {whole(len(kept))} configurations, and {MOST_CONFIGURATIONS} are the most."
+        notices.append(Notice(said, f"Shown: the first {MOST_CONFIGURATIONS}.", "Keep"))
+    made = []
+    for letter, one in zip(LETTERS, kept, strict=False):
+        seeds = seeds_like(store, one) or [one]
+        made.append(Configuration(letter, tuple(seeds[:MOST_SEEDS]), len(seeds)))
+    return made, notices
+
+
+def written(configurations: Sequence[Configuration], run: RunView) -> str:
+    """How a link says it: one run of each beside that of the page, or the page's own where there is no other."""
+    others = [one.runs[0].name for one in configurations[1:]]
+    return "|".join(escaped(name) for name in others or [run.name])
+
+
+def escaped(name: str) -> str:
+    """A run's name without the bar that stands between two."""
+    return name.replace("%", "%25").replace("|", "%7C")
+
+
+def offered(store: Store) -> Mapping[str, str]:
+    """Every measured configuration: the first run of each, and what it is called."""
+    groups: dict[str, list[RunView]] = {}
+    for run in store.together().values():
+        if run.measured:
+            groups.setdefault(run.family, []).append(run)
+    names = {runs[0].name: [run.name for run in runs] for runs in groups.values()}
+    return {
+        first: shared_name(seeds) + f" \u00b7 {len(seeds)} seeds" if len(seeds) > 1 else first
+        for first, seeds in names.items()
+    }

@@ -1,0 +1,103 @@
+"""Where models compute, and in which numbers: a device and a kind of number by name. Needs no torch until one is used.
+
+Strings are drawn, and statistics reduced, on the processor whatever is chosen here: only forward passes, and updates of
+training, are computed on the device. So numbers of two devices differ by rounding alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from workbench.core.errors import shown
+from workbench.models.errors import DeviceError
+
+DEVICES = "cpu, cuda, cuda:1, mps or auto"
+"""What a device may be called."""
+DTYPES = ("float32", "bfloat16")
+_NAME = re.compile(r"cpu|mps|auto|cuda(:[0-9]{1,3})?")
+
+
+@dataclass(frozen=True)
+class ComputeDevice:
+    """A device and the numbers that it computes in.
+
+    Attributes:
+        device: cpu, cuda, cuda:1, mps or auto.
+        dtype: float32 or bfloat16; "" = as weights are stored, which ours are in float32.
+    """
+
+    device: str = "cpu"
+    dtype: str = ""
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.device):
+            raise DeviceError(f"there is no kind of device {shown(self.device)}; {DEVICES}")
+        if self.dtype and self.dtype not in DTYPES:
+            raise DeviceError(f"models compute in {' or '.join(DTYPES)}, not {shown(self.dtype)}")
+
+    @property
+    def kind(self) -> str:
+        """The class of device: cpu, cuda or mps."""
+        return self.device.partition(":")[0]
+
+    @property
+    def usual(self) -> bool:
+        """Whether it is the processor with weights as they are stored."""
+        return self == USUAL_DEVICE
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What of it numbers depend on, where it is not the usual one."""
+        found = {"device": self.kind} if self.kind != "cpu" else {}
+        return found | ({"dtype": self.dtype} if self.dtype else {})
+
+    def found(self) -> ComputeDevice:
+        """The same once it is known to be there; ``auto`` is the first of cuda, mps and cpu that is.
+
+        Raises:
+            DeviceError: in one sentence, for a device that this machine, or this build of torch, does not have.
+        """
+        if self.device == "cpu":
+            return self
+        import torch
+
+        if self.device == "auto":
+            there = [name for name in ("cuda", "mps") if _count(torch, name)]
+            return ComputeDevice([*there, "cpu"][0], self.dtype)
+        count, index = _count(torch, self.kind), int(self.device.partition(":")[2] or 0)
+        if not count:
+            raise DeviceError(f"torch {torch.__version__} finds no {self.kind} device here; --device cpu computes here")
+        if index >= count:
+            raise DeviceError(f"there is no {self.device} here: torch finds {count} of that kind, from 0 on")
+        return self
+
+
+def _count(torch: object, kind: str) -> int:
+    """How many devices of a kind there are."""
+    if kind == "cuda":
+        return int(torch.cuda.device_count()) if torch.cuda.is_available() else 0  # type: ignore[attr-defined]
+    return int(bool(torch.backends.mps.is_available()))  # type: ignore[attr-defined]
+
+
+USUAL_DEVICE = ComputeDevice()
+"""The processor, with weights as they are stored."""
+_current = USUAL_DEVICE
+
+
+def current_device() -> ComputeDevice:
+    """Where this process computes."""
+    return _current
+
+
+@contextmanager
+def computing_on(chosen: ComputeDevice) -> Iterator[None]:
+    """Compute there while the block lasts: whatever loads a checkpoint meanwhile places it so."""
+    global _current
+    before, _current = _current, chosen
+    try:
+        yield
+    finally:
+        _current = before

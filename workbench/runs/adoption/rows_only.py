@@ -1,0 +1,53 @@
+"""A run of weights that others trained, as what was measured of it alone: to be handed on where the weights are not."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from workbench.runs.checkpoints import write_config
+from workbench.runs.errors import RunError
+from workbench.runs.run import Run
+from workbench.table.layout import TABLE_NAME
+from workbench.table.shards import compact
+
+
+def write_rows_only(run: Run, model: str, out: Path) -> Run:
+    """Write a folder with the settings, hashes and rows of a run, which names its model and no place of its weights.
+
+    Id and hashes are those of the run: ``lengthlens open FOLDER --relink`` makes it whole where the weights are. The
+    folder appears whole or not at all; one that is there gives way if it is of the same run.
+
+    Args:
+        run: a run that references weights of others.
+        model: what the model is called, as whoever looks for it would.
+        out: the folder.
+
+    Raises:
+        RunError: for a run of its own weights, damaged rows, or another run in the folder.
+    """
+    if not run.referenced:
+        raise RunError(f"run {run.name} holds its weights itself: there is nothing that it would do without")
+    if out.exists() and Run.open(out).id != run.id:
+        raise RunError(f"{out} holds another run; choose another folder")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as made:
+        folder = Path(made) / out.name
+        for step in run.steps:
+            there = folder / run.step_path(step).relative_to(run.path)
+            there.mkdir(parents=True)
+            shutil.copyfile(run.step_path(step) / "meta.json", there / "meta.json")
+        kept = {name: value for name, value in run.config.items() if name not in ("folders", "seal")}
+        write_config(folder, {**kept, "rows_only": model})
+        for part in ("measurements", TABLE_NAME):
+            if (there := run.path / part).is_dir():
+                shutil.copytree(there, folder / part)
+            elif there.exists():
+                shutil.copyfile(there, folder / part)
+        if problems := compact(folder):
+            raise RunError(f"the rows of run {run.name} are damaged: {problems[0]}")
+        shutil.rmtree(folder / "measurements", ignore_errors=True)
+        shutil.rmtree(out, ignore_errors=True)
+        folder.replace(out)
+    return Run.open(out)
