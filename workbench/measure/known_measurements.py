@@ -25,6 +25,7 @@ BUILT_IN: Mapping[str, str] = {
     "probes.position": "probes.position:Position",
     "probes.summary": "probes.summary:Summary",
     "circuits.ablation": "circuits.interventions.ablation:Ablation",
+    "circuits.connections": "circuits.connections.connections:Connections",
     "circuits.contributions": "circuits.heads.contributions:Contributions",
     "circuits.effective_attention": "circuits.effective_attention:EffectiveAttention",
     "circuits.function": "circuits.sensitivity:Function",
