@@ -216,6 +216,8 @@ class Maker:
             "sweep-length-at.data": draw.choice([length, "4x"]), "theory-job.data": "0123456789abcdef", "try-kind.value": "zero", "try-head.value": head,
             "try-block.value": "0", "try-prefix.value": 1, "try-repair.value": "P.int", "try-law.value": "matched", "try-text.value": "0110",
             "try-drop.data": {"edit": "zero.0.0"}, "filter.value": "major", "seeds.value": draw.choice(["0", "1"]),
+            "note-seen.data": "", "maps-session.data": f"session {draw.randrange(5)}",
+            "views-ask.data": draw.choice([None, {"do": "list", "at": 1}, {"do": "delete", "at": 2, "file": "0:none"}, {"do": "save", "at": 3, "name": "", "link": "/nowhere"}]),
             "measure-ask.data": draw.choice([None, None, None, {"run": run, "only": "behaviour"}, {"cancel": 1}]),
         }  # fmt: skip
         ends: dict[str, Any] = {
