@@ -142,7 +142,7 @@ def _pass(one: OneSequence, edits: Sequence[Edit], part: _Part) -> Pass:
     correct = one.task.correct(logits, one.batch)[0].tolist()
     asked = one.batch.mask[0].tolist()
     found = (
-        one.task.answers(logits[0]).numpy(force=True),
+        one.task.shown_outputs(logits[0]).numpy(force=True),
         [c if a else None for c, a in zip(correct, asked, strict=True)],
     )
     if not has_attention:

@@ -560,7 +560,7 @@ class Task(BaseModel):
         flat = F.cross_entropy(outputs.flatten(0, 1), batch.targets.flatten(), reduction="none")
         return flat.view(batch.targets.shape)
 
-    def answers(self, outputs: Float[Tensor, "*any out"]) -> Float[Tensor, "*any out"]:
+    def shown_outputs(self, outputs: Float[Tensor, "*any out"]) -> Float[Tensor, "*any out"]:
         """What a model answers, as it is shown: of classes their probabilities, else numbers like the right ones."""
         return outputs if self.real else outputs.softmax(-1)
 

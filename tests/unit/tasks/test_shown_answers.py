@@ -24,7 +24,7 @@ def test_what_counts_as_right_is_said_in_the_numbers_that_are_shown() -> None:
     drawn = torch.Generator().manual_seed(0)
     batch = task.sample(8, 12, drawn, "matched")
     outputs = torch.randn((*batch.tokens.shape, task.d_vocab_out), generator=drawn)
-    shown = task.answers(outputs)
+    shown = task.shown_outputs(outputs)
     torch.testing.assert_close(shown.sum(-1), torch.ones(batch.tokens.shape))
     near = (shown - batch.targets).abs().sum(-1) / 2 <= 0.2
     assert task.correct(outputs, batch).equal(near)

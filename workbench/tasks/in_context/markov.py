@@ -108,13 +108,13 @@ class MarkovChain(ChanceByDraws):
         """How near a distribution must come."""
         return f"within {self.tolerance:g} in total variation"
 
-    def answers(self, outputs: Float[Tensor, "*any out"]) -> Float[Tensor, "*any out"]:
+    def shown_outputs(self, outputs: Float[Tensor, "*any out"]) -> Float[Tensor, "*any out"]:
         """The distribution over the next state."""
         return outputs.softmax(-1)
 
     def correct(self, outputs: Float[Tensor, "batch pos out"], batch: Batch) -> Bool[Tensor, "batch pos"]:
         """Whether the softmax of each answer is within ``tolerance`` of the predictive distribution."""
-        return self._within(self.answers(outputs), batch.targets)
+        return self._within(self.shown_outputs(outputs), batch.targets)
 
     def _within(self, guess: Float[Tensor, "*#any dim"], target: Float[Tensor, "*#any dim"]) -> Bool[Tensor, "*any"]:
         """Whether distributions are within ``tolerance`` in total variation."""
