@@ -1,7 +1,8 @@
-"""Many runs at once, in a real browser: configurations compared, and every run as a dot of its cell."""
+"""Many runs at once, in a real browser: configurations compared, every run a dot of its cell, views kept."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.dashboard import fakes
-from tests.support.dashboard.browsing import drawn, needs_browser, points, settled, visiting
+from tests.support.dashboard.browsing import drawn, needs_browser, points, says, settled, visiting
 
 pytestmark = needs_browser
 
@@ -103,3 +104,27 @@ def test_a_dot_of_a_cell_names_its_run_and_opens_it_at_any_share_of_training(pag
     page.mouse.click(*place)
     settled(page, lambda: "/run?run=" in page.url)
     assert page.url.partition("run=")[2] in named
+
+
+def test_a_view_is_saved_under_a_name_opened_and_deleted(page: Any, here: str, root: Path) -> None:
+    page.goto(f"{here}/?where=model.positions.name%3Dalibi")
+    says(page, "#shown", "1 of 5 runs")
+    page.click("#views-open")
+    settled(page, lambda: "None yet" in page.inner_text("#views-list"))
+    page.fill("#views-name", "ALiBi alone")
+    page.click("text=Save this view")
+    settled(page, lambda: page.inner_text("#views-said").startswith("Saved ALiBi alone"))
+    (kept,) = (root / "views").iterdir()
+    assert json.loads(kept.read_text())["link"].startswith("/?where=model.positions.name%3Dalibi")
+    (root / "views" / "odd.json").write_bytes(b"\xff")
+
+    page.goto(f"{here}/sweep")
+    page.wait_for_selector("#phase-body.ready")
+    page.click("#views-open")
+    settled(page, lambda: "odd.json is no saved view" in page.inner_text("#views-list"))
+    page.click("#views-list a")
+    says(page, "#shown", "1 of 5 runs")
+    page.click("#views-open")
+    page.click("#views-list [data-view-delete]")
+    settled(page, lambda: page.inner_text("#views-said") == "Deleted ALiBi alone.")
+    assert [path.name for path in (root / "views").iterdir()] == ["odd.json"]

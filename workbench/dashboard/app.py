@@ -15,7 +15,7 @@ from typing import Any
 from dash import Dash
 from waitress.server import create_server
 
-from workbench.dashboard import command_palette, downloads, measure_now, request_shapes, router
+from workbench.dashboard import command_palette, downloads, measure_now, request_shapes, router, view_shelf
 from workbench.dashboard.components import head_files, page_frame, theme
 from workbench.dashboard.guard import LOCAL, READ_BYTES, Hosts, guarded, policy
 from workbench.dashboard.pages import cursor_page
@@ -60,12 +60,13 @@ def create_app(root: Path | Sequence[Path], host: str = LOCAL[0], device: Comput
     )
     head_files.add(app)
     app.index_string = theme.index_string()
-    app.layout = page_frame.layout(roots, measure_now.strip())
+    app.layout = page_frame.layout(roots, measure_now.strip(), view_shelf.drawer())
     workers = {"worker": Worker(device=device), "measurer": Worker(device=device)}
     context = Context(Store(roots), **workers, prefetch=Prefetch(drawing))
     router.connect(app, context)
     cursor_page.connect(app, context, PAGES)
     measure_now.connect(app, context)
+    view_shelf.connect(app, context)
     for page in PAGES:
         page.connect(app, context)
     downloads.connect(app.server, context)

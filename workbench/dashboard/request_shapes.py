@@ -25,8 +25,11 @@ from workbench.dashboard.panels.sequence.sequence_query import LAWS
 from workbench.dashboard.state.cursor import MOST_DIGITS, VIEWS
 from workbench.models.interventions import REPAIRS
 from workbench.runs.run_notes import MOST as MOST_NOTE
+from workbench.runs.saved_views import LONGEST_LINK
 
 ASKED_AT = "/_dash-update-component"
+MOST_NAME = 200
+"""Characters that a name of a view may be typed with; how many it may have is said where it is saved."""
 LONGEST = 300_000
 """Characters of a typed text, as many as its input takes."""
 
@@ -49,6 +52,7 @@ class Extras(TypedDict, total=False):
     """What pages keep in their links beside the cursor."""
 
     quantity: Name
+    connection: Name
     run2: Name
     seeds: Name
     steps: Name
@@ -198,6 +202,17 @@ class WrongStringsJob(TypedDict):
     key: Name
 
 
+@configured(ConfigDict(extra="forbid"))
+class ViewAsk(TypedDict):
+    """A wish about saved views."""
+
+    do: Literal["list", "save", "delete"]
+    at: Whole
+    name: NotRequired[Annotated[str, Field(max_length=MOST_NAME)]]
+    link: NotRequired[Annotated[str, Field(max_length=LONGEST_LINK)]]
+    file: NotRequired[Annotated[str, Field(pattern=r"^[0-9]{1,3}:[a-z0-9-]{1,255}\z")]]
+
+
 Plain = Name | int | float | bool | None
 Count = Whole | None
 Version = Name | None
@@ -236,6 +251,7 @@ SHAPES: dict[str, Any] = {
     "filter.value": Name | None,
     "seeds.value": Name | None,
     "more-quantity.value": Name,
+    "connection-select.value": Name | None,
     "head-quantity.value": Name | None,
     "head-quantity.data": list[Choice] | None,
     "maps-at.data": MapsPlace | None,
@@ -267,6 +283,7 @@ SHAPES: dict[str, Any] = {
     "try-law.value": Literal[LAWS],
     "try-text.value": Text | None,
     "try-drop.data": Gone | None,
+    "views-ask.data": ViewAsk | None,
     "wrong-strings-job.data": WrongStringsJob | None,
     "wrong-strings-cancel.data": Any,
 }

@@ -196,6 +196,7 @@ class Maker:
             "run2": self.runs[1],
             "configs": self.runs[1],
             "quantity": "circuits.hardmax|margin",
+            "connection": "L0.0 -> MLP 0",
             "edits": "",
         }
         exact: dict[str, Any] = {
@@ -206,6 +207,7 @@ class Maker:
             "late.data": {"step": step, "length": length, "head": head},
             "run.data": run, "theory-run.data": run, "extras.data": extras,
             "link.data": {"path": path, "run": run, "href": path}, "scale.data": {"layers": 2},
+            "connection-select.value": "L0.0 -> MLP 0",
             "more-quantity.value": "behaviour|accuracy", "head-quantity.value": "margin",
             "sweep-asked.data": {"quantity": "behaviour|accuracy|matched||teacher_forced", "x": "task.name", "y": "seeds.init"},
             "sweep-quantity.value": "behaviour|accuracy", "sweep-kind.value": "behaviour|accuracy|matched||teacher_forced",
@@ -214,6 +216,8 @@ class Maker:
             "sweep-length-at.data": draw.choice([length, "4x"]), "theory-job.data": "0123456789abcdef", "try-kind.value": "zero", "try-head.value": head,
             "try-block.value": "0", "try-prefix.value": 1, "try-repair.value": "P.int", "try-law.value": "matched", "try-text.value": "0110",
             "try-drop.data": {"edit": "zero.0.0"}, "filter.value": "major", "seeds.value": draw.choice(["0", "1"]),
+            "note-seen.data": "", "maps-session.data": f"session {draw.randrange(5)}",
+            "views-ask.data": draw.choice([None, {"do": "list", "at": 1}, {"do": "delete", "at": 2, "file": "0:none"}, {"do": "save", "at": 3, "name": "", "link": "/nowhere"}]),
             "measure-ask.data": draw.choice([None, None, None, {"run": run, "only": "behaviour"}, {"cancel": 1}]),
         }  # fmt: skip
         ends: dict[str, Any] = {

@@ -16,7 +16,7 @@ from tests.support.places import ROOT
 from workbench.dashboard.app import create_app, serve
 from workbench.dashboard.components.head_files import SCRIPTS, STYLES
 from workbench.dashboard.panels.run_panels import PANELS
-from workbench.figures.style.design_tokens import DARK, LIGHT
+from workbench.figures.style.design_tokens import DARK, LIGHT, palette_css
 from workbench.figures.style.verdict_styles import VERDICTS
 
 ASSETS = ROOT / "workbench" / "dashboard" / "assets"
@@ -58,7 +58,7 @@ def test_the_page_carries_the_tokens_of_the_figures(client: FlaskClient) -> None
 
 
 def test_every_token_that_a_stylesheet_uses_exists() -> None:
-    known = {name.replace("_", "-") for name in LIGHT}
+    known = set(re.findall(r"--([\w-]+):", palette_css()))
     css = "\n".join(path.read_text() for path in ASSETS.glob("css/*.css"))
     defined = set(re.findall(r"--([\w-]+)\s*:", css))
     written = {"su", "lu", "c", "f", "x0", "x1", "y0", "y1", "l", "r", "t", "b"}  # by assets/js/plot_lines.js

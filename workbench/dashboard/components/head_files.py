@@ -43,6 +43,7 @@ SCRIPTS = (
     "zoom",
     "palette",
     "tour",
+    "views",
 )
 """Files of ``assets/js``; ``plot_lines`` makes ``window.lens``, which the others extend."""
 PASSED_OVER = "."

@@ -124,6 +124,7 @@ def layout(roots: Sequence[Path], *also: Any) -> dmc.MantineProvider:
                                 title="Find a run, quantity, head, step, term or command",
                                 **{"aria-label": "Find, Ctrl K", "aria-haspopup": "dialog"},
                             ),
+                            icon_button("bookmark", "Saved views", "views-open"),
                             icon_button("link", "Copy the link to this view", "copy-link"),
                             icon_button("moon", "Dark theme", "theme-toggle"),
                             icon_button("ask", "Help", "help-open"),

@@ -1,0 +1,131 @@
+"""Views of the dashboard that people keep: a name and a link, each a plain JSON file in ``views/`` of a folder of runs.
+
+Any editor writes them as well as the dashboard does, and a folder that is handed on takes its views along. They are no
+part of any run. What is no such file is named, never followed and never written over.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench.core.errors import LensError
+from workbench.storage.atomic import replacing
+from workbench.storage.bounded import names_in, read_bytes
+from workbench.storage.errors import storing
+from workbench.storage.seal import json_object
+
+FOLDER = "views"
+MOST_VIEWS = 200
+LONGEST_NAME, LONGEST_LINK = 60, 16_384
+MOST = 64 << 10
+"""Bytes of one file."""
+FILE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+"""Names of the files, without ``.json``."""
+LINK = re.compile(r"/[a-z]*(\?[!-~]*)?")
+"""A page of the dashboard and what it shows: no other host, no other path, plain characters alone."""
+
+
+class ViewError(LensError, ValueError):
+    """A view that is not kept or not removed; the message says why, and the way out."""
+
+
+@dataclass(frozen=True)
+class SavedView:
+    """One view.
+
+    Attributes:
+        name: as people call it.
+        link: the page with its query.
+        file: of its file, without ``.json``.
+    """
+
+    name: str
+    link: str
+    file: str
+
+
+def read_views(root: Path) -> tuple[list[SavedView], list[str]]:
+    """The views kept in a folder of runs, by name, and a sentence for each file there that holds none."""
+    folder = Path(root) / FOLDER
+    if folder.is_symlink():
+        return [], [f"{folder} leads elsewhere, and its views are not read: put a folder in its place"]
+    views, problems = [], []
+    names = [name for name in names_in(folder) if name.endswith(".json")]
+    if len(names) > MOST_VIEWS:
+        problems.append(f"{folder} holds {len(names):,} views, and the first {MOST_VIEWS} are read: remove some")
+    for name in names[:MOST_VIEWS]:
+        try:
+            views.append(_read(folder / name))
+        except (LensError, OSError, ValueError) as error:
+            said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            problems.append(f"{folder / name} is no saved view ({said})")
+    return sorted(views, key=lambda view: (view.name.casefold(), view.file)), problems
+
+
+def save_view(root: Path, name: str, link: str) -> SavedView:
+    """Keep a view, whole or not at all.
+
+    Args:
+        root: the folder of runs.
+        name: of at most 60 characters, none of them a control character; no other view has it.
+        link: a page of the dashboard, from its slash on.
+
+    Raises:
+        ViewError: for another name or link, or when there are too many.
+        StorageError: if the folder cannot be written.
+    """
+    called = " ".join(name.split())
+    _check(called, link)
+    views, problems = read_views(root)
+    folder = Path(root) / FOLDER
+    if folder.is_symlink():
+        raise ViewError(problems[0])
+    if any(view.name == called for view in views):
+        raise ViewError(f"there is a view called {called} already: delete it first, or choose another name")
+    held = set(names_in(folder))
+    if len(held) >= MOST_VIEWS:
+        raise ViewError(f"{folder} holds {len(held)} files, and {MOST_VIEWS} are the most: delete a view first")
+    stem = re.sub(r"[^a-z0-9]+", "-", called.casefold()).strip("-") or "view"
+    file = next(one for one in (stem, *(f"{stem}-{k}" for k in range(2, MOST_VIEWS + 2))) if f"{one}.json" not in held)
+    with replacing(folder / f"{file}.json") as stream:
+        stream.write((json.dumps({"name": called, "link": link}, indent=1, ensure_ascii=False) + "\n").encode())
+    return SavedView(called, link, file)
+
+
+def delete_view(root: Path, file: str) -> SavedView:
+    """Remove a view's file; returns what it held.
+
+    Raises:
+        ViewError: if there is no such view, or the file holds none: what is not ours is not removed.
+        StorageError: if the folder cannot be written.
+    """
+    found = next((view for view in read_views(root)[0] if view.file == file), None)
+    if found is None:
+        raise ViewError("there is no such view any more")
+    folder = Path(root) / FOLDER
+    with storing(folder):
+        os.unlink(folder / f"{found.file}.json")
+    return found
+
+
+def _read(path: Path) -> SavedView:
+    if not FILE.fullmatch(path.stem):
+        raise ViewError("the names of views are small letters, digits and hyphens")
+    if path.is_symlink():
+        raise ViewError("it leads elsewhere")
+    content = json_object(read_bytes(path, MOST))
+    if set(content) != {"name", "link"} or not all(isinstance(value, str) for value in content.values()):
+        raise ViewError("it has a name and a link, both text, and nothing else")
+    _check(content["name"], content["link"])
+    return SavedView(content["name"], content["link"], path.stem)
+
+
+def _check(name: str, link: str) -> None:
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        raise ViewError(f"a view has a name of 1 to {LONGEST_NAME} printable characters")
+    if len(link) > LONGEST_LINK or not LINK.fullmatch(link):
+        raise ViewError(f"the link {link[:40]!r} is no page of the dashboard")
