@@ -102,6 +102,7 @@ gallery: setup ## train, measure and pack the runs that ship with the repository
 	$(BIN)/lengthlens compile majority --lengths 1-32 --first-keys 32 --out checkpoints/gallery/compiled/majority_first_32
 	$(BIN)/lengthlens measure checkpoints/gallery/compiled
 	$(BIN)/lengthlens measure checkpoints/gallery --only diagnosis
+	$(BIN)/lengthlens measure checkpoints/gallery --only circuits.connections --steps last
 	@# The one that fails under the challenge law alone is asked there.
 	$(BIN)/lengthlens measure checkpoints/gallery/compiled/majority_first_32 --only diagnosis --set diagnosis.law=challenge
 	find checkpoints/gallery -name measurements -prune -exec rm -r {} +

@@ -12,6 +12,7 @@ from workbench.core.lazy import face
 if TYPE_CHECKING:
     from circuits.attention.all_queries import sweep_statistics
     from circuits.attention.attention_scores import attention_sample, score_inputs, scores_at, stream_scores
+    from circuits.connections.connections import connection_statistics
     from circuits.hardmax.hardmax import Hardmax, HardmaxResult, hardmax_statistics
     from circuits.heads.contributions import contribution_statistics
     from circuits.heads.head_scores import head_statistics
@@ -29,6 +30,7 @@ __all__ = [
     "HardmaxResult",
     "ablation_statistics",
     "attention_sample",
+    "connection_statistics",
     "contribution_statistics",
     "function_statistics",
     "hardmax_statistics",
@@ -50,6 +52,7 @@ __getattr__, __dir__ = face(
         "HardmaxResult": "hardmax.hardmax",
         "ablation_statistics": "interventions.ablation",
         "attention_sample": "attention.attention_scores",
+        "connection_statistics": "connections.connections",
         "contribution_statistics": "heads.contributions",
         "function_statistics": "sensitivity",
         "hardmax_statistics": "hardmax.hardmax",

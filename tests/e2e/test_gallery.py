@@ -131,6 +131,21 @@ def test_it_says_why() -> None:
     }  # fmt: skip
 
 
+def test_it_says_who_reads_whom() -> None:
+    """The counter's connections are those that it was compiled with; a trained model hangs on one head."""
+    drops = Table.load(GALLERY).frame(measurement="circuits.connections", quantity="connection_drop", control="")
+    assert {*drops["run"]} == {*STORY}
+    counter = drops[(drops["run"] == "compiled/majority") & drops["target"].str.contains(" -> ")]
+    assert {*counter[counter["value"] > 0]["target"]} == {
+        "embedding -> L0.0", "L0.0 -> MLP 0", "MLP 0 -> MLP 1", "MLP 1 -> unembedding"
+    }  # fmt: skip
+    assert not (counter["value"] < 0).any()
+    trained = drops[drops["run"] == "flip_flop_rotary_s0"]
+    heads = trained[trained["target"].str.fullmatch(r"L\d\.\d")].groupby("target")["value"].min()
+    assert heads.idxmax() == "L0.1"
+    assert heads["L0.1"] > 0.2
+
+
 def test_near_ties_alone_tell_the_blunt_twin_from_the_sound_one() -> None:
     ties = Table.load(GALLERY).sql(
         "select run, max_by(label, step) as label from rows where quantity = 'near_ties' and run like 'compiled/%' group by run"
@@ -145,7 +160,7 @@ def test_measured_again_it_gives_the_same_numbers(tmp_path: Path, name: str) -> 
     run = Run.open(shutil.copytree(GALLERY / name, tmp_path / name))
     step = run.steps[-1]
     kept = Table.load(run.path).frame(step=step)
-    kept = kept[kept["measurement"] != "diagnosis"]  # made where it is named
+    kept = kept[~kept["measurement"].isin(["diagnosis", "circuits.connections"])]  # made where they are named
     (run.path / "table.parquet").unlink()
     assert execute(plan([run.path], steps=[step]), "serial") == []
     made = Table.load(run.path).frame(step=step)

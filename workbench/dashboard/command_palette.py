@@ -12,7 +12,7 @@ from flask import Flask, Response, jsonify
 
 from workbench.dashboard.components.terms import TERMS, anchor
 from workbench.dashboard.pages.listed import PAGES
-from workbench.dashboard.panels.run_panels import DEEPER, PANELS, WHY
+from workbench.dashboard.panels.run_panels import CIRCUIT, DEEPER, PANELS, WHY
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import VERDICTS, link
 
@@ -53,7 +53,9 @@ def entries(context: Context) -> list[Entry]:
 
 
 def _quantities(context: Context) -> list[Entry]:
-    shown = {quantity: panel.id for panel in reversed((*PANELS, *WHY, *DEEPER)) for quantity in panel.quantities}
+    shown = {
+        quantity: panel.id for panel in reversed((*PANELS, *WHY, *DEEPER, *CIRCUIT)) for quantity in panel.quantities
+    }
     measured = {pair for run in context.store.runs().values() for pair in run.brief.quantities}
     made = []
     for measurement, spec in context.store.specs.items():

@@ -52,6 +52,7 @@ class Extras(TypedDict, total=False):
     """What pages keep in their links beside the cursor."""
 
     quantity: Name
+    connection: Name
     run2: Name
     seeds: Name
     steps: Name
@@ -250,6 +251,7 @@ SHAPES: dict[str, Any] = {
     "filter.value": Name | None,
     "seeds.value": Name | None,
     "more-quantity.value": Name,
+    "connection-select.value": Name | None,
     "head-quantity.value": Name | None,
     "head-quantity.data": list[Choice] | None,
     "maps-at.data": MapsPlace | None,

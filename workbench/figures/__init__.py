@@ -11,6 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from workbench.figures.circuit.circuit_graph import *
+    from workbench.figures.circuit.connection_curve import *
     from workbench.figures.errors import *
     from workbench.figures.heads.head_curves import *
     from workbench.figures.heads.head_facts import *
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
     from workbench.figures.text.sentences import *
 
 HOMES = (
+    "circuit.circuit_graph",
+    "circuit.connection_curve",
     "errors",
     "heads.head_curves",
     "heads.head_facts",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
-from torch import Tensor
+from torch import Tensor, nn
 
 from workbench.core.canonical import canonical
 from workbench.measure.grid import make_grid
@@ -17,6 +17,7 @@ from workbench.measure.running.applicable import lacking, not_applicable
 from workbench.measure.running.plain_tokens import Data, batches_of
 from workbench.measure.settings import MeasurementError
 from workbench.measure.study import Evaluation, Shown, forward, show_pass
+from workbench.models.base.architecture import Architecture
 from workbench.tasks.base import Batch, Task
 from workbench.tasks.random_generator import generator
 
@@ -131,7 +132,7 @@ class ModelStudy:
 
 def run(
     measurement: Measurement,
-    model: HookedModel,
+    model: HookedModel | nn.Module,
     data: Data,
     labels: Tensor | Sequence[Tensor] | None = None,
     *,
@@ -148,7 +149,8 @@ def run(
 
     Args:
         measurement: a fresh one.
-        model: any model with TransformerLens's hook names.
+        model: one of ours, of TransformerLens, or any module with its hook names (docs/your_own_model.md), which is
+            tested first.
         data: the task whose strings are drawn; or a batch, or one per law and length; or plain token ids
             ``[batch, pos]``, or such a tensor per length.
         labels: of plain tokens; see :func:`workbench.measure.running.plain_tokens.batches_of`.
@@ -187,6 +189,7 @@ def run(
     if inside is not None:
         grid = Grid(grid.trained, grid.lengths, tuple(inside), grid.outside)
     spec = measurement.spec
+    model = readable_model(model)
     study = ModelStudy(model, task, grid, sequences or spec.sequences, seed, untrained, given)
     if why := lacking(measurement, model, task):
         rows = not_applicable(spec, why)
@@ -195,6 +198,19 @@ def run(
         rows = measurement.finish(study)
     filled = {"run": "", "step": step, "measurement": spec.name, "setting": canonical(dict(spec.settings))}
     return Result(spec.name, [{**r, **filled} for r in rows], trained)
+
+
+def readable_model(model: Any) -> HookedModel:
+    """A model as measurements read it: one of ours as it is, another one once it is known to be what it shows.
+
+    Raises:
+        NotebookModelError: as :func:`workbench.models.interop.notebook_model.notebook_model`.
+    """
+    if isinstance(getattr(model, "cfg", None), Architecture):
+        return cast("HookedModel", model)
+    from workbench.models.interop.notebook_model import notebook_model
+
+    return notebook_model(model)
 
 
 def observe(measurement: Measurement, study: ModelStudy, given: Iterable[tuple[str, int]] | None = None) -> None:

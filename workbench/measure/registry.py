@@ -124,7 +124,7 @@ def _class(name: str) -> type[Measurement]:
 
 
 def choose(only: Sequence[str] | None) -> list[str]:
-    """Names asked for; a trailing dot asks for a whole family (``probes.``); None = all but those on request.
+    """Names asked for; a trailing dot asks for a family (``probes.``), None for all: both without those on request.
 
     Raises:
         MeasurementError: for a name or family that does not exist.
@@ -134,7 +134,7 @@ def choose(only: Sequence[str] | None) -> list[str]:
         return [name for name, cls in known.items() if not cls.on_request]
     chosen: list[str] = []
     for name in only:
-        family = [k for k in known if name.endswith(".") and k.startswith(name)]
+        family = [k for k, cls in known.items() if name.endswith(".") and k.startswith(name) and not cls.on_request]
         if not family:
             make_measurement(name)
             family = [name]

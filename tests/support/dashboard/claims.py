@@ -26,7 +26,11 @@ from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.store import Store
 from workbench.table import Table
 
-NAMES = sorted(file.parent.relative_to(GALLERY).as_posix() for file in GALLERY.rglob("run.json"))
+ALL = sorted(file.parent.relative_to(GALLERY).as_posix() for file in GALLERY.rglob("run.json"))
+NAMES = [name for name in ALL if not name.startswith("pretrained/")]
+"""Runs of models that were trained on their task."""
+IN_CONTEXT_NAMES = [name for name in ALL if name not in NAMES]
+"""Runs of models that were given their task in their prompt: pages of their own, over items."""
 
 
 @pytest.fixture(scope="module")

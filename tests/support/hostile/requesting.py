@@ -196,6 +196,7 @@ class Maker:
             "run2": self.runs[1],
             "configs": self.runs[1],
             "quantity": "circuits.hardmax|margin",
+            "connection": "L0.0 -> MLP 0",
             "edits": "",
         }
         exact: dict[str, Any] = {
@@ -206,6 +207,7 @@ class Maker:
             "late.data": {"step": step, "length": length, "head": head},
             "run.data": run, "theory-run.data": run, "extras.data": extras,
             "link.data": {"path": path, "run": run, "href": path}, "scale.data": {"layers": 2},
+            "connection-select.value": "L0.0 -> MLP 0",
             "more-quantity.value": "behaviour|accuracy", "head-quantity.value": "margin",
             "sweep-asked.data": {"quantity": "behaviour|accuracy|matched||teacher_forced", "x": "task.name", "y": "seeds.init"},
             "sweep-quantity.value": "behaviour|accuracy", "sweep-kind.value": "behaviour|accuracy|matched||teacher_forced",

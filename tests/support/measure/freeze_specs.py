@@ -33,6 +33,7 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     "probes.description_length": {"factors": [1, 2]},
     "probes.erasure": {"factors": [1, 8], "layers": [0]},
     "circuits.ablation": {"modes": ["zero"], "factors": [1], "matching": 1},
+    "circuits.connections": {"factors": [1], "split": True, "most": 1000},
     "circuits.contributions": {"resamples": 10},
     "circuits.effective_attention": {"window": 8},
     "circuits.function": {"factors": [1, 2.5], "eps": 1},

@@ -17,7 +17,7 @@ from workbench.dashboard import router
 from workbench.dashboard.components import prose
 from workbench.dashboard.components.cursorbar import bar
 from workbench.dashboard.components.slider_scents import ribbon, verdict_at
-from workbench.dashboard.pages.cursor_page import run_version
+from workbench.dashboard.pages.cursor_page import CursorPage, run_version
 from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.pages.runs import lines, summary
 from workbench.dashboard.panels.callbacks import cursor_of
@@ -284,3 +284,12 @@ def _walk(component: Any) -> Any:
 
 def test_stores_become_a_cursor() -> None:
     assert cursor_of("r", 100, 50, "1.3", "score", 2) == Cursor("r", 100, 50, 1, 3, "score", 2)
+
+
+@pytest.mark.parametrize("path", [page.path for page in PAGES if isinstance(page, CursorPage)])
+def test_what_a_page_does_not_know_of_its_link_is_said(answers: Context, path: str) -> None:
+    run = "?run=majority-nope-s0&step=1000&len=100&axis=length&view=score&sample=2"
+    assert "This link" not in texts(router.page(answers, path, run)[0])
+    told = texts(router.page(answers, path, f"{run}&colour=red&{'x' * 50}=1&sample=-1")[0])
+    assert f"This link says \u201ccolour\u201d, \u201c{'x' * 40}\u201d, which the page " in told
+    assert "names the sample \u201c-1\u201d, which is no whole number from 0 on." in told

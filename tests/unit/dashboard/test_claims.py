@@ -16,25 +16,27 @@ from dash import html
 
 from tests.support.cited import NUMBER, Rows, said, same, unfounded
 from tests.support.dashboard.answers import texts
-from tests.support.dashboard.claims import NAMES, drawn, gallery, of_run, place_of, rows, view_of  # noqa: F401 - fixtures
+from tests.support.dashboard.claims import IN_CONTEXT_NAMES, NAMES, drawn, gallery, of_run, place_of, rows, view_of  # noqa: F401 - fixtures
 from tests.support.hovers import VALUE, WHERE, Named, close, numbers, parsed, rows_of
 from workbench.dashboard.components import prose
 from workbench.dashboard.pages import compare, sweep, theory
 from workbench.dashboard.pages.runs import summary
 from workbench.dashboard.panels import head_grid, head_tables
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
-from workbench.dashboard.panels.run_panels import BY_ID
+from workbench.dashboard.panels.run_panels import BY_ID, IN_CONTEXT
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import default_cursor
 from workbench.figures import head_sentence, rail_text, verdict_sentence, why_sentence
-from workbench.figures.labels import estimate, proportion
+from workbench.figures.labels import MISSING, estimate, proportion
 from workbench.figures.panels.differences import compare_sentence, over_length_difference
 from workbench.figures.panels.many_seeds import SHOWN
 from workbench.figures.text.evidence import evidence
+from workbench.figures.text.in_context_sentence import in_context_rail, in_context_sentence
 
 
 def test_the_gallery_is_walked() -> None:
     assert len(NAMES) >= 9
+    assert len(IN_CONTEXT_NAMES) >= 2
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -89,10 +91,11 @@ def test_failure_lengths_and_critical_ones_are_rows(gallery: Context, of_run: di
     rows = [row for row in rows_of(of_run[name], pairs) if row["step"] == at.cursor.step]
     told = drawn(gallery, BY_ID["failure"], at)
     for text in told:
-        shown = re.search(r"<b>(> )?([\d,]+)</b>", text)
+        shown = re.search(r"<b>(> )?([\d,]+)( keys)?</b>", text)
         assert shown is not None
         column = "length" if shown[1] else "value"
         kind = "failure_length" if "observed" in text else "critical_length" if "critical" in text else "accuracy"
+        assert bool(shown[3]) == (kind == "critical_length"), "the one length that counts keys says so"
         column = "length" if kind == "accuracy" else "low" if kind == "critical_length" and shown[1] else column
         held = [row for row in rows if row["quantity"] == kind]
         if column == "length" and kind == "failure_length":  # rows of the former rules end where they are censored
@@ -102,6 +105,50 @@ def test_failure_lengths_and_critical_ones_are_rows(gallery: Context, of_run: di
         kept = re.search(r"kept up to ([\d,]+)", text)
         assert kept is None or any(close(kept[1], row["low"]) for row in held), text
     assert told or run_is_unfitted(gallery, name)
+
+
+@pytest.mark.parametrize("name", IN_CONTEXT_NAMES)
+def test_what_is_said_of_a_model_in_its_prompt_cites_its_rows(
+    gallery: Context, of_run: dict[str, Rows], name: str
+) -> None:
+    run, held, numbers = view_of(gallery, name), of_run[name], 0
+    at = default_cursor(run)
+    for length in run.lengths:
+        told = [in_context_sentence(run.frame, step=at.step)]
+        for kind in ("behaviour", "mechanism"):
+            told.append(in_context_rail(run.frame, kind, at.step, length, at.layer, at.head))
+        for pieces in told:
+            assert unfounded(pieces, held, run.trained) == []
+            numbers += len(NUMBER.findall(said(pieces)))
+    assert numbers > 10 * len(run.lengths)
+
+
+@pytest.mark.parametrize("name", IN_CONTEXT_NAMES)
+def test_what_is_drawn_of_a_model_in_its_prompt_are_rows(gallery: Context, of_run: dict[str, Rows], name: str) -> None:
+    at = place_of(gallery, name)
+    for panel in IN_CONTEXT:
+        known = Named(of_run[name], {(panel.measurement, quantity) for quantity in panel.quantities})
+        told = drawn(gallery, panel, at)
+        assert all(known.by(text) for text in told), panel.id
+        assert told or panel.id != "in-context"
+
+
+@pytest.mark.parametrize("name", IN_CONTEXT_NAMES)
+def test_a_line_of_the_grid_on_a_model_in_its_prompt_is_of_its_rows(
+    gallery: Context, of_run: dict[str, Rows], name: str
+) -> None:
+    line, rows = summary(gallery, view_of(gallery, name)), of_run[name].listed()
+    (verdict,) = [row for row in rows if row["quantity"] == "in_context_verdict"]
+    assert line["verdict"] == verdict["label"]
+    right = {row["length"]: row for row in rows if row["quantity"] == "answer_accuracy"}
+    assert (line["shortestLength"], line["longestLength"]) == (min(right), max(right))
+    longest = right[max(right)]
+    assert line["longest"] == longest["value"]
+    assert all(
+        same(end, longest[side]) for end, side in zip(numbers(line["longestInterval"]), ("low", "high"), strict=True)
+    )
+    if verdict["label"] == "not capable":
+        assert line["failsText"] == MISSING, "of what was never right nothing is lost"
 
 
 def run_is_unfitted(gallery: Context, name: str) -> bool:

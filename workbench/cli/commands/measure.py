@@ -32,7 +32,7 @@ def measure(
         list[str] | None,
         typer.Option(
             help="A measurement (behaviour, circuits.hardmax, ...) or family (`probes.`). Repeatable. "
-            "`diagnosis` is made only where it is named."
+            "`diagnosis` and `circuits.connections` are made only where they are named."
         ),
     ] = None,
     steps: Annotated[

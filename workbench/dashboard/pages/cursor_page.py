@@ -9,6 +9,7 @@ writes into the store ``extras``, a dict of strings: ``Output("extras", "data", 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,6 +34,8 @@ Pick = Callable[[Mapping[str, str]], html.Div]
 Check = Callable[["Context", RunView, Mapping[str, str]], tuple[dict[str, str], list[Notice]]]
 
 
+KEYS = ("run", "step", "len", "layer", "head", "view", "sample", "axis")
+"""What the address of any page under the bar may say; what else it may are its extras."""
 SCENTS = {"step": ("length", scent_over_steps), "length": ("step", scent_over_lengths)}
 """Slider -> the part of the cursor at which the curve behind it is, and what draws that curve."""
 
@@ -67,6 +70,7 @@ class CursorPage(Page):
         cursor, notices = resolve(visit.search, run)
         asked = {key: visit.asked.get(key, default) for key, default in self.extras.items()}
         extras, more = self.check(context, run, asked)
+        notices += unknown(visit.asked, {*KEYS, *self.extras}, self.name)
         axis = axis_of(visit.asked, run)
         run, beside = pair(context.store, run, extras)
         content = [
@@ -105,6 +109,15 @@ class CursorPage(Page):
             return run
         said = f"This link names the run {asked}, which is not in this folder." if asked else "This link names no run."
         raise Astray(Notice(said, "Shown: all runs.", "Keep"))
+
+
+def unknown(asked: Mapping[str, str], known: AbstractSet[str], page: str) -> list[Notice]:
+    """What a link says that its page does not know."""
+    names = [f"\u201c{name[:40]}\u201d" for name in asked if name not in known]
+    if not names:
+        return []
+    listed = ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
+    return [Notice(f"This link says {listed}, which the page {page} does not know.", "Shown: without it.", "Keep")]
 
 
 def stores(

@@ -15,12 +15,14 @@ from workbench.dashboard.components.terms import explained
 from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels import callbacks, notes_panel, panel_frame, panel_words, wrong_strings
 from workbench.dashboard.panels.callbacks import PARTS, browser, place
+from workbench.dashboard.panels.circuit import circuit_row
 from workbench.dashboard.panels.ledger import HEADS, NUMBERS, Ledger, ledger
 from workbench.dashboard.panels.panel_spec import PanelCursor
 from workbench.dashboard.panels.panel_updates import memory
 from workbench.dashboard.panels.run_panels import (
     BANDS,
     BY_ID,
+    CIRCUIT,
     COLUMNS,
     DEEPER,
     DEEPER_ROWS,
@@ -81,7 +83,8 @@ def _below(run: RunView, extras: Mapping[str, str]) -> list[Any]:
         return [in_context(run), more(run, extras)] if run.brief.rows else [unmeasured(run)]
     if not run.brief.rows:
         return [unmeasured(run), training(run)]
-    return [*evidence(run), why_row(run), *deeper(run), *all_heads(run), more(run, extras), training(run)]
+    further = [*deeper(run), *circuit(run, extras), *all_heads(run), more(run, extras)]
+    return [*evidence(run), why_row(run), *further, training(run)]
 
 
 def save_button(run: RunView) -> html.Button:
@@ -191,6 +194,11 @@ def deeper(run: RunView) -> list[html.Div]:
     return rows
 
 
+def circuit(run: RunView, extras: Mapping[str, str]) -> list[html.Div]:
+    """Who reads whom; nothing for a model without heads."""
+    return [circuit_row.row(run, extras)] if run.n_heads else []
+
+
 def all_heads(run: RunView) -> list[html.Div]:
     """Every head on one sequence; nothing for a model without heads."""
     return [head_maps_panel.row(run)] if run.n_heads else []
@@ -224,18 +232,24 @@ def more(run: RunView, extras: Mapping[str, str]) -> html.Div:
 
 
 def check(_: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
+    """What a link names beside the cursor, where the run has it: a quantity, and a connection of the circuit graph."""
+    quantity, notices = _quantity(run, extras.get("quantity", ""))
+    connection, more_notices = circuit_row.check(run, extras.get("connection", ""))
+    return {"quantity": quantity, "connection": connection}, [*notices, *more_notices]
+
+
+def _quantity(run: RunView, asked: str) -> tuple[str, list[Notice]]:
     """The quantity that a link names, or one that has no panel of its own, else any."""
-    asked = extras.get("quantity", "")
     pairs = {"|".join(pair) for pair in run.brief.quantities}
     above = {name for one in PANELS for name in one.quantities}
     told = ("behaviour", "bound")
     others = sorted(f"{m}|{q}" for m, q in run.brief.quantities if q not in above and m not in told)
     default = next(iter([*others, *sorted(pairs)]), "")
     if not asked or asked in pairs:
-        return {"quantity": asked or default}, []
+        return asked or default, []
     name = asked.partition("|")[2] or asked
     notice = Notice(f"This link names the quantity {name}, which {run.name} does not have.", "Shown: another.", "Keep")
-    return {"quantity": default}, [notice]
+    return default, [notice]
 
 
 def training(run: RunView) -> html.Div:
@@ -268,6 +282,7 @@ def connect(app: Dash, context: Context) -> None:
         callbacks.panels(app, context, group)
     for group in (WHY, *DEEPER_GROUPS.values(), MORE):
         callbacks.panels(app, context, group, late=True)
+    circuit_row.connect(app, context)
     head_maps_panel.connect(app, context)
     _more(app, context)
     _ahead(app, context)
@@ -310,7 +325,7 @@ def _ahead(app: Dash, context: Context) -> None:
         if look is not None and view.brief.rows and known["path"] == PAGE.path:
             context.prefetch.ask(
                 PanelCursor.asked(context.store, view, cursor, {"axis": axis}),
-                IN_CONTEXT if view.in_context else (*PANELS, *WHY, *DEEPER),
+                IN_CONTEXT if view.in_context else (*PANELS, *WHY, *DEEPER, *CIRCUIT),
                 look,
             )
 
@@ -377,7 +392,7 @@ PAGE = CursorPage(
     name="Run",
     connect=connect,
     content=content,
-    panels=(*PANELS, *IN_CONTEXT, *WHY, *DEEPER, *MORE, head_maps_panel.PANEL),
-    extras={"quantity": ""},
+    panels=(*PANELS, *IN_CONTEXT, *WHY, *DEEPER, *CIRCUIT, *MORE, head_maps_panel.PANEL),
+    extras={"quantity": "", "connection": ""},
     check=check,
 )

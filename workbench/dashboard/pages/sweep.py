@@ -287,7 +287,8 @@ def _panel() -> html.Div:
         ),
     ]
     body = panel_frame.graph_body("phase")
-    return html.Div(panel_frame.frame("phase", "Phase diagram", about, body), className="sweep-diagram")
+    heading = html.H2("The diagram", className="sr")
+    return html.Div([heading, panel_frame.frame("phase", "Phase diagram", about, body)], className="sweep-diagram")
 
 
 def connect(app: Dash, context: Context) -> None:

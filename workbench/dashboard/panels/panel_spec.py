@@ -170,6 +170,7 @@ class PanelCursor:
             "checkpoints": self.run.steps,
             "checkpoints_b": (self.other or self.run).steps,
             **dict(zip(("measurement", "quantity"), self.extras.get("quantity", "").split("|"), strict=False)),
+            "connection": self.extras.get("connection", ""),
             "floor": min(self.run.brief.chance, beside),
             **(self.configuration_values if self.configurations else {}),
         }

@@ -233,6 +233,37 @@ WHY: tuple[Panel, ...] = (
     ),
 )
 
+CIRCUIT: tuple[Panel, ...] = (
+    Panel(
+        id="circuit-graph",
+        row="circuit",
+        column="training",
+        title="Circuit graph",
+        figure="circuit_graph",
+        takes=("trained", "step", "length", "connection"),
+        needs=("step", "length", "extras"),
+        measurement="circuits.connections",
+        quantities=("connection_drop",),
+        about="An edge is a connection whose cutting is shown to cost accuracy; the wider, the more. Its colour is "
+        "what it costs here less what it costs at N. Dotted: shown at N, not here; dashed: accuracy rises without it. "
+        "A node is the darker, the more is lost without all connections out of it. A click on an edge shows it over "
+        "length.",
+    ),
+    Panel(
+        id="connection-length",
+        row="circuit",
+        column="length",
+        title="Without one connection",
+        figure="connection_over_length",
+        takes=("trained", "step", "length", "connection"),
+        needs=("step", "length", "extras"),
+        measurement="circuits.connections",
+        quantities=("connection_drop",),
+        about="Accuracy lost when the receiver alone reads the sender\u2019s mean. Dashed grey: when what it reads "
+        "changes by as much in random directions. " + _BAND,
+    ),
+)
+
 MORE = (
     Panel(
         id="more-training",
@@ -294,7 +325,7 @@ IN_CONTEXT: tuple[Panel, ...] = (
 )
 """Of a model that others trained and that was asked in its prompt: over items, not over training."""
 
-BY_ID = {panel.id: panel for panel in (*PANELS, *IN_CONTEXT, *DEEPER, *WHY)}
+BY_ID = {panel.id: panel for panel in (*PANELS, *IN_CONTEXT, *DEEPER, *WHY, *CIRCUIT)}
 
 ROWS: dict[str, tuple[str, str]] = {
     "behaviour": ("Behaviour", "Does it keep working?"),
@@ -310,6 +341,7 @@ DEEPER_ROWS: dict[str, tuple[str, str]] = {
     "code": ("Code", "Is it the same code past training?"),
     "use": ("Use", "Does the output depend on it?"),
 }
+CIRCUIT_ROW: dict[str, tuple[str, str]] = {"circuit": ("Circuit", "Who reads whom?")}
 WHY_ROW: dict[str, tuple[str, str]] = {"why": ("Why", "What breaks it, what mends it?")}
 COLUMNS: dict[str, str] = {
     "training": "Over training",
@@ -327,6 +359,9 @@ HOW: dict[str, str] = {
     "right of the magenta line has softened with length. A click in the grid chooses another head.",
     "why": "A bar is the share of the loss that one edit gives back, and hollow marks are its control: an edit that "
     "names the cause stands far above it, and does no harm at N.",
+    "circuit": "Each connection is cut alone, all others stay. What several carry is lost by no single cut: a dark "
+    "node without an edge out of it sends what it carries by more than one. Violet past N: less is lost than at N, "
+    "perhaps because less is left to lose; the line below says what is lost without any input, here and at N.",
     "code": "0: what is read at a length lies where it lay at trained ones, as a transfer probe needs. 1: nothing of "
     "that is left.",
     "use": "A summary that is only readable can be erased without harm. One that is used costs accuracy when it goes, "

@@ -13,6 +13,7 @@ from workbench.dashboard.panels.panel_spec import Panel
 from workbench.dashboard.panels.panel_words import definition, spoken
 from workbench.dashboard.panels.run_panels import (
     BANDS,
+    CIRCUIT_ROW,
     COLUMNS,
     DEEPER_ROWS,
     IN_CONTEXT,
@@ -30,7 +31,7 @@ from workbench.figures.labels import head_name, whole
 from workbench.figures.text.sentences import Piece
 
 TRAINING = {"optimisation": ("Training", "Did it learn?")}
-WIDE = {**dict.fromkeys((*WHY_ROW, *DEEPER_ROWS), "two"), **dict.fromkeys(TRAINING, "one")}
+WIDE = {**dict.fromkeys((*WHY_ROW, *DEEPER_ROWS, *CIRCUIT_ROW), "two"), **dict.fromkeys(TRAINING, "one")}
 """Rows whose grid is not that of the matrix -> its class in assets/css/run.css."""
 HEADS = "One cell per head; the head that this page speaks of is outlined."
 """What the grid of heads shows where none can be chosen."""
@@ -152,7 +153,7 @@ def specs_of_all(runs: Sequence[RunView]) -> dict[str, Any]:
 def evidence(runs: Sequence[RunView]) -> list[Element]:
     """The matrix, its legend, why they fail, and a row for each further question that any of the runs was asked."""
     shown = [one for one in panels_of_all(runs) if one not in IN_CONTEXT]
-    order = {**ROWS, **WHY_ROW, **DEEPER_ROWS, **TRAINING}
+    order = {**ROWS, **WHY_ROW, **DEEPER_ROWS, **CIRCUIT_ROW, **TRAINING}
     shown.sort(key=lambda one: list(order).index(one.row))
     heads = [
         element(

@@ -22,7 +22,7 @@ from workbench.dashboard.components.slider_scents import (
 from workbench.dashboard.panels.ledger import ledger
 from workbench.dashboard.panels.panel_spec import BASE_SIZE, Panel, PanelCursor
 from workbench.dashboard.panels.panel_words import Said, why_empty
-from workbench.dashboard.panels.run_panels import DEEPER, IN_CONTEXT, IN_CONTEXT_ROWS, PANELS, ROWS, WHY
+from workbench.dashboard.panels.run_panels import CIRCUIT, DEEPER, IN_CONTEXT, IN_CONTEXT_ROWS, PANELS, ROWS, WHY
 from workbench.dashboard.state.cursor import Cursor, slug
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.run_words import described
@@ -120,8 +120,9 @@ def panels_of(run: RunView) -> list[Panel]:
     """
     if run.in_context:
         return list(IN_CONTEXT)
-    asked = {one.row for one in (*WHY, *DEEPER) if one.measurement in run.measured}
-    return [*PANELS, *(one for one in (*WHY, *DEEPER) if one.row in asked)]
+    further = (*WHY, *DEEPER, *CIRCUIT)
+    asked = {one.row for one in further if one.measurement in run.measured}
+    return [*PANELS, *(one for one in further if one.row in asked)]
 
 
 # ---- words ----------------------------------------------------------------------------------------------

@@ -146,8 +146,12 @@ def resolve(search: str | None, run: RunLike) -> tuple[Cursor, list[Notice]]:
     if asked.get("axis", "times") not in AXES:
         said = f"This link tells lengths in \u201c{asked['axis'][:40]}\u201d, which does not exist."
         notices.append(Notice(said, "Shown: multiples of the trained length.", "Keep"))
-    sample = integer(asked.get("sample"))
-    return Cursor(run.name, step, length, layer, head, view, max(sample or 0, 0)), notices
+    sample = integer(asked.get("sample", "0"))
+    if sample is None or sample < 0:
+        said = f"This link names the sample \u201c{asked['sample'][:40]}\u201d, which is no whole number from 0 on."
+        notices.append(Notice(said, "Shown: the first.", "Keep"))
+        sample = 0
+    return Cursor(run.name, step, length, layer, head, view, sample), notices
 
 
 def write(cursor: Cursor, run: RunLike, path: str = "/run", extras: Mapping[str, str] | None = None) -> str:

@@ -47,7 +47,7 @@ def summarise(run: RunView) -> dict[str, Any]:
     row |= {"verdict": verdict, "slug": slug(verdict)} | _since(brief, verdict)
     if brief.ties:
         row |= {"ties": brief.ties["label"], "tiesText": TIES[brief.ties["label"]], "tiesNote": brief.ties["note"]}
-    fails = _decay(brief, run.trained) if run.in_context else _failure(brief, verdict, run.trained)
+    fails = _decay(brief, verdict, run.trained) if run.in_context else _failure(brief, verdict, run.trained)
     return row | _accuracy(run) | fails | _carries(brief)
 
 
@@ -118,9 +118,12 @@ def _failure(brief: Brief, verdict: str, trained: int) -> dict[str, Any]:
     return {"fails": 1e12, "failsText": beyond(min(tested)), "failsTimes": times}
 
 
-def _decay(brief: Brief, window: int) -> dict[str, Any]:
-    """Items from which answers in context are shown to fail; past the longest judged where they are not."""
-    for row in brief.failure:
+def _decay(brief: Brief, verdict: str, window: int) -> dict[str, Any]:
+    """Items from which answers in context are shown to fail; past the longest judged where they are not.
+
+    Of a model that was not capable to begin with, nothing is lost.
+    """
+    for row in () if verdict == "not capable" else brief.failure:
         if row["status"] == "ok" and row["value"] is not None:
             return {"fails": row["value"] / window, "failsText": f"{whole(row['value'])} items", "failed": True}
         if row["status"] == "censored" and row["length"] is not None:

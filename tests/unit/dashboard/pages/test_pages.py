@@ -366,7 +366,7 @@ def areas(sheet: str) -> dict[str, set[str]]:
     [
         ("run.css", "", run_panels.PANELS[:9]),
         ("run.css", "one", (run_panels.BY_ID["loss"],)),
-        ("run.css", "two", run_panels.WHY + run_panels.DEEPER + run_panels.MORE),
+        ("run.css", "two", run_panels.WHY + run_panels.DEEPER + run_panels.CIRCUIT + run_panels.MORE),
         ("compare.css", "", compare.PANELS + compare.SEED_PANELS),
         ("compare_many.css", "halves", compare_many.PANELS),
     ],

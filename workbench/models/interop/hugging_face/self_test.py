@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from workbench.models.base.protocol import HookedModel
 from workbench.models.interop.hugging_face.adapter import ATTENTION, PretrainedModel
 from workbench.models.interop.hugging_face.families import PretrainedError
 
@@ -42,13 +43,13 @@ def self_test(model: PretrainedModel) -> None:
         logits, patterns = plain(model, tokens)
         own = model(tokens)
         tolerance = TOLERANCE if own.dtype in (torch.float32, torch.float64) else COARSE
-        if not _close(own, logits, tolerance):
+        if not close(own, logits, tolerance):
             worst = float((own - logits).abs().max())
             raise PretrainedError(
                 f"the model's logits are not those of transformers' plain attention (off by {worst:.2g}): "
                 "what would be seen of it is not what it computes"
             )
-        for name, why in _problems(model, tokens, own, patterns, tolerance):
+        for name, why in list(_problems(model, tokens, own, patterns, tolerance)):
             refuse(model, name, why)
 
 
@@ -88,13 +89,13 @@ def _problems(
 
     with model.hooks(fwd_hooks=[(name, see) for name in names]):
         watched = model(tokens)
-    if not _close(watched, own, tolerance):
+    if not close(watched, own, tolerance):
         yield from ((name, "watching it changes what the model computes") for name in names)
         return
     for layer, pattern in enumerate(patterns):
         name = f"blocks.{layer}.attn.hook_pattern"
         rows = seen.get(name)
-        if rows is not None and not _close(rows, pattern.to(rows.dtype), tolerance):
+        if rows is not None and not close(rows, pattern.to(rows.dtype), tolerance):
             yield name, "it does not hold the weights that transformers gives"
     few = tokens[:1, :EDITED].expand(2, -1)  # one pass for each hook: hundreds of a deep model
     for name in names:
@@ -104,7 +105,7 @@ def _problems(
             yield name, "an edit of it moves no logit"
 
 
-def moved(model: PretrainedModel, twice: Tensor, name: str) -> bool:
+def moved(model: HookedModel, twice: Tensor, name: str) -> bool:
     """Whether an edit of what a hook holds moves logits by far more than rounding does.
 
     The edit is of the second of two equal strings in one pass, and the first is what it is compared with. So both are
@@ -118,7 +119,7 @@ def moved(model: PretrainedModel, twice: Tensor, name: str) -> bool:
     return any(_moved_by(strength, model, twice, name) for strength in STRENGTHS)
 
 
-def _moved_by(strength: float, model: PretrainedModel, twice: Tensor, name: str) -> bool:
+def _moved_by(strength: float, model: HookedModel, twice: Tensor, name: str) -> bool:
     def edit(value: Tensor, hook: Any) -> Tensor:
         size = 1 + value[1:].abs().nan_to_num(0, 0, 0)
         # Not a constant along keys, which a softmax does not see.
@@ -133,6 +134,7 @@ def _moved_by(strength: float, model: PretrainedModel, twice: Tensor, name: str)
     return bool(edited.isfinite().all()) and float((edited - kept).abs().max()) > above * rounding
 
 
-def _close(found: Tensor, wanted: Tensor, tolerance: float) -> bool:
+def close(found: Tensor, wanted: Tensor, tolerance: float) -> bool:
+    """Whether two tensors differ by no more than a share of the largest wanted value, or of 1."""
     scale = max(1.0, float(wanted.abs().max()))
     return bool(found.isfinite().all()) and float((found - wanted).abs().max()) <= tolerance * scale

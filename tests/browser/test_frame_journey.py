@@ -1,0 +1,53 @@
+"""What stands around every page: the list of pages where their links do not fit, and a server that has gone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.dashboard.browsing import SIZE, TIMEOUT, has, needs_browser, settled
+
+pytestmark = needs_browser
+AT_200 = {"width": 720, "height": 450}
+
+
+def test_at_200_percent_the_pages_are_a_list_below_a_button(page: Any, address: str) -> None:
+    page.set_viewport_size(AT_200)
+    page.goto(f"{address}/glossary")
+    page.wait_for_selector("#behaviour")
+    assert page.locator("#nav a:visible").all_inner_texts() == ["Glossary"], "where one is"
+    page.click("#nav-toggle")
+    has(page, "#nav-toggle", "aria-expanded", "true")
+    names = ["Runs", "Run", "Checkpoint", "Try it", "Compare", "Sweep", "Theory", "Glossary"]
+    assert page.locator("#nav a:visible").all_inner_texts() == names
+    page.keyboard.press("Escape")
+    has(page, "#nav-toggle", "aria-expanded", "false")
+    assert page.evaluate("document.activeElement.id") == "nav-toggle"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")  # the brand
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".ag-row")
+    has(page, "#nav-toggle", "aria-expanded", "false")
+    assert page.evaluate("document.documentElement.scrollWidth") <= AT_200["width"], "nothing stands out of the window"
+    page.mouse.wheel(0, 300)
+    settled(page, lambda: page.evaluate("window.scrollY") > 0)
+    top = page.evaluate("document.querySelector('.header').getBoundingClientRect().bottom")
+    assert top <= 0, "a low window keeps no bar"
+
+
+def test_a_server_that_has_gone_is_said_and_found_again(browser: Any, address: str) -> None:
+    """Its console is not asked: a browser writes there whatever it could not load."""
+    page = browser.new_context(viewport=SIZE).new_page()
+    page.set_default_timeout(TIMEOUT)
+    page.goto(f"{address}/")
+    page.wait_for_selector(".ag-row")
+    assert page.locator("#offline").is_hidden()
+    page.context.set_offline(True)
+    settled(page, lambda: page.locator("#offline").is_visible())
+    said = page.inner_text("#offline")
+    assert said.startswith("The server does not answer. Shown: what was read last.")
+    assert "lengthlens app " in said
+    page.context.set_offline(False)
+    settled(page, lambda: page.locator("#offline").is_hidden())
+    settled(page, lambda: page.inner_text("#age") in ("read 0 s ago", "read 1 s ago", "read 2 s ago"))
+    page.context.close()

@@ -1,0 +1,1 @@
+"""The row of the circuit graph: who reads whom."""

@@ -1,0 +1,119 @@
+"""The row *Circuit* of the Run page: the graph, one of its connections over length, and the select that chooses it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import Dash, Input, Output, State, html, no_update
+from dash.exceptions import PreventUpdate
+
+from workbench.dashboard.components import measure_button
+from workbench.dashboard.components.icons import chevron
+from workbench.dashboard.components.page_frame import command
+from workbench.dashboard.panels import callbacks, panel_frame
+from workbench.dashboard.panels.panel_updates import memory
+from workbench.dashboard.panels.run_panels import CIRCUIT, CIRCUIT_ROW
+from workbench.dashboard.server.context import Context
+from workbench.dashboard.state.cursor import Notice
+from workbench.dashboard.state.run_view import RunView
+from workbench.figures.errors import NotMeasured
+from workbench.figures.labels import whole
+from workbench.figures.rows.components import ARROW
+from workbench.figures.rows.connection_effects import (
+    MEASUREMENT,
+    connection_names,
+    measured_connections,
+    measured_lengths,
+)
+
+DRAWN = "matrix more-row late why-row"
+BARE = f"{DRAWN} bare"
+"""Classes of the row with its panels, and of its words alone."""
+
+
+def row(run: RunView, extras: Mapping[str, str]) -> html.Div:
+    """The row: a line that says how to measure it, until it is."""
+    name, question = CIRCUIT_ROW["circuit"]
+    select = dmc.Select(
+        id="connection-select",
+        data=[],
+        value=extras.get("connection") or None,
+        placeholder="The one that costs most",
+        clearable=True,
+        searchable=True,
+        size="xs",
+        rightSection=chevron(),
+        maxDropdownHeight=360,
+        nothingFoundMessage="No connection of that name",
+        attributes={"input": {"aria-label": "Connection"}},
+    )
+    rail = [
+        html.H2(name),
+        html.P(question, className="soft"),
+        html.Div(id="rail-circuit"),
+        select,
+        panel_frame.how("circuit"),
+    ]
+    shells = panel_frame.matrix_row(rail, CIRCUIT, run.specs, "two")
+    return html.Div([shells, memory(CIRCUIT)], id="circuit", className=BARE)
+
+
+def check(run: RunView, asked: str) -> tuple[str, list[Notice]]:
+    """The connection that a link names, where the run has it; a run that is not measured may have it yet."""
+    if not asked:
+        return "", []
+    known = run.memo(("connections",), lambda: connection_names(run.frame.where(measurement=MEASUREMENT)))
+    if asked in known or not known:
+        return asked, []
+    said = f"This link names the connection {asked}, which {run.name} does not have."
+    return "", [Notice(said, "Shown: the one that costs most.", "Keep")]
+
+
+def told(run: RunView, step: int) -> tuple[list[Any], list[dict[str, str]]]:
+    """What stands in the rail at a checkpoint, and the connections to choose among; none where it is not measured."""
+    try:
+        rows = run.memo(("circuit rows", step), lambda: measured_connections(run.frame, step=step))
+    except NotMeasured as missing:
+        if type(missing) is not NotMeasured or not missing.helps:  # measured, and the rows say why there is nothing
+            return [html.P(missing.message)], []
+        have = [whole(one) for one in sorted(run.frame.where(measurement=MEASUREMENT).distinct("step").tolist())]
+        where = f" at step {whole(step)}, only at {', '.join(have)}" if have else ""
+        ask = command(f"lengthlens measure {run.typed_path} --only {MEASUREMENT} --steps {step}")
+        now = measure_button.button(run.name, MEASUREMENT, deepen_at=step)  # of a small model seconds, else minutes
+        return [html.P(f"Not measured{where}."), html.Div([ask, now], className="ways")], []
+    names = connection_names(rows)
+    lengths = ", ".join(whole(n) for n in measured_lengths(rows))
+    said = f"{whole(len(names))} connections, each cut alone, at length {lengths}."
+    return [html.P(said)], [{"value": name, "label": name.replace(ARROW, " \u2192 ")} for name in names]
+
+
+def connect(app: Dash, context: Context) -> None:
+    """Register its callbacks."""
+    callbacks.panels(app, context, CIRCUIT, late=True)
+
+    @app.callback(
+        Output("rail-circuit", "children"),
+        Output("circuit", "className"),
+        Output("connection-select", "data"),
+        Input("step", "data"),
+        Input("run-version", "data"),
+        State("run", "data"),
+    )
+    def says(step: int, _: Any, run: str) -> Any:
+        view = context.store.run(run)
+        if view is None or step is None:
+            raise PreventUpdate
+        said, choices = told(view, step)
+        return said, DRAWN if choices else BARE, choices
+
+    @app.callback(
+        Output("extras", "data", allow_duplicate=True),
+        Input("connection-select", "value"),
+        State("extras", "data"),
+        prevent_initial_call=True,
+    )
+    def chosen(connection: str | None, extras: dict[str, str]) -> Any:
+        wanted = connection or ""
+        return no_update if wanted == extras.get("connection", "") else extras | {"connection": wanted}

@@ -1,0 +1,1 @@
+"""Who reads whom: the circuit graph, and one of its connections over prefix length."""

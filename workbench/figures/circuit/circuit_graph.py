@@ -1,0 +1,319 @@
+"""The circuit graph: components as nodes, and between them the connections whose cutting is shown to cost accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from workbench.figures.circuit.graph_layout import curve, places
+from workbench.figures.labels import dotted, head_name, multiple, proportion, signed, whole
+from workbench.figures.registry import data_of, figure
+from workbench.figures.rows.components import Component, Connection
+from workbench.figures.rows.connection_effects import (
+    DROP,
+    RANDOM,
+    Effect,
+    accuracy_there,
+    effects_at,
+    measured_connections,
+    nearest_measured,
+    strongest,
+)
+from workbench.figures.rows.frame import Frame
+from workbench.figures.rows.picking import run_name, stack, tidy
+from workbench.figures.style.design_tokens import DIFFERENCE, TOKENS, ColourMap, Theme, cell_colours, colour_at, rgba
+from workbench.figures.style.plain_figure import Drawing
+from workbench.figures.style.template import blank, colorbar, plotly_scale
+
+WIDTH = (1.2, 11.0)
+"""Pixels of an edge that costs almost nothing, and of one that costs all accuracy."""
+LEAST_RANGE = 0.2
+"""Smallest change that has the end of the colours: less would make much of little."""
+NODE = (16, 26)
+"""Pixels of a node of a large graph, and of a small one."""
+FADED, HELPING = "1px,3px", "6px,3px"
+"""Dashes: shown at N and not here; accuracy rises without it."""
+
+
+@dataclass(frozen=True)
+class _Edge:
+    """A connection that is drawn.
+
+    Attributes:
+        name: of the connection.
+        here, trained: what cutting it costs at this length, and at N.
+    """
+
+    name: str
+    here: Effect
+    trained: Effect
+
+    @property
+    def change(self) -> float:
+        """What it costs here, less what it costs at N."""
+        return self.here.value - self.trained.value
+
+
+@figure
+def circuit_graph(
+    frame: Frame,
+    *,
+    trained: float,
+    step: int,
+    length: int,
+    connection: str = "",
+    theme: Theme = "light",
+    size: int = 11,
+) -> Drawing:
+    """Who reads whom: an edge for each connection whose cutting is shown to cost accuracy, at this length or at N.
+
+    The wider an edge, the more accuracy is lost without it at the measured length nearest to this one; dashed, accuracy
+    rises without it; dotted, it is shown at N and no longer here. Its colour is what it costs here less what it costs
+    at N. A node is the darker, the more is lost without all connections out of it. Layers run to the right.
+
+    Args:
+        frame: rows of one run.
+        trained: N.
+        step: the checkpoint.
+        length: prefix length.
+        connection: the chosen one, which stands on a wash; "" = the one that costs most.
+        theme: light or dark.
+        size: base text size, pixels.
+
+    Raises:
+        NotMeasured: without rows of that checkpoint.
+    """
+    rows = measured_connections(frame, step=step)
+    at, base = nearest_measured(rows, length), nearest_measured(rows, trained)
+    effects, nodes = effects_at(rows, at)
+    edges = _edges(rows, at, base)
+    chosen = connection if connection in effects else strongest(effects)
+    extent = _extent(rows, base)
+    layers, heads, mlps = _size(effects)
+    where = places(layers, heads, mlps)
+    bottom = heads + (0.15 if mlps else -1) + 0.85
+    accuracy, shown = accuracy_there(rows, at), sum(one.here.shown for one in edges)
+    told = dotted(_silent(effects, edges), _left_to_lose(nodes, effects_at(rows, base)[1], at == base))
+    made = blank(
+        theme,
+        size,
+        column="sequence",
+        xaxis={"range": [-0.7, where[Component("unembedding")][0] + 0.7], "visible": False},
+        yaxis={"range": [bottom, -1.1], "visible": False},
+        meta={
+            "title": "Circuit graph",
+            "slice": dotted(
+                f"length {whole(at)} ({multiple(at / trained)} \u00d7 N)",
+                "" if accuracy is None else f"accuracy {proportion(accuracy)}",
+                f"{shown} of {len(effects)} connections shown",
+            ),
+            "alt": _spoken(edges, at, step, told),
+            "n": next(iter(effects.values())).row["n"],
+            "pick": True,
+        },
+        uirevision=f"{run_name(frame)}/circuit_graph",
+    )
+    made.update_layout(margin={"l": 8, "r": 76, "t": 10, "b": 22})
+    middle = (heads - 1) / 2
+    for edge in sorted(edges, key=lambda one: abs(one.here.value)):
+        _draw(made, edge, where, middle, extent, theme, edge.name == chosen)
+    _draw_nodes(made, where, nodes, theme, size, NODE[1] if heads <= 4 else NODE[0])
+    _name_columns(made, where, theme, size)
+    _legend(made, extent, theme, size)
+    made.add_annotation(
+        x=0, xref="paper", xanchor="left", y=0, yref="paper", yanchor="top", yshift=-4,
+        text=told,
+        font={"size": size, "color": TOKENS[theme]["ink3"]}, name="not drawn",
+    )  # fmt: skip
+    return made
+
+
+@data_of(circuit_graph)
+def circuit_graph_data(frame: Frame, *, trained: float, step: int, length: int) -> Frame:
+    """The rows of :func:`circuit_graph`: of every connection and component, drawn or not, here and at N; controls."""
+    rows = measured_connections(frame, step=step)
+    shown = {nearest_measured(rows, length), nearest_measured(rows, trained)}
+    drops = rows.where(quantity=DROP, length=sorted(shown))
+    parts = (drops.where(control=control) for control in ("", RANDOM))
+    return stack(tidy(part, list(map(str, part["target"])), "length") for part in parts)
+
+
+def _edges(rows: Frame, at: int, base: int) -> list[_Edge]:
+    """The connections that are drawn: shown at this length, or at N."""
+    here, trained = effects_at(rows, at)[0], effects_at(rows, base)[0]
+    return [
+        _Edge(name, one, trained[name])
+        for name, one in here.items()
+        if name in trained and (one.shown or trained[name].shown)
+    ]
+
+
+def _extent(rows: Frame, base: int) -> float:
+    """The largest change at any length, so that colours do not move with the cursor."""
+    lengths = sorted({int(n) for n in rows.where(quantity=DROP)["length"]})
+    changes = [abs(edge.change) for n in lengths for edge in _edges(rows, n, base)]
+    return max([LEAST_RANGE, *changes])
+
+
+def _size(effects: Mapping[str, Effect]) -> tuple[int, int, bool]:
+    """Layers, heads of each, and whether there are MLPs."""
+    nodes = [Connection.named(name).receiver for name in effects]
+    heads = [(one.layer, one.head) for one in nodes if one.layer is not None and one.head is not None]
+    mlps = any(one.kind == "MLP" for one in nodes)
+    return max(layer for layer, _ in heads) + 1, max(head for _, head in heads) + 1, mlps
+
+
+def change_colours(theme: Theme) -> ColourMap:
+    """The ends of the difference map about a grey that a thin line can be seen in."""
+    colours = DIFFERENCE[theme]
+    return ((0.0, colours[0][1]), (0.5, TOKENS[theme]["line2"]), (1.0, colours[-1][1]))
+
+
+def _draw(
+    made: Drawing,
+    edge: _Edge,
+    where: Mapping[Component, tuple[float, float]],
+    middle: float,
+    extent: float,
+    theme: Theme,
+    chosen: bool,
+) -> None:
+    ends = Connection.named(edge.name)
+    x, y = curve(where[ends.sender], where[ends.receiver], middle)
+    width = WIDTH[0] + (WIDTH[1] - WIDTH[0]) * min(1.0, abs(edge.here.value)) if edge.here.shown else WIDTH[0]
+    dash = FADED if not edge.here.shown else HELPING if edge.here.value < 0 else "solid"
+    if chosen:
+        wash = {"color": rgba(TOKENS[theme]["ink"], 0.16), "width": width + 9}
+        made.add_scatter(x=x, y=y, mode="lines", line=wash, hoverinfo="skip", name="chosen")
+    made.add_scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        line={
+            "color": colour_at(change_colours(theme), 0.5 + edge.change / (2 * extent)),
+            "width": width,
+            "dash": dash,
+        },
+        hovertext=[_hover(edge)] * len(x),
+        hoverinfo="text",
+        customdata=[edge.name] * len(x),
+        name=edge.name,
+    )
+
+
+def _hover(edge: _Edge) -> str:
+    ends = Connection.named(edge.name)
+    said = [f"{_long(ends.sender)} \u2192 {_long(ends.receiver)}", f"accuracy lost without it <b>{edge.here.text}</b>"]
+    if edge.here.row["length"] != edge.trained.row["length"]:
+        said.append(f"at N {proportion(edge.trained.value, 3)}, change {signed(edge.change, 3)}")
+    if not edge.here.shown:
+        why = "no more than its control" if edge.here.costs else "not told from chance"
+        said.append(f"shown at N; here {why}")
+    return "<br>".join(said)
+
+
+def _long(one: Component) -> str:
+    if one.kind == "head":
+        return head_name(int(one.layer or 0), int(one.head or 0))
+    return f"MLP {one.layer}" if one.kind == "MLP" else one.kind
+
+
+def _draw_nodes(
+    made: Drawing,
+    where: Mapping[Component, tuple[float, float]],
+    nodes: Mapping[str, Effect],
+    theme: Theme,
+    size: int,
+    pixels: int,
+) -> None:
+    t, mlp = TOKENS[theme], "MLP" if pixels >= NODE[1] else "M"
+    fills, inks, texts, hovers = [], [], [], []
+    for one in where:
+        effect = nodes.get(one.name)
+        costs = effect is not None and effect.shown and effect.value > 0
+        fill, ink = cell_colours(effect.value, theme) if costs and effect is not None else (t["surface"], t["ink2"])
+        fills.append(fill)
+        inks.append(ink)
+        texts.append(f"H{one.head}" if one.kind == "head" else mlp if one.kind == "MLP" else "")
+        lost = "" if effect is None else f"<br>accuracy lost without it <b>{effect.text}</b>"
+        hovers.append(f"{_long(one)}{lost}")
+    made.add_scatter(
+        x=[x for x, _ in where.values()],
+        y=[y for _, y in where.values()],
+        mode="markers+text",
+        marker={
+            "size": [pixels if one.kind == "head" else round(1.15 * pixels) for one in where],
+            "symbol": ["circle" if one.kind == "head" else "square" for one in where],
+            "color": fills,
+            "line": {"color": t["line2"], "width": 1.2},
+            "opacity": 1,
+        },
+        text=texts,
+        textfont={"size": size, "color": inks},
+        textposition="middle center",
+        hovertext=hovers,
+        hoverinfo="text",
+        name="components",
+    )
+
+
+def _name_columns(made: Drawing, where: Mapping[Component, tuple[float, float]], theme: Theme, size: int) -> None:
+    """Layers above their heads, and the two ends above their nodes."""
+    font = {"size": size, "color": TOKENS[theme]["ink3"]}
+    tops = {one.layer: x for one, (x, _) in where.items() if one.kind == "head"}
+    for layer, x in tops.items():
+        made.add_annotation(x=x, y=-1.05, yanchor="top", text=f"layer {layer}", font=font, name="layer")
+    for one, text in ((Component("embedding"), "embed"), (Component("unembedding"), "unembed")):
+        x, y = where[one]  # above, for edges come from the side and from MLPs below
+        made.add_annotation(x=x, y=y, yshift=24, yanchor="middle", text=text, font=font, name="end")
+
+
+def _legend(made: Drawing, extent: float, theme: Theme, size: int) -> None:
+    """A bar of the colours; plotly hangs it on a trace, which shows nothing."""
+    made.add_scatter(
+        x=[None],
+        y=[None],
+        mode="markers",
+        marker={
+            "color": [0],
+            "cmin": -extent,
+            "cmax": extent,
+            "colorscale": plotly_scale(change_colours(theme)),
+            "showscale": True,
+            "colorbar": colorbar(
+                theme, size, [-extent, 0, extent], [f"{signed(-extent)}", "as at N", f"{signed(extent)}"]
+            ),
+        },
+        hoverinfo="skip",
+        name="legend",
+    )
+
+
+def _silent(effects: Mapping[str, Effect], edges: list[_Edge]) -> str:
+    """How many connections are not drawn, and why."""
+    drawn = {one.name for one in edges}
+    left = [one for name, one in effects.items() if name not in drawn]
+    control = sum(one.costs for one in left)
+    why = [f"{whole(len(left) - control)} not shown to cost anything"] if len(left) > control else []
+    why += [f"{whole(control)} no more than their control"] if control else []
+    return f"Not drawn: {', '.join(why)}" if why else "All connections are drawn"
+
+
+def _left_to_lose(here: Mapping[str, Effect], trained: Mapping[str, Effect], same: bool) -> str:
+    """What is lost without any input, with which every edge is to be compared: past N there may be less to lose."""
+    name = Component("embedding").name
+    if name not in here or name not in trained:
+        return ""
+    before = "" if same else f" (at N {proportion(trained[name].value)})"
+    return f"all input cut costs {proportion(here[name].value)}{before}"
+
+
+def _spoken(edges: list[_Edge], at: int, step: int, told: str) -> str:
+    shown = sorted((one for one in edges if one.here.shown), key=lambda one: -abs(one.here.value))
+    said = "; ".join(f"{one.name} {proportion(one.here.value)} ({signed(one.change)} against N)" for one in shown[:12])
+    lost = [one.name for one in edges if not one.here.shown]
+    gone = f". Shown at N, not here: {', '.join(lost)}" if lost else ""
+    return (
+        f"Accuracy lost without each connection at length {whole(at)}, step {whole(step)}: "
+        f"{said or 'none is shown'}{gone}. {told}"
+    )

@@ -1,0 +1,120 @@
+"""What is lost without one connection, over prefix length, beside its control."""
+
+from __future__ import annotations
+
+from workbench.figures.labels import dotted, over_length, proportion, sample_size
+from workbench.figures.registry import data_of, figure
+from workbench.figures.rows.components import ARROW
+from workbench.figures.rows.connection_effects import (
+    DROP,
+    MEASUREMENT,
+    RANDOM,
+    effects_at,
+    measured_connections,
+    nearest_measured,
+    strongest,
+)
+from workbench.figures.rows.frame import Frame, numbers
+from workbench.figures.rows.picking import run_name, smallest_n, stack, telling, tidy
+from workbench.figures.style.design_tokens import TOKENS, Theme
+from workbench.figures.style.marks import (
+    Cursor,
+    Label,
+    add_across,
+    add_cursor,
+    add_end_labels,
+    add_line,
+    add_training,
+    said,
+)
+from workbench.figures.style.plain_figure import Drawing
+from workbench.figures.style.scale import Scale
+from workbench.figures.style.series import line_plot
+from workbench.figures.style.template import DASH, run_axis
+
+CONTROL = "control"
+READ_PARTS = {"q": "queries", "k": "keys", "v": "values"}
+"""Mode of a row -> what of the receiving head alone lost the sender."""
+
+
+@figure
+def connection_over_length(
+    frame: Frame,
+    *,
+    trained: float,
+    step: int,
+    length: int,
+    connection: str = "",
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """Accuracy lost without one connection at each measured length, with its interval; dashed: its control.
+
+    Where they were measured apart, thin lines are the same in the receiving head's queries, keys or values alone.
+
+    Args:
+        frame: rows of one run.
+        trained: N.
+        step: the checkpoint.
+        length: at which the connection that costs most is meant, where none is chosen.
+        connection: its name, ``L0.0 -> L1.0``; "" or one that there is not = the one that costs most.
+        theme: light or dark.
+        size: base text size, pixels.
+        cursor: see ``marks.add_cursor``.
+
+    Raises:
+        NotMeasured: without rows of that checkpoint.
+    """
+    data = connection_over_length_data(frame, step=step, length=length, connection=connection)
+    name, t = str(data["target"][0]), TOKENS[theme]
+    own, controls = data.where(series=name), data.where(series=CONTROL)
+    ends = numbers(data["low"]).tolist() + numbers(data["high"]).tolist() + numbers(data["value"]).tolist()
+    scale = Scale.spanning(min(-0.1, *ends), max(0.2, *ends))
+    y_axis = {**scale.axis(), "title": {"text": "accuracy lost"}}
+    ticks = sorted({0.0, round(scale.low, 2), round(scale.high, 2)})
+    y_axis |= {"tickvals": ticks, "ticktext": [proportion(tick) for tick in ticks]}
+    made = line_plot(
+        "length",
+        run_axis("length", frame.distinct("length"), trained, theme),
+        y_axis,
+        title="Without one connection",
+        slice=dotted(name.replace(ARROW, " \u2192 "), sample_size(smallest_n(own))),
+        n=smallest_n(own),
+        name=f"{run_name(frame)}/connection_over_length",
+        theme=theme,
+        size=size,
+    )
+    add_across(made, 0.0, {"color": t["line2"], "width": 1, "dash": "dot"}, "nothing lost")
+    labels: list[Label] = []
+    if len(controls):
+        end = add_line(made, controls, "length", t["control"], width=1.0, dash=DASH, band=False)
+        labels.append((CONTROL, end, t["ink3"], False))
+    for part in READ_PARTS.values():
+        if len(apart := data.where(series=part)):
+            end = add_line(made, apart, "length", t["ink3"], width=1.0, band=False)
+            labels.append((part, end, t["ink3"], False))
+    labels.append(("lost", add_line(made, own, "length", t["ink"]), t["ink"], True))
+    add_end_labels(made, labels, y_axis["range"], size)
+    add_training(made, trained, theme, size, label=False)
+    add_cursor(made, cursor, "length", theme, [(own, t["ink"], "circle")])
+    told = said(own, "length", telling(own, "length", trained))
+    made.layout.meta["alt"] = f"Accuracy lost without {name} {over_length(step)}: {told}"
+    return made
+
+
+@data_of(connection_over_length)
+def connection_over_length_data(frame: Frame, *, step: int, length: int, connection: str = "") -> Frame:
+    """The rows of :func:`connection_over_length`: the connection, its control, and its parts where measured apart."""
+    rows = measured_connections(frame, step=step)
+    effects, _ = effects_at(rows, nearest_measured(rows, length))
+    name = connection if connection in effects else strongest(effects)
+    drops = frame.where(measurement=MEASUREMENT, quantity=DROP, law="matched", step=step, target=name)
+    own = drops.where(control="")
+    return stack(
+        [
+            tidy(own.where(mode=""), name, "length"),
+            tidy(drops.where(control=RANDOM, mode=""), CONTROL, "length"),
+            *(tidy(own.where(mode=mode), said, "length") for mode, said in READ_PARTS.items()),
+        ]
+    )

@@ -1,0 +1,125 @@
+"""What cutting each connection of a model costs at one checkpoint and length, and of which that is shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.core.thresholds import CLAIM
+from workbench.figures.labels import estimate, proportion, whole
+from workbench.figures.rows.components import ARROW
+from workbench.figures.rows.frame import Frame, numbers, unique
+from workbench.figures.rows.picking import refuse_empty, select, valued
+
+MEASUREMENT = "circuits.connections"
+DROP, DROP_P, ACCURACY = "connection_drop", "connection_drop_p", "connected_accuracy"
+RANDOM = "random_direction"
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What is lost without a connection, or without all connections out of a component.
+
+    Attributes:
+        name: as in the rows.
+        row: of ``connection_drop``.
+        control: the same under a change as large in random directions; None = not measured.
+        costs: whether the sign test shows a change, for all that are asked at once.
+        beyond: whether its interval lies beyond its control, on the side of its value.
+    """
+
+    name: str
+    row: Mapping[str, Any]
+    control: float | None
+    costs: bool
+    beyond: bool
+
+    @property
+    def shown(self) -> bool:
+        """Whether it is told from chance and from its control: a receiver that any change of that size upsets says
+        nothing of what it reads."""
+        return self.costs and self.beyond
+
+    @property
+    def value(self) -> float:
+        """Accuracy lost; below 0 where cutting helps."""
+        return float(self.row["value"])
+
+    @property
+    def text(self) -> str:
+        """In words, for a tooltip."""
+        own = estimate(self.value, self.row["low"], self.row["high"], 3)
+        beside = "" if self.control is None else f" \u00b7 control {proportion(self.control, 3)}"
+        return f"{own} \u00b7 n {whole(self.row['n'])}{beside}"
+
+
+def measured_connections(frame: Frame, *, step: int) -> Frame:
+    """The rows of a checkpoint: its queries, keys and values together, at every length.
+
+    Raises:
+        NotMeasured: without any.
+    """
+    found = select(frame, MEASUREMENT, mode="", law="matched", step=step)
+    refuse_empty(found, "The circuit graph")
+    return found
+
+
+def measured_lengths(rows: Frame) -> list[int]:
+    """The lengths at which connections were cut, ascending."""
+    return [int(n) for n in np.unique(numbers(rows.where(quantity=DROP)["length"]))]
+
+
+def connection_names(rows: Frame) -> list[str]:
+    """All connections, receivers in the order in which they act."""
+    return [name for name in map(str, unique(rows.where(quantity=DROP)["target"])) if ARROW in name]
+
+
+def nearest_measured(rows: Frame, length: float) -> int:
+    """The measured length nearest to one, on a logarithmic scale."""
+    return min(measured_lengths(rows), key=lambda n: abs(math.log(n / length)))
+
+
+def effects_at(rows: Frame, length: int) -> tuple[dict[str, Effect], dict[str, Effect]]:
+    """What is lost at a measured length, by name: without each connection, and without each component.
+
+    A change is told from chance where the p of its sign test, times how many are asked, is a claim's.
+
+    Args:
+        rows: of :func:`measured_connections`.
+        length: one of theirs.
+    """
+    here = valued(rows.where(length=length))
+    chances = {str(r["target"]): float(r["value"]) for r in here.where(quantity=DROP_P, control="").rows()}
+    controls = {str(r["target"]): float(r["value"]) for r in here.where(quantity=DROP, control=RANDOM).rows()}
+    own = {str(r["target"]): r for r in here.where(quantity=DROP, control="").rows()}
+
+    def made(names: Sequence[str]) -> dict[str, Effect]:
+        found = {}
+        for name in names:
+            costs = chances.get(name, 1.0) * len(names) <= CLAIM
+            found[name] = Effect(name, own[name], controls.get(name), costs, _beyond(own[name], controls.get(name)))
+        return found
+
+    return made([name for name in own if ARROW in name]), made([name for name in own if ARROW not in name])
+
+
+def _beyond(row: Mapping[str, Any], control: float | None) -> bool:
+    """Whether the interval of a row lies beyond 0 and beyond its control."""
+    least = control or 0.0
+    return float(row["low"]) > max(0.0, least) if row["value"] > 0 else float(row["high"]) < min(0.0, least)
+
+
+def accuracy_there(rows: Frame, length: int) -> float | None:
+    """Accuracy with nothing cut, at a measured length."""
+    found = valued(rows.where(quantity=ACCURACY, length=length))
+    return float(found["value"][0]) if len(found) else None
+
+
+def strongest(effects: Mapping[str, Effect]) -> str:
+    """The connection that costs most, of those that are shown if any is; "" of none."""
+    most = max(effects.values(), key=lambda one: (one.shown, abs(one.value)), default=None)
+    return "" if most is None else most.name

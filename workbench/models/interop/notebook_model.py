@@ -1,0 +1,247 @@
+"""A model that somebody has in a notebook, as measurements read it: of TransformerLens, or a module with own hooks.
+
+Taken are TransformerLens's HookedTransformer and TransformerBridge, and any module that states its sizes in ``cfg`` and
+passes activations through submodules called as TransformerLens calls them (``blocks.0.attn.hook_q``). What is taken is
+tested on random tokens first: that it is causal, that each hook fires, that an edit of each moves what the model
+answers, and that queries and keys give the pattern that the model shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from workbench.core.errors import LensError
+from workbench.models.base.architecture import Architecture
+from workbench.models.interop.hugging_face.adapter import PretrainedConfig
+from workbench.models.interop.hugging_face.self_test import close, moved
+from workbench.models.positions.registry import ENCODINGS, make_encoding
+
+STRINGS, POSITIONS, EDITED = 2, 12, 4
+TOLERANCE = 1e-4
+"""Largest difference of two ways to the same numbers, as a share of the largest of them (or of 1)."""
+SIZES = ("n_layers", "n_heads", "d_model", "n_ctx", "d_vocab")
+ENCODED = {"standard": "learned", "rotary": "rotary", "alibi": "alibi"}
+"""TransformerLens's word for positions -> ours."""
+ASKED = (
+    "a model in memory is read through `cfg` (n_layers, n_heads, d_model, n_ctx, d_vocab) and through submodules whose "
+    "names are TransformerLens's (nn.Identity() at blocks.0.attn.hook_q and so on); docs/your_own_model.md shows it in "
+    "twenty lines"
+)
+
+
+class NotebookModelError(LensError, ValueError):
+    """A model that cannot be read, or is not what it shows."""
+
+
+class NotebookConfig(PretrainedConfig):
+    """The config of such a model; ``turned`` = its hooks hold queries and keys behind the rotation too."""
+
+    kind: ClassVar[str] = "notebook"
+    title: ClassVar[str] = "model in memory"
+    turned: bool = False
+
+    def score_hooks(self, layer: int) -> list[str]:
+        return [f"blocks.{layer}.attn.hook_{'rot_' if self.turned else ''}{part}" for part in "qk"]
+
+
+@dataclass(frozen=True)
+class HookName:
+    """What a hook's function is told of the hook: its name."""
+
+    name: str
+
+
+class NotebookModel:
+    """Such a model; see :class:`workbench.models.base.protocol.HookedModel`.
+
+    Attributes:
+        inner: the model as it was given.
+        cfg: what measurements ask of its config.
+        hook_dict: name -> what is hooked there.
+        refused: hooks that the self test found wanting -> why.
+    """
+
+    def __init__(self, inner: nn.Module, cfg: NotebookConfig, points: dict[str, nn.Module | None]) -> None:
+        self.inner, self.cfg, self.refused = inner, cfg, dict[str, str]()
+        self.hook_dict = points
+
+    def __call__(
+        self, tokens: Tensor, position_ids: Tensor | None = None, *, return_type: str | None = "logits"
+    ) -> Any:
+        """Outputs ``[batch, pos, out]``, or None for ``return_type=None``.
+
+        Raises:
+            NotebookModelError: for other position ids than 0, 1, 2, ...: the model numbers its tokens itself.
+        """
+        usual = torch.arange(tokens.shape[1], device=tokens.device)
+        if position_ids is not None and not bool((position_ids.to(tokens.device) == usual).all()):
+            raise NotebookModelError(
+                "a model in memory numbers its tokens itself, 0, 1, 2, ...; no other ids are given"
+            )
+        out = self.inner(tokens)
+        logits = getattr(out, "logits", out)
+        return None if return_type is None else logits
+
+    @contextmanager
+    def hooks(self, fwd_hooks: Sequence[tuple[str, Callable[..., Any]]] = (), **_: Any) -> Iterator[NotebookModel]:
+        """A context in which functions of an activation and its hook are attached, each by the hook's name."""
+        named = [(name, _named(name, act)) for name, act in fwd_hooks]
+        if hasattr(self.inner, "hooks"):
+            with self.inner.hooks(fwd_hooks=named):  # type: ignore[operator]
+                yield self
+            return
+        handles = [self.hook_dict[name].register_forward_hook(_of_module(act)) for name, act in named]  # type: ignore[union-attr]
+        try:
+            yield self
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def run_with_hooks(self, *args: Any, fwd_hooks: Sequence[tuple[str, Callable[..., Any]]] = (), **given: Any) -> Any:
+        """A pass with hooks attached."""
+        with self.hooks(fwd_hooks=fwd_hooks):
+            return self(*args, **given)
+
+    def run_with_cache(
+        self, *args: Any, names_filter: Iterable[str] | Callable[[str], bool] | None = None, **given: Any
+    ) -> tuple[Any, dict[str, Tensor]]:
+        """Outputs, and the activations by name: all of them, those named, or those that a function says yes to."""
+        given.pop("return_cache_object", None)
+        wanted = (
+            [name for name in self.hook_dict if names_filter is None or names_filter(name)]
+            if names_filter is None or callable(names_filter)
+            else list(names_filter)
+        )
+        cache: dict[str, Tensor] = {}
+
+        def keep(value: Tensor, hook: HookName) -> None:
+            cache[hook.name] = value.detach()
+
+        with torch.no_grad():
+            return self.run_with_hooks(*args, fwd_hooks=[(name, keep) for name in wanted], **given), cache
+
+    def score_hooks(self, layer: int) -> list[str]:
+        """Names of the activations that the attention scores of a layer are made of."""
+        return self.cfg.score_hooks(layer)
+
+
+def _named(name: str, act: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of an activation, told the name that it was attached by."""
+    return lambda value, hook=None: act(value, hook=HookName(name))
+
+
+def _of_module(act: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda module, given, out: act(out)
+
+
+def notebook_model(model: Any) -> NotebookModel:
+    """A model in memory, once it is known to be what it shows.
+
+    Args:
+        model: a HookedTransformer or TransformerBridge of TransformerLens, or a module with ``cfg`` and hooks.
+
+    Raises:
+        NotebookModelError: for a model that shows nothing, is not causal, or whose weights are being trained.
+    """
+    if not isinstance(model, nn.Module) or not all(hasattr(getattr(model, "cfg", None), size) for size in SIZES):
+        raise NotebookModelError(f"{type(model).__name__} says nothing of itself: {ASKED}")
+    if model.training:
+        model.eval()
+    points = _points(model)
+    if not points:
+        raise NotebookModelError(f"{type(model).__name__} has no hooks: {ASKED}")
+    made = NotebookModel(model, _config(model.cfg, points), points)
+    _self_test(made)
+    return made
+
+
+def _points(model: nn.Module) -> dict[str, nn.Module | None]:
+    """What is hooked, by name. TransformerLens's bridges know more names than they list: those that fire count."""
+    if hasattr(model, "run_with_cache") and hasattr(model, "hooks"):
+        _, cache = model.run_with_cache(_tokens(model.cfg)[:1, :EDITED], return_type=None)  # type: ignore[operator]
+        return dict.fromkeys(cache)
+    return {name: part for name, part in model.named_modules() if name.rpartition(".")[2].startswith("hook_")}
+
+
+def _config(cfg: Any, points: Iterable[str]) -> NotebookConfig:
+    layers, heads = int(cfg.n_layers), int(cfg.n_heads)
+    width = int(getattr(cfg, "d_head", 0) or cfg.d_model // heads)
+    scale = float(getattr(cfg, "attn_scale", 0) or 0)
+    scale = 1 / scale if scale > 0 else width**-0.5
+    cap = getattr(cfg, "attn_scores_soft_cap", None)
+    stated = str(getattr(cfg, "positional_embedding_type", None) or getattr(cfg, "positions", "none"))
+    positions = ENCODED.get(stated, stated)
+    return NotebookConfig(
+        model_type="notebook", d_vocab=cfg.d_vocab, n_layers=layers, d_model=cfg.d_model, n_ctx=cfg.n_ctx,
+        n_heads=heads, d_vocab_out=max(0, int(getattr(cfg, "d_vocab_out", 0) or 0)), d_head=width,
+        n_key_heads=getattr(cfg, "n_key_value_heads", None) or heads,
+        positions=make_encoding(positions if positions in ENCODINGS else "none"),
+        scales=(scale if getattr(cfg, "use_attn_scale", True) else 1.0,) * layers,
+        soft_caps=(cap if cap and cap > 0 else None,) * layers, windows=(None,) * layers,
+        turned="blocks.0.attn.hook_rot_q" in points,
+    )  # fmt: skip
+
+
+def _tokens(cfg: Architecture | Any) -> Tensor:
+    generator = torch.Generator().manual_seed(0)
+    return torch.randint(0, int(cfg.d_vocab), (STRINGS, min(POSITIONS, int(cfg.n_ctx))), generator=generator)
+
+
+def _self_test(model: NotebookModel) -> None:
+    """Try the model on random tokens; hooks that hold something else than they should are taken out, and named.
+
+    Raises:
+        NotebookModelError: if it does not answer ``[batch, pos, out]``, or is not causal.
+    """
+    tokens = _tokens(model.cfg)
+    device = next(model.inner.parameters()).device
+    tokens = tokens.to(device)
+    with torch.no_grad():
+        own = model(tokens)
+        if not isinstance(own, Tensor) or own.shape[:2] != tokens.shape or own.ndim != 3:
+            raise NotebookModelError("the model does not give a row of outputs for each token, [batch, pos, out]")
+        half = tokens.shape[1] // 2
+        if not close(model(tokens[:, :half]), own[:, :half], TOLERANCE):
+            raise NotebookModelError(
+                "the model is not causal: what it answers at a token depends on later ones, so a prefix cannot be read "
+                "inside a longer string"
+            )
+        _, seen = model.run_with_cache(tokens)
+        for name, why in [*_unmoving(model, tokens, seen), *_untrue(model, seen)]:
+            model.refused.setdefault(name, why)
+    for name in model.refused:
+        model.hook_dict.pop(name, None)
+
+
+def _unmoving(model: NotebookModel, tokens: Tensor, seen: dict[str, Tensor]) -> Iterator[tuple[str, str]]:
+    few = tokens[:1, :EDITED].expand(2, -1)
+    for name in list(model.hook_dict):
+        if name not in seen:
+            yield name, "it never fires"
+        elif not seen[name].is_floating_point() or not moved(model, few, name):
+            yield name, "an edit of it moves no logit"
+
+
+def _untrue(model: NotebookModel, seen: dict[str, Tensor]) -> Iterator[tuple[str, str]]:
+    """Queries and keys from which the pattern that the model shows does not come out."""
+    for layer in range(model.cfg.n_layers):
+        names, pattern = model.score_hooks(layer), seen.get(f"blocks.{layer}.attn.hook_pattern")
+        if not all(name in seen for name in names):
+            continue
+        if pattern is None:
+            yield from ((name, "there is no hook_pattern to hold it against") for name in names)
+            continue
+        try:
+            inputs = model.cfg.score_inputs(layer, seen)
+            found = inputs.pattern(inputs.scores(range(inputs.q.shape[1])))
+            true = close(found, pattern, TOLERANCE)
+        except (RuntimeError, ValueError, IndexError):
+            true = False
+        if not true:
+            yield from ((name, "the pattern that the model shows does not come out of it") for name in names)
