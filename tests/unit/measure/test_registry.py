@@ -163,4 +163,6 @@ def test_what_is_on_request_is_made_where_it_is_named_alone():
     assert "diagnosis" not in choose(None)
     assert choose(["diagnosis"]) == ["diagnosis"]
     assert {*choose(None)} == {name for name, cls in measurements().items() if not cls.on_request}
+    assert "circuits.connections" not in choose(["circuits."]), "a family names none of its members"
+    assert choose(["circuits.connections"]) == ["circuits.connections"]
     assert len(choose(None)) >= 20

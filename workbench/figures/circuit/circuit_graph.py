@@ -91,7 +91,6 @@ def circuit_graph(
     extent = _extent(rows, base)
     layers, heads, mlps = _size(effects)
     where = places(layers, heads, mlps)
-    room = max(1.0, 0.15 * where[Component("unembedding")][0])  # for the names beside the two ends
     bottom = heads + (0.15 if mlps else -1) + 0.85
     accuracy, shown = accuracy_there(rows, at), sum(one.here.shown for one in edges)
     told = dotted(_silent(effects, edges), _left_to_lose(nodes, effects_at(rows, base)[1], at == base))
@@ -99,7 +98,7 @@ def circuit_graph(
         theme,
         size,
         column="sequence",
-        xaxis={"range": [-room, where[Component("unembedding")][0] + room], "visible": False},
+        xaxis={"range": [-0.7, where[Component("unembedding")][0] + 0.7], "visible": False},
         yaxis={"range": [bottom, -1.1], "visible": False},
         meta={
             "title": "Circuit graph",
@@ -259,17 +258,14 @@ def _draw_nodes(
 
 
 def _name_columns(made: Drawing, where: Mapping[Component, tuple[float, float]], theme: Theme, size: int) -> None:
-    """Layers above their heads, and the two ends beside their nodes."""
+    """Layers above their heads, and the two ends above their nodes."""
     font = {"size": size, "color": TOKENS[theme]["ink3"]}
     tops = {one.layer: x for one, (x, _) in where.items() if one.kind == "head"}
     for layer, x in tops.items():
         made.add_annotation(x=x, y=-1.05, yanchor="top", text=f"layer {layer}", font=font, name="layer")
-    for one, text, side, off in (
-        (Component("embedding"), "embed", "right", -18),
-        (Component("unembedding"), "unembed", "left", 18),
-    ):
-        x, y = where[one]
-        made.add_annotation(x=x, y=y, xanchor=side, xshift=off, yanchor="middle", text=text, font=font, name="end")
+    for one, text in ((Component("embedding"), "embed"), (Component("unembedding"), "unembed")):
+        x, y = where[one]  # above, for edges come from the side and from MLPs below
+        made.add_annotation(x=x, y=y, yshift=24, yanchor="middle", text=text, font=font, name="end")
 
 
 def _legend(made: Drawing, extent: float, theme: Theme, size: int) -> None:

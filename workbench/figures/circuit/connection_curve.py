@@ -33,7 +33,7 @@ from workbench.figures.style.series import line_plot
 from workbench.figures.style.template import DASH, run_axis
 
 CONTROL = "control"
-APART = {"q": "queries", "k": "keys", "v": "values"}
+READ_PARTS = {"q": "queries", "k": "keys", "v": "values"}
 """Mode of a row -> what of the receiving head alone lost the sender."""
 
 
@@ -90,7 +90,7 @@ def connection_over_length(
     if len(controls):
         end = add_line(made, controls, "length", t["control"], width=1.0, dash=DASH, band=False)
         labels.append((CONTROL, end, t["ink3"], False))
-    for part in APART.values():
+    for part in READ_PARTS.values():
         if len(apart := data.where(series=part)):
             end = add_line(made, apart, "length", t["ink3"], width=1.0, band=False)
             labels.append((part, end, t["ink3"], False))
@@ -115,6 +115,6 @@ def connection_over_length_data(frame: Frame, *, step: int, length: int, connect
         [
             tidy(own.where(mode=""), name, "length"),
             tidy(drops.where(control=RANDOM, mode=""), CONTROL, "length"),
-            *(tidy(own.where(mode=mode), said, "length") for mode, said in APART.items()),
+            *(tidy(own.where(mode=mode), said, "length") for mode, said in READ_PARTS.items()),
         ]
     )

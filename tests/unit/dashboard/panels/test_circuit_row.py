@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.support.dashboard import fakes
@@ -15,6 +17,7 @@ from workbench.dashboard.report.run_data import Stops, panels_of, run_data
 from workbench.dashboard.state.cursor import Cursor
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.store import Store
+from workbench.table.schema import row
 
 FAKE = fakes.FAKES[0]
 LOOK = {"theme": "dark", "size": 11}
@@ -22,22 +25,35 @@ LOOK = {"theme": "dark", "size": 11}
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> RunView:
-    """Measured at step 3,000 alone."""
+    """Measured at step 3,000; too many connections at 2,000; not measured at 1,000."""
     root = tmp_path_factory.mktemp("circuit")
-    path = fakes.write_run(root, FAKE, (1000, 3000))
+    path = fakes.write_run(root, FAKE, (1000, 2000, 3000))
+    many: dict[str, Any] = {
+        "status": "not_applicable",
+        "note": "the model has 900 connections, and at most 512 are cut",
+    }
+    refused = row(run=FAKE.name, step=2000, measurement=MEASUREMENT, law="matched", quantity="connection_drop", **many)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(fakes.SPECS, MEASUREMENT, fakes.SPECS["behaviour"] | {"name": MEASUREMENT, "quantities": []})
-        fakes.write_rows(path, connection_rows(FAKE.name, 3000, (50, 100, 200)))
+        fakes.write_rows(path, [refused, *connection_rows(FAKE.name, 3000, (50, 100, 200))])
     return Store([root]).runs()[FAKE.name]
 
 
 def test_where_it_is_not_measured_the_row_is_a_line_with_its_command(run: RunView) -> None:
     said, choices = circuit_row.told(run, 1000)
     assert not choices
-    assert "Not measured at step 1,000, only at 3,000." in texts(said)
+    assert "Not measured at step 1,000, only at 2,000, 3,000." in texts(said)
     assert f"--only {MEASUREMENT} --steps 1000" in texts(said)
     (now,) = [part for part in said[1].children if getattr(part, "data-measure", "")]
     assert (getattr(now, "data-measure"), getattr(now, "data-measure-step")) == (MEASUREMENT, "1000")
+
+
+def test_a_model_with_too_many_connections_says_so(run: RunView) -> None:
+    said, choices = circuit_row.told(run, 2000)
+    assert not choices
+    assert texts(said) == (
+        "The circuit graph does not apply here: the model has 900 connections, and at most 512 are cut."
+    )
 
 
 def test_where_it_is_it_offers_every_connection_and_draws_the_chosen_one(run: RunView) -> None:
@@ -72,5 +88,5 @@ def test_a_report_holds_the_graph_at_every_length(run: RunView) -> None:
     data = run_data(run, Stops.of(run, Cursor(run.name, 3000, 200)))
     made = data["panels"]["circuit-graph"]
     assert made["needs"] == ["step", "length"]
-    assert len(made["made"]) == 2 * 3
+    assert len(made["made"]) == 3 * 3
     assert "dark" in made["made"][-1]

@@ -76,7 +76,7 @@ def told(run: RunView, step: int) -> tuple[list[Any], list[dict[str, str]]]:
     try:
         rows = run.memo(("circuit rows", step), lambda: measured_connections(run.frame, step=step))
     except NotMeasured as missing:
-        if not missing.helps or not run.n_heads:
+        if type(missing) is not NotMeasured or not missing.helps:  # measured, and the rows say why there is nothing
             return [html.P(missing.message)], []
         have = [whole(one) for one in sorted(run.frame.where(measurement=MEASUREMENT).distinct("step").tolist())]
         where = f" at step {whole(step)}, only at {', '.join(have)}" if have else ""
