@@ -60,7 +60,10 @@ EXPERIMENTS = (
         ("behaviour.in_context", "circuits.heads"),
     ),
     Experiment("pairs", "The value of a key", ("--task", "ur", "--presentation", "pairs", *SHORT, *SYMBOLS)),
-    Experiment("right", "The right neighbour, bare", ("--task", "ur", *SHORT, *SYMBOLS)),
+    Experiment(
+        "right", "The right neighbour, bare", ("--task", "ur", *SHORT, *SYMBOLS),
+        ("behaviour.in_context", "behaviour.asymmetry"),
+    ),
     Experiment("left", "The left neighbour, bare", ("--task", "ul", *SHORT, *SYMBOLS)),
     *(
         Experiment(
@@ -133,6 +136,9 @@ def page(root: Path) -> str:
         parts += [f"## {one.title}\n", f"`lengthlens open DIR {command}`\n", _verdict(rows), "", *_curve(rows), ""]
         if "circuits.heads" in one.only:
             parts += [*_heads(rows), ""]
+        if "behaviour.asymmetry" in one.only:
+            parts += [*_asymmetry(rows), ""]
+    parts += _over_templates(root)
     if missing:
         parts += ["## Not measured here\n", f"`make pretrained` measures these too: {'; '.join(missing)}.", ""]
     return "\n".join(parts)
@@ -158,6 +164,43 @@ def _curve(rows: Any) -> list[str]:
             cells.append(f"{value:.2f} [{low:.2f}, {high:.2f}]")
         lines.append(f"| {' | '.join([*cells, str(int(one.loc['answer_accuracy', 'n']))])} |")
     return lines
+
+
+def _asymmetry(rows: Any) -> list[str]:
+    """Right minus left neighbour by items, a difference of pairs."""
+    own = rows[(rows["measurement"] == "behaviour.asymmetry") & (rows["status"] == "ok")]
+    said = (
+        "Asked for the right neighbour and for the left one, of the same strings but for the query: right minus left, a"
+    )
+    lines = [f"{said} difference of pairs with its interval (Tango's), and the p of the exact sign test:", ""]
+    lines += ["| items | of all tokens | p | of the symbols | p | strings |", "|--:|--:|--:|--:|--:|--:|"]
+    for length, here in own.groupby("length"):
+        one = here.set_index("quantity")
+        cells = [f"{length:,.0f}"]
+        for name in ("neighbour_asymmetry", "candidate_asymmetry"):
+            value, low, high = one.loc[name, ["value", "low", "high"]]
+            cells += [f"{value:+.2f} [{low:+.2f}, {high:+.2f}]", f"{one.loc[f'{name}_p', 'value']:.2g}"]
+        lines.append(f"| {' | '.join([*cells, str(int(one.loc['neighbour_asymmetry', 'n']))])} |")
+    return lines
+
+
+def _over_templates(root: Path) -> list[str]:
+    """Accuracy over wordings, of the sides of which several are measured: mean, and from the lowest to the highest."""
+    parts: list[str] = []
+    for side in ("right", "left"):
+        folders = [root / one.name for one in EXPERIMENTS if one.name.startswith(f"{side}-shots-")]
+        frames = [Table.load(folder).frame(quantity="answer_accuracy") for folder in folders if folder.is_dir()]
+        if len(frames) < 2:
+            continue
+        lines = [f"## The {side} neighbour over {len(frames)} templates\n", "| items | mean | lowest to highest |"]
+        lines.append("|--:|--:|--:|")
+        for length in sorted({*frames[0]["length"]}):
+            values = [float(frame[frame["length"] == length]["value"].iloc[0]) for frame in frames]
+            lines.append(
+                f"| {length:,.0f} | {sum(values) / len(values):.2f} | {min(values):.2f} to {max(values):.2f} |"
+            )
+        parts += [*lines, ""]
+    return parts
 
 
 def _heads(rows: Any) -> list[str]:

@@ -1,12 +1,16 @@
-"""Many runs at once, in a real browser: configurations compared, every run a dot of its cell, views kept."""
+"""Many runs at once, in a real browser: configurations compared, every run a dot of its cell, views kept, figures for papers."""
 
 from __future__ import annotations
 
 import json
+import re
+import struct
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -104,6 +108,38 @@ def test_a_dot_of_a_cell_names_its_run_and_opens_it_at_any_share_of_training(pag
     page.mouse.click(*place)
     settled(page, lambda: "/run?run=" in page.url)
     assert page.url.partition("run=")[2] in named
+
+
+def test_a_figure_for_a_paper_has_the_size_of_its_column_and_its_fonts_inside(page: Any, here: str) -> None:
+    page.goto(f"{here}/run?run=majority-nope-s0")
+    page.wait_for_selector("#accuracy-length-body.ready")
+
+    def saved(item: str) -> tuple[str, bytes]:
+        page.click("#accuracy-length-panel .menu-button")
+        with page.expect_download() as taken:
+            page.get_by_role("menuitem", name=item, exact=True).click()
+        return taken.value.suggested_filename, Path(taken.value.path()).read_bytes()
+
+    name, svg = saved("SVG, 3.25 in")
+    assert name == "majority-nope-s0-accuracy-length-single.svg"
+    drawn_here = ElementTree.fromstring(svg)
+    assert (drawn_here.get("width"), drawn_here.get("viewBox")) == ("3.25in", "0 0 312 234")
+    assert svg.count(b"src:url(data:font/woff2;base64,") == 2
+    assert b">Accuracy</text>" in svg
+    assert b"prefix length, \xc3\x97 trained" in svg
+    name, png = saved("PNG, 6.75 in")
+    assert struct.unpack(">2I", png[16:24]) == (4050, 2031)  # 600 a printed inch; 307 + 18 pixels of 96 an inch high
+    name, pdf = saved("PDF, 3.25 in")
+    assert name == "majority-nope-s0-accuracy-length-single.pdf"
+    streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL)
+    text = pdf + b"".join(zlib.decompress(one) for one in streams if one.startswith(b"x"))
+    assert re.search(rb"/MediaBox ?\[0 0 234 175\.\d+\]", text), "3.25 inches of 72 points"
+    assert set(re.findall(rb"\+(Inter-\w+)", text)) == {b"Inter-Regular", b"Inter-SemiBold"}
+    assert b"/FontFile2" in text
+    assert b"/Type3" not in text, "journals refuse such fonts"
+    name, tex = saved("LaTeX")
+    assert name.endswith(".tex")
+    assert tex.startswith(b"% Accuracy")
 
 
 def test_a_view_is_saved_under_a_name_opened_and_deleted(page: Any, here: str, root: Path) -> None:

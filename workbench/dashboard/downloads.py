@@ -1,7 +1,8 @@
 """Plain addresses for what a panel shows: its rows as CSV and Parquet, its figure as JSON, the snippet that draws it.
 
-``/data/<panel>.csv``, ``.parquet``, ``.json`` and ``.py`` take the same query string as the page, so a link to a
-view is also a link to its data. Which panels there are, the pages say. ``/report.html`` is the whole run as one file.
+``/data/<panel>.csv``, ``.parquet``, ``.md``, ``.tex``, ``.json``, ``.py`` and ``.pdf`` take the same query string as
+the page, so a link to a view is also a link to its data; ``paper=single`` or ``double`` makes a figure of the width of
+a column. Which panels there are, the pages say. ``/report.html`` is the whole run as one file.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import pandas as pd
@@ -22,8 +23,10 @@ from workbench.core.errors import LensError
 from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.panels.panel_spec import SIZE, Panel, PanelCursor
 from workbench.dashboard.panels.sequence.sequence_query import Busy
+from workbench.dashboard.paper_figure import INCHES, Column, for_paper, is_column, page, size_of
 from workbench.dashboard.report.report_page import report_html
 from workbench.dashboard.request_shapes import said
+from workbench.dashboard.server.chromium import PrintError, printed
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Cursor, parse, resolve
 from workbench.dashboard.state.request_gate import aside
@@ -31,13 +34,19 @@ from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured
 from workbench.figures.labels import whole
 from workbench.figures.style.design_tokens import Theme
+from workbench.table.text_tables import latex, markdown, text_cells
 
 KINDS = {
     "csv": "text/csv",
     "parquet": "application/vnd.apache.parquet",
+    "md": "text/markdown",
+    "tex": "text/x-tex",
+    "pdf": "application/pdf",
     "json": "application/json",
     "py": "text/x-python",
 }
+COUNTED = ("step", "length", "layer", "head", "n", "runs", "seed")
+"""Columns of whole numbers, which stay whole where some are missing."""
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What a cell that a spreadsheet computes begins with; the last four are the wide forms that some read alike."""
@@ -98,6 +107,8 @@ def connect(server: Flask, context: Context) -> None:
             return said(503, str(busy), {"Retry-After": str(busy.seconds)})
         except (NotMeasured, LookupError) as error:
             return said(404, str(error.args[0] if error.args else error))
+        except PrintError as error:
+            return said(503, f"{error}.")
         except Exception as error:  # noqa: BLE001 - whatever rows one run has, that is said of its panel
             return said(422, f"What is stored for {name} is not what it shows ({clause(error)}).")
 
@@ -111,11 +122,11 @@ def connect(server: Flask, context: Context) -> None:
         name = file_name(run.name, "report.html")
         try:
             with aside():  # it takes seconds, and readers who move a slider go first
-                page = report_html([run], name, {run.name: start})
+                made = report_html([run], name, {run.name: start})
         except LensError as error:
             return said(422, str(error))
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-        return Response(page, mimetype="text/html", headers=headers)
+        return Response(made, mimetype="text/html", headers=headers)
 
 
 def file_name(*parts: str) -> str:
@@ -139,14 +150,19 @@ def answer(context: Context, name: str, kind: str, search: str, theme: str = "li
     if name not in known:
         raise Unknown(f"there is no panel {name!r}; the panels are {', '.join(known)}")
     if kind not in KINDS:
-        raise Unknown(f"there is no export {kind!r}; the exports are csv, parquet, json and py")
+        raise Unknown(f"there is no export {kind!r}; the exports are {', '.join(list(KINDS)[:-1])} and {[*KINDS][-1]}")
     shown: Theme = "dark" if theme == "dark" else "light"
-    export = Export(context, known[name], parse(search), search)
-    if kind in ("csv", "parquet"):
-        body: Any = to_csv(export.rows()) if kind == "csv" else to_parquet(export.rows())
-        called = {"Content-Disposition": f'attachment; filename="{export.file}.{kind}"'}
+    asked = parse(search)
+    paper = asked.get("paper", "single" if kind == "pdf" else None)
+    if paper is not None and not is_column(paper):
+        raise Unknown(f"there is no column {paper[:40]!r} of papers; there are {', '.join(INCHES)}")
+    export = Export(context, known[name], asked, search)
+    if kind in WRITTEN:
+        body = WRITTEN[kind](export)
+        saved = f"{export.file}-{paper}" if kind == "pdf" else export.file
+        called = {"Content-Disposition": f'attachment; filename="{saved}.{kind}"'}
         return Response(body, mimetype=KINDS[kind], headers=called)
-    text = export.snippet() if kind == "py" else json.dumps(export.picture(shown))
+    text = export.snippet() if kind == "py" else json.dumps(export.picture(shown, paper))
     return Response(text, mimetype=KINDS[kind])
 
 
@@ -184,14 +200,22 @@ class Export:
         code: str = self.panel.code(self.context, self.asked)
         return code
 
-    def picture(self, theme: Theme) -> dict[str, Any]:
-        """The figure with what a picture must say on its own: title, slice, run and cursor."""
-        figure = self._figure(theme)
+    def picture(self, theme: Theme, paper: Column | None = None) -> dict[str, Any]:
+        """The figure with what a picture must say on its own: title, slice, run and cursor.
+
+        Args:
+            theme: light or dark.
+            paper: for a paper, in light colours and without the cursor.
+        """
+        figure = self._figure("light" if paper else theme, line=paper is None)
         said = figure.layout.meta or {}
-        width, height = getattr(self.panel, "size", SIZE)
+        width, height = size_of(paper) if paper else getattr(self.panel, "size", SIZE)
+        if paper:
+            figure = for_paper(figure, str(said.get("title", self.panel.title)), paper)
         return {
             "figure": json.loads(figure.to_json()),
-            "title": said.get("title", self.panel.title),
+            # As on the page, where a panel about whatever is chosen says its title when it is drawn.
+            "title": self.panel.title if isinstance(self.panel, Panel) else said.get("title", self.panel.title),
             "slice": said.get("slice", ""),
             "where": self._where(),
             "file": self.file,
@@ -204,9 +228,13 @@ class Export:
             return self.context, self.run, self.cursor, self.asked
         return self.context, self.asked
 
-    def _figure(self, theme: Theme) -> go.Figure:
+    def caption(self) -> str:
+        """What its rows are of, in one line."""
+        return f"{self.panel.title} \u00b7 {self._where()}"
+
+    def _figure(self, theme: Theme, line: bool = True) -> go.Figure:
         if isinstance(self.panel, Panel):
-            return self.panel.draw(self.at, theme, 11, line=True)
+            return self.panel.draw(self.at, theme, 11, line=line)
         if isinstance(self.panel, Computed) and self.run is not None:
             return self.panel.draw(self.context, self.run, self.cursor, self.asked, theme)
         found: go.Figure = self.panel.figure(*self._given(), theme, 11)
@@ -219,6 +247,23 @@ class Export:
         place = self.panel.place(self.at) if isinstance(self.panel, Panel) else self.at
         step, length = whole(place.cursor.step), whole(place.cursor.length)
         return " \u00b7 ".join((place.run.name, f"id {place.run.config['id']}", f"step {step}", f"length {length}"))
+
+
+def whole_columns(rows: pd.DataFrame) -> pd.DataFrame:
+    """The same rows, steps, lengths and counts as whole numbers, empty where there is none: never ``50.0``."""
+    counted = {
+        name: rows[name].astype("Int64")
+        for name in COUNTED
+        if name in rows and pd.api.types.is_float_dtype(rows[name].dtype) and (rows[name].dropna() % 1 == 0).all()
+    }
+    return rows.assign(**counted)
+
+
+def to_text_table(export: Export, write: Callable[[Sequence[Sequence[str]]], str], comment: str) -> str:
+    """Rows as a table for a paper, below a line that says what they are of."""
+    rows = whole_columns(export.rows())
+    table = write(text_cells(rows.astype(object).to_dict("records"), [str(name) for name in rows]))
+    return f"{comment}{' '.join(export.caption().split())}\n\n{table}\n"
 
 
 def to_csv(rows: pd.DataFrame) -> str:
@@ -245,6 +290,14 @@ def _harmless(value: Any) -> Any:
     return f"'{value}"
 
 
+def to_pdf(export: Export) -> bytes:
+    """The figure for a paper, as its address asks for it, printed by a Chromium."""
+    column = export.asked.get("paper", "single")
+    picture = export.picture("light", column if is_column(column) else "single")
+    with aside():  # it takes seconds, and readers who move a slider go first
+        return printed(page(picture))
+
+
 def to_parquet(rows: pd.DataFrame) -> bytes:
     """Rows as Parquet, each column of one type: one that mixes several is written as text."""
     texts = {}
@@ -255,3 +308,13 @@ def to_parquet(rows: pd.DataFrame) -> bytes:
     data = io.BytesIO()
     rows.assign(**texts).to_parquet(data, index=False)
     return data.getvalue()
+
+
+WRITTEN: dict[str, Callable[[Export], str | bytes]] = {
+    "csv": lambda export: to_csv(whole_columns(export.rows())),
+    "parquet": lambda export: to_parquet(export.rows()),
+    "md": lambda export: to_text_table(export, markdown, ""),
+    "tex": lambda export: to_text_table(export, latex, "% "),
+    "pdf": to_pdf,
+}
+"""Exports that are saved as files."""

@@ -6,8 +6,6 @@ Every page in both themes, 1440 x 900, taken with a Chromium found on this machi
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -17,21 +15,15 @@ from typing import Any
 
 from workbench.dashboard.app import create_app, quiet_server
 from workbench.dashboard.pages.listed import PAGES
+from workbench.dashboard.server.chromium import ARGUMENTS as ARGUMENTS
+from workbench.dashboard.server.chromium import find_browser as find_browser
 from workbench.dashboard.state.cursor import link
 from workbench.dashboard.state.store import Store
 
 SIZE = (1440, 900)
 THEMES = ("light", "dark")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 PATIENCE = 60
 """Seconds that answers about theory are waited for."""
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SETTLED = (
     "[...document.querySelectorAll('.body')].every(e => e.matches('.ready, .stated') || e.closest('.lazy'))"
     " && !document.querySelector('.state .bar') && document.querySelector('#page h1, #cursorbar')"
@@ -40,12 +32,6 @@ SETTLED = (
     " && ![...document.querySelectorAll('.says')].some(e => e.textContent.includes('Working it out') || !e.textContent)"
 )
 """When everything on a page is drawn, or says why it is not; but for what is drawn only once it is in view."""
-
-
-def find_browser() -> str | None:
-    """Path of a Chromium: the variable ``CHROMIUM``, else one of the usual names."""
-    named = os.environ.get("CHROMIUM")
-    return named or next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 @contextmanager

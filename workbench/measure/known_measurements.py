@@ -12,6 +12,7 @@ from workbench.measure.settings import MeasurementError
 BUILT_IN: Mapping[str, str] = {
     "behaviour": "workbench.measure.behaviour.behaviour:Behaviour",
     "behaviour.in_context": "workbench.measure.in_context.in_context:InContext",
+    "behaviour.asymmetry": "workbench.measure.in_context.neighbour_asymmetry:NeighbourAsymmetry",
     "bound": "workbench.measure.training_length_bound:TrainingLengthBound",
     "regularizer": "workbench.measure.regularizer_rows:InferenceRegularizer",
     "dynamics": "workbench.measure.gradient_alignment:Dynamics",

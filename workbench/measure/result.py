@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.table.schema import FIELDS, Row
+from workbench.table.text_tables import latex, markdown, text_cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,32 +47,14 @@ class Result:
 
     def to_markdown(self) -> str:
         """The rows as a table in Markdown: the columns that say something, numbers to four digits."""
-        head, *rows = self._cells()
-        lines = [head, ["---"] * len(head), *rows]
-        return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+        return markdown(self._cells())
 
     def to_latex(self) -> str:
         """The rows as a ``tabular`` with the rules of booktabs: columns and numbers as in :meth:`to_markdown`."""
-        head, *rows = (r" & ".join(_latex(cell) for cell in line) + r" \\" for line in self._cells())
-        first = next(iter(self._cells()))
-        return "\n".join(
-            [
-                rf"\begin{{tabular}}{{{'l' * len(first)}}}",
-                r"\toprule",
-                head,
-                r"\midrule",
-                *rows,
-                r"\bottomrule",
-                r"\end{tabular}",
-            ]
-        )
+        return latex(self._cells())
 
     def _cells(self) -> list[list[str]]:
-        """The table as text, its head first; without columns that are the same, or empty, in all rows."""
-        always = ("quantity", "value", "low", "high")
-        differ = {name for name in FIELDS if len({str(row.get(name)) for row in self.rows}) > 1}
-        shown = [name for name in FIELDS if name in always or name in differ]
-        return [shown, *([_text(row.get(name)) for name in shown] for row in self.rows)]
+        return text_cells(self.rows, list(FIELDS))
 
     def figure(self, quantity: str | None = None, **style: Any) -> go.Figure:
         """The quantity over what it varies with; see :func:`workbench.figures.causes`.
@@ -93,15 +76,3 @@ class Result:
     def _repr_html_(self) -> str:
         """The table, as notebooks show it."""
         return str(self.frame().to_html(max_rows=20, index=False))
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _latex(text: str) -> str:
-    """Text with what LaTeX reads as commands written out."""
-    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    return "".join(special.get(c, f"\\{c}" if c in "&%$#_{}" else c) for c in text)

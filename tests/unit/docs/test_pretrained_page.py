@@ -16,8 +16,10 @@ from tests.support.places import ROOT
 sys.path.insert(0, str(ROOT / "docs"))
 import pretrained_page
 
+from workbench.cli.errors import UsageError
 from workbench.cli.main import app
 from workbench.measure.running.plan import execute, plan
+from workbench.tasks.presented.presentation import TEMPLATES
 
 
 def test_a_wheel_with_another_hash_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,3 +49,27 @@ def test_the_page_tells_what_was_measured_and_names_the_rest(tmp_path: Path) -> 
     assert after.count("\n| L") == 6
     assert "| 8 | 16 |" in after
     assert "measures these too: The value of a key;" in after
+
+
+def test_wordings_are_spread_and_told_as_mean_and_range(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, out = save_folder("llama", tmp_path / "m", tokenizer=True), tmp_path / "runs"
+    asked = ["open", str(folder), "--task", "ur", "--set", "task.symbols=12", "--lengths", "4", "--shots", "1"]
+    asked += ["--presentation", "shots", "--templates", "2", "--out", str(out)]
+    monkeypatch.setattr("workbench.tasks.presented.presentation.TEMPLATES", TEMPLATES[:2])
+    done = CliRunner().invoke(app, asked)
+    assert done.exit_code == 0, done.output
+    runs = sorted(out.iterdir())
+    assert [run.name for run in runs] == ["template-00", "template-01"]
+    assert execute(plan([out], only=["behaviour.in_context"], sequences=16), "serial") == []
+    for run, template in zip(runs, (0, 4), strict=True):
+        run.rename(out / f"right-shots-{template}")
+    told = pretrained_page._over_templates(out)
+    assert told[0] == "## The right neighbour over 2 templates\n"
+    assert told[3].startswith("| 4 | ")
+    assert " to " in told[3]
+    for wrong in (
+        ["--templates", "3"],
+        ["--templates", "2", "--template", "1"],
+        ["--templates", "2", "--presentation", "bare"],
+    ):
+        assert isinstance(CliRunner().invoke(app, [*asked, *wrong]).exception, UsageError)

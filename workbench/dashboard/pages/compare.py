@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 from dash import Dash, Input, Output, State, dcc, html
@@ -24,14 +25,17 @@ from workbench.dashboard.state.run_view import RunView
 from workbench.figures.errors import NotMeasured, NotShared
 from workbench.figures.labels import MISSING, proportion, whole
 from workbench.figures.panels.differences import compare_sentence, over_length_difference
+from workbench.figures.panels.in_context_curve import ALL, in_context_difference_data
 from workbench.figures.panels.many_seeds import SHOWN
 from workbench.figures.rows.multiples import step_partners
+from workbench.figures.text.in_context_sentence import asymmetry_sentence
 
 BADGES = {"a": "A", "b": "B", "d": "A \u2212 B"}
 TITLES = {
     "accuracy": ("Accuracy", "Same colour range in A and B."),
     "decodability": ("Decodability", "Summary and position, over length."),
     "heads": ("Hardmax distance", "By head, at the cursor."),
+    "in-context": ("Accuracy in context", "Over the items of a question."),
     "seeds-accuracy": ("Accuracy", "Every seed of A, of B, and their medians."),
     "seeds-summary": ("Summary", "Decodability in the last layer, one code for all lengths."),
     "seeds-position": ("Position", "Decodability in the last layer, refitted at each length."),
@@ -169,7 +173,32 @@ def _seed_panels() -> tuple[Panel, ...]:
     return tuple(made)
 
 
-PANELS, SEED_PANELS = _panels(), _seed_panels()
+def _in_context_panels() -> tuple[Panel, ...]:
+    """Accuracy over items, of two models that were asked in their prompt."""
+    shared: dict[str, Any] = {
+        "row": "in-context",
+        "needs": ("step",),
+        "measurement": "behaviour.in_context",
+        "quantities": ("answer_accuracy", "candidate_accuracy"),
+    }
+    sides: tuple[Literal["a", "b"], ...] = ("a", "b")
+    title, about = TITLES["in-context"]
+    each = [
+        Panel(id=f"cmp-in-context-{side}", column=side, title=title, figure="in_context_over_length", side=side,
+              takes=("trained", "step"), about=about, **shared)
+        for side in sides
+    ]  # fmt: skip
+    apart = Panel(
+        id="cmp-in-context-d", column="d", title=f"{title}, A \u2212 B", figure="in_context_difference", source="both",
+        takes=("trained", "step", "step_b"),
+        about="A \u2212 B at equal numbers of items. The interval is the square-and-add one, which takes the runs as "
+        "independent; of the right and the left neighbour the sentence above tells the difference of pairs.",
+        **shared,
+    )  # fmt: skip
+    return (*each, apart)
+
+
+PANELS, SEED_PANELS, IN_CONTEXT = _panels(), _seed_panels(), _in_context_panels()
 
 
 def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
@@ -238,6 +267,8 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
     names = [name for name, one in context.store.together().items() if one.measured] or [run.name]
     seeds = extras.get("seeds") == "1"
     shown = SEED_PANELS if seeds else PANELS
+    if run.in_context and other.in_context and not seeds:
+        shown = (*IN_CONTEXT, *(one for one in PANELS if one.row == "heads"))
     heads: list[Any] = []
     for side, one in (("a", run), ("b", other)):
         ident = "run-select" if side == "a" else "run2-select"
@@ -302,6 +333,8 @@ def other_step(at: PanelCursor, beside: PanelCursor) -> str:
 
 def _difference(at: PanelCursor) -> list[Any]:
     other = at.beside
+    if at.run.in_context and other.run.in_context:
+        return _in_context_difference(at, other)
     try:
         found = over_length_difference(
             at.run.frame,
@@ -319,13 +352,27 @@ def _difference(at: PanelCursor) -> list[Any]:
     return prose.pieces(compare_sentence(found))
 
 
+def _in_context_difference(at: PanelCursor, other: PanelCursor) -> list[Any]:
+    """What tells two runs in context apart: of the right and the left neighbour a difference of pairs of strings."""
+    if {at.run.task, other.run.task} == {"ur", "ul"}:
+        for one in (at, other):
+            with suppress(NotMeasured):
+                return prose.pieces(asymmetry_sentence(one.run.frame, step=one.cursor.step))
+    try:
+        steps = {"step": at.cursor.step, "step_b": other.cursor.step}
+        found = in_context_difference_data(at.run.frame, other.run.frame, **steps)
+    except NotMeasured as apart:
+        return [apart.message]
+    return prose.pieces(compare_sentence(found.where(series=ALL)))
+
+
 def connect(app: Dash, context: Context) -> None:
     """Register the page's callbacks."""
     browser(app, "beside", Input("lines-beside", "data"))
     browser(app, "stopsBeside", Input("stops-beside", "data"))
     browser(app, "openOther", Input("run2-select", "value"), prevent_initial_call=True)
     compare_many.connect(app, context)
-    for group in (PANELS, SEED_PANELS, compare_many.PANELS):
+    for group in (PANELS, SEED_PANELS, IN_CONTEXT, compare_many.PANELS):
         callbacks.panels(app, context, group)
 
     @app.callback(
@@ -380,5 +427,5 @@ PAGE = CursorPage(
     check=check,
     pick=pick,
     explicit=True,
-    panels=PANELS + SEED_PANELS + compare_many.PANELS,
+    panels=PANELS + SEED_PANELS + IN_CONTEXT + compare_many.PANELS,
 )

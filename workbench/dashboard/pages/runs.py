@@ -106,11 +106,12 @@ def _question(context: Context) -> html.Div:
         ]
     else:
         read = f" and read at lengths up to {whole(longest)}" if longest else ""
-        others = any(run.in_context for run in runs.values())
+        others = sum(run.in_context for run in runs.values())
+        asked = f" {whole(others)} more {'was' if others == 1 else 'were'} asked in the prompt." if others else ""
         text = [
-            f"Every run below{' that was not asked in its prompt' if others else ''} was trained on prefixes of ",
+            "The runs below were trained on prefixes of " if others else "Every run below was trained on prefixes of ",
             html.Strong(f"at most {whole(trained[-1])} tokens", className="train"),
-            f"{read}. The verdict says what happens past that mark. Open a run to see what in the "
+            f"{read}; the verdict says what happens past that mark.{asked} Open a run to see what in the "
             "model makes it so, and when.",
         ]
     return html.Div(
@@ -199,7 +200,7 @@ def toolbar(
                     value=filters.text,
                     placeholder="Filter runs",
                     size="xs",
-                    w=190,
+                    w=170,
                     debounce=150,
                     leftSection=icon("search"),
                     rightSection=html.Kbd("/"),
@@ -220,7 +221,7 @@ def toolbar(
                 ),
                 html.Span(id="shown", className="soft num", role="status"),
                 html.Button(
-                    "Pick two to eight to compare",
+                    "Pick runs to compare",
                     id="compare-picked",
                     className="button",
                     type="button",
@@ -249,7 +250,7 @@ def _settings(filters: Filters, settings: Mapping[str, Sequence[str]]) -> dmc.Mu
         value=chosen,
         placeholder="" if chosen else "Any setting",
         size="xs",
-        w=220,
+        w=180,
         searchable=True,
         clearable=True,
         maxDropdownHeight=360,
@@ -281,7 +282,7 @@ def _select(ident: str, name: str, values: Sequence[str], chosen: str) -> dmc.Se
         allowDeselect=False,
         rightSection=chevron(),
         size="xs",
-        w=172,
+        w=156,
         attributes={"input": {"aria-label": name}},
     )
 

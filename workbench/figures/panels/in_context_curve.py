@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from workbench.core.thresholds import FITTED, ROBUST
+from workbench.figures.errors import NotShared
 from workbench.figures.labels import dotted, over_length, sample_size, whole
+from workbench.figures.panels.differences import difference
 from workbench.figures.registry import data_of, figure
 from workbench.figures.rows.frame import Frame, missing
 from workbench.figures.rows.picking import run_name, select, series_of, smallest_n, stack, tidy
@@ -108,6 +110,71 @@ def in_context_over_length_data(frame: Frame, *, step: int) -> Frame:
             notes = [f"{tokens[int(row['length'])]:,} tokens; {row['note']}".rstrip("; ") for row in rows.rows()]
             parts.append(tidy(rows.with_columns(note=notes), name, "length"))
     return stack(parts)
+
+
+@figure
+def in_context_difference(
+    frame_a: Frame,
+    frame_b: Frame,
+    *,
+    trained: float,
+    step: int,
+    step_b: int | None = None,
+    theme: Theme = "light",
+    size: int = 11,
+    cursor: Cursor | None = None,
+) -> Drawing:
+    """Accuracy in context of A minus that of B over the items that both were asked, each at its step.
+
+    Args:
+        frame_a: rows of A.
+        frame_b: rows of B.
+        trained: the most items of which A's window holds a question.
+        step: the checkpoint of A.
+        step_b: that of B; None = the same.
+        theme: light or dark.
+        size: base text size, pixels.
+        cursor: draws the cursor line at ``length``.
+
+    Raises:
+        NotMeasured: without answers in context of one of them, or at no length of both.
+    """
+    data, t = in_context_difference_data(frame_a, frame_b, step=step, step_b=step_b), TOKENS[theme]
+    parts = dict(series_of(data))
+    axis = length_axis([float(n) for n in data.distinct("length")], trained, theme)
+    n = smallest_n(data)
+    last = said(parts[ALL], "length", [float(parts[ALL]["length"][-1])])
+    drawn = line_plot(
+        "length", axis | {"title": {"text": "items of the question"}},
+        {"range": [-1.08, 1.08], "tickvals": [-1, 0, 1], "ticktext": ["\u22121", "0", "+1"]},
+        title="Accuracy in context, A \u2212 B", slice=f"same items · 95 % CI of the difference · {sample_size(n)}",
+        alt=f"Accuracy in context of A minus that of B: {last}",
+        n=n, name=f"{run_name(data)}/in_context_difference", theme=theme, size=size,
+    )  # fmt: skip
+    drawn.update_layout(margin_r=RIGHT)
+    add_level(drawn, axis["range"], [0.0, 0.0], theme)
+    labels: list[Label] = []
+    for name, colour in ((SYMBOLS, t["ink2"]), (ALL, t["ink"])):
+        if name in parts:
+            labels.append((name, add_line(drawn, parts[name], "length", colour, clip=(-1.0, 1.0)), colour, name == ALL))
+    add_end_labels(drawn, labels, (-1.08, 1.08), size)
+    add_training(drawn, trained, theme, size, label=False)
+    add_cursor(drawn, cursor, "length", theme, [(parts[ALL], t["ink"], "circle")], clip=(-1.0, 1.0))
+    return drawn
+
+
+@data_of(in_context_difference)
+def in_context_difference_data(frame_a: Frame, frame_b: Frame, *, step: int, step_b: int | None = None) -> Frame:
+    """The rows of :func:`in_context_difference`: see :func:`workbench.figures.panels.differences.difference`."""
+    at = (step, step if step_b is None else step_b)
+    a, b = (
+        in_context_over_length_data(frame, step=one).where(series=[ALL, SYMBOLS]).with_columns(target="", step=step)
+        for frame, one in zip((frame_a, frame_b), at, strict=True)
+    )
+    found = difference(a, b)
+    if not len(found):
+        raise NotShared(MEASUREMENT, "They were asked no question with the same number of items.")
+    return found
 
 
 def prompt_tokens(frame: Frame, step: int) -> dict[int, int]:

@@ -38,6 +38,28 @@ def in_context_sentence(frame: Frame, *, step: int) -> list[Piece]:
     return [(style.word, style.role), plain(asked), count(row, "step", " at step ", ": "), note(row), plain(".")]
 
 
+ASYMMETRY = "behaviour.asymmetry"
+
+
+@of_rows
+def asymmetry_sentence(frame: Frame, *, step: int) -> list[Piece]:
+    """Right minus left neighbour of the same strings at every length asked, as far as it was measured.
+
+    Args:
+        frame: rows of a run that was asked for one side.
+        step: the checkpoint.
+
+    Raises:
+        NotMeasured: where the checkpoint was not asked.
+    """
+    where = {"measurement": ASYMMETRY, "quantity": "neighbour_asymmetry", "step": step, "status": "ok"}
+    rows = valued(frame.where(**where)).sort("length").rows()
+    if not rows:
+        raise NotMeasured(ASYMMETRY, f"Right against left neighbour is not measured at step {step:,}.")
+    parts = [[*estimate(one), count(one, "length", " at ", " items")] for one in rows]
+    return [plain("Right minus left neighbour, pairs of strings: "), *_joined(parts), plain(".")]
+
+
 def in_context_rail(frame: Frame, row: str, step: int, length: int, layer: int, which: int) -> list[Piece]:
     """What stands beside a row of panels of a model that was asked in its prompt.
 

@@ -20,7 +20,7 @@ from workbench.core.errors import LensError
 from workbench.models.base.architecture import Architecture
 from workbench.models.interop.hugging_face.adapter import PretrainedConfig
 from workbench.models.interop.hugging_face.self_test import close, moved
-from workbench.models.positions.registry import ENCODINGS
+from workbench.models.positions.registry import ENCODINGS, make_encoding
 
 STRINGS, POSITIONS, EDITED = 2, 12, 4
 TOLERANCE = 1e-4
@@ -181,7 +181,7 @@ def _config(cfg: Any, points: Iterable[str]) -> NotebookConfig:
         model_type="notebook", d_vocab=cfg.d_vocab, n_layers=layers, d_model=cfg.d_model, n_ctx=cfg.n_ctx,
         n_heads=heads, d_vocab_out=max(0, int(getattr(cfg, "d_vocab_out", 0) or 0)), d_head=width,
         n_key_heads=getattr(cfg, "n_key_value_heads", None) or heads,
-        positions=positions if positions in ENCODINGS else "none",
+        positions=make_encoding(positions if positions in ENCODINGS else "none"),
         scales=(scale if getattr(cfg, "use_attn_scale", True) else 1.0,) * layers,
         soft_caps=(cap if cap and cap > 0 else None,) * layers, windows=(None,) * layers,
         turned="blocks.0.attn.hook_rot_q" in points,

@@ -12,6 +12,7 @@ from tests.support.models.pretrained_folders import save_folder
 from workbench.dashboard import router
 from workbench.dashboard.components import prose
 from workbench.dashboard.components.cursorbar import tokens_of
+from workbench.dashboard.pages import compare
 from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.pages.run import PAGE
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
@@ -36,6 +37,11 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Context]:
     run = open_pretrained(opened, root / "runs" / "copy")
     only = ["behaviour.in_context", "circuits.heads", "circuits.hardmax"]
     assert execute(plan([run.path], only=only, sequences=40), "serial") == []
+    for side in ("ur", "ul"):
+        opened = Opened({1: folder}, make_task(side, symbols=12), presentation("bare"), (4, 8))
+        run = open_pretrained(opened, root / "runs" / side)
+        only = ["behaviour.in_context", "behaviour.asymmetry"] if side == "ul" else ["behaviour.in_context"]
+        assert execute(plan([run.path], only=only, sequences=40), "serial") == []
     made = Context(Store([root / "runs"]), Worker())
     yield made
     made.close()
@@ -83,3 +89,18 @@ def test_every_page_opens_and_no_panel_is_broken(context: Context) -> None:
         draw = heads if panel.form == "heads" else plot
         for mode in ("figure", "table"):
             assert "cannot be drawn" not in texts(list(draw(panel, at, LIGHT, mode))), panel.id
+
+
+def test_two_of_them_are_compared_over_items_and_both_neighbours_by_pairs(context: Context) -> None:
+    told = texts(router.page(context, "/compare", "?run=ur&run2=ul")[0])
+    assert "Accuracy in context" in told
+    assert "Decodability" not in told, "nothing that training is wanted for"
+    run = context.store.runs()["ur"]
+    for other, beginning in (("ul", "Right minus left neighbour, pairs of strings: "), ("copy", "")):
+        at = PanelCursor.asked(context.store, run, default_cursor(run), {"run2": other})
+        said = texts(compare.heads_of(at, seeds=False)[-1])
+        assert said.strip().startswith(beginning)
+        assert " at 8 items" in said if beginning else "A is higher" in said or "B is higher" in said or "Equal" in said
+        for panel in compare.IN_CONTEXT:
+            assert "cannot be drawn" not in texts(list(plot(panel, at, LIGHT, "figure"))), panel.id
+            assert panel.plain(at, "dark", 11).layout.meta["slice"]

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from tests.support.cited import said
 from workbench.figures import (
     NotMeasured,
+    NotShared,
+    in_context_difference,
+    in_context_difference_data,
     in_context_over_length,
     in_context_over_length_data,
     inducing_heads_over_length,
@@ -17,7 +22,7 @@ from workbench.figures import (
 from workbench.figures.heads.inducing_heads import leading_inducer
 from workbench.figures.rows.frame import Frame
 from workbench.figures.style.template import u_length
-from workbench.figures.text.in_context_sentence import in_context_rail
+from workbench.figures.text.in_context_sentence import asymmetry_sentence, in_context_rail
 from workbench.table.schema import row
 
 ITEMS, RIGHT = (8, 16, 64), (1.0, 0.98, 0.2)
@@ -89,3 +94,35 @@ def test_the_words_beside_name_both_ends() -> None:
     assert mechanism.startswith("L2 H2 gives")
     assert mechanism.endswith("1.00 at 8 items, 0.20 at 64 items.")
     assert "not measured" in "".join(text for text, _ in in_context_rail(rows, "behaviour", 2, 64, 2, 2))
+
+
+def test_the_difference_of_two_presentations_is_over_the_items_that_both_were_asked() -> None:
+    one, other = frame(), frame("holds", 16)
+    other["value"] = other["value"].where(other["quantity"] != "answer_accuracy", other["value"] - 0.1)
+    other["target"] = "bare"
+    other = other[other["length"] != 16]
+    found = in_context_difference_data(one, other, step=1)
+    rows = found[found["series"] == "all tokens"].set_index("length")
+    assert rows.loc[8, "value"] == pytest.approx(0.1)
+    assert list(rows.index) == [8, 64]
+    assert rows.loc[64, "low"] == pytest.approx(0.1 - np.hypot(0.02, 0.12))
+    drawn = in_context_difference(one, other, trained=4096, step=1)
+    assert drawn.layout.meta["slice"].startswith("same items")
+    with pytest.raises(NotShared, match="asked no question with the same number of items"):
+        in_context_difference_data(one, other.assign(length=other["length"] + 1), step=1)
+
+
+def test_right_against_left_is_told_with_the_interval_of_pairs() -> None:
+    own: dict[str, Any] = {"run": "real", "step": 1, "measurement": "behaviour.asymmetry", "target": "bare", "n": 64}
+    rows = [
+        row(quantity="neighbour_asymmetry", length=n, value=value, low=value - 0.1, high=value + 0.1, law="matched",
+            mode="teacher_forced", **own)
+        for n, value in ((8, 0.5), (16, -0.25))
+    ]  # fmt: skip
+    pieces = asymmetry_sentence(pd.DataFrame(rows), step=1)
+    assert said(pieces) == (
+        "Right minus left neighbour, pairs of strings: 0.50 [0.40, 0.60] at 8 items, "
+        "\u22120.25 [\u22120.35, \u22120.15] at 16 items."
+    )
+    with pytest.raises(NotMeasured):
+        asymmetry_sentence(frame(), step=1)

@@ -11,8 +11,13 @@ import pytest
 from tests.support.tasks.presenting import Copier, put
 from workbench.measure.in_context.in_context import InContext
 from workbench.measure.in_context.in_context_verdict import decide_in_context, limits, point
+from workbench.measure.in_context.neighbour_asymmetry import NeighbourAsymmetry
+from workbench.measure.intervals import tango
+from workbench.measure.measurement import Grid
 from workbench.measure.model_study import run
+from workbench.measure.study import Evaluation
 from workbench.models import ModelConfig
+from workbench.tasks.random_generator import generator
 
 LENGTHS = (4, 8, 16, 32, 64)
 SYMBOLS = 64
@@ -102,3 +107,45 @@ def test_limits_of_shares_are_exact_for_one_answer_and_never_without_width() -> 
     assert low < 0.5 < high
     low, high = limits(np.array([0.5, 0.75] * 50), 0.025, rng)
     assert 0.59 < low < 0.625 < high < 0.66
+
+
+@pytest.mark.asserts("neighbour_asymmetry", "neighbour_asymmetry_p", "candidate_asymmetry", "candidate_asymmetry_p")
+@pytest.mark.parametrize("side", ["ur", "ul"])
+def test_a_copier_finds_the_right_neighbour_and_not_the_left_one(side: str) -> None:
+    """As far as it reaches each pair is right on the one side only; beyond, on neither, and nothing is claimed."""
+    task = put(side, "bare", SYMBOLS, (4, 64), 1000)
+    model = Copier(ModelConfig(d_vocab=task.d_vocab, n_layers=1, d_model=4, n_heads=1, n_ctx=8), reach=6)
+    result = run(NeighbourAsymmetry(), model, task, trained=task.fitting, lengths=[4, 64], sequences=128)
+    rows = {(r["quantity"], r["length"]): r for r in result.rows}
+    # Where both neighbours are one word, what follows the query is the left one too.
+    left = (
+        Evaluation(put("ul", "bare", SYMBOLS, (4,), 1000), Grid(4, (4,), (4,), ()), 0, 128).batch("matched", 4).tokens
+    )
+    place = (left[:, 1:5] == left[:, -1:]).long().argmax(1, keepdim=True) + 1
+    both = int((left.gather(1, place - 1) == left.gather(1, place + 1)).sum())
+    assert both < 8
+    for name in ("neighbour_asymmetry", "candidate_asymmetry"):
+        near, far = rows[name, 4], rows[name, 64]
+        assert (near["value"], near["n"]) == (1 - both / 128, 128)
+        assert (near["low"], near["high"]) == tango(128 - both, 0, 128)
+        assert rows[f"{name}_p", 4]["value"] == pytest.approx(2 * 0.5 ** (128 - both))
+        assert rows[f"{name}_p", 4]["note"] == f"{128 - both} against 0 sequences"
+        # Beyond its reach it says another token, and still what it would have said among the symbols.
+        assert far["value"] <= 0.2 if name == "neighbour_asymmetry" else far["value"] >= 0.9
+        assert far["target"] == "bare"
+
+
+def test_the_two_sides_are_asked_of_the_same_strings_but_for_the_query() -> None:
+    right, left = (put(side, "bare", SYMBOLS, (16,), 1000) for side in ("ur", "ul"))
+    one, other = (task.sample(64, 16, generator("evaluate", 0, "matched", 16, 0), "matched") for task in (right, left))
+    assert ((one.tokens != other.tokens).sum(1) <= 2).all(), "the query is exchanged with the item behind it"
+    assert (one.tokens[:, -1] == other.tokens[:, -1]).all(), "the same query"
+
+
+def test_other_tasks_have_no_sides() -> None:
+    task = put("uf", "bare", SYMBOLS, (4,), 1000)
+    model = Copier(ModelConfig(d_vocab=task.d_vocab, n_layers=1, d_model=4, n_heads=1, n_ctx=8), reach=6)
+    result = run(NeighbourAsymmetry(), model, task, trained=task.fitting, lengths=[4], sequences=64)
+    assert {(r["status"], r["note"]) for r in result.rows} == {
+        ("not_applicable", "it asks for the right and the left neighbour (ur, ul), and this task is uf")
+    }

@@ -24,7 +24,11 @@ def open_model(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A local folder: config.json, safetensors, tokenizer.")],
     task: Annotated[str, typer.Option(help="What is asked: copy, ub, ur, ul, nr_last, ...")] = "copy",
     presentation: Annotated[str, typer.Option(help="How it is told: bare, pairs or shots.")] = "bare",
-    template: Annotated[int, typer.Option(min=0, help="Which wording of shots, of 20.")] = 0,
+    template: Annotated[int | None, typer.Option(min=0, help="Which wording of shots, of 20; default 0.")] = None,
+    templates: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="K", help="K wordings of shots, spread over the 20: a run each, below --out."),
+    ] = None,
     shots: Annotated[int | None, typer.Option(min=1, max=100, help="Worked examples of shots; default 5.")] = None,
     shot_items: Annotated[int, typer.Option(min=0, help="Items of each; default as many as the question.")] = 0,
     prefix: Annotated[
@@ -75,20 +79,39 @@ def open_model(
     asked = tuple(sorted({*integers(lengths, "--lengths")}))
     if asked[0] < 1:
         raise UsageError(f"--lengths takes items from 1 on, not {asked[0]}")
-    told = presented(presentation, template, shots, shot_items, prefix, words)
     inner = task_for(task, set_ or [], asked)
-    named = out or Path("checkpoints") / "-".join(
-        [folder.resolve().name, task, told.title.replace(", ", "-").replace(" ", "-")]
-    )
-    opened = Opened(folders, inner, told, asked, trained_window)
-    with computing_on(chosen):
-        run = open_pretrained(opened, named)
+    wordings = wordings_of(presentation, template, templates)
+    tellings = [presented(presentation, which, shots, shot_items, prefix, words) for which in wordings]
+    parts = [folder.resolve().name, task, *([presentation, "templates"] if templates else [tellings[0].title])]
+    named = out or Path("checkpoints") / "-".join(part.replace(", ", "-").replace(" ", "-") for part in parts)
+    for which, told in zip(wordings, tellings, strict=True):
+        opened = Opened(folders, inner, told, asked, trained_window)
+        with computing_on(chosen):
+            run = open_pretrained(opened, named / f"template-{which:02d}" if templates else named)
+        steps = f"{len(run.steps)} checkpoint{'s' * (len(run.steps) != 1)}"
+        print(f"{run.path}: {steps}, {inner.name} presented as {told.title}.")
     held = run.config["task"]["presented"]
-    print(
-        f"{run.path}: {len(run.steps)} checkpoint{'s' * (len(run.steps) != 1)}, {inner.name} presented as {told.title}."
-    )
     print(f"{len(held['wording']['symbols']):,} symbols, each one token; a window of {held['window']:,} tokens.")
     print(f"Next: lengthlens measure {named}")
+
+
+def wordings_of(presentation: str, template: int | None, templates: int | None) -> list[int]:
+    """Which wordings are asked: the one that is named, or so many of all, spread evenly.
+
+    Raises:
+        UsageError: for several of a presentation that has one, more than there are, or one named beside.
+    """
+    from workbench.tasks.presented.presentation import TEMPLATES
+
+    if templates is None:
+        return [template or 0]
+    if presentation != "shots":
+        raise UsageError(f"--templates is about shots: the presentation {presentation} has one wording")
+    if template is not None:
+        raise UsageError("--templates chooses wordings itself; leave --template out")
+    if templates > len(TEMPLATES):
+        raise UsageError(f"there are {len(TEMPLATES)} templates, not {templates}")
+    return [number * len(TEMPLATES) // templates for number in range(templates)]
 
 
 def task_for(name: str, settings: list[str], lengths: tuple[int, ...]) -> Task:

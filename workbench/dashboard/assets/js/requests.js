@@ -18,7 +18,7 @@
   dc.lens.picked = function (rows) {
     const names = (rows || []).map((row) => row.first || row.name), count = names.length;
     const groups = count > 2 || (rows || []).some((row) => row.first);  // lines of all seeds: configurations, not two runs
-    const said = ["Pick two to eight to compare", "Pick another to compare", "Compare the two"][count]
+    const said = ["Pick runs to compare", "Pick another to compare", "Compare the two"][count]
       || (count <= MOST ? "Compare " + count + " configurations" : "Pick at most " + MOST + " to compare");
     const beside = groups ? "&configs=" + encoded(names.slice(1).map(unbarred).join("|")) : "&run2=" + encoded(names[1] || "");
     return [said, count < 2 || count > MOST, "/compare?run=" + encoded(names[0] || "") + beside];

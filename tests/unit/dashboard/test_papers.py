@@ -1,0 +1,112 @@
+"""What is taken away for papers: figures of a column's width, tables as text, whole numbers that stay whole."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from flask.testing import FlaskClient
+
+from tests.support.dashboard.pages import OWN, A, B
+from workbench.dashboard import downloads
+from workbench.dashboard.app import create_app
+from workbench.dashboard.panels.run_panels import PANELS
+from workbench.dashboard.paper_figure import page
+from workbench.dashboard.server.chromium import PrintError, printed
+from workbench.table.text_tables import latex, markdown, text_cells
+
+LINK = f"run={A}&run2={B}&configs={B}&step=1000&len=100&quantity=circuits.hardmax|margin"
+DRAWN = [panel.id for panel in (*PANELS, *OWN) if panel.form == "graph"] + ["phase"]
+
+
+@pytest.fixture(scope="module")
+def client(small_root: Path) -> Iterator[FlaskClient]:
+    app = create_app(small_root)
+    yield app.server.test_client()
+    app.server.extensions["lengthlens"].close()
+
+
+def picture(client: FlaskClient, name: str, more: str = "") -> dict[str, Any]:
+    answer = client.get(f"/data/{name}.json?{LINK}{more}")
+    assert answer.status_code in (200, 404), answer.data[:200]
+    return dict(json.loads(answer.data)) if answer.status_code == 200 else {}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_figure_for_a_paper_has_its_axes_named_and_no_cursor(client: FlaskClient, name: str) -> None:
+    made = picture(client, name, "&paper=single&theme=dark")
+    if not made:
+        pytest.skip("this run has no rows of it")
+    layout = made["figure"]["layout"]
+    assert (made["width"], made["height"], layout["width"]) == (312, 216, 312)
+    assert layout["paper_bgcolor"] == "#FFFFFF"
+    assert "cursor" not in {shape.get("name") for shape in layout.get("shapes", [])}
+    assert layout["xaxis"]["title"]["text"]
+    words = [text for text in layout["yaxis"].get("ticktext", ()) if any(letter in "aehinot" for letter in text)]
+    assert layout["yaxis"].get("title", {}).get("text") or words, "an axis of categories says itself what it is"
+    panel = downloads.panels()[name]
+    assert made["title"] == (panel.title if name != "phase" else "Accuracy"), "as on the page"
+    assert picture(client, name)["title"] == made["title"]
+
+
+def test_a_page_for_print_carries_all_it_needs_and_runs_no_text_of_a_run() -> None:
+    made = page(
+        {"figure": {"data": [{"name": "</script><b>"}], "layout": {}}, "title": "<i>", "width": 312, "height": 216}
+    )
+    assert "@page { size: 3.25in 2.4375in; margin: 0 }" in made
+    assert made.count("</script>") == 2
+    assert "<title>&lt;i&gt;</title>" in made
+    assert '{"name": "\\u003c/script>\\u003cb>"}' in made
+    assert made.count("data:font/woff2;base64,") == 2
+    assert "http://" not in made.partition("<script>")[0]
+
+
+def test_without_a_chromium_a_pdf_says_what_makes_one(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.dashboard.server.chromium.find_browser", lambda: None)
+    answer = client.get(f"/data/accuracy-length.pdf?{LINK}")
+    assert answer.status_code == 503
+    assert answer.data.startswith(b"A PDF is printed by a Chromium, and none was found on this machine: install one")
+    monkeypatch.setattr("workbench.dashboard.server.chromium.find_browser", lambda: "/bin/true")
+    with pytest.raises(PrintError, match="printed nothing"):
+        printed("<p>a</p>")
+    assert client.get(f"/data/accuracy-length.json?{LINK}&paper=A4").status_code == 404
+
+
+def test_steps_lengths_and_counts_stay_whole_where_some_are_missing(client: FlaskClient) -> None:
+    rows = pd.DataFrame({"step": [1.0, np.nan], "length": [50.0, 64.0], "n": [512.0, 512.5], "value": [1.0, 2.0]})
+    text = downloads.to_csv(downloads.whole_columns(rows))
+    assert text == "step,length,n,value\n1,50,512.0,1.0\n,64,512.5,2.0\n"
+    for panel in DRAWN:
+        answer = client.get(f"/data/{panel}.csv?{LINK}")
+        if answer.status_code == 200:
+            read = pd.read_csv(io.BytesIO(answer.data), dtype=str, keep_default_na=False)
+            counted = [text for name in downloads.COUNTED if name in read for text in read[name]]
+            assert [text for text in counted if "." in text] == [], panel
+
+
+def test_tables_of_a_panel_are_the_rows_of_its_csv(client: FlaskClient) -> None:
+    csv = pd.read_csv(io.BytesIO(client.get(f"/data/decodability-length.csv?{LINK}").data))
+    lines = client.get(f"/data/decodability-length.md?{LINK}").get_data(as_text=True).splitlines()
+    assert lines[0].startswith("Decodability \u00b7 majority-nope-s0 \u00b7 id ")
+    head, _, *rows = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:])
+    assert len(rows) == len(csv)
+    assert [row[head.index("length")] for row in rows] == [str(n) for n in csv["length"]]
+    assert [row[head.index("value")] for row in rows] == [f"{value:.4g}" for value in csv["value"]]
+    tex = client.get(f"/data/decodability-length.tex?{LINK}").get_data(as_text=True)
+    assert tex.startswith("% Decodability")
+    assert r"summary\_decodability" in tex
+    assert tex.count(r" \\") == len(csv) + 1
+
+
+def test_text_of_a_run_stays_text_in_tables() -> None:
+    rows = [{"run": "a|b", "value": 0.5, "n": 1024}, {"run": "<i>_$%\nx", "value": float("nan"), "n": None}]
+    cells = text_cells(rows, ["run", "value", "n", "note"])
+    assert cells == [["run", "value", "n"], ["a|b", "0.5", "1024"], ["<i>_$% x", "", ""]]
+    assert markdown(cells).splitlines()[2:] == [r"| a\|b | 0.5 | 1024 |", "| &lt;i>_$% x |  |  |"]
+    assert r"<i>\_\$\% x &  &  \\" in latex(cells)

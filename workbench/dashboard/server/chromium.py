@@ -1,0 +1,76 @@
+"""A Chromium of this machine: finding it, and printing a page of ours to PDF, which may ask no network."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+
+from workbench.core.errors import LensError
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PATIENCE = 60
+"""Seconds that a page may take to be printed."""
+_ONE = threading.Lock()
+
+
+class PrintError(LensError):
+    """A page that is not printed; the message says why, and the way out."""
+
+
+def find_browser() -> str | None:
+    """Path of a Chromium: the variable ``CHROMIUM``, else one of the usual names."""
+    named = os.environ.get("CHROMIUM")
+    return named or next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+def printed(page: str) -> bytes:
+    """A page of HTML as PDF, with the fonts that it carries embedded; one is printed at a time.
+
+    Args:
+        page: all it needs is in it; its ``@page`` says how large it is.
+
+    Raises:
+        PrintError: without a Chromium, or where it does not print.
+    """
+    browser = find_browser()
+    if browser is None:
+        raise PrintError(
+            "A PDF is printed by a Chromium, and none was found on this machine: install one, or name it in the "
+            "variable CHROMIUM; the SVG needs none"
+        )
+    with _ONE, tempfile.TemporaryDirectory(prefix="lengthlens-") as folder:
+        source, made = Path(folder) / "page.html", Path(folder) / "page.pdf"
+        source.write_text(page, encoding="utf-8")
+        root = getattr(os, "geteuid", lambda: 1)() == 0  # whose processes Chromium does not put into a sandbox
+        command = [
+            browser,
+            "--headless",
+            *(one for one in ARGUMENTS if root or one != "--no-sandbox"),
+            "--host-resolver-rules=MAP * ~NOTFOUND",
+            f"--user-data-dir={folder}/profile",
+            "--virtual-time-budget=10000",
+            "--no-pdf-header-footer",
+            f"--print-to-pdf={made}",
+            source.as_uri(),
+        ]
+        try:
+            subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise PrintError(
+                f"{browser} did not print the page ({type(error).__name__}): the SVG needs none"
+            ) from error
+        data = made.read_bytes() if made.is_file() else b""
+    if not data.startswith(b"%PDF"):
+        raise PrintError(f"{browser} printed nothing: try it by itself, or take the SVG, which needs none")
+    return data

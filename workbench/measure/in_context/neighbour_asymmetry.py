@@ -1,0 +1,88 @@
+"""``behaviour.asymmetry``: whether a model finds the right neighbour of a word in its prompt oftener than the left.
+
+Both are asked of the same strings but for the query, which stands one place on where its left neighbour is wanted: so
+each pair has the same answers to choose from, and the difference is one of pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from workbench.measure.in_context.in_context import LAW, AnswerShares
+from workbench.measure.measurement import Measurement, Quantity
+from workbench.measure.rows import difference_rows, missing_row, p_quantity
+from workbench.measure.settings import MeasurementError
+from workbench.measure.study import Evaluation, Shown, show_pass
+from workbench.table.schema import Row
+from workbench.tasks.registry import make_task
+
+if TYPE_CHECKING:
+    from workbench.measure.measurement import Study
+    from workbench.models.base.architecture import Architecture
+    from workbench.tasks.batch import Batch
+
+SIDES = ("ur", "ul")
+"""Tasks that ask the right neighbour, and the left one."""
+OF = {"neighbour_asymmetry": "answer_accuracy", "candidate_asymmetry": "candidate_accuracy"}
+"""Quantity -> what is right of a string."""
+
+
+class NeighbourAsymmetry(Measurement):
+    """The measurement. Both sides are asked here, of the strings that either run's behaviour was measured on."""
+
+    name = "behaviour.asymmetry"
+    title = "Right against left neighbour"
+    quantities = (
+        Quantity(
+            "neighbour_asymmetry",
+            "share of strings whose right neighbour of the query is answered, minus that whose left one is, among the "
+            "whole vocabulary; the strings are the same but for the query, one place on for the left",
+            "share", -1, 1,
+            formula="⟨1[ŷ_{r} = y_{r}] − 1[ŷ_{l} = y_{l}]⟩", where="r, l: asked for the right and the left neighbour",
+        ),
+        p_quantity("neighbour_asymmetry", "right against left neighbour"),
+        Quantity(
+            "candidate_asymmetry", "the same where the likeliest of the task's symbols alone counts as the answer",
+            "share", -1, 1,
+            formula="⟨1[ŷ_{r} = y_{r}] − 1[ŷ_{l} = y_{l}]⟩", where="r, l: asked for the right and the left neighbour",
+        ),
+        p_quantity("candidate_asymmetry", "right against left neighbour"),
+    )  # fmt: skip
+    sequences = 128
+    laws = ()
+    presented = "only"
+    on_request = True
+
+    def hooks(self, cfg: Architecture) -> list[str]:
+        return []
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        """Refused: both sides are asked at the end."""
+        raise MeasurementError(f"{self.name} asks both sides itself")
+
+    def finish(self, study: Study) -> list[Row]:
+        task: Any = study.task
+        if task.inner.name not in SIDES:
+            why = f"it asks for the right and the left neighbour (ur, ul), and this task is {task.inner.name}"
+            return [missing_row("not_applicable", why, quantity=one.name, law=LAW) for one in self.quantities]
+        rows: list[Row] = []
+        for length in study.grid.lengths:
+            count = len(study.batch(LAW, length))
+            found = [self._shares(study, side, length, count) for side in SIDES]
+            where = {"law": LAW, "length": length, "mode": "teacher_forced", "target": task.presentation.title}
+            for quantity, of in OF.items():
+                right, left = (shares[of] for shares in found)
+                rows += difference_rows(right, left, "no string of this length", quantity=quantity, **where)
+        return rows
+
+    def _shares(self, study: Study, side: str, length: int, count: int) -> Mapping[str, Any]:
+        """Whether each string is answered, asked for one side."""
+        own: Any = study.task
+        task = own.model_copy(update={"inner": make_task(side, **own.inner.parameters)})
+        evaluation = Evaluation(task, study.grid, study.seed, count)
+        seen = AnswerShares(study, evaluation.batch(LAW, length).rows(0, count))
+        show_pass(study.model, seen.batch, [Shown(seen)])
+        return seen.shares()

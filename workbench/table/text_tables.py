@@ -1,0 +1,54 @@
+"""Rows as tables of text, in Markdown and LaTeX: for reports and papers, from notebooks and the dashboard alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+ALWAYS = ("quantity", "value", "low", "high")
+"""Columns that are shown even where all rows have the same."""
+
+
+def text_cells(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[list[str]]:
+    """A table as text, its head first; without columns that are the same, or empty, in all rows.
+
+    Args:
+        rows: of any columns.
+        names: the columns that may be shown, in order.
+    """
+    texts = [{name: _text(row.get(name)) for name in names} for row in rows]
+    differ = {name for name in names if len({one[name] for one in texts}) > 1}
+    shown = [name for name in names if name in differ or (name in ALWAYS and any(one[name] for one in texts))]
+    shown = shown or list(names)
+    return [shown, *([one[name] for name in shown] for one in texts)]
+
+
+def markdown(cells: Sequence[Sequence[str]]) -> str:
+    """A table of text in Markdown; what would end a cell or begin an element is written out."""
+    head, *rows = cells
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(_plain(cell) for cell in line)} |" for line in lines)
+
+
+def latex(cells: Sequence[Sequence[str]]) -> str:
+    """A table of text as a ``tabular`` with the rules of booktabs; what LaTeX reads as commands is written out."""
+    head, *rows = (r" & ".join(_latex(cell) for cell in line) + r" \\" for line in cells)
+    begin = rf"\begin{{tabular}}{{{'l' * len(cells[0])}}}"
+    return "\n".join([begin, r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"])
+
+
+def _text(value: object) -> str:
+    """A cell: numbers to four digits, whole ones whole."""
+    if value is None or (isinstance(value, float) and math.isnan(value)) or str(value) == "<NA>":
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else " ".join(str(value).split())
+
+
+def _plain(text: str) -> str:
+    return text.replace("|", r"\|").replace("<", "&lt;")
+
+
+def _latex(text: str) -> str:
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(special.get(c, f"\\{c}" if c in "&%$#_{}" else c) for c in text)
