@@ -91,6 +91,8 @@ def look(
         layer=layer,
         head=head,
         edits=edits,
+        components=list(one.task.component_names),
+        within=one.task.right_within,
     )
 
 
@@ -139,8 +141,10 @@ def _pass(one: OneSequence, edits: Sequence[Edit], part: _Part) -> Pass:
     logits = cache["logits"]
     correct = one.task.correct(logits, one.batch)[0].tolist()
     asked = one.batch.mask[0].tolist()
-    outputs = logits[0] if one.task.real else logits[0].softmax(-1)
-    found = outputs.numpy(force=True), [c if a else None for c, a in zip(correct, asked, strict=True)]
+    found = (
+        one.task.shown_outputs(logits[0]).numpy(force=True),
+        [c if a else None for c, a in zip(correct, asked, strict=True)],
+    )
     if not has_attention:
         return Pass(*found)
     inputs = _inputs(one, cache, layer, head, edits)

@@ -143,6 +143,19 @@ class Task(BaseModel):
         return self.output_dim if names is None else len(names)
 
     @property
+    def component_names(self) -> tuple[str, ...]:
+        """What the components of a vector answer are of: the tokens, where there are as many; else their places."""
+        names = self.tokens_names[int(self.bos) :]
+        if not self.real or self.d_vocab_out == 1:
+            return ()
+        return names if len(names) == self.d_vocab_out else tuple(str(i + 1) for i in range(self.d_vocab_out))
+
+    @property
+    def right_within(self) -> str:
+        """How near an answer that is numbers must come to be right, in words; "" where answers are classes."""
+        return f"within {self.tolerance_:g}" if self.real else ""
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """The parameters as plain JSON data; ``make_task(task.name, **task.parameters)`` makes it again."""
         return self.model_dump(mode="json")
@@ -546,6 +559,10 @@ class Task(BaseModel):
             return (outputs - batch.targets).pow(2).sum(-1)
         flat = F.cross_entropy(outputs.flatten(0, 1), batch.targets.flatten(), reduction="none")
         return flat.view(batch.targets.shape)
+
+    def shown_outputs(self, outputs: Float[Tensor, "*any out"]) -> Float[Tensor, "*any out"]:
+        """What a model answers, as it is shown: of classes their probabilities, else numbers like the right ones."""
+        return outputs if self.real else outputs.softmax(-1)
 
     def correct(self, outputs: Float[Tensor, "batch pos out"], batch: Batch) -> Bool[Tensor, "batch pos"]:
         """Whether each answer is right: argmax, or all components within ``tolerance``."""

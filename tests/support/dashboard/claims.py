@@ -36,6 +36,7 @@ IN_CONTEXT_NAMES = [name for name in ALL if name not in NAMES]
 @pytest.fixture(scope="module")
 def gallery() -> Iterator[Context]:
     made = Context(Store([GALLERY]), Worker())
+    made.store.refresh(force=True)  # all runs, however busy the machine
     yield made
     made.close()
 

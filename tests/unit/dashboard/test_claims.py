@@ -20,12 +20,14 @@ from tests.support.dashboard.claims import IN_CONTEXT_NAMES, NAMES, drawn, galle
 from tests.support.hovers import VALUE, WHERE, Named, close, numbers, parsed, rows_of
 from workbench.dashboard.components import prose
 from workbench.dashboard.pages import compare, sweep, theory
+from workbench.dashboard.pages.base import Visit
 from workbench.dashboard.pages.runs import summary
 from workbench.dashboard.panels import head_grid, head_tables
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.run_panels import BY_ID, IN_CONTEXT
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import default_cursor
+from workbench.dashboard.state.sweep_query import choices_of
 from workbench.figures import head_sentence, rail_text, verdict_sentence, why_sentence
 from workbench.figures.labels import MISSING, estimate, proportion
 from workbench.figures.panels.differences import compare_sentence, over_length_difference
@@ -391,3 +393,14 @@ def test_every_cell_of_a_sweep_is_the_median_of_rows_that_it_names(gallery: Cont
         if not cell["note"]:
             assert (cell["value"], cell["low"], cell["high"]) == (np.median(values), min(values), max(values))
     assert seen >= 4
+
+
+def test_a_sweep_leaves_out_what_was_asked_in_its_prompt_and_says_so(gallery: Context) -> None:
+    choices = choices_of(gallery.store)
+    assert choices.trained == (31, 32)
+    assert choices.left_out == len(IN_CONTEXT_NAMES)
+    cells = sweep.PHASE.rows(gallery, {})
+    assert not any(name in members for name in IN_CONTEXT_NAMES for members in cells["members"])
+    assert {"ur", "uf"}.isdisjoint(cells["y"])
+    said = texts(html.Div(sweep.PAGE.draw(gallery, Visit("/sweep", "")).content))
+    assert f"{len(IN_CONTEXT_NAMES)} runs asked in their prompt are left out" in said

@@ -78,7 +78,7 @@ class PhasePanel:
         choices, sweep = _asked(context, asked)
         rows = choices.rows(sweep)
         assert isinstance(rows, Frame)  # it was waited for
-        return rows, choices.configs
+        return rows, choices.swept
 
     def _arguments(self, context: Context, asked: Mapping[str, str], theme: str, size: int) -> dict[str, Any]:
         choices, sweep = _asked(context, asked)
@@ -138,6 +138,12 @@ def _arguments(choices: Choices, sweep: SweepQuery) -> dict[str, Any]:
     }
 
 
+def _left_out(runs: int) -> str:
+    """How many runs stand in no diagram beside the others."""
+    asked = "One run that was asked in its prompt is" if runs == 1 else f"{whole(runs)} runs asked in their prompt are"
+    return f" {asked} left out: items are no trained lengths." if runs else ""
+
+
 def _range(store: Store, series: Sequence[str]) -> tuple[float | None, float | None]:
     """The colours' range where the quantity has one of its own; accuracies start at chance."""
     known = {q["name"]: q for q in store.specs.get(series[0], {}).get("quantities", ())}
@@ -187,7 +193,7 @@ def layout(context: Context, visit: Visit) -> Drawn:
                         "One quantity over two axes along which the runs here differ. A cell is the median of the "
                         "runs that were measured at exactly this length, or this multiple of their own N, each of them "
                         "a dot, which a click opens; grey: none was. Runs of tasks whose chance differs are not "
-                        "pooled.",
+                        f"pooled.{_left_out(choices.left_out)}",
                         className="why",
                     ),
                 ],

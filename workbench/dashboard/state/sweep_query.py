@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from workbench.dashboard.state.cursor import Notice, integer
-from workbench.dashboard.state.run_view import Cache
+from workbench.dashboard.state.run_view import Cache, RunView
 from workbench.dashboard.state.series_rows import FIRST, SERIES, Reading
 from workbench.dashboard.state.store import Store
 from workbench.figures.labels import whole
@@ -107,6 +107,9 @@ class Choices:
         configs = {name: run.config for name, run in store.together().items()}
         # Flattened once: what draws from them flattens them for each axis again, which then costs little.
         self.configs = {name: settings_of(config) for name, config in configs.items()}
+        runs = self._swept()
+        self.swept = {run.name: self.configs[run.name] for run in runs if run.name in self.configs}
+        self.left_out = len(configs) - len(self.swept)
         axes = axes_of(configs)
         self.values = {name: {value_text(v): v for v in values} for name, values in axes.items()}
         order = {name: place for place, name in enumerate(LIKELY)}
@@ -116,17 +119,25 @@ class Choices:
         found = [*first, *(name for name in listed if name not in first)]
         few = [name for name in found if len(axes[name]) <= MANY_VALUES]
         self.axes = list(dict.fromkeys([*few, *(() if len(few) > 1 else ("task.name", "seeds.init")), *found]))
-        self.pairs = sorted({pair for run in store.together().values() for pair in run.brief.quantities})
-        runs = list(store.together().values())
+        self.pairs = sorted({pair for run in runs for pair in run.brief.quantities})
         self.steps = sorted({step for run in runs for step in run.measured_steps})
         self.shares = _shares({run.measured_steps for run in runs})
         self.last = _ends(run.measured_steps[-1] for run in runs if run.measured_steps)
         self.trained = _ends(run.trained for run in runs)
         self.chances = {run.name: run.brief.chance for run in runs if ("behaviour", "chance") in run.brief.quantities}
 
+    def _swept(self) -> list[RunView]:
+        """The runs that stand in one diagram: those that were trained on their task, or else the others.
+
+        Items of a prompt are no lengths that a model was trained on, so that the two share no axis.
+        """
+        runs = list(self.store.together().values())
+        trained = [run for run in runs if not run.in_context]
+        return trained or runs
+
     def _cross(self, pair: tuple[str, str]) -> bool:
         """Whether every run has a place on both axes, and a third or more of their cells have a run."""
-        places = [tuple(config.get(name) for name in pair) for config in self.configs.values()]
+        places = [tuple(config.get(name) for name in pair) for config in self.swept.values()]
         sides = [len({place[k] for place in places}) for k in (0, 1)]
         return (
             min(sides, default=0) > 1
@@ -146,7 +157,8 @@ class Choices:
             return found
         runs = self.store.together()
         trained = {name: runs[name].trained if name in runs else 0 for name in found.runs}
-        return found.frame(step=sweep.step, length=sweep.length, times=sweep.times, trained=trained, share=sweep.share)
+        held = found.frame(step=sweep.step, length=sweep.length, times=sweep.times, trained=trained, share=sweep.share)
+        return held.where(run=list(self.swept)) if self.left_out and len(held) else held
 
     def lasts(self, series: Sequence[str]) -> Mapping[str, int]:
         """Run -> the last step of its rows of a series, which is the whole of its training there."""
@@ -175,7 +187,7 @@ class Choices:
 
     def _measured(self, series: Sequence[str]) -> set[tuple[int, int]]:
         """(length, N) of all runs that have the series; runs that were measured alike share what is asked here."""
-        wanted, alike = tuple(series), {(run.brief.series, run.trained) for run in self.store.together().values()}
+        wanted, alike = tuple(series), {(run.brief.series, run.trained) for run in self._swept()}
         return {(n, trained) for every, trained in alike for one, lengths in every if one == wanted for n in lengths}
 
     def stops(self, series: Sequence[str], relative: bool) -> list[Stop]:
@@ -194,7 +206,7 @@ class Choices:
         return found
 
     def _series(self, measurement: str, quantity: str) -> list[tuple[str, ...]]:
-        alike = {run.brief.series for run in self.store.together().values()}
+        alike = {run.brief.series for run in self._swept()}
         listed = {one for every in alike for one, _ in every if one[:2] == (measurement, quantity)}
         return sorted(listed, key=lambda one: (one != FIRST, one[2] != "matched", one[4] != "transfer", one))
 

@@ -87,7 +87,7 @@ def answer_words(found: SequenceReading, part: PassName, index: int) -> str:
     """What a pass answers at one position: a class with its probability, or numbers."""
     output = found.of(part).outputs[index]
     if not found.classes:
-        return ", ".join(magnitude(float(v)) for v in output)
+        return named_numbers(found, [float(v) for v in output])
     best = int(output.argmax())
     return f"{found.classes[best]} ({proportion(float(output[best]))})"
 
@@ -100,7 +100,17 @@ def oracle_words(found: SequenceReading, index: int) -> str:
     right = found.right(index)
     if right is not None:
         return found.classes[right]
-    return ", ".join(magnitude(float(v)) for v in (answer if isinstance(answer, list) else [answer]))
+    return named_numbers(found, [float(v) for v in (answer if isinstance(answer, list) else [answer])])
+
+
+def named_numbers(found: SequenceReading, numbers: Sequence[float]) -> str:
+    """Numbers as they are written, those of a vector with the names of its components."""
+    return ", ".join(f"{before}{magnitude(v)}" for before, v in zip(titles(found, len(numbers)), numbers, strict=True))
+
+
+def titles(found: SequenceReading, count: int) -> list[str]:
+    """What stands before each number of an answer: the name of its component, if it has one."""
+    return [f"{name}: " for name in found.components] if len(found.components) == count else [""] * count
 
 
 def _site(read: ProbeReading, site: int | None) -> int:
@@ -131,7 +141,7 @@ def _pattern_rows(found: SequenceReading, part: Part, view: View) -> pd.DataFram
 def _output_rows(found: SequenceReading, part: Part) -> pd.DataFrame:
     outputs = outputs_of(found, part)
     width = outputs.shape[1]
-    names = found.classes or [""] * width
+    names = found.classes or found.components or [""] * width
     shown = range(*found.keys)
     at = np.repeat(np.arange(shown.start, shown.stop), width)
     return pd.DataFrame(

@@ -20,8 +20,11 @@ from workbench.figures.style.template import plotly_scale
 
 #: Positions drawn as marks; of longer sequences, every so many.
 MOST_MARKS = 512
-#: Output classes that are drawn; of more, those that are right or answered most often.
+#: Output classes that have a row each; of more, the likeliest :data:`TOP` at each prefix, and the right one.
 MOST_CLASSES = 8
+TOP = 5
+#: Letters of names that fit into the cells of a row.
+_LETTERS = 48
 #: Distance of two names at the end of a row, as a share of the row.
 _APART = 0.3
 _SYMBOLS = {"summary": "circle", "position": "diamond"}
@@ -94,18 +97,9 @@ def chosen_positions(asked: list[bool], within: range) -> NDArray[np.int64]:
     return places[:: max(1, -(-len(places) // MOST_MARKS))]
 
 
-def shown_classes(found: SequenceReading) -> list[int]:
-    """The output classes that are drawn, ascending."""
-    count = len(found.classes)
-    if count <= MOST_CLASSES:
-        return list(range(count))
-    weight = np.zeros(count)
-    for _, one in found.passes:
-        answered = one.outputs[np.asarray(found.asked)].argmax(-1)
-        weight += np.bincount(answered, minlength=count)
-    right = [answer for answer in map(found.right, range(len(found.oracle))) if answer is not None]
-    weight += 1.5 * np.bincount(right, minlength=count) if right else 0
-    return sorted(np.argsort(-weight, kind="stable")[:MOST_CLASSES].tolist())
+def top_classes(output: NDArray[np.floating[Any]], most: int = TOP) -> list[int]:
+    """The likeliest classes, the likeliest first; of equal ones the first."""
+    return [int(i) for i in np.argsort(-output, kind="stable")[:most]]
 
 
 def outputs_of(found: SequenceReading, part: str) -> NDArray[np.float64]:
@@ -117,45 +111,106 @@ def outputs_of(found: SequenceReading, part: str) -> NDArray[np.float64]:
 # ---- outputs ---------------------------------------------------------------------------------------------
 def add_outputs(figure: Drawing, found: SequenceReading, part: str, axes: Axes) -> None:
     """The output at every prefix, and the oracle's answer."""
-    if found.outputs_names is None:
+    if found.components:
+        _component_outputs(figure, found, part, axes)
+    elif found.outputs_names is None:
         _real_outputs(figure, found, part, axes)
+    elif len(found.classes) > MOST_CLASSES:
+        _top_outputs(figure, found, part, axes)
     else:
-        _class_outputs(figure, found, part, axes)
+        _rows(figure, found, outputs_of(found, part), found.classes, part, axes)
+        _oracle_marks(figure, found, part, list(range(len(found.classes))), axes)
 
 
-def _class_outputs(figure: Drawing, found: SequenceReading, part: str, axes: Axes) -> None:
-    classes, names = shown_classes(found), found.classes
-    ticks = [i for i in range(len(classes)) if len(classes) <= 4 or i % 2 == 0]
+def _rows(
+    figure: Drawing,
+    found: SequenceReading,
+    values: NDArray[np.float64],
+    names: Sequence[str],
+    part: str,
+    axes: Axes,
+    cells: NDArray[np.object_] | None = None,
+    top: float = 1.0,
+    written: bool = False,
+) -> None:
+    """A row of cells for each column of ``values`` ``[pos, row]``, the first at the bottom; cells of many positions
+    show their mean.
+
+    Args:
+        figure, found, part, axes: as elsewhere here.
+        values: what is drawn.
+        names: of the rows.
+        cells: what each cell is of, for tooltips.
+        top: what has the darkest colour.
+        written: whether that stands in the cells too, where it fits.
+    """
+    ticks = [i for i in range(len(names)) if len(names) <= 4 or i % 2 == (len(names) - 1) % 2]
     axes.place(
         figure,
         {
-            "range": [-0.5, len(classes) - 0.5],
+            "range": [-0.5, len(names) - 0.5],
             "tickvals": ticks,
-            "ticktext": [names[classes[i]] for i in ticks],
+            "ticktext": [names[i] for i in ticks],
             "title": {"text": "answer"},
             "showgrid": False,
         },
     )
-    outputs = outputs_of(found, part)
     window = window_of(found)
     edges = window.edges(window.keys)
     starts = (edges[:-1] + 0.5).astype(int) - window.keys.start
-    sums = np.add.reduceat(outputs[window.keys.start : window.keys.stop], starts, axis=0)
-    pooled = (sums / np.diff(edges)[:, None])[:, classes].T
+    within = values[window.keys.start : window.keys.stop]
+    known = np.isfinite(within)
+    sums, counts = (np.add.reduceat(one, starts, axis=0) for one in (np.where(known, within, 0.0), known.astype(float)))
+    pooled = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0).T
     change = part == "change"
+    told: dict[str, Any] = {"hovertemplate": "prefix %{x}<br><b>%{z:.3f}</b><extra></extra>"}
+    if cells is not None and window.pool == 1:
+        shown = cells[window.keys.start : window.keys.stop].T
+        told = {"text": shown, "hovertemplate": "prefix %{x}: %{text}<br><b>%{z:.3f}</b><extra></extra>"}
+        if written and max(len(str(name)) for name in shown.flat) * shown.shape[1] <= _LETTERS:
+            told |= {"texttemplate": "%{text}", "textfont": {"size": axes.size - 1}}
     figure.add_heatmap(
         x=edges,
-        y=np.arange(len(classes) + 1) - 0.5,
+        y=np.arange(len(names) + 1) - 0.5,
         z=np.ascontiguousarray(pooled, dtype=np.float32),
-        zmin=-1 if change else 0,
-        zmax=1,
+        zmin=-top if change else 0,
+        zmax=top,
         colorscale=plotly_scale(DIFFERENCE[axes.theme] if change else AMOUNT[axes.theme]),
         showscale=False,
+        hoverongaps=False,
         yaxis=axes.y,
-        hovertemplate="prefix %{x}<br><b>%{z:.3f}</b><extra></extra>",
         name="probability",
+        **told,
     )
-    _oracle_marks(figure, found, part, classes, axes)
+
+
+def _top_outputs(figure: Drawing, found: SequenceReading, part: str, axes: Axes) -> None:
+    """Of many classes the likeliest at each prefix, the likeliest above the others, and on top the right one; of what
+    edits change, those that are the likeliest without them."""
+    values = outputs_of(found, part)
+    order = np.array([top_classes(one) for one in (found.changed if part == "edited" else found.clean).outputs])
+    names = np.array(found.classes, dtype=object)
+    right = np.array([-1 if (answer := found.right(i)) is None else answer for i in range(len(values))])
+    likely = np.where(right >= 0, values[np.arange(len(values)), right], np.nan)
+    ranked = np.take_along_axis(values, order, axis=1)[:, ::-1]
+    cells = np.column_stack([names[order][:, ::-1], np.where(right >= 0, names[right], "")])
+    rows = [*(f"top {rank}" for rank in range(order.shape[1], 0, -1)), "oracle"]
+    _rows(figure, found, np.column_stack([ranked, likely]), rows, part, axes, cells.astype(object), written=True)
+
+
+def _component_outputs(figure: Drawing, found: SequenceReading, part: str, axes: Axes) -> None:
+    """A row of cells for each component of a vector answer, beside the oracle's."""
+    values = outputs_of(found, part)
+    true = np.array([[np.nan] * values.shape[1] if one is None else one for one in found.oracle], dtype=float)
+    top = float(np.nanmax(np.abs(np.concatenate([true.ravel(), values.ravel()])), initial=1e-9))
+    cells = np.array(
+        [
+            [f"{name}, the oracle {magnitude(right)}" for name, right in zip(found.components, one, strict=True)]
+            for one in true
+        ],
+        dtype=object,
+    )
+    _rows(figure, found, values, found.components, part, axes, cells, top)
 
 
 def _oracle_marks(figure: Drawing, found: SequenceReading, part: str, classes: list[int], axes: Axes) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -56,6 +56,8 @@ class SequenceReading:
         trained: N, the longest prefix length seen in training.
         step, layer, head: of which checkpoint and head.
         edits: as a link writes them.
+        components: names of the components of a vector answer; none of other answers.
+        within: how near numbers must come to the oracle's to be right, in words; "" where answers are classes.
     """
 
     clean: Pass
@@ -76,6 +78,8 @@ class SequenceReading:
     layer: int
     head: int
     edits: str
+    components: list[str] = field(default_factory=list)
+    within: str = ""
 
     @property
     def changed(self) -> Pass:

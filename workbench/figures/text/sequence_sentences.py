@@ -5,11 +5,13 @@ The rows are those of :func:`workbench.figures.sequence_view_data`, which reader
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from workbench.figures.labels import Piece, head_name, magnitude, proportion, whole
 from workbench.figures.rows.claims import READING, Cite, Claim, asked, plain
-from workbench.figures.sequence.sequence_data import oracle_words
+from workbench.figures.sequence.sequence_data import oracle_words, titles
+from workbench.figures.sequence.sequence_marks import MOST_CLASSES, TOP, top_classes
 from workbench.figures.sequence.sequence_reading import PassName, SequenceReading
 from workbench.figures.sequence.sequence_view import row_of
 
@@ -42,10 +44,13 @@ def tally_sentence(found: SequenceReading) -> list[Piece]:
     answers = [one for one in found.clean.correct if one is not None]
     if not answers:
         return [plain("The task asks nothing of this sequence.")]
+    near = f", {found.within} of the oracle\u2019s" if found.within else ""
     said: list[Piece] = [
         _count(sum(answers), "right", "Right at "),
         _count(len(answers), "asked", " of ", " prefixes asked"),
     ]
+    if near:
+        said.append(Claim(near, "plain", [_cite(text, "within") for text in re.findall(r"\d[\d.]*", near)]))
     if found.edited is None:
         return [*said, plain(".")]
     edited = [one for one in found.edited.correct if one is not None]
@@ -93,14 +98,21 @@ def _answer(found: SequenceReading, part: PassName, query: int) -> list[Piece]:
     """A class with its probability, or numbers."""
     output, here = found.of(part).outputs[query], {"row": "outputs", "position": query, "part": part}
     if not found.classes:
-        texts = [magnitude(float(value)) for value in output]
-        return [Claim(", ".join(texts), "plain", [_cite(text, "value", **here, at=i) for i, text in enumerate(texts)])]
-    best = found.classes[int(output.argmax())]
-    share = proportion(float(output.max()))
-    return [
-        Claim(best, "plain", [_cite(best, "name", **here)]),
-        Claim(f" ({share})", "plain", [_cite(share, "value", **here, name=best)]),
-    ]
+        parts: list[Piece] = []
+        for i, (title, value) in enumerate(zip(titles(found, len(output)), output, strict=True)):
+            text = magnitude(float(value))
+            named = [_cite(found.components[i], "name", **here, at=i)] if title else []
+            parts += [plain(", ")] if i else []
+            parts += [Claim(title, "plain", named)] if title else []
+            parts.append(Claim(text, "plain", [_cite(text, "value", **here, at=i)]))
+        return parts
+    parts = []
+    for i, place in enumerate(top_classes(output, TOP if len(found.classes) > MOST_CLASSES else 1)):
+        name, share = found.classes[place], proportion(float(output[place]))
+        parts += [plain(", then " if i == 1 else ", ")] if i else []
+        parts.append(Claim(name, "plain", [_cite(name, "name", **here, **({"at": place} if i else {}))]))
+        parts.append(Claim(f" ({share})", "plain", [_cite(share, "value", **here, name=name)]))
+    return parts
 
 
 def _count(number: int, what: str, before: str = "", after: str = "", part: str = "clean") -> Claim:

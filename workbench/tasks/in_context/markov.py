@@ -103,9 +103,18 @@ class MarkovChain(ChanceByDraws):
         expected = -(batch.targets[:, -1:] * log_likely[:, -1:]).sum(-1)
         return torch.cat([sampled, expected], 1)
 
+    @property
+    def right_within(self) -> str:
+        """How near a distribution must come."""
+        return f"within {self.tolerance:g} in total variation"
+
+    def shown_outputs(self, outputs: Float[Tensor, "*any out"]) -> Float[Tensor, "*any out"]:
+        """The distribution over the next state."""
+        return outputs.softmax(-1)
+
     def correct(self, outputs: Float[Tensor, "batch pos out"], batch: Batch) -> Bool[Tensor, "batch pos"]:
         """Whether the softmax of each answer is within ``tolerance`` of the predictive distribution."""
-        return self._within(outputs.softmax(-1), batch.targets)
+        return self._within(self.shown_outputs(outputs), batch.targets)
 
     def _within(self, guess: Float[Tensor, "*#any dim"], target: Float[Tensor, "*#any dim"]) -> Bool[Tensor, "*any"]:
         """Whether distributions are within ``tolerance`` in total variation."""

@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 
 import pytest
 
 from tests.support.dashboard.answers import LIGHT
-from tests.support.places import GALLERY
+from tests.support.dashboard.claims import gallery  # noqa: F401 - a fixture
 from workbench.dashboard.pages import compare
 from workbench.dashboard.pages.runs import summary
 from workbench.dashboard.panels.panel_spec import PanelCursor
 from workbench.dashboard.panels.render import READY, plot
 from workbench.dashboard.server.context import Context
-from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state.cursor import default_cursor
-from workbench.dashboard.state.store import Store
 
 A, B = "majority_nope_s0", "flip_flop_rotary_s0"
 PANELS = {one.id: one for one in compare.PANELS}
-
-
-@pytest.fixture(scope="module")
-def gallery() -> Iterator[Context]:
-    made = Context(Store([GALLERY]), Worker())
-    yield made
-    made.close()
 
 
 def at(gallery: Context, axis: str) -> PanelCursor:

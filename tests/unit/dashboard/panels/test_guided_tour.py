@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from tests.support.places import GALLERY
+from tests.support.dashboard.claims import gallery  # noqa: F401 - a fixture
 from workbench.dashboard.app import create_app
 from workbench.dashboard.panels.guided_tour import _title, stops, tour_run, wrong_string
 from workbench.dashboard.server.context import Context
-from workbench.dashboard.server.worker import Job, Worker
+from workbench.dashboard.server.worker import Job
 from workbench.dashboard.state.cursor import resolve
 from workbench.dashboard.state.run_view import RunView
-from workbench.dashboard.state.store import Store
 from workbench.figures.labels import estimate
 from workbench.figures.rows.frame import Frame
 from workbench.figures.sequence.wrong_string import WrongString, WrongStrings
@@ -23,10 +21,8 @@ from workbench.table import Table
 
 
 @pytest.fixture(scope="module")
-def context() -> Iterator[Context]:
-    made = Context(Store([GALLERY]), Worker())
-    yield made
-    made.close()
+def context(gallery: Context) -> Context:
+    return gallery
 
 
 @pytest.fixture(scope="module")

@@ -16,11 +16,9 @@ from workbench import figures
 from workbench.figures.rows.claims import CURSOR, Cite, Claim, cites
 from workbench.figures.sequence.sequence_data import answer_words, oracle_words
 from workbench.figures.sequence.sequence_marks import (
-    MOST_CLASSES,
     MOST_MARKS,
     chosen_positions,
     round_ticks,
-    shown_classes,
 )
 from workbench.figures.sequence.sequence_reading import ConceptReading, Pass, ProbeReading, SequenceReading
 from workbench.figures.sequence.sequence_view import row_domains, shown_cells
@@ -270,12 +268,48 @@ def test_the_table_tells_every_position() -> None:
     assert table["attention from 4"].iloc[0] == "0.000"
 
 
-def test_many_classes_are_cut_to_the_ones_that_matter() -> None:
+def many_classes() -> SequenceReading:
+    """Thirty classes: at prefix 4 the likeliest are c14 to c10, and c29 is right."""
     found = looked(edited=False, outputs_names=[f"c{i}" for i in range(30)], oracle=[None, 7, None, 29, 29])
-    outputs = np.eye(30, dtype=np.float32)[[0, 11, 12, 13, 14]]
-    found = replace(found, clean=replace(found.clean, outputs=outputs))
-    assert {7, 29, 11, 13, 14} <= set(shown_classes(found))
-    assert len(shown_classes(found)) == MOST_CLASSES
+    outputs = np.zeros((COUNT, 30), np.float32)
+    outputs[:, 10:15] = np.array([0.05, 0.1, 0.15, 0.25, 0.4])
+    outputs[:, 29] = 0.03
+    return replace(found, clean=replace(found.clean, outputs=outputs))
+
+
+def test_of_many_classes_the_likeliest_five_and_the_right_one_are_drawn_and_said() -> None:
+    found = many_classes()
+    figure = figures.sequence_view(found, rows=("outputs",))
+    cells = trace(figure, "probability")
+    np.testing.assert_allclose(cells.z[:, 4], [0.05, 0.1, 0.15, 0.25, 0.4, 0.03])
+    assert list(cells.text[:, 4]) == ["c10", "c11", "c12", "c13", "c14", "c29"]
+    assert np.isnan(cells.z[5, 2]), "nothing is asked there"
+    assert list(figure.layout.yaxis.ticktext) == ["top 4", "top 2", "oracle"]
+    told = answers_sentence(found, 4)
+    assert said(told) == (
+        "At prefix 4 the oracle says c29, the model c14 (0.40), then c13 (0.25), c12 (0.15), c11 (0.10), c10 (0.05)."
+    )
+    for one in cites(told)[1:]:
+        value = worked_out(one, found)
+        assert one.text == value if isinstance(value, str) else same(one.text, value)
+
+
+def test_a_vector_answer_names_its_components_and_how_near_it_must_come() -> None:
+    within = "within 0.1 in total variation"
+    found = looked(edited=False, outputs_names=None, components=["a", "b"], within=within)
+    found = replace(found, oracle=[None, [0.5, 0.5], None, [0.3, 0.7], [0.1, 0.9]])
+    figure = figures.sequence_view(found, rows=("outputs",))
+    np.testing.assert_allclose(trace(figure, "probability").z, found.clean.outputs.T)
+    assert list(figure.layout.yaxis.ticktext) == ["a", "b"]
+    assert trace(figure, "probability").text[1, 4] == "b, the oracle 0.9"
+    assert oracle_words(found, 3) == "a: 0.3, b: 0.7"
+    told = answers_sentence(found, 4)
+    assert said(told) == "At prefix 4 the oracle says a: 0.1, b: 0.9, the model a: 0.1, b: 0.9."
+    assert [one.text for one in cites(told)[2:]] == ["a", "0.1", "b", "0.9"]
+    assert all(same(one.text, worked_out(one, found)) for one in cites(told)[3::2])
+    tally = tally_sentence(found)
+    assert said(tally) == f"Right at 3 of 3 prefixes asked, {within} of the oracle\u2019s."
+    assert cites(tally)[-1].text == "0.1"
 
 
 def test_long_sequences_are_thinned_evenly_and_never_beyond_the_limit() -> None:
