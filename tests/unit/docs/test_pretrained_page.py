@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -73,3 +74,15 @@ def test_wordings_are_spread_and_told_as_mean_and_range(tmp_path: Path, monkeypa
         ["--templates", "2", "--presentation", "bare"],
     ):
         assert isinstance(CliRunner().invoke(app, [*asked, *wrong]).exception, UsageError)
+
+
+def test_right_minus_left_is_told_with_its_interval_and_its_p(tmp_path: Path) -> None:
+    where = {"measurement": "behaviour.asymmetry", "status": "ok", "length": 8.0, "n": 64.0}
+    rows = [
+        {**where, "quantity": f"{name}_asymmetry{p}", "value": value, "low": value - 0.1, "high": value + 0.1}
+        for name, of in (("neighbour", 0.25), ("candidate", -0.5))
+        for p, value in (("", of), ("_p", 0.031))
+    ]
+    assert pretrained_page._asymmetry(pd.DataFrame(rows))[-1] == (
+        "| 8 | +0.25 [+0.15, +0.35] | 0.031 | -0.50 [-0.60, -0.40] | 0.031 | 64 |"
+    )

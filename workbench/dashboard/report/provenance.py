@@ -58,7 +58,7 @@ def provenance(run: RunView, command: str) -> Provenance:
     facts = (
         ("Run id", str(run.config["id"])),
         ("Made", str(run.config.get("created", "not recorded"))),
-        ("Trained with", _versions(run.config.get("versions", {}))),
+        ("Opened with" if run.in_context else "Trained with", _versions(run.config.get("versions", {}))),
         ("Measured with", measured or "nothing yet"),
         ("Rows", f"{run.brief.rows:,}"),
         ("Page drawn with", f"LengthLens {own_version()}, plotly.js {PLOTLY_JS}"),

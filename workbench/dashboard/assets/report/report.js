@@ -194,6 +194,7 @@
     }
     document.querySelector("#step-slider").closest(".track").querySelector(".ribbon").style.background = run.sliders.step.ribbon;
     document.querySelector(".track .trained").style.width = 100 * run.sliders.length.trained + "%";
+    document.querySelector(".track .trained").hidden = !run.sliders.length.trained;
     for (const node of document.querySelectorAll("[data-run]")) node.hidden = node.dataset.run !== String(which);
     for (const node of document.querySelectorAll("[data-row]")) {
       node.hidden = ![...node.querySelectorAll(".pan")].some((pan) => pan.id.replace(/-panel$/, "") in run.panels);
