@@ -104,6 +104,11 @@ def known_source(program: str, task: str | None = None) -> ProgramSource:
     if program not in with_task:
         if program in ZOO:
             raise UsageError(f"{program} has no task to be measured on; choose one that has: {', '.join(with_task)}")
+        if program in task_names():
+            raise UsageError(
+                f"no program is called {program!r}; choose one of {', '.join(with_task)}, or give a file that ends in "
+                f"{SUFFIX}. {_theory(program)}"
+            )
         raise UsageError(f"no program is called {program!r}; {nearest(program, with_task)}; a file ends in {SUFFIX}")
     if task is not None:
         raise UsageError(
@@ -113,6 +118,13 @@ def known_source(program: str, task: str | None = None) -> ProgramSource:
     assert case.task is not None
     name, parameters = case.task
     return ProgramSource(program, case.program, make_task(name, **parameters))
+
+
+def _theory(task: str) -> str:
+    """Why no program for a task is known, where theory says so."""
+    from workbench.theory.prediction.predict import one_line
+
+    return f"Theory on {task}, without positions: {one_line(task).rstrip('.')}."
 
 
 def file_source(file: Path, task: str | None, settings: Sequence[str] = ()) -> ProgramSource:
@@ -181,14 +193,16 @@ def _agree(made: Compiled, source: ProgramSource, lengths: tuple[int, int]) -> N
     for length in task.lengths(*lengths):
         batch = task.sample(32, length, torch.Generator().manual_seed(0), "matched")
         with torch.no_grad():
-            right = task.correct(made.model(batch.tokens), batch) | ~batch.mask
+            answers = made.model(batch.tokens)
+            right = task.correct(answers, batch) | ~batch.mask
         if not bool(right.all()):
             row, place = (~right).nonzero()[0].tolist()
             string = " ".join(task.tokens_names[token] for token in batch.tokens[row, int(task.bos) : place + 1])
-            wanted = (task.output_names or ())[int(batch.targets[row, place])]
+            names = task.output_names or ()
+            wanted, given = names[int(batch.targets[row, place])], names[int(answers[row, place].argmax())]
             raise UsageError(
-                f"the compiled {source.name} does not answer {task.name}: after {string} the answer is {wanted}; mend "
-                "the program, or name the task that it answers"
+                f"the compiled {source.name} does not answer {task.name}: after {string} the answer of {task.name} is "
+                f"{wanted}, and that of the program is {given}; mend the program, or name the task that it answers"
             )
 
 

@@ -184,8 +184,13 @@ def _number(digits: str) -> int:
     return int(digits[:20] if len(digits.lstrip("0")) > 20 else digits.lstrip("0") or "0")
 
 
-def integers(text: str, option: str) -> list[int]:
+def integers(text: str, option: str, other: str = "") -> list[int]:
     """A comma-separated list of integers.
+
+    Args:
+        text: what was given.
+        option: the option that it was given for.
+        other: what else the option takes, in words.
 
     Raises:
         UsageError: naming the option, for anything else.
@@ -193,7 +198,8 @@ def integers(text: str, option: str) -> list[int]:
     try:
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
-        raise UsageError(f"{option} takes whole numbers separated by commas, e.g. 100,200, not {shown(text)}") from None
+        takes = f"whole numbers separated by commas, e.g. 100,200{other and f', or {other}'}"
+        raise UsageError(f"{option} takes {takes}, not {shown(text)}") from None
     if max(map(abs, numbers)) > COUNT:
         raise UsageError(f"{option} takes whole numbers up to {COUNT:,}, not {shown(text)}")
     return numbers

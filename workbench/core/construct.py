@@ -11,6 +11,13 @@ from workbench.core.errors import LensError, shown
 from workbench.core.suggest import nearest
 
 _TYPES = ("int", "float", "str", "bool")
+_WANTED = {
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    "string_type": "a text",
+}
+"""What a setting takes, in words, by pydantic's name of the mistake."""
 Made = TypeVar("Made", bound=BaseModel)
 
 
@@ -47,5 +54,7 @@ def _sentence(cls: type[BaseModel], report: ValidationError, what: str) -> str:
         return f"{what} has no setting {shown(place[0])}; {nearest(place[0], cls.model_fields)}"
     if first["type"] == "missing":
         return f"{what} needs the setting {'.'.join(place)}"
+    if place and (wanted := _WANTED.get(first["type"])):
+        return f"{what}: {'.'.join(place)} takes {wanted}, not {shown(first['input'])}"
     said = str(first["msg"]).removeprefix("Value error, ")
     return f"{what}: {'.'.join(place)}: {said}, not {shown(first['input'])}" if place else f"{what}: {said}"

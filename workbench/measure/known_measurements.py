@@ -38,6 +38,8 @@ BUILT_IN: Mapping[str, str] = {
     "diagnosis": "workbench.diagnosis.diagnosis:Diagnosis",
 }
 """Name -> where its class is; in the order in which they are shown."""
+FEW = 4
+"""Names that are told where none is near."""
 GROUP = "lengthlens.measurements"
 """Entry-point group under which other packages announce measurements: ``name = "package.module:Class"``."""
 
@@ -52,6 +54,17 @@ def refuse_unknown(names: Sequence[str]) -> None:
         return
     for name in names:
         if name not in BUILT_IN and not (name.endswith(".") and any(known.startswith(name) for known in BUILT_IN)):
-            raise MeasurementError(
-                f"unknown measurement {shown(name)} (known: {', '.join(BUILT_IN)})", near_names(name, BUILT_IN)
-            )
+            raise unknown(name, BUILT_IN)
+
+
+def unknown(name: object, known: Mapping[str, object], more: str = "") -> MeasurementError:
+    """The error for a name that no measurement has: what it is near, or a few of those there are.
+
+    Args:
+        name: what was given.
+        known: the measurements by name.
+        more: what else is to be said.
+    """
+    near = near_names(name, known)
+    few = f"; there are {', '.join(list(known)[:FEW])} and {len(known) - FEW} more" if not near else ""
+    return MeasurementError(f"unknown measurement {shown(name)}{few}{more}", near)

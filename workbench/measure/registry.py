@@ -12,8 +12,7 @@ from typing import Any
 
 from workbench.core.errors import shown
 from workbench.core.registry import entry_points
-from workbench.core.suggest import near_names
-from workbench.measure.known_measurements import BUILT_IN, GROUP
+from workbench.measure.known_measurements import BUILT_IN, GROUP, unknown
 from workbench.measure.measurement import Measurement
 from workbench.measure.settings import MeasurementError
 from workbench.tasks.base import EVALUATION_LAWS
@@ -117,9 +116,7 @@ def _class(name: str) -> type[Measurement]:
     known = measurements()
     if name not in known:
         passed = "".join(f"; {sentence}" for sentence in broken())
-        raise MeasurementError(
-            f"unknown measurement {shown(name)} (known: {', '.join(known)}){passed}", near_names(name, known)
-        )
+        raise unknown(name, known, passed)
     return known[name]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from workbench.core.apart import clause
 from workbench.core.canonical import canonical
+from workbench.core.errors import shown
 from workbench.models.architectures import make_config
 from workbench.models.errors import PositionError
 from workbench.runs.errors import RunError
@@ -64,7 +65,9 @@ def refuse_another(run: Run, config: RunConfig) -> None:
             f"{run.path} holds a run of another state of {given.file}: its sha256 was {held.sha256}, now it is "
             f"{given.sha256}; continue with the file as it was, or choose another --out"
         )
-    raise RunError(f"{run.path} holds another run (its {' and '.join(differing)} differ); choose another --out")
+    parts = f"{' and '.join(differing)} differ{'s' if len(differing) == 1 else ''}"
+    first = _first_difference(differing[0], run.config, wanted)
+    raise RunError(f"{run.path} holds another run (its {parts}{first}); choose another --out")
 
 
 def as_begun(run: Run, config: RunConfig) -> RunConfig:
@@ -102,8 +105,34 @@ def differences(held: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
 
 
 def _whole(part: str, config: dict[str, Any]) -> str:
+    return canonical(_stated(part, config))
+
+
+def _stated(part: str, config: dict[str, Any]) -> dict[str, Any]:
     """One part of a run.json with every setting stated; as it is where it can no longer be read."""
-    fields = config[part]
+    fields: dict[str, Any] = config[part]
     with suppress(ValueError, TypeError, KeyError, TrainingError, PositionError):
         fields = PARTS[part](fields).model_dump(mode="json")
-    return canonical(fields)
+    return fields
+
+
+def _first_difference(part: str, held: dict[str, Any], wanted: dict[str, Any]) -> str:
+    """The first setting of a part in which two run.json differ, with both values; "" where it is no setting."""
+    there, here = (_leaves(config[part] if part == "task" else _stated(part, config)) for config in (held, wanted))
+    # What only one of them states may be as it was before there was such a setting.
+    for name in sorted({**here, **there}, key=lambda name: name not in there or name not in here):
+        if name not in there or name not in here or there[name] != here[name]:
+            values = [shown(leaves[name]) if name in leaves else "not set" for leaves in (there, here)]
+            return f": {part}.{name} is {values[0]} there, and {values[1]} was asked for"
+    return ""
+
+
+def _leaves(fields: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Every setting by its path: a mapping within a mapping is no setting, but holds some."""
+    found: dict[str, Any] = {}
+    for name, value in fields.items():
+        if isinstance(value, Mapping):
+            found |= _leaves(value, f"{above}{name}.")
+        else:
+            found[f"{above}{name}"] = value
+    return found

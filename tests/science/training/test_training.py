@@ -178,7 +178,7 @@ def test_a_finished_run_is_not_touched(tmp_path) -> None:
 
 def test_another_run_in_the_folder_is_refused(tmp_path) -> None:
     Trainer(config(), tmp_path / "run").run()
-    with pytest.raises(RunError, match=r"holds another run \(its training differ"):
+    with pytest.raises(RunError, match=r"\(its training differs: training.steps is 12 there, and 13 was asked for\)"):
         Trainer(config(steps=13), tmp_path / "run").run()
 
 

@@ -89,7 +89,7 @@ def test_what_is_read_before_torch_is_loaded_is_what_the_configs_say() -> None:
             [(["training", "batch_size"], -1)],
             "training: batch_size: Input should be greater than or eq",
         ),
-        ("majority", {}, [(["model", "d_mlp"], "x")], "model: d_mlp: Input should be a valid integer"),
+        ("majority", {}, [(["model", "d_mlp"], "x")], "model: d_mlp takes a whole number"),
         (
             "majority",
             {"architecture": "ssm"},

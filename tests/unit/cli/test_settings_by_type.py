@@ -34,8 +34,8 @@ def refused(task: str = "majority", options: dict[str, Any] | None = None, **set
 
 
 @pytest.mark.parametrize(("settings", "named"), [
-    ({"model.d_model": "x"}, "d_model: Input should be a valid integer"),
-    ({"model.d_model": [8]}, "d_model: Input should be a valid integer"),
+    ({"model.d_model": "x"}, "d_model takes a whole number"),
+    ({"model.d_model": [8]}, "d_model takes a whole number"),
     ({"model.n_heads": {}}, "n_heads"),
     ({"model.d_mlp": -3}, "d_mlp: Input should be greater than or equal to 0"),
     ({"model.n_layers": 10**20}, "n_layers: Input should be less than or equal to 4096"),

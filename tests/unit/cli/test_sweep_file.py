@@ -89,7 +89,7 @@ def test_every_option_of_train_is_a_key(tmp_path: Path, key: str) -> None:
     ("base: {task: parity}\ngrid: {seed: [1, 1]}", "two cells are called 'run'"),
     ("base: {task: parity}\ngrid: {seed: [1, 2], other: [{seed: 3}]}", "other sets seed, which another axis sets as well"),
     ("base: {task: parity, task: majority}", "the key 'task' is given twice"),
-    ("base: {task: parity\ngrid", "is no YAML"),
+    ("base: {task: parity\ngrid", "is no YAML: while parsing a flow mapping in sweep.yaml, line 1"),
     ("- 1", "must be a mapping"),
     ("base: {task: parity}\nmeasure: {onyl: [behaviour]}", "did you mean only"),
     ("base: {task: parity}\nmeasure: {only: behaviour}", "measure: only takes a list"),
@@ -124,7 +124,10 @@ def test_a_sweep_is_found_by_its_name_and_a_file_of_that_path_wins(
         assert find_sweep(Path(name)) == file
     (tmp_path / "plateau").write_text("base: {task: parity}")
     assert find_sweep(Path("plateau")) == Path("plateau")
-    assert find_sweep(Path("gallery.yaml")) == Path("gallery.yaml"), "no file of that path: reading says so"
+    (tmp_path / "study.yaml").write_text("base: {task: parity}")
+    for wrong, hint in {"galery.yaml": "gallery", "stduy.yaml": "study.yaml"}.items():
+        with pytest.raises(UsageError, match=rf"^there is no file '{wrong}'; did you mean {hint}\?$"):
+            find_sweep(Path(wrong))
     with pytest.raises(UsageError, match="no sweep is called that; did you mean gallery"):
         find_sweep(Path("galery"))
 

@@ -118,6 +118,8 @@ def test_what_cannot_be_told_is_refused_in_a_sentence() -> None:
         put("ul", "pairs", 10, (4,))
     with pytest.raises(TaskError, match=r"^uf, presented as bare, has no strings of 16 items$"):
         put("uf", "bare", 10, (16,))
+    with pytest.raises(TaskError, match=r"has no strings of 16 items; the window of 15 tokens holds 7$"):
+        put("uf", "bare", 10, (3, 16), window=15)
     fields = {"presentation": PRESETS["bare"], "wording": put("uf", "bare", 10, (3,)).wording}
     fields |= {"vocabulary_size": 200, "window": 10}
     with pytest.raises(TaskError, match="majority cannot be put in words"):

@@ -17,9 +17,10 @@ def test_an_older_run_is_not_taken_for_one_that_says_mixed(tmp_path: Path) -> No
     run = Run.open(tmp_path)
     refuse_another(run, config())
     refuse_another(run, config(misses="replaced"))
-    with pytest.raises(RunError, match=r"holds another run \(its task differ\)"):
+    said = "holds another run \\(its task differs: task.parameters."
+    with pytest.raises(RunError, match=said + "misses is not set there, and 'mixed' was asked for"):
         refuse_another(run, config(misses="mixed"))
-    with pytest.raises(RunError, match=r"holds another run \(its task differ\)"):
+    with pytest.raises(RunError, match=said + "n is 2 there, and 3 was asked for"):
         refuse_another(run, config(n=3))
 
 

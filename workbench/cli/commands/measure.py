@@ -156,7 +156,7 @@ def deepening(text: object, option: str) -> Deepen:
 def _steps(text: str | None) -> list[int] | Literal["last"] | None:
     if text is None:
         return None
-    return "last" if text == "last" else integers(text, "--steps")
+    return "last" if text == "last" else integers(text, "--steps", "last")
 
 
 def _merged(base: dict[str, dict[str, Any]], typed: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

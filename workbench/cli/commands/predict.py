@@ -10,6 +10,7 @@ import typer
 from workbench.cli.early_refusal import refuse_no_task
 from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments, completing_tasks
+from workbench.core.errors import shown
 from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS
 
 if TYPE_CHECKING:
@@ -71,7 +72,9 @@ def predict(
     *not expressible*: outside the class. *open*: no theorem covers the case. *not decided*: a decision procedure ended
     without an answer.
     """
-    if (task is None) == (regex is None):
+    if task is not None and regex is not None:
+        raise UsageError(f"both a task ({shown(task)}) and --regex were given; leave one of them out")
+    if task is None and regex is None:
         raise UsageError("say what to predict: a task's name, or --regex with a regular expression")
     if alphabet is not None and regex is None:
         raise UsageError("--alphabet goes with --regex; a task has its own: leave it out")

@@ -8,7 +8,7 @@ from pathlib import Path
 import workbench
 from workbench.cli.errors import UsageError
 from workbench.core.errors import shown
-from workbench.core.suggest import nearest
+from workbench.core.suggest import near_names, nearest
 
 FOLDER = Path(workbench.__file__).parent / "sweeps"
 
@@ -27,13 +27,20 @@ def find_sweep(given: Path) -> Path:
     """The file of a sweep: the one of that path, else the shipped one of that name.
 
     Raises:
-        UsageError: for a name that no file and no shipped sweep has.
+        UsageError: for a name that no file and no shipped sweep has, with near ones.
     """
     known = shipped_sweeps()
     if given.is_dir():
         return known.get(str(given), given)
-    if given.exists() or given.suffix or len(given.parts) != 1:
+    if given.exists():
         return given
+    if given.suffix or len(given.parts) != 1:
+        beside = {file.stem: str(file) for pattern in ("*.yaml", "*.yml") for file in given.parent.glob(pattern)}
+        near = [beside[stem] for stem in near_names(given.stem, beside)]
+        near += near_names(given.stem, known) if len(given.parts) == 1 else ()
+        if near:
+            raise UsageError(f"there is no file {shown(str(given))}; did you mean {' or '.join(near)}?")
+        raise UsageError(f"there is no file {shown(str(given))}; lengthlens sweep --list shows those that ship")
     if str(given) not in known:
         raise UsageError(
             f"there is no file {shown(str(given))}, and no sweep is called that; {nearest(str(given), known)}"

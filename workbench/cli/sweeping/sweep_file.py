@@ -84,7 +84,7 @@ def read_sweep(file: Path) -> Sweep:
     except UnreadableError as error:
         raise UsageError(f"{file} is no sweep's file: {error}") from None
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError) as error:  # PyYAML, of tags
-        raise UsageError(f"{file} is no YAML: {shown_error(error)}; mend it there") from None
+        raise UsageError(f"{file} is no YAML: {shown_error(error, file)}; mend it there") from None
     except RecursionError:
         raise UsageError(f"{file} is nested more than {DEPTH} levels deep; write it flatter") from None
     try:
@@ -94,9 +94,10 @@ def read_sweep(file: Path) -> Sweep:
         raise UsageError(f"{file}: {error}") from None
 
 
-def shown_error(error: Exception) -> str:
-    """What PyYAML says, in one line."""
+def shown_error(error: Exception, file: Path) -> str:
+    """What PyYAML says of a file, in one line."""
     said = " ".join(str(error).split()) or type(error).__name__
+    said = said.replace('"<byte string>"', file.name)  # it was given the bytes alone
     return said if len(said) <= 400 else f"{said[:400]} ..."
 
 

@@ -121,9 +121,17 @@ class Presented(Task):
             )
         for length in self.asked_lengths:
             if not self.admissible(length):
-                raise TaskError(f"{self._title} has no strings of {length} items")
+                raise TaskError(f"{self._title} has no strings of {length} items{self._said_of_window(length)}")
         if self.presentation.pairs:
             self._question(1, min(self.asked_lengths), torch.Generator().manual_seed(0), "matched")
+
+    def _said_of_window(self, length: int) -> str:
+        """What fits into the window, where so many items would not."""
+        try:
+            fits = self.fitting
+        except TaskError:  # not even the shortest does, which is said elsewhere
+            return ""
+        return f"; the window of {self.window:,} tokens holds {fits:,}" if length > fits else ""
 
     @property
     def _title(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 import torch
 
@@ -36,6 +37,19 @@ def _statement(one: TaskSubject) -> Iterator[str]:
         yield "its answer classes are not two or more different names; name each answer once"
     if not all(0 <= token < task.d_vocab for token in task.neutral_tokens):
         yield "a neutral token is no token id; give ids of the vocabulary"
+    if not task.bos and (highest := _highest_id(one)) >= task.d_vocab:
+        yield (
+            f"the first of tokens_names is the token that begins every string, {BOS}, and here it is {names[0]}, while "
+            f"ids up to {highest} are drawn; put {BOS} first in the vocabulary, so that {names[0]} has id 1, or draw "
+            f"ids from 0 to {task.d_vocab - 1}"
+        )
+
+
+def _highest_id(one: TaskSubject) -> int:
+    """The highest token id of some strings; -1 where none can be drawn, which other checks tell."""
+    with suppress(Exception):
+        return int(one.draw("training", one.window).tokens.max())
+    return -1
 
 
 def _settings(one: TaskSubject) -> Iterator[str]:

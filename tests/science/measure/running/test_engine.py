@@ -135,7 +135,7 @@ def test_a_step_that_does_not_exist_is_refused(make_run) -> None:
 
 
 @pytest.mark.parametrize(("options", "sentence"), [
-    ({"only": ["behavior"]}, "did you mean behaviour"),
+    ({"only": ["behavior"]}, "^unknown measurement 'behavior'; did you mean behaviour"),
     ({"only": ["circuit.hardmax"]}, "did you mean circuits.hardmax"),
     ({"only": ["nothing."]}, "unknown measurement"),
     ({"settings": {"circuits.hardmax": {"windw": 3}}}, "did you mean window"),

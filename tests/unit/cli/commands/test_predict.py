@@ -75,7 +75,7 @@ def test_notes_that_were_not_checked_say_so(output: Output) -> None:
     ("arguments", "says"),
     [
         ((), "say what to predict"),
-        (("parity", "--regex", "a*"), "say what to predict"),
+        (("parity", "--regex", "a*"), "both a task ('parity') and --regex were given; leave one of them out"),
         (("paritty",), "did you mean parity"),
         (("parity", "--positions", "rotery"), "did you mean rotary"),
         (("--regex", "(a"), "never closed"),

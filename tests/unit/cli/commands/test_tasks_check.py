@@ -10,7 +10,9 @@ from workbench.cli.commands.tasks import tasks
 from workbench.cli.errors import UsageError
 from workbench.tasks import TaskError, make_task
 from workbench.tasks.regular import named_languages
+from workbench.tasks.regular.state_machines import Parity
 from workbench.tasks.testing import TaskCheckError
+from workbench.tasks.testing.kit import findings
 
 TASK = """
 from __future__ import annotations
@@ -42,6 +44,19 @@ def test_what_it_does_not_keep_is_said(tmp_path: Path) -> None:
     file.write_text(TASK.replace("LAW", '"matched"'))
     with pytest.raises(TaskCheckError, match=r"^the task mine fails:\n  laws: its challenge law cannot be told"):
         tasks(f"{file}:Mine", check=True)
+
+
+def test_a_vocabulary_without_the_token_that_begins_every_string_is_told_first() -> None:
+    class NoBos(Parity):
+        name = "no_bos"
+        vocabulary = ("0", "1")
+
+    first, *others = findings(NoBos(), ["statement", "shapes"])
+    said = "the first of tokens_names is the token that begins every string, <bos>, and here it is 0, while ids up to 2"
+    assert first.check == "statement"
+    assert first.sentence.startswith(said)
+    assert {other.check for other in others} == {"shapes"}
+    assert findings(Parity(), ["statement"]) == []
 
 
 def test_a_check_is_of_one_task() -> None:

@@ -50,8 +50,11 @@ def test_a_setting_of_a_measurement_that_is_not_asked_for_is_refused(run) -> Non
     with pytest.raises(MeasurementError, match=r"circuits\.hardmax has a setting and is not asked for; add --only"):
         plan([run.path], only=["behaviour"], settings={"circuits.hardmax": {"window": 8}})
     assert plan([run.path], only=["circuits."], settings={"circuits.hardmax": {"window": 8}}).items
-    with pytest.raises(MeasurementError, match="unknown measurement"):
+    with pytest.raises(MeasurementError, match=r"unknown measurement 'probes\.'; did you mean probes\."):
         plan([run.path], settings={"probes.": {"layers": [0]}})
+    few = "there are behaviour, behaviour.in_context, behaviour.asymmetry, bound and [0-9]+ more$"
+    with pytest.raises(MeasurementError, match=f"^unknown measurement 'zzz'; {few}"):
+        plan([run.path], only=["zzz"])
 
 
 @pytest.mark.parametrize("layer", [99, 2, -2])

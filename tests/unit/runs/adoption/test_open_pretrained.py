@@ -100,6 +100,10 @@ def test_revisions_are_checkpoints(tmp_path: Path) -> None:
     (tmp_path / "m" / "stepping").mkdir()
     with pytest.raises(RunError, match="its name holds no step"):
         revisions(tmp_path / "m", "step*")
+    with pytest.raises(
+        PretrainedError, match=r"holds no config.json.*m/step1000 holds one: --revisions 'step\*' opens"
+    ):
+        open_pretrained(asked(tmp_path / "m"), tmp_path / "another")
     with pytest.raises(RunError, match="holds no folder that fits"):
         revisions(tmp_path / "m", "x*")
 
@@ -156,7 +160,7 @@ def test_the_command_opens_shows_and_checks(llama: Path, tmp_path: Path) -> None
     options = ["--presentation", "bare", "--lengths", "4,8", "--set", "task.symbols=12", "--out", out]
     done = runner.invoke(app, ["open", str(llama), "--task", "copy", *options])
     assert done.exit_code == 0, done.output
-    assert "1 checkpoint, uf presented as bare." in done.output
+    assert "1 checkpoint, copy (uf) presented as bare." in done.output
     assert "12 symbols, each one token; a window of 64 tokens." in done.output
     assert execute(plan([out], only=MEASURED, sequences=40), "serial") == []
     shown = runner.invoke(app, ["show", out])
@@ -172,4 +176,6 @@ def test_a_task_has_as_many_symbols_as_its_longest_question_needs() -> None:
     assert task_for("copy", [], (8, 1024)).symbols == 1024
     assert task_for("copy", [], (8,)).symbols == 256
     assert task_for("ur", [], (8, 1024)).symbols == 256
+    with pytest.raises(TaskError, match=r"^unknown task 'cpy'; did you mean copy\?$"):
+        task_for("cpy", [], (8,))
     assert task_for("nf", ["task.symbols=7"], (8,)).symbols == 7

@@ -9,6 +9,8 @@ import typer
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import DeviceOption, DtypeOption, assignments, integers
+from workbench.core.errors import shown
+from workbench.core.suggest import nearest
 
 if TYPE_CHECKING:
     from workbench.tasks.base import Task
@@ -83,13 +85,14 @@ def open_model(
     wordings = wordings_of(presentation, template, templates)
     tellings = [presented(presentation, which, shots, shot_items, prefix, words) for which in wordings]
     parts = [folder.resolve().name, task, *([presentation, "templates"] if templates else [tellings[0].title])]
+    asked_for = f"{task} ({inner.name})" if task in CALLED else inner.name
     named = out or Path("checkpoints") / "-".join(part.replace(", ", "-").replace(" ", "-") for part in parts)
     for which, told in zip(wordings, tellings, strict=True):
         opened = Opened(folders, inner, told, asked, trained_window)
         with computing_on(chosen):
             run = open_pretrained(opened, named / f"template-{which:02d}" if templates else named)
         steps = f"{len(run.steps)} checkpoint{'s' * (len(run.steps) != 1)}"
-        print(f"{run.path}: {steps}, {inner.name} presented as {told.title}.")
+        print(f"{run.path}: {steps}, {asked_for} presented as {told.title}.")
     held = run.config["task"]["presented"]
     print(f"{len(held['wording']['symbols']):,} symbols, each one token; a window of {held['window']:,} tokens.")
     print(f"Next: lengthlens measure {named}")
@@ -106,11 +109,11 @@ def wordings_of(presentation: str, template: int | None, templates: int | None) 
     if templates is None:
         return [template or 0]
     if presentation != "shots":
-        raise UsageError(f"--templates is about shots: the presentation {presentation} has one wording")
+        raise UsageError(f"--templates is about shots: the presentation {presentation} has one wording; leave it out")
     if template is not None:
         raise UsageError("--templates chooses wordings itself; leave --template out")
     if templates > len(TEMPLATES):
-        raise UsageError(f"there are {len(TEMPLATES)} templates, not {templates}")
+        raise UsageError(f"--templates takes at most {len(TEMPLATES)}, not {templates:,}")
     return [number * len(TEMPLATES) // templates for number in range(templates)]
 
 
@@ -122,12 +125,15 @@ def task_for(name: str, settings: list[str], lengths: tuple[int, ...]) -> Task:
         TaskError: for a task or a parameter that there is not.
     """
     from workbench.tasks import TaskError, find_task, make_task
+    from workbench.tasks.known_tasks import TASKS
 
     given: dict[str, object] = {}
     for path, value in assignments(settings):
         if path[0] != "task" or len(path) != 2:
             raise UsageError(f"--set takes task.PARAMETER=VALUE here, not {'.'.join(path)}")
         given[path[1]] = value
+    if ".py" not in name and name not in CALLED and name not in TASKS:
+        raise TaskError(f"unknown task {shown(name)}; {nearest(name, [*CALLED, *TASKS])}")
     name = CALLED.get(name, name)
     if ".py" in name or "symbols" in given or "symbols" not in find_task(name).model_fields:
         return make_task(name, **given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,9 @@ def read_config(path: str | Path) -> Any:
     if not folder.is_dir():
         raise PretrainedError(f"{folder} is no folder; give one that holds config.json and the weights of a model")
     if not (folder / "config.json").is_file():
-        raise PretrainedError(f"{folder} holds no config.json, which says what its weights are")
+        raise PretrainedError(
+            f"{folder} holds no config.json, which says what its weights are{_revisions_below(folder)}"
+        )
     if not any(folder.glob("*.safetensors")):
         if any(folder.glob("*.bin")) or any(folder.glob("*.pt")):
             raise PretrainedError(
@@ -74,6 +77,18 @@ def read_config(path: str | Path) -> Any:
         raise PretrainedError(f"{folder}/config.json cannot be read: {str(error).splitlines()[0]}") from None
     family_of(config.model_type)
     return config
+
+
+def _revisions_below(folder: Path) -> str:
+    """The option that opens the folders below, where they hold the models that a folder lacks."""
+    held = sorted(path.parent.name for path in folder.glob("*/config.json"))
+    named = [re.sub(r"[0-9]+$", "*", name) for name in held]
+    if not held:
+        return ""
+    pattern = next((name for name in named if name.endswith("*")), None)
+    if pattern is None:
+        return f"; {folder / held[0]} holds one: open that"
+    return f"; {folder / held[named.index(pattern)]} holds one: --revisions '{pattern}' opens all like it"
 
 
 def open_where_chosen(path: str | Path) -> PretrainedModel:
