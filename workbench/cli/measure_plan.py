@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.cli.errors import UsageError
 from workbench.cli.progress import Bar
+from workbench.cli.table_text import count_of
 from workbench.cli.time_limit import NotFinished, TimeLimit
 from workbench.jobs.share import WHOLE
 
@@ -66,13 +67,13 @@ def _report(todo: Plan, done: list[Done], problems: list[str], left: bool) -> No
 
 def report(todo: Plan, done: Sequence[Done]) -> str:
     """What was measured; or, where nothing was left to do or nothing was there, which of the two."""
-    where = _count(len(todo.runs), "run")
-    there = f"{_count(todo.present, 'measurement')} {'was' if todo.present == 1 else 'were'} already there"
+    where = count_of(len(todo.runs), "run")
+    there = f"{count_of(todo.present, 'measurement')} {'was' if todo.present == 1 else 'were'} already there"
     if todo.items:
         rows, passes, further = (sum(getattr(d, f) for d in done) for f in ("rows", "passes", "extra_passes"))
         return (
-            f"{len(done):,} of {_count(len(todo.items), 'checkpoint')} measured in {where}: {_count(rows, 'row')}, "
-            f"{_count(passes, 'forward pass')} and {further:,} further; {there}."
+            f"{len(done):,} of {count_of(len(todo.items), 'checkpoint')} measured in {where}: {count_of(rows, 'row')}, "
+            f"{count_of(passes, 'forward pass')} and {further:,} further; {there}."
         )
     if todo.present:
         return f"Nothing left to measure in {where}: {there}."
@@ -81,11 +82,6 @@ def report(todo: Plan, done: Sequence[Done]) -> str:
     if todo.share != WHOLE:
         return f"Nothing to measure: no checkpoint falls to share {todo.share.number}/{todo.share.of}."
     return f"Nothing was measured in {where}."
-
-
-def _count(number: int, noun: str) -> str:
-    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def settings_of(pairs: Sequence[tuple[Sequence[str], Any]]) -> dict[str, dict[str, Any]]:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
+from workbench.cli.table_text import count_of
 from workbench.core.apart import apart
 from workbench.figures.style.verdict_styles import since
 from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
@@ -48,7 +49,8 @@ def _last_verdicts(root: Path) -> list[Any]:
 def verdicts(root: Path, runs: Sequence[Run]) -> Grid:
     """A line a run: task, N, steps, and the verdict at its last measured step."""
     last = {row.run: row for row in _last_verdicts(root)}
-    grid = Grid(box=None, pad_edge=False, title_justify="left", title=f"{len(runs)} runs below {escape(str(root))}")
+    title = f"{count_of(len(runs), 'run')} below {escape(str(root))}"
+    grid = Grid(box=None, pad_edge=False, title_justify="left", title=title)
     grid.add_column("run", overflow="fold")
     for name in ("task", "N", "steps", "verdict", "at step", "to length"):
         grid.add_column(name, justify="left" if name in ("task", "verdict") else "right", no_wrap=True)

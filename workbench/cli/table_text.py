@@ -9,3 +9,15 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """A line per row, cells padded to the width of their column, two spaces apart."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def count_of(number: int, noun: str) -> str:
+    """So many of a thing.
+
+    Example:
+
+        >>> count_of(1, "run"), count_of(2000, "run"), count_of(3, "pass")
+        ('1 run', '2,000 runs', '3 passes')
+    """
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"

@@ -178,6 +178,7 @@ EARLY = {
     "compile nowhere.crasp --task majority": "there is no file nowhere.crasp; write a program there",
     "compile lead.crasp --task majorty": "unknown task 'majorty'; did you mean majority",
     "compile majority --lengths 9-3": "--lengths 9-3: the shortest length exceeds the longest; write 3-9",
+    "measure . --steps lst": "--steps takes whole numbers separated by commas, e.g. 100,200, or last, not 'lst'",
     "train majority --set training.warmip=1": "training has no setting 'warmip'; did you mean warmup?",
 }
 

@@ -9,6 +9,7 @@ import typer
 
 from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments, completing_tasks, length_range, put, trusting
+from workbench.cli.table_text import count_of
 from workbench.core.errors import shown
 
 
@@ -60,7 +61,7 @@ def adopt(
     run = take_in(foreign, out or Path("checkpoints") / source.resolve().name)
     names = ", ".join(f"{i} {name}" for i, name in enumerate(made.tokens_names[:12]))
     more = f", ... {made.d_vocab} in all" if made.d_vocab > 12 else ""
-    print(f"{run.path}: {len(run.steps)} checkpoints, last at step {run.steps[-1]:,}.")
+    print(f"{run.path}: {count_of(len(run.steps), 'checkpoint')}, last at step {run.steps[-1]:,}.")
     print(f"Its tokens must be those of {made.name}: {names}{more}.")
     for a, b in run.equal_steps():
         print(f"Steps {a} and {b} hold equal weights.")

@@ -135,11 +135,11 @@ def _claims(names: Sequence[str], out: Path) -> list[list[str]]:
 
 def _tell(todo: Plan) -> None:
     """What a plan would do, in words."""
-    from workbench.cli.table_text import aligned
+    from workbench.cli.table_text import aligned, count_of
 
     if todo.missing:
         count = f"{len(todo.missing)} of {len(todo.claims)} claims"
-        runs = f"{len(todo.runs)} runs" if todo.runs else "no training"
+        runs = f"{count_of(len(todo.runs), 'run')}" if todo.runs else "no training"
         print(f"{count} are missing, about {todo.minutes:.1f} processor minutes and {runs}:")
         for line in aligned([[f"  {c.id}", f"{c.minutes:g} min", c.prediction] for c in todo.missing]):
             print(line)

@@ -21,6 +21,7 @@ from workbench.cli.options import (
     suggestions,
     trusting,
 )
+from workbench.cli.table_text import count_of
 from workbench.models.compute_device import ComputeDevice
 from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS
 from workbench.training.learning_rate_schedules import RATE_SCHEDULES
@@ -187,7 +188,7 @@ def train(
         except Stopped as stopped:
             progress.close()
             raise Stopping(f"{folder}: {stopped}.") from None
-    print(f"{folder}: {len(run.steps)} checkpoints, last at step {run.steps[-1]:,}.")
+    print(f"{folder}: {count_of(len(run.steps), 'checkpoint')}, last at step {run.steps[-1]:,}.")
     if run.ended:
         print(f"It ended early: {run.ended}.")
     with contained(config.task):
