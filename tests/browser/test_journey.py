@@ -226,7 +226,7 @@ def test_what_a_panel_shows_can_be_taken_away(run_page: Any) -> None:
 
     def choose(text: str) -> None:
         page.click("#accuracy-length-panel .menu-button")
-        page.get_by_role("menuitem", name=text).click()
+        page.get_by_role("menuitem", name=text, exact=True).click()
 
     with page.expect_download() as taken:
         choose("CSV")
@@ -240,7 +240,7 @@ def test_what_a_panel_shows_can_be_taken_away(run_page: Any) -> None:
     assert "font/woff2;base64" in svg
     assert "majority-nope-s0" in svg
     with page.expect_download() as taken:
-        choose("PNG")
+        choose("PNG, 2\u00d7")
     assert Path(taken.value.path()).read_bytes()[:4] == b"\x89PNG"
 
     choose("Python snippet")

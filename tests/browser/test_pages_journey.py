@@ -234,7 +234,7 @@ def test_no_page_says_anything_in_the_console_and_all_that_is_offered_is_saved(
     page = browser.new_context(viewport=SIZE, color_scheme=theme, accept_downloads=True).new_page()
     page.set_default_timeout(TIMEOUT)
     said = console(page)
-    begins = {"CSV": b"", "Parquet": b"PAR1", "SVG": b"<svg", "PNG": b"\x89PNG"}
+    begins = {"CSV": b"", "Parquet": b"PAR1", "SVG": b"<svg", "PNG, 2\u00d7": b"\x89PNG"}
     panels = {"run": "accuracy-training", "compare": "cmp-decodability-d", "sweep": "phase"}
     for name, (path, sign) in (PAGES | OTHERS).items():
         answer = page.goto(f"{address}{path}")
@@ -244,7 +244,7 @@ def test_no_page_says_anything_in_the_console_and_all_that_is_offered_is_saved(
             page.wait_for_selector(f"#{panels[name]}-body.ready")
             page.click(f"#{panels[name]}-panel .menu-button")
             with page.expect_download() as taken:
-                page.get_by_role("menuitem", name=kind).click()
+                page.get_by_role("menuitem", name=kind, exact=True).click()
             data = Path(taken.value.path()).read_bytes()
             assert len(data) > 100
             assert data.startswith(start)

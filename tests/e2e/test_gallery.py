@@ -144,6 +144,14 @@ def test_it_says_who_reads_whom() -> None:
     heads = trained[trained["target"].str.fullmatch(r"L\d\.\d")].groupby("target")["value"].min()
     assert heads.idxmax() == "L0.1"
     assert heads["L0.1"] > 0.2
+    told = {
+        "all input": "embedding", "embedding to L0.1": "embedding -> L0.1", "all out of L0.1": "L0.1",
+        "L0.1 to MLP 0": "L0.1 -> MLP 0", "all out of MLP 0": "MLP 0",
+    }  # fmt: skip
+    page = (ROOT / "docs" / "circuits.md").read_text(encoding="utf-8")
+    for words, target in told.items():
+        values = trained[trained["target"] == target].sort_values("length")["value"]
+        assert f"| {words} | {' | '.join(f'{value:.2f}' for value in values)} |" in page
 
 
 def test_near_ties_alone_tell_the_blunt_twin_from_the_sound_one() -> None:

@@ -27,7 +27,7 @@ PATIENCE = 60
 SETTLED = (
     "[...document.querySelectorAll('.body')].every(e => e.matches('.ready, .stated') || e.closest('.lazy'))"
     " && !document.querySelector('.state .bar') && document.querySelector('#page h1, #cursorbar')"
-    " && !document.body.textContent.includes('fitting probes')"
+    " && !/fitting (probes|the )/.test(document.body.textContent)"
     " && !document.body.textContent.includes('Asking what theory')"
     " && ![...document.querySelectorAll('.says')].some(e => e.textContent.includes('Working it out') || !e.textContent)"
 )

@@ -16,6 +16,7 @@ from workbench.figures.rows.connection_effects import (
     accuracy_there,
     effects_at,
     measured_connections,
+    measured_lengths,
     nearest_measured,
     strongest,
 )
@@ -150,8 +151,7 @@ def _edges(rows: Frame, at: int, base: int) -> list[_Edge]:
 
 def _extent(rows: Frame, base: int) -> float:
     """The largest change at any length, so that colours do not move with the cursor."""
-    lengths = sorted({int(n) for n in rows.where(quantity=DROP)["length"]})
-    changes = [abs(edge.change) for n in lengths for edge in _edges(rows, n, base)]
+    changes = [abs(edge.change) for n in measured_lengths(rows) for edge in _edges(rows, n, base)]
     return max([LEAST_RANGE, *changes])
 
 

@@ -63,14 +63,16 @@ def measured_connections(frame: Frame, *, step: int) -> Frame:
     Raises:
         NotMeasured: without any.
     """
-    found = select(frame, MEASUREMENT, mode="", law="matched", step=step)
+    found = frame.kept(
+        (MEASUREMENT, step), lambda: select(frame, MEASUREMENT, mode="", law="matched", step=step)
+    )  # what is kept of it is found again at the next length
     refuse_empty(found, "The circuit graph")
     return found
 
 
 def measured_lengths(rows: Frame) -> list[int]:
     """The lengths at which connections were cut, ascending."""
-    return [int(n) for n in np.unique(numbers(rows.where(quantity=DROP)["length"]))]
+    return rows.kept(("lengths",), lambda: [int(n) for n in np.unique(numbers(rows.where(quantity=DROP)["length"]))])
 
 
 def connection_names(rows: Frame) -> list[str]:
@@ -92,6 +94,10 @@ def effects_at(rows: Frame, length: int) -> tuple[dict[str, Effect], dict[str, E
         rows: of :func:`measured_connections`.
         length: one of theirs.
     """
+    return rows.kept(("effects", length), lambda: _effects_at(rows, length))
+
+
+def _effects_at(rows: Frame, length: int) -> tuple[dict[str, Effect], dict[str, Effect]]:
     here = valued(rows.where(length=length))
     chances = {str(r["target"]): float(r["value"]) for r in here.where(quantity=DROP_P, control="").rows()}
     controls = {str(r["target"]): float(r["value"]) for r in here.where(quantity=DROP, control=RANDOM).rows()}
