@@ -95,7 +95,8 @@ def head(console: Console, run: Run) -> None:
     question = run.config.get("facts", {}).get("question", task["name"])
     console.print(f"[bold]{escape(run.name)}[/]  {escape(question)}", highlight=False)
     ssm = model.get("architecture") == "ssm"
-    machine = f"state-space model, {model['gates']} gates" if ssm else f"{model['n_heads']} heads"
+    heads = model.get("n_heads")
+    machine = f"state-space model, {model['gates']} gates" if ssm else f"{heads} head{'s' * (heads != 1)}"
     positions, ids = (_name(model.get(part, default)) for part, default in (("positions", "none"), ("ids", "arange")))
     console.print(
         f"{task['name']}{f' ({given})' if given else ''} · {model['n_layers']} layers, {machine}, "
