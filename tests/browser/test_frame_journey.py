@@ -1,10 +1,12 @@
-"""What stands around every page: the list of pages where their links do not fit, and a server that has gone."""
+"""What changes by itself: pages as a list where their links do not fit, a server that has gone, a run in training."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from tests.support.dashboard.browsing import SIZE, TIMEOUT, has, needs_browser, settled
+from tests.support.dashboard import fakes
+from tests.support.dashboard.browsing import SIZE, TIMEOUT, has, needs_browser, settled, visiting
 
 pytestmark = needs_browser
 AT_200 = {"width": 720, "height": 450}
@@ -51,3 +53,19 @@ def test_a_server_that_has_gone_is_said_and_found_again(browser: Any, address: s
     settled(page, lambda: page.locator("#offline").is_hidden())
     settled(page, lambda: page.inner_text("#age") in ("read 0 s ago", "read 1 s ago", "read 2 s ago"))
     page.context.close()
+
+
+def test_a_run_in_training_is_followed_in_its_row(page: Any, tmp_path: Path) -> None:
+    path = fakes.write_run(tmp_path, fakes.UNMEASURED, (0, 10))
+    with visiting(page, tmp_path) as address:
+        page.goto(f"{address}/")
+        page.wait_for_selector(".ag-row")
+        row = page.locator(".ag-row").first
+        assert "inside" not in row.inner_text()
+        for steps in ((20,), (20, 40)):
+            fakes.go_on_training(path, fakes.UNMEASURED, steps)
+            settled(page, lambda steps=steps: f"{steps[-1]} of " in row.inner_text())
+            last = fakes.log_line(fakes.UNMEASURED, steps[-1])
+            settled(page, lambda last=last: f"{last['accuracy_out']:.2f} at 2 \u00d7 N" in row.inner_text())
+        (path / "live.jsonl").unlink()
+        settled(page, lambda: " of " not in row.inner_text() and "inside" not in row.inner_text())

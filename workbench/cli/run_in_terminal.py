@@ -10,6 +10,7 @@ from pandas import isna
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
+from rich.text import Text
 
 from workbench.cli.table_text import count_of
 from workbench.core.apart import apart
@@ -46,19 +47,38 @@ def _last_verdicts(root: Path) -> list[Any]:
     return list(rows.groupby("run").tail(1).itertuples())
 
 
-def verdicts(root: Path, runs: Sequence[Run]) -> Grid:
-    """A line a run: task, N, steps, and the verdict at its last measured step."""
+def verdicts(root: Path, runs: Sequence[Run], width: int = 0) -> Grid:
+    """A line a run: task, N, steps, and the verdict at its last measured step.
+
+    Args:
+        root, runs: the folder and its runs.
+        width: of the terminal, in characters; names of runs stand whole, and other columns give way. 0 = all stand.
+    """
     last = {row.run: row for row in _last_verdicts(root)}
-    title = f"{count_of(len(runs), 'run')} below {escape(str(root))}"
-    grid = Grid(box=None, pad_edge=False, title_justify="left", title=title)
-    grid.add_column("run", overflow="fold")
-    for name in ("task", "N", "steps", "verdict", "at step", "to length"):
-        grid.add_column(name, justify="left" if name in ("task", "verdict") else "right", no_wrap=True)
+    columns = ["run", "task", "N", "steps", "verdict", "at step", "to length"]
+    lines = []
     for run in runs:
         steps = f"{run.steps[-1]:,}" if run.steps else "none"
         task = escape(str(run.config["task"]["name"]))
-        grid.add_row(escape(run.name), task, f"{run.trained_length:,}", steps, *_verdict_cells(last.get(run.name)))
+        cells = (escape(run.name), task, f"{run.trained_length:,}", steps, *_verdict_cells(last.get(run.name)))
+        lines.append(dict(zip(columns, cells, strict=True)))
+    for column in ("steps", "N", "at step"):
+        if width and _wide(columns, lines) > width:
+            columns.remove(column)
+    title = f"{count_of(len(runs), 'run')} below {escape(str(root))}"
+    grid = Grid(box=None, pad_edge=False, title_justify="left", title=title)
+    for name in columns:
+        text = name in ("run", "task", "verdict")
+        grid.add_column(name, justify="left" if text else "right", no_wrap=name != "run", overflow="fold")
+    for line in lines:
+        grid.add_row(*(line[name] for name in columns))
     return grid
+
+
+def _wide(columns: Sequence[str], lines: Sequence[dict[str, str]]) -> int:
+    """Characters of a line of the grid, two between columns."""
+    cells = [[name, *(Text.from_markup(line[name]).plain for line in lines)] for name in columns]
+    return sum(max(map(len, column)) for column in cells) + 2 * (len(columns) - 1)
 
 
 def _verdict_cells(row: Any) -> tuple[str, str, str]:
@@ -66,7 +86,8 @@ def _verdict_cells(row: Any) -> tuple[str, str, str]:
     if row is None:
         return "not measured", "–", "–"
     label = f"[{COLOURS.get(row.label, 'default')}]{escape(str(row.label))}[/]"
-    return label, f"{row.step:,}", "–" if isna(row.length) else f"{int(row.length):,}"
+    short = isna(row.length) or row.label == "not capable"  # which is said of the shortest length alone
+    return label, f"{row.step:,}", "–" if short else f"{int(row.length):,}"
 
 
 def head(console: Console, run: Run) -> None:
@@ -76,7 +97,8 @@ def head(console: Console, run: Run) -> None:
     question = run.config.get("facts", {}).get("question", task["name"])
     console.print(f"[bold]{escape(run.name)}[/]  {escape(question)}", highlight=False)
     ssm = model.get("architecture") == "ssm"
-    machine = f"state-space model, {model['gates']} gates" if ssm else f"{model['n_heads']} heads"
+    heads = model.get("n_heads")
+    machine = f"state-space model, {model['gates']} gates" if ssm else f"{heads} head{'s' * (heads != 1)}"
     positions, ids = (_name(model.get(part, default)) for part, default in (("positions", "none"), ("ids", "arange")))
     console.print(
         f"{task['name']}{f' ({given})' if given else ''} · {model['n_layers']} layers, {machine}, "

@@ -61,6 +61,6 @@ def compile_program(
     source = file_source(Path(program), task, settings) if program.endswith(SUFFIX) else known_source(program, task)
     run = compiled_run(source, trained, up_to, first_keys, log_scaled, out)
     cfg = run.config["model"]
-    sizes = f"{cfg['n_layers']} layers, d_model {cfg['d_model']}, {cfg['n_heads']} heads"
+    sizes = f"{cfg['n_layers']} layers, d_model {cfg['d_model']}, {cfg['n_heads']} head{'s' * (cfg['n_heads'] != 1)}"
     print(f"{run.path}: {source.name} compiled for prefixes up to {up_to:,} ({sizes}); step 0 holds random weights.")
     print(f"Next: lengthlens measure {run.path}{trusting(source.task)}")

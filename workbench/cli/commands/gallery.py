@@ -38,7 +38,8 @@ def open_gallery(
         from workbench.cli.run_in_terminal import verdicts
         from workbench.runs import find_runs
 
-        Console().print(verdicts(source, find_runs(source)))
+        console = Console()
+        console.print(verdicts(source, find_runs(source), console.width))
         print("\nNext: lengthlens gallery, or lengthlens gallery --to checkpoints/gallery to work on a copy")
 
 

@@ -35,7 +35,7 @@ def show(
     if several := _below(console, run):
         if step is not None:
             raise RunError(f"--step is about one run, and {run} holds {len(several)}; name one of them")
-        console.print(verdicts(run, several))
+        console.print(verdicts(run, several, console.width))
         console.print(f"\nMore about one: lengthlens show {run / several[0].name}", highlight=False, markup=False)
         return
     opened = Run.open(run)

@@ -29,7 +29,14 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
     accuracy = f"Accuracy to {high}" if high else "Accuracy by length"
     longest = f"At {high}" if high else "At longest"
     columns = [
-        {"field": "name", "headerName": "Run", "cellRenderer": "RunName", "flex": 3, "minWidth": 172},
+        {
+            "field": "name",
+            "headerName": "Run",
+            "cellRenderer": "RunName",
+            "flex": 3,
+            "minWidth": 172,
+            **_drawn_of("name", "liveText"),
+        },
         {"field": "verdict", "headerName": "Verdict", "cellRenderer": "VerdictChip", "width": 148},
         {
             "field": "spark",
@@ -38,6 +45,7 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
             "flex": 2,
             "minWidth": 132,
             "sortable": False,
+            **_drawn_of("spark", "liveInside", "liveOutside"),
         },
         _number("inside", "At trained", "Accuracy at the longest trained length, with its 95 % interval"),
         _number("longest", longest, "Accuracy at the longest measured length, with its 95 % interval"),
@@ -116,6 +124,12 @@ def grid(rows: Sequence[dict[str, Any]]) -> html.Div:
         ),
         className="grid-frame",
     )
+
+
+def _drawn_of(*fields: str) -> dict[str, Any]:
+    """A cell that is drawn of several fields: the grid draws it anew when any of them changes. The first one sorts."""
+    parts = " + '\\u0000' + ".join(f"(params.data.{field} || '')" for field in fields)
+    return {"valueGetter": {"function": parts}}
 
 
 def _number(field: str, name: str, tooltip: str) -> dict[str, Any]:

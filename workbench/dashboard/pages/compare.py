@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Literal
 
 from dash import Dash, Input, Output, State, dcc, html
@@ -195,10 +196,13 @@ def _in_context_panels() -> tuple[Panel, ...]:
         "independent; of the right and the left neighbour the sentence above tells the difference of pairs.",
         **shared,
     )  # fmt: skip
-    return (*each, apart)
+    # Panels of a group are drawn by one call, which asks for all of them: those of heads here are others.
+    heads = (replace(one, id=one.id.replace("heads", "in-context-heads")) for one in PANELS if one.row == "heads")
+    return (*each, apart, *heads)
 
 
-PANELS, SEED_PANELS, IN_CONTEXT = _panels(), _seed_panels(), _in_context_panels()
+PANELS, SEED_PANELS = _panels(), _seed_panels()
+IN_CONTEXT = _in_context_panels()
 
 
 def check(context: Context, run: RunView, extras: Mapping[str, str]) -> tuple[dict[str, str], list[Notice]]:
@@ -268,7 +272,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
     seeds = extras.get("seeds") == "1"
     shown = SEED_PANELS if seeds else PANELS
     if run.in_context and other.in_context and not seeds:
-        shown = (*IN_CONTEXT, *(one for one in PANELS if one.row == "heads"))
+        shown = IN_CONTEXT
     heads: list[Any] = []
     for side, one in (("a", run), ("b", other)):
         ident = "run-select" if side == "a" else "run2-select"

@@ -80,6 +80,8 @@ FACTS_PANEL = Panel(
 FIRST = ("hardmax_verdict", "accuracy_drop", "hardmax_distance", "argmax_mass", "tie_size", "positional_share")
 """What is told of a head first, where it was measured; then what leads the table of heads."""
 MOST_FACTS = 6
+MOST_HEADS = 36
+"""Rows of the table of heads, and that of the chosen one: a browser takes a minute for hundreds."""
 HEAD_PANELS = (TABLE_PANEL, LENGTH_PANEL, FACTS_PANEL)
 
 
@@ -219,7 +221,10 @@ def head_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
         html.Tr([html.Th("Head", scope="col"), *(html.Th(short[n], scope="col", title=title_of(n)) for n in names)])
     )
     lines = []
-    for (layer, which), part in data.group("layer", "head"):
+    every_head = list(data.group("layer", "head"))
+    shown = every_head[:MOST_HEADS]
+    shown += [one for one in every_head[MOST_HEADS:] if one[0] == (cursor.layer, cursor.head)]
+    for (layer, which), part in shown:
         cells = {row["series"]: row for row in part.rows()}
         on = (int(layer), int(which)) == (cursor.layer, cursor.head)
         button = html.Button(
@@ -234,6 +239,8 @@ def head_rows(run: RunView, cursor: Cursor) -> tuple[Any, str]:
             )
         )
     said = f"at length {whole(cursor.length)} \u00b7 sorted by {short[names[0]].lower()}"
+    if len(shown) < len(every_head):
+        said += f" \u00b7 {whole(len(shown))} of {whole(len(every_head))} heads, all as table (T)"
     return html.Table([head, html.Tbody(lines)], className="head-grid-table"), said
 
 

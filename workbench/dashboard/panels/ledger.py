@@ -61,7 +61,8 @@ def ledger(run: RunView, at: Cursor) -> Ledger:
         word = verdict_style(run.brief.verdicts[at.step]).word
         counts = tally(found)
         said = [_counted(counts["supports"], "supports", "support"), _counted(counts["contradicts"], "contradicts")]
-        told = f"{said[0]} \u201c{word}\u201d, {said[1]} it, {_counted(counts['cannot tell'], 'cannot tell')}"
+        open_ = f", {_counted(counts['cannot tell'], 'cannot tell')}" if counts["cannot tell"] else ""
+        told = f"{said[0]} \u201c{word}\u201d, {said[1]} it{open_}"
         rows = (LedgerRow(one.clause, EVIDENCE[one.topic], one.cells, one.standing) for one in found)
         return Ledger(told, tuple(rows))
 

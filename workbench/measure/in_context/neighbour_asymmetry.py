@@ -17,7 +17,7 @@ from workbench.measure.rows import difference_rows, missing_row, p_quantity
 from workbench.measure.settings import MeasurementError
 from workbench.measure.study import Evaluation, Shown, show_pass
 from workbench.table.schema import Row
-from workbench.tasks.registry import make_task
+from workbench.tasks.registry import task_of
 
 if TYPE_CHECKING:
     from workbench.measure.measurement import Study
@@ -81,7 +81,7 @@ class NeighbourAsymmetry(Measurement):
     def _shares(self, study: Study, side: str, length: int, count: int) -> Mapping[str, Any]:
         """Whether each string is answered, asked for one side."""
         own: Any = study.task
-        task = own.model_copy(update={"inner": make_task(side, **own.inner.parameters)})
+        task = own.model_copy(update={"inner": task_of({"name": side, "parameters": own.inner.parameters})})
         evaluation = Evaluation(task, study.grid, study.seed, count)
         seen = AnswerShares(study, evaluation.batch(LAW, length).rows(0, count))
         show_pass(study.model, seen.batch, [Shown(seen)])

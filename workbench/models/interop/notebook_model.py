@@ -26,8 +26,6 @@ STRINGS, POSITIONS, EDITED = 2, 12, 4
 TOLERANCE = 1e-4
 """Largest difference of two ways to the same numbers, as a share of the largest of them (or of 1)."""
 SIZES = ("n_layers", "n_heads", "d_model", "n_ctx", "d_vocab")
-ENCODED = {"standard": "learned", "rotary": "rotary", "alibi": "alibi"}
-"""TransformerLens's word for positions -> ours."""
 ASKED = (
     "a model in memory is read through `cfg` (n_layers, n_heads, d_model, n_ctx, d_vocab) and through submodules whose "
     "names are TransformerLens's (nn.Identity() at blocks.0.attn.hook_q and so on); docs/your_own_model.md shows it in "
@@ -176,7 +174,8 @@ def _config(cfg: Any, points: Iterable[str]) -> NotebookConfig:
     scale = 1 / scale if scale > 0 else width**-0.5
     cap = getattr(cfg, "attn_scores_soft_cap", None)
     stated = str(getattr(cfg, "positional_embedding_type", None) or getattr(cfg, "positions", "none"))
-    positions = ENCODED.get(stated, stated)
+    known = {cls.upstream: name for name, cls in ENCODINGS.items() if cls.upstream and cls.reads_ids}
+    positions = known.get(stated, stated)
     return NotebookConfig(
         model_type="notebook", d_vocab=cfg.d_vocab, n_layers=layers, d_model=cfg.d_model, n_ctx=cfg.n_ctx,
         n_heads=heads, d_vocab_out=max(0, int(getattr(cfg, "d_vocab_out", 0) or 0)), d_head=width,

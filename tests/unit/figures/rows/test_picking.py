@@ -48,6 +48,6 @@ def test_counts_get_whole_powers_of_two_and_never_an_empty_range() -> None:
 
 
 def test_a_line_without_an_end_has_no_label() -> None:
-    figure = go.Figure()
+    figure = go.Figure(layout={"xaxis": {"range": (0, 1)}})
     add_end_labels(figure, [("gone", None, "#000000", True), ("there", 0.5, "#000000", True)], (0, 1), 11)
     assert [one.text for one in figure.layout.annotations] == ["there"]

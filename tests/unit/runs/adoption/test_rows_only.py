@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from workbench.cli.main import app
 from workbench.dashboard import router
 from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.pages.run import PAGE
+from workbench.dashboard.panels import head_tables
 from workbench.dashboard.panels.panel_frame import IN_CONTEXT_MADE, not_measured
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.render import heads, plot
@@ -158,3 +160,19 @@ def test_its_report_is_over_items_and_says_what_its_page_says(context: Context, 
     problems: list[str] = []
     (entry,) = publish([run.path], tmp_path / "site", problems)
     assert (problems, entry.problem) == ([], "")
+
+
+def test_of_many_heads_the_first_are_listed_and_the_chosen_one(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run: Any = context.store.runs()["copy"]
+    cursor = default_cursor(run)
+    whole_table, said = head_tables.head_rows(run, cursor)
+    every = [str(line.children[0].children.children) for line in whole_table.children[1].children]
+    assert len(every) == 8
+    assert "of 8 heads" not in said
+    monkeypatch.setattr(head_tables, "MOST_HEADS", 3)
+    layer, head = (int(part[1:]) for part in every[-1].split())
+    table, said = head_tables.head_rows(run, replace(cursor, layer=layer, head=head))
+    assert [str(line.children[0].children.children) for line in table.children[1].children] == [*every[:3], every[-1]]
+    assert said.endswith("4 of 8 heads, all as table (T)")
