@@ -30,6 +30,8 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
+    folders = [] if given.folders == parser.get_default("folders") else given.folders
+    trusted = [word for file in given.trust_code for word in ("--trust-code", str(file))]
 
     # Imported here: the worker process imports this file again and needs none of it.
     from workbench.dashboard.app import serve
@@ -41,6 +43,7 @@ def main(arguments: list[str] | None = None) -> None:
         open_browser=given.open,
         debug=given.debug,
         trust_code=given.trust_code,
+        typed=["python", "app.py", *map(str, folders), *trusted],
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -86,9 +85,9 @@ TimeLimitOption = Annotated[
 def trusting(task: Task) -> str:
     """What a command on a run must say for the code of its task to be run; "" for a task known by name."""
     from workbench.tasks.registry import stored
+    from workbench.tasks.source_code import trust_option
 
-    source = stored(task).get("source")
-    return f" --trust-code {shlex.quote(source['file'])}" if source else ""
+    return trust_option(stored(task))
 
 
 CURRICULA = ("uniform", "fixed", "growing", "few_long", "mixture")

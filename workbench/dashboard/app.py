@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import logging
+import shlex
 import socket
 import threading
 import webbrowser
@@ -28,8 +29,12 @@ from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state.request_gate import taking_turns
 from workbench.dashboard.state.store import Store
 from workbench.models.compute_device import USUAL_DEVICE, ComputeDevice
+from workbench.table.errors import TableError
+from workbench.table.layout import require_folder
 from workbench.tasks.source_code import trust
 
+USUAL_FOLDER = Path("checkpoints")
+"""What is served where no folder is named, whether it is there yet or not."""
 THREADS = 8
 """Requests that are taken at once; few of them compute at a time."""
 
@@ -88,6 +93,7 @@ def serve(
     debug: bool = False,
     trust_code: Sequence[Path] = (),
     device: ComputeDevice = USUAL_DEVICE,
+    typed: Sequence[str] = ("python", "app.py"),
 ) -> None:
     """Serve the dashboard until Ctrl-C.
 
@@ -98,15 +104,21 @@ def serve(
         debug: serve by Dash's own development server.
         trust_code: files whose code the worker may run, for the runs whose task it is.
         device: where the workers' models compute.
+        typed: the words of the command that serves, without host and port, to be typed again.
 
     Raises:
         TaskError: for a file of ``trust_code`` that cannot be read.
-        SystemExit: if the port is taken, naming the way out.
+        SystemExit: if a folder is missing (but the usual one, which may be still to come) or the port is taken, naming
+            the way out.
     """
+    for root in _listed(roots):
+        _require(root)
     for file in trust_code:
         trust(file)
     if not _free(host, port):
-        raise SystemExit(f"port {port} on {host} is taken; choose another: python app.py --port {port + 1}")
+        there = [] if host == LOCAL[0] else ["--host", host]
+        again = shlex.join([*typed, *there, "--port", str(port + 1 if port < 65535 else 8050)])
+        raise SystemExit(f"port {port} on {host} is taken; choose another: {again}")
     app = create_app(roots, host, device)
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
     print(
@@ -147,6 +159,14 @@ def quiet_server(app: Dash, host: str, port: int) -> Any:
         asyncore_use_poll=True,
         ident=None,
     )
+
+
+def _require(root: Path) -> None:
+    if root != USUAL_FOLDER:
+        try:
+            require_folder(root)
+        except TableError as error:
+            raise SystemExit(str(error)) from None
 
 
 def _listed(roots: Path | Sequence[Path]) -> list[Path]:

@@ -76,8 +76,10 @@ def shown(job: Job, asked: dict[str, str]) -> list[Any]:
         return [icon("warn"), html.Strong(f"Measuring {what} failed."), html.Span(job.error), close]
     problems = (job.result or {}).get("problems", [])
     rows = (job.result or {}).get("rows", 0)
-    nothing = "Nothing was measured." if (job.result or {}).get("failed") else "Nothing was missing."
-    said = f"{rows:,} rows are new." if rows else nothing
+    if not rows and (job.result or {}).get("failed"):
+        why = problems[-1]  # notices come first
+        return [icon("warn"), html.Strong(f"Nothing was measured of {asked['run']}."), html.Span(f"{why}."), close]
+    said = f"{rows:,} rows are new." if rows else "Nothing was missing."
     return [html.Strong(f"Measured {what}."), html.Span([said, *(f" {one}." for one in problems[:2])]), close]
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.apart import apart
 from workbench.core.canonical import key_of
 from workbench.core.html_card import card
-from workbench.core.suggest import MOST_NAMED, near_names
 from workbench.runs.errors import RunError
 from workbench.runs.referenced import how_to_relink, verify_folder, verify_names
 from workbench.storage.atomic import replacing
@@ -23,13 +22,16 @@ from workbench.table.errors import TableError
 from workbench.table.layout import checkpoint_steps, read_config, read_meta, run_folders
 from workbench.table.stored_json import FORMAT as FORMAT
 from workbench.table.stored_json import StoredError
-from workbench.table.walk import is_run
+from workbench.table.walk import is_run, meant, walk
 from workbench.tasks.errors import TaskError
 from workbench.tasks.source_code import code_of, identity, on_trust, trust
 
 if TYPE_CHECKING:
     from workbench.models.base.hooked import Hooked
     from workbench.tasks.base import Task
+
+MOST_LISTED = 12
+"""Runs of a folder that are named where one of them is wanted."""
 
 
 def run_id(config: dict[str, Any]) -> str:
@@ -78,9 +80,9 @@ class Run:
         """
         folder = Path(path)
         if not is_folder(folder):
-            raise RunError(f"there is no folder {path}{_meant(folder)}")
+            raise RunError(f"there is no folder {path}{meant(folder)}")
         if not is_run(folder):
-            raise RunError(f"{path} is not a run: it has no run.json (lengthlens train TASK --out {path} makes one)")
+            raise RunError(_no_run(path))
         try:
             config = read_config(folder)
         except TableError as error:
@@ -311,12 +313,13 @@ def find_runs(root: str | os.PathLike[str], problems: list[str] | None = None) -
     return runs
 
 
-def _meant(folder: Path) -> str:
-    """The runs beside a folder that is not there whose names begin like its name, or are near it, as a clause."""
-    beside = [path.name for path in folder.parent.iterdir() if is_run(path)] if is_folder(folder.parent) else []
-    begun = sorted(name for name in beside if folder.name and name.startswith(folder.name))
-    near = begun[:MOST_NAMED] or near_names(folder.name, beside)
-    return f"; did you mean {' or '.join(str(folder.parent / name) for name in near)}?" if near else ""
+def _no_run(path: str | os.PathLike[str]) -> str:
+    """Why a folder is no run: it holds runs, of which some are named, or nothing of a run."""
+    below = [str(where) for _, where in walk(Path(path)).runs]
+    if not below:
+        return f"{path} is not a run: it has no run.json (lengthlens train TASK --out {path} makes one)"
+    more = "" if len(below) <= MOST_LISTED else f" and {len(below) - MOST_LISTED:,} more (lengthlens show {path})"
+    return f"{path} is not a run but a folder of runs; name one of them: {', '.join(below[:MOST_LISTED])}{more}"
 
 
 def _model_name(model: Mapping[str, Any]) -> str:

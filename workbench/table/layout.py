@@ -12,7 +12,7 @@ from workbench.storage.bounded import is_folder, is_regular, names_in, read_byte
 from workbench.storage.seal import SealError, json_object, open_json
 from workbench.table.errors import TableError
 from workbench.table.stored_json import FORMAT, StoredError, check_meta, check_run
-from workbench.table.walk import walk
+from workbench.table.walk import meant, walk
 
 # A step has one name: eight digits, or as many more as it needs (and no more than integers are stored with).
 _STEP = re.compile(r"\d{8}|[1-9]\d{8,15}", re.ASCII)
@@ -137,6 +137,21 @@ def run_folders(root: Path, problems: list[str] | None = None) -> list[tuple[str
         TableError: if ``root`` is missing, is no folder, or holds files but no run.
     """
     root = Path(root)
+    require_folder(root)
+    found = walk(root)
+    if problems is not None:
+        problems += found.problems
+    if not found.runs and not found.problems and any(map(_is_foreign, root.iterdir())):
+        raise TableError(f"{root} holds no run: `lengthlens train ... --out {root}` makes one there")
+    return found.runs
+
+
+def require_folder(root: Path) -> None:
+    """Refuse what is no folder, with what was meant or how one is made.
+
+    Raises:
+        TableError: if it is missing or something else.
+    """
     if not is_folder(root):
         if os.path.lexists(root):
             kind = "a file" if is_regular(root) else "no folder"
@@ -145,13 +160,8 @@ def run_folders(root: Path, problems: list[str] | None = None) -> list[tuple[str
         if store:
             url = f"{store[1]}://{store[2]}"
             raise TableError(f"{url} is no folder: `lengthlens fetch {url} --out DIR` copies its runs into one")
-        raise TableError(f"there is no folder {root}: `lengthlens train ... --out {root}` makes a run there")
-    found = walk(root)
-    if problems is not None:
-        problems += found.problems
-    if not found.runs and not found.problems and any(map(_is_foreign, root.iterdir())):
-        raise TableError(f"{root} holds no run: `lengthlens train ... --out {root}` makes one there")
-    return found.runs
+        way_out = meant(root) or f": `lengthlens train ... --out {root}` makes a run there"
+        raise TableError(f"there is no folder {root}{way_out}")
 
 
 def _is_foreign(entry: Path) -> bool:

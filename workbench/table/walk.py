@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from workbench.core.suggest import MOST_NAMED, near_names
 
 MOST_FOLDERS = 50_000
 """Folders looked at below one; there may be a link to the whole disk."""
@@ -37,6 +40,26 @@ class FoundRuns:
 def is_run(path: str | os.PathLike[str]) -> bool:
     """A run folder is a folder with a ``run.json``, whatever that is: reading it says what is wrong with it."""
     return os.path.lexists(os.path.join(path, "run.json"))
+
+
+def meant(folder: Path) -> str:
+    """``; did you mean ...?`` for a folder that is not there: what lies beside it, of runs and of folders of runs.
+
+    Names that begin like its name come first, else those that are near it; "" where there is neither.
+    """
+    beside = []
+    with suppress(OSError):
+        beside = [path.name for path in folder.parent.iterdir() if _is_of_runs(path)]
+    begun = sorted(name for name in beside if folder.name and name.startswith(folder.name))
+    near = begun[:MOST_NAMED] or near_names(folder.name, beside)
+    return f"; did you mean {' or '.join(str(folder.parent / name) for name in near)}?" if near else ""
+
+
+def _is_of_runs(path: Path) -> bool:
+    """Whether a folder is a run, or has runs in it; one that cannot be looked at has none."""
+    with suppress(OSError):
+        return is_run(path) or (not path.name.startswith(".") and any(map(is_run, path.iterdir())))
+    return False
 
 
 def walk(root: Path) -> FoundRuns:

@@ -15,6 +15,7 @@ import hashlib
 import re
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,18 @@ def code_of(spec: Mapping[str, Any]) -> TaskCode | None:
         if 0 < len(file) <= LONGEST_PATH and cls.isidentifier() and _SHA256.fullmatch(sha256):
             return TaskCode(file, cls, sha256)
     raise TaskError(f"the source of the task {name!r} does not say file, class and sha256; restore run.json")
+
+
+def trust_option(spec: Mapping[str, Any]) -> str:
+    """`` --trust-code FILE``, as a command about a run wants it whose task is that of a file; "" for the others.
+
+    Args:
+        spec: the part ``task`` of a ``run.json``.
+    """
+    with suppress(TaskError):  # what is wrong with it, the command says
+        if code := code_of(spec):
+            return f" --trust-code {_text(code.file)}"
+    return ""
 
 
 def identity(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,7 +162,9 @@ def find_code(code: TaskCode) -> tuple[Path, bytes]:
                 return path, source
     named = _of_that_name(code, held)
     if named is None:
-        raise UntrustedCode(f"{NOT_RUN}; {_way_out(code)}")
+        given = ", ".join(_text(path.name) for path in held)
+        wrong = f", for none of the trusted files ({given}) is that of this run's task" if given else ""
+        raise UntrustedCode(f"{NOT_RUN}{wrong}; {_way_out(code)}")
     check_code(code, named, held[named])
     return named, held[named]
 

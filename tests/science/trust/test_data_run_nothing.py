@@ -154,7 +154,7 @@ def test_no_page_and_no_question_runs_the_code_of_a_run(app) -> None:
     asked = ask(answers, {"run": "mine", "only": "behaviour"})
     measured = finished(answers.measurer, asked["key"])
     assert NOT_RUN in str(shown(measured, asked))
-    assert "Nothing was measured." in str(shown(measured, asked))
+    assert "Nothing was measured of mine." in str(shown(measured, asked))
     assert ask(answers, {"run": "mine", "only": f"{made.file}:Mine"}) is None
     assert finished(answers.measurer, ask(answers, {"run": "mine", "only": "os"})["key"]).state == "failed"
 

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from workbench.core.errors import LensError
 from workbench.core.html_card import card
+from workbench.dashboard.report.report_page import runs_below
 from workbench.measure.behaviour.verdict import FailureLength, Verdict
 from workbench.models.handmade.transformers import majority
-from workbench.runs import Run, RunError
+from workbench.runs import Run, RunError, find_runs
+from workbench.table import Table
 from workbench.tasks import make_task
 from workbench.theory.crasp.zoo import ZOO
 
@@ -43,3 +46,12 @@ def test_a_run_says_what_it_is_and_which_one_was_meant(make_run: Any) -> None:
     begun = Path(run.path).parent / Path(run.path).name[:2]
     with pytest.raises(RunError, match=rf"there is no folder {begun}; did you mean {run.path}\?"):
         Run.open(begun)
+    for mistyped in (begun, Path(run.path).parent / f"{Path(run.path).name}_"):
+        said = rf"there is no folder {mistyped}; did you mean {run.path}\?$"
+        for read in (Table.load, find_runs):  # behind measure, check and show
+            with pytest.raises(LensError, match=said):
+                read(mistyped)
+        with pytest.raises(LensError, match=said):
+            runs_below([mistyped], [])
+    with pytest.raises(RunError, match=rf"is not a run but a folder of runs; name one of them: {run.path}$"):
+        Run.open(Path(run.path).parent)

@@ -7,12 +7,15 @@ import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 from flask.testing import FlaskClient
+from typer.testing import CliRunner
 
 from tests.support.places import ROOT
+from workbench.cli.main import app as command_line
 from workbench.dashboard.app import create_app, serve
 from workbench.dashboard.components.head_files import SCRIPTS, STYLES
 from workbench.dashboard.panels.run_panels import PANELS
@@ -21,6 +24,12 @@ from workbench.figures.style.verdict_styles import VERDICTS
 
 ASSETS = ROOT / "workbench" / "dashboard" / "assets"
 LINK = "run=majority-nope-s0&step=1000&len=200&head=1&layer=0"
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +52,38 @@ def test_a_taken_port_is_one_sentence_with_the_way_out(small_root: Path) -> None
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(SystemExit, match=f"port {port} .* is taken; choose another"):
+        said = f"port {port} on 127.0.0.1 is taken; choose another: "
+        for words, again in (
+            (["gallery"], "lengthlens gallery"),
+            (["app", str(small_root), "--device", "cpu"], f"lengthlens app {small_root}"),
+            (["app"], "lengthlens app"),
+        ):
+            found = CliRunner().invoke(command_line, [*words, "--port", str(port)])
+            assert str(found.exception) == f"{said}{again} --port {port + 1}"
+        with pytest.raises(SystemExit, match=f"{said}python app.py --port {port + 1}"):
             serve(small_root, port=port)
+
+
+def test_a_folder_that_is_not_there_is_refused_before_anything_is_served(
+    small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr("workbench.dashboard.app.create_app", lambda *given: made.append(given) or 1 / 0)
+    begun = small_root.parent / small_root.name[:-1]
+    for folder, said in (
+        (tmp_path / "nothing", f"`lengthlens train .* --out {tmp_path}"),
+        (begun, f"mean {small_root}?"),
+    ):
+        with pytest.raises(SystemExit, match=f"there is no folder {folder}.*{said}"):
+            serve([small_root, folder])
+    assert not made
+    monkeypatch.chdir(tmp_path)
+    for there in (
+        tmp_path,
+        Path("checkpoints"),
+    ):  # empty, or what is served where none is named: the gallery is offered
+        with pytest.raises(ZeroDivisionError):
+            serve(there, port=free_port())
 
 
 def test_the_page_carries_the_tokens_of_the_figures(client: FlaskClient) -> None:

@@ -171,7 +171,10 @@ def test_trusting_one_file_trusts_no_other(custom, tmp_path) -> None:
     other = tmp_path / "other.py"
     other.write_text("raise SystemExit('this was run')")
     trust(other)
-    with pytest.raises(UntrustedCode, match=f"{NOT_RUN}; it is the class Mine of .*mine.py"):
+    with pytest.raises(
+        UntrustedCode,
+        match=f"{NOT_RUN}, for none of .*other.py.* is that of this run's task; it is the class Mine of .*mine.py",
+    ):
         made.run.task  # noqa: B018
 
 

@@ -25,6 +25,9 @@ def serve_app(
     from workbench.dashboard.app import serve
     from workbench.models.compute_device import ComputeDevice
 
+    options = [("--device", device if device != "cpu" else None), ("--dtype", dtype)]
+    options += [("--trust-code", str(file)) for file in trust_code or ()]
+    given = [word for name, value in options if value for word in (name, value)]
     chosen = ComputeDevice(device, dtype or "").found()
     serve(
         folders or [Path("checkpoints")],
@@ -33,4 +36,5 @@ def serve_app(
         open_browser=browser,
         trust_code=trust_code or (),
         device=chosen,
+        typed=["lengthlens", "app", *map(str, folders or ()), *given],
     )

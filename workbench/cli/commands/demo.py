@@ -85,7 +85,7 @@ def demo(
     if serve:
         from workbench.dashboard.app import serve as serve_dashboard
 
-        serve_dashboard([out], port=port)
+        serve_dashboard([out], port=port, typed=["lengthlens", "app", str(out)])
 
 
 def config_of(name: str) -> RunConfig:

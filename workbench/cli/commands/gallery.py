@@ -31,7 +31,8 @@ def open_gallery(
     elif serve:
         from workbench.dashboard.app import serve as serve_dashboard
 
-        serve_dashboard([source], host=host, port=port, open_browser=browser)
+        typed = ["lengthlens", "gallery"]
+        serve_dashboard([source], host=host, port=port, open_browser=browser, typed=typed)
     else:
         from rich.console import Console
 

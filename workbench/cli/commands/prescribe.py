@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from workbench.runs.run import Run
 
 
 def prescribe(
@@ -28,7 +31,7 @@ def prescribe(
     opened = Run.open(run)
     rows = Table.load(opened.path).frame(measurement="diagnosis", quantity=["entry", "failure_site"])
     if rows.empty:
-        raise UsageError(f"{run} has no diagnosis yet: lengthlens measure {run} --only diagnosis")
+        raise UsageError(_no_diagnosis(run, opened))
     step = int(rows["step"].max())
     whole = Table.load(opened.path).frame(measurement="diagnosis", step=step)
     print(told(diagnosis_sentence(whole, step=step, longest=opened.trained_length)))
@@ -46,3 +49,18 @@ def prescribe(
     options, settings = with_change(opened.config, found)
     task = opened.config["task"]["name"]
     print(command_line(task, options, settings, str(out or f"{opened.path}-prescribed")))
+
+
+def _no_diagnosis(folder: Path, run: Run) -> str:
+    """What is to be done about a run without a diagnosis, or why nothing is."""
+    from workbench.runs.referenced import how_to_relink
+    from workbench.tasks.source_code import trust_option
+
+    if "presented" in run.config["task"]:
+        here = f" ({run.weightless})" if run.weightless else ""
+        return f"{folder} was given its task in its prompt{here}: it has no training here that could be changed"
+    if run.weightless:
+        way_out = f"; {how_to_relink(str(folder))}" if run.rows_only else ""
+        return f"{folder} has no diagnosis, and none can be made here: {run.weightless}{way_out}"
+    asked = f"lengthlens measure {folder} --only diagnosis{trust_option(run.config['task'])}"
+    return f"{folder} has no diagnosis yet: {asked}"

@@ -51,6 +51,7 @@ def bar(
         "lengths": list(lengths),
         "trained": run.trained,
         "axis": axis,
+        "items": run.in_context,
         "tokens": tokens_of(run, cursor.step),
         "layers": run.n_layers,
         "heads": run.n_heads,

@@ -33,7 +33,7 @@ def ways(run: RunView, options: str = "", family: str = "", deepen_at: int | Non
     """
     if run.run.weightless:
         return weights_wanted(run)
-    asks = command(f"lengthlens measure {run.typed_path}{options}")
+    asks = command(run.measuring(options))
     return [html.Div([asks, button(run.name, family, deepen_at)], className="ways")]
 
 

@@ -25,6 +25,7 @@ from workbench.figures.text.in_context_sentence import in_context_rail, in_conte
 from workbench.figures.text.sentences import Piece, rail_text, verdict_sentence, wants_strings, why_sentence
 from workbench.figures.text.sequence_sentences import CODE, STRONG
 from workbench.models.interventions import REPAIRS
+from workbench.tasks.source_code import trust_option
 
 MADE = {
     "summary": partial(html.Span, className="summary"),
@@ -69,7 +70,7 @@ def why(run: RunView, cursor: Cursor) -> list[Any]:
     at = {"step": cursor.step, "layer": cursor.layer, "head": cursor.head, "length": cursor.length}
     parts = run.memo(("why", *at.values()), lambda: why_sentence(run.frame, trained=run.trained, **at))
     if not parts and run.brief.rows:
-        return [command(f"lengthlens measure {run.typed_path}")]
+        return [command(run.measuring())]
     return pieces(parts)
 
 
@@ -90,6 +91,8 @@ def theory(run: RunView, step: int, said: Mapping[str, Any] | None) -> list[Any]
     verdict = said["verdict"]
     if verdict not in SAYS:
         reason = said.get("reason", "")
+        if reason and (option := trust_option(run.config["task"]).strip()):
+            return [f"Theory was not asked ({reason}). To ask it, start lengthlens app with ", html.Code(option), "."]
         return [f"Theory was not asked ({reason})."] if reason else []
     beside = held(verdict, run.brief.verdicts.get(step, ""))
     said_beside = [", ", html.Strong(beside)] if beside.endswith("observed") else []

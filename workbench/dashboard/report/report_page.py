@@ -25,6 +25,7 @@ from workbench.dashboard.state.cursor import Cursor, default_cursor
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.store import Store
 from workbench.figures.style.design_tokens import palette_css
+from workbench.table.walk import meant
 
 STYLES = ("base", "icons", "frame", "cursorbar", "run")
 """Files of ``assets/css`` that pages share with the dashboard; ``assets/report/report.css`` comes after them."""
@@ -60,7 +61,7 @@ def runs_below(folders: Iterable[Path], problems: list[str]) -> list[RunView]:
     found: dict[Path, RunView] = {}
     for folder in folders:
         if not folder.is_dir():
-            raise ReportError(f"there is no folder {folder}")
+            raise ReportError(f"there is no folder {folder}{meant(folder)}")
         store = Store([folder], patience=0)
         for run in store.runs().values():
             found.setdefault(run.path.resolve(), run)

@@ -107,9 +107,11 @@ def make_brief(reading: TableReading, rows: BriefRows) -> Brief:
     if not rows.table.num_rows:
         return Brief(specs=specs, problems=problems)
     verdicts = _verdicts(rows)
-    accuracy = rows.where(quantity="accuracy")
+    applies = ~rows.where(status="not_applicable")  # such rows have no length: they say why there are no others
+    accuracy = rows.where(quantity="accuracy") & applies
     last = max(verdicts, default=-1)
     main = rows.where(quantity="accuracy", step=last, measurement="behaviour", law="matched", mode="teacher_forced")
+    main &= applies
     guess = "chance"
     if not main.any():  # a model that was given the task in its prompt
         main, guess = rows.where(quantity="answer_accuracy", step=last, measurement=IN_CONTEXT), "candidate_chance"
@@ -119,7 +121,7 @@ def make_brief(reading: TableReading, rows: BriefRows) -> Brief:
     found = rows.listed(main, "length", "value", "low", "high")
     failed = rows.where(quantity="failure_length", step=last)
     failed |= rows.where(quantity="decay_length", measurement=IN_CONTEXT, step=last)
-    failure = rows.listed(failed, "value", "low", "length", "status")
+    failure = rows.listed(failed & applies, "value", "low", "length", "status")
     return Brief(
         rows=rows.table.num_rows,
         quantities=_shared(rows.pairs()),

@@ -39,7 +39,7 @@ def summarise(run: RunView) -> dict[str, Any]:
         "note": run.notes.first_line,
         "verdict": "not measured",
         "slug": slug("not measured"),
-        "command": f"lengthlens measure {run.typed_path}",
+        "command": run.measuring(),
     }
     if brief.last is None:
         return row

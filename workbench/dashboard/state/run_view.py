@@ -30,6 +30,7 @@ from workbench.runs.run_notes import RunNotes
 from workbench.table.parquet import ENCODED
 from workbench.table.query import to_pandas
 from workbench.table.reading import read_run
+from workbench.tasks.source_code import trust_option
 
 T = TypeVar("T")
 
@@ -259,6 +260,10 @@ class RunView:
     def typed_path(self) -> str:
         """The run folder as the reader would type it into a command."""
         return typed(self.shown_path)
+
+    def measuring(self, options: str = "") -> str:
+        """The command that measures it, with these options; it names the file of a custom task as trusted."""
+        return f"lengthlens measure {self.typed_path}{options}{trust_option(self.config['task'])}"
 
 
 def shown(path: Path) -> str:

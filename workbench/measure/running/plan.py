@@ -293,7 +293,7 @@ def execute(
     on_done: Callable[[Item, Done | None], None] | None = None,
     until: float | None = None,
 ) -> list[str]:
-    """Do the work of a plan, compact every run, and return what went wrong, a sentence each.
+    """Do the work of a plan, compact the runs that have shards, and return what went wrong, a sentence each.
 
     No item is begun from the time ``until`` on, in seconds since the epoch; ``on_done`` is not told of these.
 
@@ -330,7 +330,8 @@ def execute(
     for run in todo.runs:
         with apart(problems.append, f"the rows of {run.path} could not be brought together"):
             try:
-                problems += compact(run.path)
+                # A table that came without shards holds all there is: it stays the file that it is.
+                problems += compact(run.path) if shards_of(run.path) else read_run(run.path).problems
             except StorageError as error:
                 full.append(error)
     if full:

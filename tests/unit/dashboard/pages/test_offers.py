@@ -18,6 +18,7 @@ from workbench.dashboard.state.run_view import Kept
 from workbench.dashboard.state.run_words import origin
 from workbench.figures import NotApplicable, NotMeasured, Undefined
 from workbench.figures.rows.frame import Frame
+from workbench.tasks.source_code import NOT_RUN
 
 A = "majority-nope-s0"
 
@@ -52,6 +53,18 @@ def test_measure_now_stands_where_strings_would_decide_and_nowhere_else(answers:
         kept = Kept()
         kept.frames((run.name, run.signature), lambda: Frame.of(rows))
         assert ("Measure now" in texts(prose.verdict(replace(run, kept=kept), place))) is offers
+
+
+def test_of_a_custom_task_every_way_names_its_file(answers: Context) -> None:
+    known = answers.store.run(A)
+    assert known is not None
+    source = {"file": "/my own/parity.py", "class": "Mine", "sha256": "0" * 64}
+    config = {**known.config, "task": {"name": "mine", "parameters": {}, "source": source}}
+    run, option = replace(known, run=replace(known.run, config=config)), " --trust-code '/my own/parity.py'"
+    state = texts(panel_frame.not_measured("probes.summary", "No rows.", run))
+    assert f"lengthlens measure {run.typed_path} --only probes.{option}" in state
+    assert option.strip() in texts(prose.theory(run, 1000, {"verdict": "", "reason": NOT_RUN}))
+    assert "--trust-code" not in texts(panel_frame.not_measured("probes.summary", "No rows.", known))
 
 
 def test_a_panel_offers_to_measure_only_what_measuring_makes(answers: Context) -> None:

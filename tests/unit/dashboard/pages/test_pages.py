@@ -303,6 +303,10 @@ def test_measuring_is_asked_for_runs_and_names_that_exist(answers: Context, monk
         (Job(state="cancelled"), "until then is kept"),
         (Job(state="failed", error="no room"), "no room"),
         (Job(state="done", result={"rows": 0, "problems": []}), "Nothing was missing."),
+        (
+            Job(state="done", result={"rows": 0, "problems": ["a notice", "its code was not run"], "failed": True}),
+            f"Nothing was measured of {A}. its code was not run.",
+        ),
         (Job(state="done", result={"rows": 1200, "problems": ["step 3 is damaged"]}), "1,200 rows are new."),
     ],
 )

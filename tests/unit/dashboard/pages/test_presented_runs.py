@@ -11,7 +11,7 @@ from tests.support.dashboard.answers import LIGHT, texts
 from tests.support.models.pretrained_folders import save_folder
 from workbench.dashboard import router
 from workbench.dashboard.components import prose
-from workbench.dashboard.components.cursorbar import tokens_of
+from workbench.dashboard.components.cursorbar import bar, tokens_of
 from workbench.dashboard.pages import compare
 from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.pages.run import PAGE
@@ -75,6 +75,22 @@ def test_its_page_is_over_items_with_tokens_beside_and_nothing_about_training(co
     assert "at 4 items" in behaviour
     assert "at 8 items" in behaviour
     assert f"L{at.cursor.layer} H{at.cursor.head}" in mechanism
+
+
+def test_measured_with_everything_it_stands_at_the_same_items(context: Context) -> None:
+    def said(store: Store) -> tuple[Any, ...]:
+        run, line = store.runs()["copy"], summarise(store.runs()["copy"])
+        return run.lengths, run.brief.accuracy, run.brief.failure, line["failsText"], line["shortestLength"]
+
+    run, before = context.store.runs()["copy"], said(context.store)
+    assert before[0] == (4, 8)
+    assert execute(plan([run.path], only=["behaviour", "bound"], sequences=40), "serial") == []
+    after = Store([run.root])
+    assert after.runs()["copy"].brief.rows > run.brief.rows, "rows that say why nothing about training applies"
+    assert said(after) == before
+    scale = next(one for one in bar(run, default_cursor(run), ["copy"]) if getattr(one, "id", "") == "scale")
+    assert scale.data["items"], "so that no number of items is said to be inside training"
+    assert scale.data["lengths"] == [4, 8]
 
 
 def test_every_page_opens_and_no_panel_is_broken(context: Context) -> None:

@@ -10,7 +10,7 @@ import pytest
 from workbench.cli.measure_plan import report
 from workbench.jobs.share import Share
 from workbench.measure.running.engine import Done
-from workbench.measure.running.plan import Plan, plan
+from workbench.measure.running.plan import Plan, execute, plan
 from workbench.measure.settings import MeasurementError
 from workbench.models.handmade.transformers import majority
 from workbench.tasks import make_task
@@ -44,6 +44,22 @@ def test_the_report_says_whether_nothing_is_left_or_nothing_was_there(run) -> No
     assert report(plan([run.path], share=share), []) == said
     shutil.rmtree(run.path / "steps")
     assert report(plan([run.path]), []) == "Nothing to measure in 1 run: no checkpoint is saved yet."
+
+
+def test_a_table_that_came_without_shards_stays_the_file_that_it_is(run) -> None:
+    def asked() -> Plan:
+        return plan([run.path], only=["bound"], steps="last")
+
+    assert execute(asked(), "serial") == []
+    shutil.rmtree(run.path / "measurements")
+    table = run.path / "table.parquet"
+    held, changed = table.read_bytes(), table.stat().st_mtime_ns
+    again = asked()
+    assert (again.items, again.present) == ([], 1)
+    assert execute(again, "serial") == []
+    assert (table.read_bytes(), table.stat().st_mtime_ns) == (held, changed)
+    table.write_bytes(held[:-9])
+    assert any("table.parquet" in problem for problem in execute(Plan(runs=again.runs), "serial"))
 
 
 def test_a_setting_of_a_measurement_that_is_not_asked_for_is_refused(run) -> None:

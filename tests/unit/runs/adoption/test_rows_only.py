@@ -95,6 +95,13 @@ def test_commands_go_on(rows: Run, command: str, expected: list[str]) -> None:
     assert not [text for text in expected if text not in found.output], found.output
 
 
+def test_nothing_is_prescribed_to_what_has_no_training_here(rows: Run) -> None:
+    found = CliRunner().invoke(app, ["prescribe", str(rows.path)])
+    assert str(found.exception) == (
+        f"{rows.path} was given its task in its prompt ({SAID}): it has no training here that could be changed"
+    )
+
+
 def test_a_damaged_hash_is_found_without_the_files(rows: Run, tmp_path: Path) -> None:
     run = Run.open(shutil.copytree(rows.path, tmp_path / "copy"))
     (run.step_path(1) / "meta.json").write_bytes((run.step_path(1) / "meta.json").read_bytes().replace(b"llama", b"x"))

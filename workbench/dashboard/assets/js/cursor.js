@@ -98,7 +98,7 @@
     follow();
     const inside = value <= scale.trained, times = multiple(value / scale.trained) + " × trained", tokens = lens.count(value);
     const held = scale.tokens[value], window = inside ? ", inside its window" : ", beyond its window";
-    const [first, where] = held ? [tokens, lens.count(held) + " tokens" + window] : scale.axis === "length" ? [tokens, inside ? "inside training" : times] : [times, "length " + tokens];
+    const [first, where] = scale.items ? [tokens, held ? lens.count(held) + " tokens" + window : "items"] : scale.axis === "length" ? [tokens, inside ? "inside training" : times] : [times, "length " + tokens];
     requestAnimationFrame(function () { say("length-slider", first + ", " + where); lens.dots(); });
     lens.lengthIndex = i;
     lens.send("length", value);

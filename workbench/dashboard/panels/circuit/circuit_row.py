@@ -80,7 +80,7 @@ def told(run: RunView, step: int) -> tuple[list[Any], list[dict[str, str]]]:
             return [html.P(missing.message)], []
         have = [whole(one) for one in sorted(run.frame.where(measurement=MEASUREMENT).distinct("step").tolist())]
         where = f" at step {whole(step)}, only at {', '.join(have)}" if have else ""
-        ask = command(f"lengthlens measure {run.typed_path} --only {MEASUREMENT} --steps {step}")
+        ask = command(run.measuring(f" --only {MEASUREMENT} --steps {step}"))
         now = measure_button.button(run.name, MEASUREMENT, deepen_at=step)  # of a small model seconds, else minutes
         return [html.P(f"Not measured{where}."), html.Div([ask, now], className="ways")], []
     names = connection_names(rows)
