@@ -56,7 +56,7 @@ for name in "$@"; do
 	case $name in
 	browser)
 		if ! has_browser && [ -n "${CI:-}" ]; then make -s browser; fi
-		if has_browser; then tier browser -n 3 --dist loadscope tests/browser; else missing="$missing browser"; fi
+		if has_browser; then tier browser --dist loadscope tests/browser; else missing="$missing browser"; fi
 		;;
 	# Against another version of TransformerLens, which is fetched where it is missing.
 	conformance)
