@@ -280,7 +280,7 @@ def test_a_run_made_before_continues_by_the_command_that_began_it(custom, tmp_pa
     assert now.as_json()["id"] != held.run.id
     refuse_another(held.run, now)
     elsewhere = Path(shutil.copy(file, tmp_path / "mine.py"))
-    with pytest.raises(ValueError, match=r"holds another run \(its task differ\)"):
+    with pytest.raises(ValueError, match=r"holds another run \(its task differs: task\.name is "):
         refuse_another(held.run, now.model_copy(update={"task": make_task(f"{elsewhere}:Mine")}))
     assert config.task.name == "mine"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -21,7 +21,6 @@ def prescribe(
     diagnosis`) prescribes: randomized ids where positions are to blame, scores scaled by log n where heads read too
     little of too many keys, few long strings where the strings themselves are. What came of it: docs/diagnosis.md.
     """
-    from workbench.cli.errors import UsageError
     from workbench.cli.train_command import command_line, no_command, with_change, words
     from workbench.diagnosis.prescription import prescribed
     from workbench.figures.text.diagnosis_sentence import diagnosis_sentence, told
@@ -31,7 +30,7 @@ def prescribe(
     opened = Run.open(run)
     rows = Table.load(opened.path).frame(measurement="diagnosis", quantity=["entry", "failure_site"])
     if rows.empty:
-        raise UsageError(_no_diagnosis(run, opened))
+        _refuse(run, opened)
     step = int(rows["step"].max())
     whole = Table.load(opened.path).frame(measurement="diagnosis", step=step)
     print(told(diagnosis_sentence(whole, step=step, longest=opened.trained_length)))
@@ -51,16 +50,22 @@ def prescribe(
     print(command_line(task, options, settings, str(out or f"{opened.path}-prescribed")))
 
 
-def _no_diagnosis(folder: Path, run: Run) -> str:
-    """What is to be done about a run without a diagnosis, or why nothing is."""
+def _refuse(folder: Path, run: Run) -> NoReturn:
+    """Say what is to be done about a run without a diagnosis, or why nothing is."""
+    from workbench.cli.errors import UsageError
     from workbench.runs.referenced import how_to_relink
     from workbench.tasks.source_code import trust_option
 
     if "presented" in run.config["task"]:
         here = f" ({run.weightless})" if run.weightless else ""
-        return f"{folder} was given its task in its prompt{here}: it has no training here that could be changed"
+        raise UsageError(
+            f"{folder} was given its task in its prompt{here}: it has no training that could be changed; "
+            "name a run that has"
+        )
     if run.weightless:
         way_out = f"; {how_to_relink(str(folder))}" if run.rows_only else ""
-        return f"{folder} has no diagnosis, and none can be made here: {run.weightless}{way_out}"
-    asked = f"lengthlens measure {folder} --only diagnosis{trust_option(run.config['task'])}"
-    return f"{folder} has no diagnosis yet: {asked}"
+        raise UsageError(
+            f"{folder} has no diagnosis, and none can be made here: {run.weightless}{way_out}; or name another run"
+        )
+    trusted = trust_option(run.config["task"])
+    raise UsageError(f"{folder} has no diagnosis yet: lengthlens measure {folder} --only diagnosis{trusted}")

@@ -98,7 +98,7 @@ def test_commands_go_on(rows: Run, command: str, expected: list[str]) -> None:
 def test_nothing_is_prescribed_to_what_has_no_training_here(rows: Run) -> None:
     found = CliRunner().invoke(app, ["prescribe", str(rows.path)])
     assert str(found.exception) == (
-        f"{rows.path} was given its task in its prompt ({SAID}): it has no training here that could be changed"
+        f"{rows.path} was given its task in its prompt ({SAID}): it has no training that could be changed; name a run that has"
     )
 
 
