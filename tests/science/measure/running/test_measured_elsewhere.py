@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import torch
 
+from tests.support.models.unplaced import meta_while_computing
 from tests.support.training.training import config
 from workbench.measure.running.plan import execute, plan
-from workbench.models.base import elsewhere
 from workbench.models.compute_device import ComputeDevice, computing_on
 from workbench.runs import Run
 from workbench.table import Table
@@ -30,22 +28,10 @@ def rows(run: Run, to: Path, only: list[str] | None) -> Any:
 def test_every_measurement_and_the_diagnosis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = Trainer(config(steps=12, positions="rotary"), tmp_path / "run").run()
     plain = rows(run, tmp_path / "plain", None)
-    through, numbers = elsewhere._through, elsewhere._numbers
-
-    def watched(*given: Any, **named: Any) -> Any:
-        with torch.device("cpu"):
-            return through(*given, **named)
-
-    @contextmanager
-    def computed(*given: Any) -> Any:
-        with torch.device("meta"), numbers(*given):
-            yield
-
-    monkeypatch.setattr(elsewhere, "_through", watched)
-    monkeypatch.setattr(elsewhere, "_numbers", computed)
     fake = SimpleNamespace(kind="another", device="cpu", dtype="")
     monkeypatch.setattr("workbench.runs.weights.current_device", lambda: fake)
-    made = rows(run, tmp_path / "placed", None)
+    with meta_while_computing(monkeypatch):
+        made = rows(run, tmp_path / "placed", None)
     assert plain.equals(made)
     assert len(set(plain["measurement"])) > 15
     assert execute(plan([tmp_path / "placed"], only=["diagnosis"], steps="last", sequences=32), "serial") == []

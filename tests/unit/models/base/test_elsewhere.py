@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,8 @@ import torch
 
 from tests.support.every_encoding import EXAMPLES, said
 from tests.support.models.pretrained_folders import save_folder
+from tests.support.models.unplaced import meta_while_computing
 from workbench.models.architectures import make_config, make_model
-from workbench.models.base import elsewhere
 from workbench.models.base.elsewhere import compute_elsewhere
 from workbench.models.compute_device import ComputeDevice, computing_on, current_device
 from workbench.models.errors import DeviceError
@@ -33,26 +32,6 @@ def twin_of(model: Any) -> Any:
     twin = make_model(model.cfg)
     twin.load_state_dict(model.state_dict())
     return twin.eval()
-
-
-@contextmanager
-def meta_while_computing(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """What is computed elsewhere sees another default device than what watches it: an unplaced tensor there raises."""
-    through, numbers = elsewhere._through, elsewhere._numbers
-
-    def watched(*given: Any, **named: Any) -> Any:
-        with torch.device("cpu"):
-            return through(*given, **named)
-
-    @contextmanager
-    def computed(*given: Any) -> Any:
-        with torch.device("meta"), numbers(*given):
-            yield
-
-    with monkeypatch.context() as patch:
-        patch.setattr(elsewhere, "_through", watched)
-        patch.setattr(elsewhere, "_numbers", computed)
-        yield
 
 
 @pytest.mark.parametrize("positions", EXAMPLES, ids=said)
