@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,12 @@ _CONFIGS = {
     "ssm": ("workbench.models.ssm.config", "SSMConfig"),
 }
 """Where the settings of each part of a run are declared."""
+_SET_BY = {
+    "layers": ("model", "n_layers"), "d_model": ("model", "d_model"), "n_ctx": ("model", "n_ctx"),
+    "heads": ("model", "n_heads"), "steps": ("training", "steps"), "batch_size": ("training", "batch_size"),
+    "learning_rate": ("training", "learning_rate"), "seed": ("seeds", "init"),
+}  # fmt: skip
+"""Option -> the setting that is its value as it stands."""
 
 
 def refuse_early(task: str, options: Mapping[str, Any], settings: Sequence[tuple[Sequence[str], Any]]) -> None:
@@ -51,7 +58,8 @@ def refuse_early(task: str, options: Mapping[str, Any], settings: Sequence[tuple
         length_range(str(given["lengths"]))
     stated = [str(value) for path, value in settings if list(path) == ["model", "architecture"]]
     architecture = [str(given.get("architecture", "transformer")), *stated][-1]
-    for path, value in settings:
+    as_settings = [(place, given[name]) for name, place in _SET_BY.items() if name in given]
+    for path, value in [*as_settings, *settings]:
         if not (architecture not in ONLY and path[0] == "model"):  # another package's has settings of its own
             _refuse_setting(path, value, architecture)
 
@@ -84,15 +92,21 @@ def _refuse_setting(path: Sequence[str], value: Any, architecture: str) -> None:
     elif len(path) == 2 and (value or isinstance(value, int | float)):  # nothing: some settings follow from others
         from workbench.core.construct import construct
 
-        kinds = ("architecture", architecture) if path[0] == "model" else (path[0],)
-        plain: type[Any] | None = None
-        for kind in kinds:
-            plain = plain_fields(*_CONFIGS[kind], known=plain)
-        if plain and path[1] in plain.model_fields:
+        plain = _plain(path[0], architecture if path[0] == "model" else "")
+        if path[1] in plain.model_fields:
             construct(plain, {path[1]: value}, path[0], TrainingError)
 
 
-def settings_of_part(part: str) -> list[str]:
+@cache
+def _plain(part: str, architecture: str) -> type[Any]:
+    """The plain settings of a part of a run; a sweep asks for them ten thousand times."""
+    if part != "model":
+        return plain_fields(*_CONFIGS[part])
+    return plain_fields(*_CONFIGS[architecture], known=plain_fields(*_CONFIGS["architecture"]))
+
+
+@cache
+def settings_of_part(part: str) -> Sequence[str]:
     """The settings of model (of any architecture), training or seeds."""
     if part != "model":
         return declared_fields(*_CONFIGS[part])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -180,10 +181,12 @@ EARLY = {
     "compile majority --lengths 9-3": "--lengths 9-3: the shortest length exceeds the longest; write 3-9",
     "measure . --steps lst": "--steps takes whole numbers separated by commas, e.g. 100,200, or last, not 'lst'",
     "train majority --set training.warmip=1": "training has no setting 'warmip'; did you mean warmup?",
+    "train majority --set model.d_mlp=x": "model: d_mlp takes a whole number, not 'x'",
+    "sweep many.yaml": "many.yaml: every cell: training: steps takes a whole number, not 'many'",
 }
 
 
-def test_command_lines_are_refused_before_torch_is_loaded() -> None:
+def test_command_lines_are_refused_before_torch_is_loaded(tmp_path: Path) -> None:
     """In a process of its own: what is loaded counts, not what time it takes."""
     script = """
 import sys
@@ -197,10 +200,10 @@ for line in sys.stdin.read().splitlines():
         code = left.code
     print(code, "torch" in sys.modules)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], input="\n".join(EARLY), capture_output=True, text=True, cwd=ROOT
-    )
-    assert done.stdout.splitlines() == ["2 False"] * len(EARLY)
+    (tmp_path / "many.yaml").write_text("{out: runs, base: {task: majority, steps: many}, grid: {seed: [0, 1]}}")
+    asked = {"input": "\n".join(EARLY), "cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(ROOT)}}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, **asked)
+    assert done.stdout.splitlines() == ["2 False"] * len(EARLY), done.stderr
     for said, wanted in zip(done.stderr.splitlines(), EARLY.values(), strict=True):
         assert said.startswith(f"error: {wanted}")
 

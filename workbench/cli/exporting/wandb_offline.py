@@ -49,6 +49,7 @@ def export_to_wandb(run: Run, folder: Path) -> tuple[int, Path]:
         with wandb.init(project=PROJECT, config=parts, settings=settings) as written:
             for step in sorted(by_step):
                 written.log(by_step[step], step=step)
+        wandb.teardown()  # its process writes on after a run has ended: once that is gone, all is in the file
     finally:
         sys.exit, sys.excepthook = own
     (made,) = (folder / "wandb").glob("offline-run-*")

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.cli.early_refusal import refuse_early
 from workbench.cli.errors import Stopping, UsageError, say
 from workbench.cli.progress import Bar, following
 from workbench.cli.sweeping.sweep_file import Sweep, SweepCell
 from workbench.cli.time_limit import NotFinished, TimeLimit
+from workbench.core.errors import LensError
 from workbench.jobs.choose import make_executor
 from workbench.jobs.deadline import Before, TimeIsUp
 from workbench.jobs.executors import Failure
@@ -49,11 +51,18 @@ def checked(file: Path, sweep: Sweep, root: Path) -> dict[str, RunConfig]:
         UsageError: with a line for each cell that cannot be built, whose task fails its check, or whose folder holds
             another run.
     """
+    problems: dict[str, list[SweepCell]] = {}
+    for cell in sweep.cells:
+        try:
+            refuse_early(cell.task, cell.options, cell.assignments)
+        except LensError as error:
+            problems.setdefault(str(error), []).append(cell)
+    if problems:  # told at once; what only whole configs show is told when these are mended
+        raise _refusal(file, sweep, problems)
     from workbench.tasks.registry import contained
     from workbench.tasks.testing.brief import refuse_unsound
 
     configs: dict[str, RunConfig] = {}
-    problems: dict[str, list[SweepCell]] = {}
     for cell in sweep.cells:
         try:
             configs[cell.name] = config_of(cell)
@@ -68,10 +77,15 @@ def checked(file: Path, sweep: Sweep, root: Path) -> dict[str, RunConfig]:
                 raise
             problems.setdefault(sentence, []).append(cell)
     if problems:
-        lines = [_problem(sentence, cells, len(sweep.cells)) for sentence, cells in problems.items()]
-        more = [f"... and {len(lines) - SHOWN_PROBLEMS} more"] if len(lines) > SHOWN_PROBLEMS else []
-        raise UsageError("\n".join(f"{file}: {line}" for line in [*lines[:SHOWN_PROBLEMS], *more]))
+        raise _refusal(file, sweep, problems)
     return configs
+
+
+def _refusal(file: Path, sweep: Sweep, problems: Mapping[str, Sequence[SweepCell]]) -> UsageError:
+    """A line for each thing that is wrong, with the cells that have it."""
+    lines = [_problem(sentence, cells, len(sweep.cells)) for sentence, cells in problems.items()]
+    more = [f"... and {len(lines) - SHOWN_PROBLEMS} more"] if len(lines) > SHOWN_PROBLEMS else []
+    return UsageError("\n".join(f"{file}: {line}" for line in [*lines[:SHOWN_PROBLEMS], *more]))
 
 
 def _problem(sentence: str, cells: Sequence[SweepCell], total: int) -> str:
