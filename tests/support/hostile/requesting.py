@@ -205,7 +205,7 @@ class Maker:
             "look.data": {"theme": draw.choice(["light", "dark"]), "size": 11},
             "step.data": step, "length.data": length, "head.data": head,
             "late.data": {"step": step, "length": length, "head": head},
-            "run.data": run, "theory-run.data": run, "extras.data": extras,
+            "ledger-open.data": draw.choice([True, False]), "run.data": run, "theory-run.data": run, "extras.data": extras,
             "link.data": {"path": path, "run": run, "href": path}, "scale.data": {"layers": 2},
             "connection-select.value": "L0.0 -> MLP 0",
             "more-quantity.value": "behaviour|accuracy", "head-quantity.value": "margin",

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
-from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
 from workbench.dashboard.components.cursorbar import bar
@@ -22,7 +21,7 @@ from workbench.dashboard.components.icons import glyph
 from workbench.dashboard.components.page_frame import banner, problems
 from workbench.dashboard.components.slider_scents import scent_over_lengths, scent_over_steps, verdict_at
 from workbench.dashboard.pages.base import Astray, Drawn, Page, Visit
-from workbench.dashboard.panels.callbacks import PARTS, browser, place
+from workbench.dashboard.panels.callbacks import PARTS, browser, place, unless
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import VIEWS, Cursor, Notice, RunLike, axis_of, default_cursor, resolve, write
 from workbench.dashboard.state.run_view import RunView
@@ -212,12 +211,6 @@ def _under_bar(path: str, pages: Mapping[str, CursorPage]) -> CursorPage:
     if path not in pages:
         raise PreventUpdate  # the reader has left for another page
     return pages[path]
-
-
-def unless(shown: Any, made: Any) -> Any:
-    """What was made, or no update where the browser shows the same: it would hand it to everything on the page."""
-    plain = made.to_plotly_json() if isinstance(made, Component) else made
-    return no_update if shown == plain else made
 
 
 def _follow(app: Dash, context: Context, under_bar: Mapping[str, CursorPage]) -> None:

@@ -14,7 +14,7 @@ from workbench.dashboard.components.icons import chevron, icon
 from workbench.dashboard.components.terms import explained
 from workbench.dashboard.pages.cursor_page import CursorPage
 from workbench.dashboard.panels import callbacks, notes_panel, panel_frame, panel_words, wrong_strings
-from workbench.dashboard.panels.callbacks import PARTS, browser, place
+from workbench.dashboard.panels.callbacks import PARTS, browser, place, unless
 from workbench.dashboard.panels.circuit import circuit_row
 from workbench.dashboard.panels.ledger import HEADS, NUMBERS, Ledger, ledger
 from workbench.dashboard.panels.panel_spec import PanelCursor
@@ -66,6 +66,7 @@ def content(context: Context, run: RunView, cursor: Cursor, extras: Mapping[str,
             className="headline",
             **{"aria-live": "polite"},
         ),
+        dcc.Store(id="ledger-open", data=False),
         html.Details(
             [html.Summary(id="ledger-said"), html.Div(id="ledger", className="ledger-wrap")],
             id="evidence",
@@ -336,16 +337,16 @@ def _theory(app: Dash, context: Context) -> None:
         Output("theory-says", "children"),
         Output("expected-poll", "disabled"),
         Input("expected-poll", "n_intervals"),
-        Input("step", "data"),
+        Input("late", "data"),
         Input("run-version", "data"),
         State("run", "data"),
     )
-    def says(_: Any, step: int, __: Any, run: str) -> Any:
+    def says(_: Any, cursor: dict[str, Any], __: Any, run: str) -> Any:
         view = context.store.run(run)
-        if view is None or step is None:
+        if view is None or not cursor:
             raise PreventUpdate
         expected = context.expectations.of([view])[view.name]
-        return prose.theory(view, step, expected), expected is not None
+        return prose.theory(view, cursor["step"], expected), expected is not None
 
 
 def _prose(app: Dash, context: Context) -> None:
@@ -357,34 +358,42 @@ def _prose(app: Dash, context: Context) -> None:
     @app.callback(
         Output("rail-diagnosis", "children"),
         Output("diagnosis", "className"),
-        Input("step", "data"),
+        Input("late", "data"),
         Input("run-version", "data"),
         State("run", "data"),
+        State("diagnosis", "className"),
     )
-    def diagnosed(step: int, _: Any, run: str) -> Any:
+    def diagnosed(cursor: dict[str, Any], _: Any, run: str, known: str) -> Any:
         view = context.store.run(run)
-        if view is None or step is None:
+        if view is None or not cursor:
             raise PreventUpdate
-        said, drawn = prose.diagnosis(view, step)
-        return said, WHY_DRAWN if drawn else WHY_BARE
+        said, drawn = prose.diagnosis(view, cursor["step"])
+        return said, unless(known, WHY_DRAWN if drawn else WHY_BARE)
 
     @app.callback(Output("unmeasured-count", "children"), Input("run-version", "data"), State("run", "data"))
     def grown(_: Any, run: str) -> Any:
         view = context.store.run(run)
         return no_update if view is None else counted(view)
 
+    told = ("verdict-line", "why", *RAILS.values(), "ledger-said", "ledger")
+
     @app.callback(
-        *[Output(name, "children") for name in ("verdict-line", "why", *RAILS.values(), "ledger-said", "ledger")],
+        *[Output(name, "children") for name in told],
         *[Input(part, "data") for part in PARTS],
         Input("run-version", "data"),
+        Input("ledger-open", "data"),
         State("run", "data"),
+        *[State(name, "children") for name in told],
     )
-    def said(step: int, length: int, head: str, _: Any, run: str) -> Any:
+    def said(step: int, length: int, head: str, _: Any, opened: bool, run: str, *known: Any) -> Any:
         view, cursor = place(context, run, step, length, head)
         rails = [prose.rail(view, row, cursor) if view.brief.rows else "" for row in RAILS]
         found = ledger(view, cursor)
-        told = [f"Evidence: {found.said}"] if found.said else ["Evidence: none at this step"]
-        return prose.verdict(view, cursor), prose.why(view, cursor), *rails, told, ledger_table(found)
+        evidence = [f"Evidence: {found.said}"] if found.said else ["Evidence: none at this step"]
+        # Every component anew costs the browser some milliseconds: the table follows the cursor while it can be seen.
+        table = ledger_table(found) if opened else []
+        now = (prose.verdict(view, cursor), prose.why(view, cursor), *rails, evidence, table)
+        return tuple(map(unless, known, now))
 
 
 PAGE = CursorPage(

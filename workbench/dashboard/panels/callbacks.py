@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, State
+import orjson
+from dash import ClientsideFunction, Dash, Input, Output, State, no_update
 from dash.exceptions import PreventUpdate
+from plotly.io.json import to_json_plotly
 
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.panel_updates import memory_id, redrawn, values
@@ -41,6 +43,11 @@ def cursor_of(run: str, step: int, length: int, head: str, view: View = VIEWS[0]
     """The cursor from the page's stores."""
     layer, _, which = head.partition(".")
     return Cursor(run, int(step), int(length), int(layer), int(which), view, int(sample))
+
+
+def unless(shown: Any, made: Any) -> Any:
+    """What was made, or no update where the browser shows the same: it would hand it to everything on the page."""
+    return no_update if shown == orjson.loads(to_json_plotly(made)) else made
 
 
 def panels(app: Dash, context: Context, group: Sequence[Panel], late: bool = False) -> None:

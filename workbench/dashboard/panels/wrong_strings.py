@@ -8,6 +8,7 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
 from workbench.dashboard.panels import job_status
+from workbench.dashboard.panels.callbacks import unless
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.server.worker_addresses import FIND_WRONG_STRINGS
@@ -74,21 +75,21 @@ def connect(app: Dash, context: Context) -> None:
         Output(f"{ID}-ask", "children"),
         Output(f"{ID}-ask", "hidden"),
         Output(f"{ID}-job", "data"),
-        Input("step", "data"),
+        Input("late", "data"),
         Input("run-version", "data"),
         State("run", "data"),
         State(f"{ID}-job", "data"),
     )
-    def offered(step: int, _: Any, name: str, known: Any) -> Any:
+    def offered(cursor: dict[str, Any], _: Any, name: str, known: Any) -> Any:
         run = context.store.run(name)
-        if run is None or step is None:
+        if run is None or not cursor:
             raise PreventUpdate
-        ask = asked(run, step)
+        ask = asked(run, cursor["step"])
         if ask is None:
-            return True, "", True, None
+            return True, "", True, unless(known, None)
         if known and known["asked"] == _name(ask):  # the run grew elsewhere
             raise PreventUpdate
-        return False, f"Show what it gets most confidently wrong at {whole(ask['length'])}", False, None
+        return False, f"Show what it gets most confidently wrong at {whole(ask['length'])}", False, unless(known, None)
 
     @app.callback(
         Output(f"{ID}-job", "data", allow_duplicate=True),

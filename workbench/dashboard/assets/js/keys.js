@@ -106,6 +106,11 @@
     if (t.closest("#axis-toggle")) return lens.toggleAxis();
   });
 
+  /* It does not bubble; what is open is asked for and kept up with, what is closed is not. */
+  document.addEventListener("toggle", function (e) {
+    if (e.target.id === "evidence") lens.set("ledger-open", { data: e.target.open });
+  }, true);
+
   /* ---- keys ------------------------------------------------------------------------------------ */
   const own = "input, textarea, select, [contenteditable=true], [role=slider], [role=combobox], [role=radio], [role=menu], [role=menuitem], [role=dialog], [role=grid], [role=row], [role=gridcell], .ag-root, .mantine-Select-dropdown";
   const letters = () => { const box = at("letters"); return !box || box.checked; };

@@ -97,16 +97,18 @@ def connect(app: Dash, context: Context) -> None:
         Output("rail-circuit", "children"),
         Output("circuit", "className"),
         Output("connection-select", "data"),
-        Input("step", "data"),
+        Input("late", "data"),
         Input("run-version", "data"),
         State("run", "data"),
+        State("circuit", "className"),
+        State("connection-select", "data"),
     )
-    def says(step: int, _: Any, run: str) -> Any:
+    def says(cursor: dict[str, Any], _: Any, run: str, known: str, offered: Any) -> Any:
         view = context.store.run(run)
-        if view is None or step is None:
+        if view is None or not cursor:
             raise PreventUpdate
-        said, choices = told(view, step)
-        return said, DRAWN if choices else BARE, choices
+        said, choices = told(view, cursor["step"])
+        return said, callbacks.unless(known, DRAWN if choices else BARE), callbacks.unless(offered, choices)
 
     @app.callback(
         Output("extras", "data", allow_duplicate=True),
