@@ -17,6 +17,7 @@ from workbench.dashboard import router
 from workbench.dashboard.components import prose
 from workbench.dashboard.components.cursorbar import bar
 from workbench.dashboard.components.slider_scents import ribbon, verdict_at
+from workbench.dashboard.pages.base import FreePage
 from workbench.dashboard.pages.cursor_page import CursorPage, run_version
 from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.pages.runs import lines, summary
@@ -27,11 +28,12 @@ from workbench.dashboard.panels.render import READY, STATE, TABLE, heads, plot, 
 from workbench.dashboard.panels.run_panels import BY_ID, PANELS
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
-from workbench.dashboard.state.cursor import Cursor
-from workbench.dashboard.state.filters import Filters
+from workbench.dashboard.state.cursor import Cursor, parse
+from workbench.dashboard.state.filters import FILTER_KEYS, Filters, write_filters
 from workbench.dashboard.state.run_summary import matches
 from workbench.dashboard.state.run_view import RunView
 from workbench.dashboard.state.store import Store
+from workbench.dashboard.state.sweep_query import SWEEP_KEYS, SweepQuery
 from workbench.dashboard.state.theory_match import subject
 from workbench.figures.style.template import u_length, u_step
 
@@ -293,3 +295,36 @@ def test_what_a_page_does_not_know_of_its_link_is_said(answers: Context, path: s
     told = texts(router.page(answers, path, f"{run}&colour=red&{'x' * 50}=1&sample=-1")[0])
     assert f"This link says \u201ccolour\u201d, \u201c{'x' * 40}\u201d, which the page " in told
     assert "names the sample \u201c-1\u201d, which is no whole number from 0 on." in told
+
+
+OWN_LINKS = {
+    "/": write_filters(
+        Filters("length-coupled", "majority", "none", "s0", "1", "hold", "", (("model.n_layers", "2"),))
+    ).lstrip("/"),
+    "/sweep": "?quantity=behaviour|accuracy|matched||teacher_forced&x=task.name&y=seeds.init&step=1/2&len=2x&fix=&over=max",
+    "/theory": "?run=majority-nope-s0&step=1000&len=100&layer=0&head=1&axis=length",
+    "/glossary": "?quantity=accuracy",
+}
+"""A link to each page that is not under the bar, with every word that the page itself writes."""
+
+
+@pytest.mark.parametrize("path", [page.path for page in PAGES if isinstance(page, FreePage)])
+def test_what_a_free_page_does_not_know_of_its_link_is_said(answers: Context, path: str) -> None:
+    own = OWN_LINKS[path]
+    assert "does not know" not in texts(router.page(answers, path, own)[0])
+    told = texts(router.page(answers, path, f"{own}&colour=red")[0])
+    assert told.count("This link says \u201ccolour\u201d, which the page ") == 1
+
+
+def test_a_link_that_led_astray_is_told_by_one_notice(answers: Context) -> None:
+    told = texts(router.page(answers, "/theory", "?run=nothing&colour=red")[0])
+    assert "names the run nothing" in told
+    assert "does not know" not in told
+
+
+def test_pages_know_every_word_that_they_write() -> None:
+    """The words of links are named once for reading and once for writing."""
+    every = Filters("v", "t", "p", "x", "1", "hold", "g", (("a", "b"),))
+    assert set(parse(write_filters(every)[1:])) == set(FILTER_KEYS)
+    asked = SweepQuery(("m", "q", "", "", ""), "x", "y", 7, 8, fixed=(("a", "b"),), over="max")
+    assert set(asked.written()) == set(SWEEP_KEYS)

@@ -7,13 +7,17 @@ one is a :class:`FreePage`. The frame (header, navigation, link, notices) knows 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from dash import Dash
 
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import Notice, parse
+
+CURSOR_KEYS = ("run", "step", "len", "layer", "head", "view", "sample", "axis")
+"""What the address of any page about a run may say: links carry the cursor along."""
 
 
 @runtime_checkable
@@ -97,16 +101,28 @@ class Page:
         raise NotImplementedError(self.path)
 
 
+def unknown(asked: Mapping[str, str], known: AbstractSet[str], page: str) -> list[Notice]:
+    """What a link says that its page does not know."""
+    names = [f"\u201c{name[:40]}\u201d" for name in asked if name not in known]
+    if not names:
+        return []
+    listed = ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
+    return [Notice(f"This link says {listed}, which the page {page} does not know.", "Shown: without it.", "Keep")]
+
+
 @dataclass(frozen=True, kw_only=True)
 class FreePage(Page):
     """A page that arranges everything below the header by itself.
 
     Attributes:
         layout: its answer to a visit; may raise :class:`Astray`.
+        keys: what its address may say.
     """
 
     layout: Callable[[Context, Visit], Drawn] = field(repr=False)
+    keys: Sequence[str] = ()
 
     def draw(self, context: Context, visit: Visit) -> Drawn:
-        """The page as a visit asks for it."""
-        return self.layout(context, visit)
+        """The page as a visit asks for it; a visit that led astray has said so already."""
+        said = unknown(visit.asked, {*self.keys}, self.name) if visit.path == self.path else []
+        return self.layout(context, replace(visit, notices=[*visit.notices, *said]))

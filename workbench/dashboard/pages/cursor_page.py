@@ -9,7 +9,6 @@ writes into the store ``extras``, a dict of strings: ``Output("extras", "data", 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,7 +19,7 @@ from workbench.dashboard.components.cursorbar import bar
 from workbench.dashboard.components.icons import glyph
 from workbench.dashboard.components.page_frame import banner, problems
 from workbench.dashboard.components.slider_scents import scent_over_lengths, scent_over_steps, verdict_at
-from workbench.dashboard.pages.base import Astray, Drawn, Page, Visit
+from workbench.dashboard.pages.base import CURSOR_KEYS, Astray, Drawn, Page, Visit, unknown
 from workbench.dashboard.panels.callbacks import PARTS, browser, place, unless
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.state.cursor import VIEWS, Cursor, Notice, RunLike, axis_of, default_cursor, resolve, write
@@ -33,8 +32,6 @@ Pick = Callable[[Mapping[str, str]], html.Div]
 Check = Callable[["Context", RunView, Mapping[str, str]], tuple[dict[str, str], list[Notice]]]
 
 
-KEYS = ("run", "step", "len", "layer", "head", "view", "sample", "axis")
-"""What the address of any page under the bar may say; what else it may are its extras."""
 SCENTS = {"step": ("length", scent_over_steps), "length": ("step", scent_over_lengths)}
 """Slider -> the part of the cursor at which the curve behind it is, and what draws that curve."""
 
@@ -69,7 +66,7 @@ class CursorPage(Page):
         cursor, notices = resolve(visit.search, run)
         asked = {key: visit.asked.get(key, default) for key, default in self.extras.items()}
         extras, more = self.check(context, run, asked)
-        notices += unknown(visit.asked, {*KEYS, *self.extras}, self.name)
+        notices += unknown(visit.asked, {*CURSOR_KEYS, *self.extras}, self.name)
         axis = axis_of(visit.asked, run)
         run, beside = pair(context.store, run, extras)
         content = [
@@ -108,15 +105,6 @@ class CursorPage(Page):
             return run
         said = f"This link names the run {asked}, which is not in this folder." if asked else "This link names no run."
         raise Astray(Notice(said, "Shown: all runs.", "Keep"))
-
-
-def unknown(asked: Mapping[str, str], known: AbstractSet[str], page: str) -> list[Notice]:
-    """What a link says that its page does not know."""
-    names = [f"\u201c{name[:40]}\u201d" for name in asked if name not in known]
-    if not names:
-        return []
-    listed = ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
-    return [Notice(f"This link says {listed}, which the page {page} does not know.", "Shown: without it.", "Keep")]
 
 
 def stores(

@@ -232,4 +232,4 @@ def connect(app: Dash, context: Context) -> None:
     """The page has no callbacks."""
 
 
-PAGE = FreePage(path="/glossary", name="Glossary", layout=layout, connect=connect)
+PAGE = FreePage(path="/glossary", name="Glossary", layout=layout, connect=connect, keys=("quantity",))

@@ -21,7 +21,7 @@ from workbench.dashboard.panels.callbacks import browser
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.theory_lookup import POLL_MS
 from workbench.dashboard.state.cursor import VERDICTS, slug
-from workbench.dashboard.state.filters import TIES, Filters, check_filters, read_filters, write_filters
+from workbench.dashboard.state.filters import FILTER_KEYS, TIES, Filters, check_filters, read_filters, write_filters
 from workbench.dashboard.state.live_progress import live_progress
 from workbench.dashboard.state.run_brief import Brief
 from workbench.dashboard.state.run_summary import matches, summarise
@@ -444,4 +444,4 @@ def connect(app: Dash, context: Context) -> None:
         )
 
 
-PAGE = FreePage(path="/", name="Runs", layout=layout, connect=connect)
+PAGE = FreePage(path="/", name="Runs", layout=layout, connect=connect, keys=FILTER_KEYS)

@@ -24,6 +24,7 @@ from workbench.dashboard.state.series_rows import SERIES, Reading
 from workbench.dashboard.state.store import Store
 from workbench.dashboard.state.sweep_query import (
     MOST_VALUES,
+    SWEEP_KEYS,
     Choices,
     StepStop,
     Stop,
@@ -409,4 +410,4 @@ def drawn(context: Context, asked: Mapping[str, str], look: Mapping[str, Any], m
     return figure, [], [], words["slice"], words["alt"], "body ready", words["title"], True
 
 
-PAGE = FreePage(path="/sweep", name="Sweep", layout=layout, connect=connect, panels=(PHASE,))
+PAGE = FreePage(path="/sweep", name="Sweep", layout=layout, connect=connect, panels=(PHASE,), keys=SWEEP_KEYS)

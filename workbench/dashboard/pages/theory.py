@@ -12,7 +12,7 @@ from workbench.dashboard.components import prose
 from workbench.dashboard.components.cursorbar import run_select
 from workbench.dashboard.components.icons import chip, icon
 from workbench.dashboard.components.page_frame import banner
-from workbench.dashboard.pages.base import Astray, Drawn, FreePage, Visit
+from workbench.dashboard.pages.base import CURSOR_KEYS, Astray, Drawn, FreePage, Visit
 from workbench.dashboard.panels import panel_frame
 from workbench.dashboard.panels.callbacks import LOOK, browser
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
@@ -285,4 +285,6 @@ def said(run: RunView, job: Job) -> tuple[Any, Any]:
     return prediction(run, job.result), programs(job.result)
 
 
-PAGE = FreePage(path="/theory", name="Theory", layout=layout, connect=connect, panels=(PARTS,), needs_run=True)
+PAGE = FreePage(
+    path="/theory", name="Theory", layout=layout, connect=connect, panels=(PARTS,), needs_run=True, keys=CURSOR_KEYS
+)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 from workbench.dashboard.state.cursor import VERDICTS, Notice, parse, query
 
+FILTER_KEYS = ("verdict", "task", "positions", "filter", "seeds", "ties", "tag", "where")
+"""What a link to the Runs page may say."""
 TIES = ("hold", "fail", "open")
 """What near ties may add to a verdict."""
 

@@ -31,6 +31,8 @@ StepStop = int | str | None
 """A stop of the step slider, as it stands in the link: a step, a share of training (``1/4``), or each run's last."""
 Stop = int | str | None
 """A stop of the length slider, as it stands in the link: a length, a multiple of N (``8x``), or none."""
+SWEEP_KEYS = ("quantity", "x", "y", "step", "len", "fix", "over")
+"""What a link to the Sweep page may say."""
 MOST_VALUES = 12
 """Axes with more values than this are not offered for holding fixed: a menu of them would hold nothing else."""
 
