@@ -6,6 +6,7 @@ other words: any figure is turned into one after it was drawn.
 
 from __future__ import annotations
 
+import re
 from typing import TypeVar
 
 from workbench.figures.labels import multiple
@@ -18,6 +19,7 @@ from workbench.figures.style.template import PLOT_HEIGHT, PLOT_WIDTH, choose_tic
 D = TypeVar("D", bound=Drawing)
 
 LENGTHS, ITEMS = "prefix length", "items of the question"
+AT_LENGTH = re.compile(r"at length (\d[\d,]*)")
 TITLE = "prefix length, \u00d7 trained"
 #: Multiples that may be ticks, the most telling first: doublings past N, then below it, then what lies between.
 _WANTED = (*(2.0**k for k in range(12, 0, -1)), 0.5, 0.25, 1.5, 3.0, 6.0)
@@ -56,13 +58,18 @@ def in_multiples(figure: D, *, trained: float, span: tuple[float, float] | None 
 
 @offered
 def in_items(figure: D) -> D:
-    """The same figure with its length axes named for what they count in a prompt: items of the question.
+    """The same figure with its lengths named for what they count in a prompt: items of the question.
 
     Args:
-        figure: any figure of this package; one without a length axis stays as it is.
+        figure: any figure of this package; one that names no length stays as it is.
     """
     for side in ("x", "y"):
         title = getattr(figure.layout, f"{side}axis").title
         if title is not None and title.text == LENGTHS:
             figure.update_layout(**{f"{side}axis": {"title": {"text": ITEMS}}})
+    meta = figure.layout.meta or {}
+    texts = {name: meta[name] for name in ("slice", "alt") if isinstance(meta.get(name), str)}
+    said = {name: AT_LENGTH.sub(r"at \1 items", text) for name, text in texts.items()}
+    if said:
+        figure.layout.meta = {**meta, **said}
     return figure

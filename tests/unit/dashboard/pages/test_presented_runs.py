@@ -17,7 +17,7 @@ from workbench.dashboard.pages.listed import PAGES
 from workbench.dashboard.pages.run import PAGE
 from workbench.dashboard.panels.panel_spec import Panel, PanelCursor
 from workbench.dashboard.panels.render import heads, plot
-from workbench.dashboard.panels.run_panels import IN_CONTEXT
+from workbench.dashboard.panels.run_panels import IN_CONTEXT, MORE
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Worker
 from workbench.dashboard.state.cursor import default_cursor
@@ -75,6 +75,17 @@ def test_its_page_is_over_items_with_tokens_beside_and_nothing_about_training(co
     assert "at 4 items" in behaviour
     assert "at 8 items" in behaviour
     assert f"L{at.cursor.layer} H{at.cursor.head}" in mechanism
+
+
+def test_no_panel_counts_its_items_as_a_length(context: Context) -> None:
+    run = context.store.runs()["copy"]
+    at = PanelCursor(run, default_cursor(run), extras={"quantity": "behaviour.in_context|answer_accuracy"})
+    said = []
+    for panel in (one for one in (*IN_CONTEXT, *MORE) if one.form != "heads"):
+        meta = panel.plain(at, "light", 11).layout.meta
+        said += [meta["slice"], meta["alt"]]
+    assert any("at 8 items" in one for one in said), "over training, at the chosen number"
+    assert not [one for one in said if "at length" in one]
 
 
 def test_measured_with_everything_it_stands_at_the_same_items(context: Context) -> None:

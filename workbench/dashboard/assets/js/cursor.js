@@ -102,7 +102,7 @@
     requestAnimationFrame(function () { say("length-slider", first + ", " + where); lens.dots(); });
     lens.lengthIndex = i;
     lens.send("length", value);
-    return [first, where, inside ? "where soft" : "where train", "line: accuracy at length " + tokens];
+    return [first, where, inside ? "where soft" : "where train", "line: accuracy " + at(tokens, scale)];
   }
 
   lens.toggleAxis = function () {
@@ -114,7 +114,9 @@
   };
 
   function atStep(value) { return ["at step " + lens.count(value), "step " + lens.count(value)]; }
-  function atLength(value) { return ["at length " + lens.count(value), "length " + lens.count(value)]; }
+  /* Lengths of a question in a prompt count its items. */
+  function at(count, scale) { return scale && scale.items ? "at " + count + " items" : "at length " + count; }
+  function atLength(value) { const said = at(lens.count(value), lens.scale); return [said, said.slice(3)]; }
 
   lens.moveStep = function (by) {
     const s = lens.scale;
