@@ -38,6 +38,7 @@ Name = Annotated[str, Field(max_length=4096)]
 Whole = Annotated[int, Field(ge=0, le=10**MOST_DIGITS - 1)]
 Head = Annotated[str, Field(pattern=r"^[0-9]{1,6}\.[0-9]{1,6}\z")]
 Digits = Annotated[str, Field(pattern=r"^[0-9]{0,18}\z")]
+Ordinal = Annotated[str, Field(pattern=r"^[0-9]{1,18}\z")]
 Layer = Annotated[str, Field(pattern=r"^(-1|[0-9]{0,6})\z")]
 """A layer that probes read; -1 is the embedding, nothing the last."""
 Multiple = Annotated[str, Field(pattern=r"^[0-9]{1,6}(\.[0-9]{1,6})?x\z")]
@@ -65,7 +66,7 @@ class Extras(TypedDict, total=False):
     zoom: Name
     q: Name
     view: View
-    sample: Digits
+    sample: Ordinal
 
 
 @configured(ConfigDict(extra="forbid"))

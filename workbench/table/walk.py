@@ -11,12 +11,15 @@ import os
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from workbench.core.suggest import MOST_NAMED, near_names
 
 MOST_FOLDERS = 50_000
 """Folders looked at below one; there may be a link to the whole disk."""
+OF_THE_SYSTEM = ("/proc", "/sys")
+"""Where a system shows itself as folders: endless ones, in which nothing is ever stored."""
 DATA = {"steps", "measurements"}
 """Folders that a run has."""
 
@@ -100,6 +103,9 @@ def _look(
         if (state.st_dev, state.st_ino) in seen:
             return
         seen.add((state.st_dev, state.st_ino))
+        if state.st_dev in _devices_of_the_system():
+            found.problems.append(f"{_short(here)} is the system's view of itself and holds no runs: remove the link")
+            return
         if is_run(here):
             found.runs.append((Path(here).relative_to(root).as_posix(), Path(here)))
             return
@@ -116,6 +122,17 @@ def _look(
             found.problems.append(f"{_short(here)} holds a folder whose name is no UTF-8, {name!a}: rename it")
             continue
         (linked if is_link else below).append(f"{here}/{name}")
+
+
+@cache
+def _devices_of_the_system() -> frozenset[int]:
+    """Of what is really mounted there: elsewhere such a folder is like any other."""
+    own = os.stat("/").st_dev
+    found = set()
+    for path in OF_THE_SYSTEM:
+        with suppress(OSError):
+            found.add(os.stat(path).st_dev)
+    return frozenset(found - {own})
 
 
 def _is_way(entry: os.DirEntry[str]) -> bool:

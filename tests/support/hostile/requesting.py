@@ -67,6 +67,8 @@ ORIGINS = (
     "http://127.0.0.1", "chrome-extension://abc", "http://[::1", "javascript:1", "http://",
 )  # fmt: skip
 METHODS = ("PUT", "DELETE", "PATCH", "TRACE", "OPTIONS", "HEAD", "CONNECT", "PROPFIND", "get", "A" * 300, "G@T")
+COMPUTED = ("seq", "try", "maps")
+"""Panels whose rows the worker computes; it may be busy."""
 SECRET = re.compile(rb"root:[^:]*:0:0|\"seeds\": \{\s*\"init\"")
 """What only a file of this machine, or a run's own file, would hold."""
 
@@ -152,7 +154,7 @@ class Maker:
         return Request("file", "GET", draw.choice(self.files))
 
     def export(self, draw: random.Random) -> Request:
-        tables = [one for one in self.panels if not one.startswith(("seq", "try", "bound"))]
+        tables = [one for one in self.panels if not one.startswith((*COMPUTED, "bound"))]
         kind = draw.choice(["csv", "parquet", "json", "py"])
         step, length = draw.choice(self.steps), draw.choice(self.lengths)
         query = f"run={self.runs[0]}&step={step}&len={length}&run2={self.runs[1]}&quantity=behaviour|accuracy&q=margin"
@@ -162,15 +164,15 @@ class Maker:
     def computed(self, draw: random.Random) -> Request:
         """Through the worker, which finds no weights in made-up runs."""
         query = f"run={self.runs[0]}&len={draw.randrange(1, 300)}&sample={draw.randrange(9)}"
-        panel = draw.choice([one for one in self.panels if one.startswith(("seq", "try"))])
+        panel = draw.choice([one for one in self.panels if one.startswith(COMPUTED)])
         return Request("computed", "GET", f"/data/{panel}.csv?{query}", right=frozenset({200, 404, 503}))
 
     def asked(self, draw: random.Random) -> Request:
         return _post("asked", self.body(draw), ANSWERED)
 
-    def body(self, draw: random.Random) -> dict[str, Any]:
-        """A question as a page asks it."""
-        wired = draw.choice(self.callbacks)
+    def body(self, draw: random.Random, callback: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """A question as a page asks it, of any callback unless it is given."""
+        wired = callback or draw.choice(self.callbacks)
 
         def listed(kind: str) -> list[dict[str, Any]]:
             return [{**_named(one), "value": self.value(draw, f"{one['id']}.{one['property']}")} for one in wired[kind]]

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import logging
+import random
 import re
 import threading
 from collections.abc import Iterator, Mapping
@@ -219,7 +220,8 @@ def test_a_question_must_be_one_that_a_page_asks(client: FlaskClient, changes: d
         ("look.data", {"theme": "light", "size": 12}, {"theme": "red", "size": 12}),
         ("extras.data", {"view": "score", "sample": "3"}, {"view": "score", "other": "3"}),
         ("extras.data", {"pos": "", "site": "-1"}, {"pos": "-1"}),
-        ("extras.data", {"sample": ""}, {"sample": "\u0663"}),
+        ("extras.data", {"sample": "0"}, {"sample": "\u0663"}),
+        ("extras.data", {"sample": "12"}, {"sample": ""}),
         ("seq-board-site.value", "-1", ""),
         (
             "seq-board-jobs.data",
@@ -284,6 +286,37 @@ def test_a_short_storm_of_requests_leaves_no_traceback(
     assert found.total == 250
     assert found.counts["odd host", 421] > 0
     assert found.counts["asked", 200] > found.total / 10
+    assert not [record.getMessage() for record in caplog.records if record.exc_info]
+
+
+def test_no_question_breaks_where_one_part_of_it_is_not_there_yet(
+    small_root: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every server callback, with each of its values in turn left out, as on a page that is still being drawn."""
+    monkeypatch.setattr(Worker, "submit", lambda *given, **more: "key")
+    monkeypatch.setattr(Worker, "job", lambda *given: Job("failed", error="there are no weights"))
+    app = create_app(small_root)
+    client = app.server.test_client()
+    server = quiet_server(app, "127.0.0.1", 0)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        maker = Maker(server.effective_port, RUNS, (0, 1000, 3000), (5, 50, 400))
+        asked = 0
+        for number, callback in enumerate(maker.callbacks):
+            body = maker.body(random.Random(number), callback)
+            for one in (*body["inputs"], *body["state"]):
+                held, one["value"] = one["value"], None
+                answer = client.post("/_dash-update-component", json=body)
+                one["value"] = held
+                asked += 1
+                assert answer.status_code in (200, 204, 400), (callback["output"][:80], one["id"], answer.status_code)
+    finally:
+        server.task_dispatcher.shutdown()
+        server.close()
+        app.server.extensions["lengthlens"].close()
+        thread.join(5)
+    assert asked > 300
     assert not [record.getMessage() for record in caplog.records if record.exc_info]
 
 

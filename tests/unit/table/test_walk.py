@@ -11,7 +11,7 @@ from tests.support.table.making import RunMaker
 from workbench.dashboard.state.store import Store
 from workbench.runs.run import find_runs
 from workbench.table import Table
-from workbench.table.walk import walk
+from workbench.table.walk import OF_THE_SYSTEM, walk
 
 
 def names(root: Path) -> list[str]:
@@ -98,3 +98,14 @@ def test_a_name_that_is_no_text_is_said(tmp_path: Path) -> None:
     found = walk(tmp_path)
     assert [name for name, _ in found.runs] == ["run"]
     assert found.problems == [f"{tmp_path} holds a folder whose name is no UTF-8, '\\udcff': rename it"]
+
+
+@pytest.mark.parametrize("place", OF_THE_SYSTEM)
+def test_what_the_system_shows_of_itself_is_not_walked(two: Path, place: str) -> None:
+    """A tree without end, in which folders come and go while one looks."""
+    if not Path(place).is_dir() or os.stat(place).st_dev == os.stat("/").st_dev:
+        pytest.skip(f"nothing of the system is mounted at {place}")
+    (two / "system").symlink_to(place)
+    found = walk(two)
+    assert [name for name, _ in found.runs] == ["here", "linked/group/there"]
+    assert found.problems == [f"{two / 'system'} is the system's view of itself and holds no runs: remove the link"]

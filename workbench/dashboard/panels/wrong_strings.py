@@ -99,9 +99,9 @@ def connect(app: Dash, context: Context) -> None:
         State("run", "data"),
         prevent_initial_call=True,
     )
-    def submitted(clicks: int, step: int, name: str) -> Any:
+    def submitted(clicks: int, step: int | None, name: str) -> Any:
         run = context.store.run(name)
-        ask = None if run is None or not clicks else asked(run, step)
+        ask = None if run is None or step is None or not clicks else asked(run, step)
         if ask is None:
             raise PreventUpdate
         return {"asked": _name(ask), "key": context.worker.submit(FIND_WRONG_STRINGS, ask)}, True
