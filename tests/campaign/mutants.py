@@ -38,7 +38,17 @@ HEAVY = ("torch", "numpy", "scipy.stats", "pandas", "pyarrow.parquet", "duckdb",
          "plotly.graph_objects", "hypothesis", "jaxtyping")  # fmt: skip
 """Imported once, before any child is forked."""
 MOST_FILES = 12
-"""Test files that are run for a bug at most, those that name its module most often."""
+"""Test files that are run for a bug at most, those that name its module most often; the kits of its room come besides."""
+KITS: Mapping[str, tuple[str, ...]] = {
+    "measure": ("tests/unit/measure/test_check_measurement.py", "tests/unit/measure/test_registry.py"),
+    "circuits": ("tests/unit/measure/test_check_measurement.py", "tests/unit/measure/test_registry.py"),
+    "probes": ("tests/unit/measure/test_check_measurement.py", "tests/unit/measure/test_registry.py"),
+    "diagnosis": ("tests/unit/measure/test_registry.py",),
+    "tasks": ("tests/unit/tasks/test_check_task.py",),
+    "figures": ("tests/unit/figures/test_figures_package.py",),
+    "claims": ("tests/science/claims/test_all_committed_claims.py",),
+}
+"""Tests that go through everything of a room by its registry, and name none of it: they come last."""
 TEST_LIMIT_S = 60
 """Longest a test may take: a bug that makes it endless is caught."""
 LIMIT_S = 900.0
@@ -127,7 +137,9 @@ def tests_of(root: Path, file: str) -> list[str]:
         )
     room = next((name for name, folder in ROOMS.items() if file.startswith(f"{folder}/")), "")
     of_room = (root / "tests" / "unit" / room).rglob("test_*.py") if room else []
-    return [str(path.relative_to(root)) for path in chosen[:MOST_FILES] or sorted(of_room)]
+    named_most = [str(path.relative_to(root)) for path in chosen[:MOST_FILES] or sorted(of_room)]
+    kits = [one for one in KITS.get(room, ()) if (root / one).is_file()]
+    return [*(one for one in named_most if one not in kits), *kits]
 
 
 def _with_helpers(root: Path, path: Path) -> str:

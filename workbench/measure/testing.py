@@ -312,6 +312,8 @@ def with_intervals(trials: Sequence[Trial]) -> Iterator[str]:
             )
         elif valued and len(bare) == len(valued):
             yield f"{name} never has an interval: give one, or declare interval=False"
+        elif every and not any(r["law"] or r["n"] is not None or r["note"] or _wide(r) for r in every):
+            yield f"{name} is of weights alone and has no interval: declare interval=False"
 
 
 CHECKS: Mapping[str, Callable[[Sequence[Trial]], Iterator[str]]] = {

@@ -166,3 +166,15 @@ def test_what_is_on_request_is_made_where_it_is_named_alone():
     assert "circuits.connections" not in choose(["circuits."]), "a family names none of its members"
     assert choose(["circuits.connections"]) == ["circuits.connections"]
     assert len(choose(None)) >= 20
+
+
+def test_shares_and_probabilities_are_bounded_by_what_they_are() -> None:
+    """A bound that is off by a little would let wrong rows pass, or refuse right ones."""
+    every = [(name, one) for name, made in measurements().items() for one in made.quantities]
+    assert len(every) > 100
+    for name, one in every:
+        if one.unit in ("share", "probability"):
+            assert one.low in (0, -1, None), (name, one.name, one.low)
+            assert one.high in (1, None), (name, one.name, one.high)
+        if one.low is not None and one.high is not None:
+            assert one.low < one.high, (name, one.name)

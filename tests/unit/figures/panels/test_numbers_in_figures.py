@@ -135,3 +135,18 @@ def test_every_mode_is_a_line_of_its_own(modes: tuple[str, ...], synthetic: Modu
     figure = causes(synthetic.frame_of(rows), "m", "q")
     assert [one.name for one in figure.data] == (list(modes) if len(modes) > 1 else [""])
     assert all(len(one.x) == 2 for one in figure.data)
+
+
+def test_lines_of_a_notebook_are_named_by_what_tells_them_apart(synthetic: ModuleType) -> None:
+    """Over steps: a line for each head at each length; a row of no head, and one of no length, say so."""
+    common: dict[str, Any] = {"run": "r", "law": "matched", "measurement": "m", "quantity": "q", "value": 0.5}
+    places: list[dict[str, Any]] = [
+        {"layer": 1, "head": 2, "length": 8},
+        {"layer": 1, "head": 2, "length": 16},
+        {"layer": 1, "length": 16},
+        {"layer": 0, "head": 2},
+    ]
+    rows = [row(**common, **place, step=step) for place in places for step in (1, 2)]
+    figure = causes(synthetic.frame_of(rows), "m", "q")
+    assert sorted(one.name for one in figure.data) == sorted(["at 8, L1 H2", "at 16, L1 H2", "at 16, layer 1", "L0 H2"])
+    assert {tuple(one.x) for one in figure.data} == {(1.0, 2.0)}

@@ -425,6 +425,29 @@ def test_equal_values_of_both_concepts_do_not_hide_each_other(story_frame: pd.Da
         assert apart == pytest.approx(0.28 if row in together else 0.0)
 
 
+def test_a_bar_joins_both_concepts_where_both_have_a_value_and_nothing_elsewhere(story_frame: pd.DataFrame) -> None:
+    """At one layer there is no row of the position: its summary stands alone."""
+    frame = story_frame[story_frame["run"] == story_frame["run"].iloc[0]]
+    alone = frame[~((frame["quantity"] == "position_decodability") & (frame["layer"] == 0))]
+
+    def bars(shown: pd.DataFrame) -> dict[float, tuple[float, float]]:
+        shapes = build("decodability_by_layer", shown).layout.shapes
+        return {s.y0: (s.x0, s.x1) for s in shapes if s.type == "line" and s.y0 == s.y1 and s.layer == "below"}
+
+    every = bars(frame)
+    figure = build("decodability_by_layer", frame)
+    values = {
+        name: {round(y): x for x, y in zip(t.x, t.y, strict=True)}
+        for name in ("summary", "position")
+        for t in traces(figure, name)
+    }
+    assert len(every) == len(values["summary"]) == len(values["position"]) > 1
+    for row, ends in every.items():
+        assert ends == pytest.approx(sorted(one[round(row)] for one in values.values()))
+    assert len(bars(alone)) == len(every) - 1
+    assert set(bars(alone)) < set(every)
+
+
 def test_hundreds_of_other_heads_are_a_band(story_frame: pd.DataFrame) -> None:
     """One layer of 102 heads: head h is at h / 101 at every length; the others are 1 to 101, their median .505."""
     run = story_frame[story_frame["run"] == story_frame["run"].iloc[0]]
