@@ -122,7 +122,8 @@ def tests_of(root: Path, file: str) -> list[str]:
     """Files of unit tests for a module, at most :data:`MOST_FILES`.
 
     First those that name it or a public name of it, then those that name a module which imports it, each the more often the
-    earlier; else all of its room. What a test's own helpers name, it names too.
+    earlier; else all of its room. What a test's own helpers name, it names too. Then those of the folder that stands for
+    the module's own, and the kits of its room.
     """
     texts = {path: _with_helpers(root, path) for path in sorted((root / "tests" / "unit").rglob("test_*.py"))}
     module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
@@ -137,9 +138,11 @@ def tests_of(root: Path, file: str) -> list[str]:
         )
     room = next((name for name, folder in ROOMS.items() if file.startswith(f"{folder}/")), "")
     of_room = (root / "tests" / "unit" / room).rglob("test_*.py") if room else []
-    named_most = [str(path.relative_to(root)) for path in chosen[:MOST_FILES] or sorted(of_room)]
+    beside = root / "tests" / "unit" / Path(file.removeprefix("workbench/")).parent
+    every = [*(chosen[:MOST_FILES] or sorted(of_room)), *sorted(beside.glob("test_*.py"))]
     kits = [one for one in KITS.get(room, ()) if (root / one).is_file()]
-    return [*(one for one in named_most if one not in kits), *kits]
+    named = dict.fromkeys(str(path.relative_to(root)) for path in every)
+    return [*(one for one in named if one not in kits), *kits]
 
 
 def _with_helpers(root: Path, path: Path) -> str:

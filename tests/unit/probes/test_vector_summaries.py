@@ -125,6 +125,8 @@ def test_a_vector_of_one_component_is_read_like_a_number():
     assert number(x).shape == (1, 80)
     assert vector.recalibrated(-x, y[:, None], 0).rule.gain < 0
     assert vector.reversed(vector.recalibrated(-x, y[:, None], 0)) == [True]
+    for weaker in (0.01, 1.0, 3.0):  # a gain of the same sign, however small, reads them the same way round
+        assert vector.reversed(vector.recalibrated(x / weaker, y[:, None], 0)) == [False]
 
 
 def test_controls_keep_vectors_together(generators):

@@ -14,7 +14,7 @@ from workbench.tasks.random_generator import generator
 from workbench.training.config import RunConfig, TrainingConfig
 from workbench.training.curriculum import CURRICULA, curriculum
 from workbench.training.errors import TrainingError
-from workbench.training.task_schedule import TaskSchedule, check_schedules, scheduled
+from workbench.training.task_schedule import VISITED, TaskSchedule, _visited, check_schedules, scheduled
 from workbench.training.trainer import Trainer
 
 MAJORITY, MOD_P = make_task("majority"), make_task("mod_p_mean", p=5, k=0)
@@ -180,6 +180,18 @@ def test_interpolated_whole_numbers_are_checked_one_by_one() -> None:
     task = make_task("mod_p_mean", p=5, k=0)
     with pytest.raises(TrainingError, match="p = 6"):
         check_schedules(task, [TaskSchedule(parameter="p", values=(7,), over=5, change="linear")], 5, 6)
+
+
+def test_every_whole_number_between_the_knots_is_checked_and_not_too_many() -> None:
+    """A linear change from 4 to the task's own value visits what lies between, from either side."""
+
+    def visited(first: int, own: int) -> list[int]:
+        return _visited(TaskSchedule(parameter="p", values=(first,), over=5, change="linear"), own)
+
+    assert visited(3, 6) == visited(6, 3) == [3, 4, 5, 6]
+    assert len(visited(1, 1 + VISITED)) == 1 + VISITED
+    with pytest.raises(TrainingError, match="visits more than"):
+        visited(1, 2 + VISITED)
 
 
 def test_a_schedule_may_not_change_the_model() -> None:

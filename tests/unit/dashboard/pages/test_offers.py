@@ -48,6 +48,7 @@ def test_measure_now_stands_where_strings_would_decide_and_nowhere_else(answers:
         ("too few strings", "skill 1.000 [0.790, 1.000] at trained length 50; 2,048 strings would decide", True),
         ("too few strings", "skill 0.940 [0.900, 0.970]; at this share 4,096 strings would not decide", False),
         ("at the bar", "skill 0.951 [0.944, 0.957], the bar is 0.95", False),
+        ("at the bar", "skill 0.951 [0.944, 0.957]; no number of strings would decide", False),
     ):
         rows.loc[here, ["reason", "note"]] = [reason, note]
         kept = Kept()

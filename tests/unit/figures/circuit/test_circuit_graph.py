@@ -102,3 +102,12 @@ def test_every_part_of_a_large_model_has_a_place_of_its_own_and_edges_run_to_the
         assert (x[0], y[0], x[-1], y[-1]) == pytest.approx((*where[one.sender], *where[one.receiver]))
     assert len(connections_of(3, 8, mlps=True)) == 322
     assert Component.named("L12.30").head == 30
+
+
+def test_names_of_layers_stand_above_all_of_their_heads() -> None:
+    drawn = figures.circuit_graph(FRAME, trained=N, step=7, length=N)
+    (nodes,) = [trace for trace in drawn.data if trace.name == "components"]
+    down = drawn.layout.yaxis.range[0] > drawn.layout.yaxis.range[1]
+    names = [note for note in drawn.layout.annotations if note.name == "layer"]
+    assert names
+    assert all((note.y < min(nodes.y)) is down and note.y not in nodes.y for note in names)

@@ -23,6 +23,7 @@ from workbench.figures import (
 )
 from workbench.figures.rows.claims import asked, capital, cites
 from workbench.figures.style.verdict_styles import VERDICTS, verdict_style
+from workbench.figures.text.sentences import wants_strings
 from workbench.table.schema import row
 
 Made = Callable[..., pd.DataFrame]
@@ -389,3 +390,19 @@ def test_a_piece_that_begins_a_sentence_keeps_what_it_cites() -> None:
     assert made == ("At step 40.", "plain")
     assert [one.text for one in cites([made])] == ["40"]
     assert capital(("no rows", "muted")) == ("No rows", "muted")
+
+
+@pytest.mark.parametrize(
+    ("reason", "note", "wants"),
+    [
+        ("too few strings", "2,048 strings would decide", True),
+        ("too few strings", "4,096 strings would not decide it", False),
+        ("at the bar", "no number of strings would decide", False),
+    ],
+)
+def test_strings_are_wanted_where_too_few_were_asked_and_more_would_tell(reason: str, note: str, wants: bool) -> None:
+    rows = [
+        row(run="r", step=3, measurement="behaviour", quantity="verdict", reason=reason, note=note, label="undecided")
+    ]
+    assert wants_strings(pd.DataFrame(rows), 3) is wants
+    assert wants_strings(pd.DataFrame(rows), 4) is False

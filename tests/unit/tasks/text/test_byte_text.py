@@ -166,6 +166,17 @@ def test_shortcuts_of_text(seeded):
     assert found["bigram"].mean() > found["position_only"].mean()
 
 
+def test_the_bigram_guesses_from_two_bytes_on_and_by_the_last_two(folder, seeded):
+    task = make_task("text", folder=str(folder), share=0.7)
+    batch = task.sample(400, 2, seeded(4), "matched")
+    pairs = batch.tokens[:, -2:] - 1
+    guess = torch.tensor([int(task.corpus.likeliest_after[a, b]) for a, b in pairs.tolist()])
+    found = task.shortcuts(batch, 50)["bigram"]
+    assert found.tolist() == (guess == batch.targets[:, -1]).double().tolist()
+    assert 0 < found.mean() < 1
+    assert "bigram" not in task.shortcuts(task.sample(4, 1, seeded(5), "matched"), 50)
+
+
 # ---- bounds and errors -----------------------------------------------------------------------------
 def test_what_is_read_is_bounded(folder, monkeypatch):
     monkeypatch.setattr("workbench.tasks.text.corpus.TRAINING_CAP", 1000)

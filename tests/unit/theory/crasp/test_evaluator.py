@@ -11,7 +11,7 @@ from benchmarks.peers.crasp_interpreter import interpret
 from tests.support.theory.evaluator import accepted, agree_with_the_oracle, letters, many_strings, to_length
 from tests.support.theory.random_programs import ALPHABET, programs
 from workbench.claims.exact.language_oracles import ORACLES
-from workbench.theory.crasp import evaluator
+from workbench.theory.crasp import evaluator, syntax
 from workbench.theory.crasp.builder import MOD, TRUE, Q, count, program, where
 from workbench.theory.crasp.evaluator import accepts, evaluate, every_string, trace, trace_table
 from workbench.theory.crasp.normal_form import bounds, linear, normal_program
@@ -206,3 +206,9 @@ def test_acceptance_needs_one_output_and_a_last_position():
         accepts(ZOO["dyck_1"].program, np.zeros((1, 0), dtype=int))
     assert evaluate(ZOO["dyck_1"].program, np.zeros((0, 3), dtype=int))["accept"].shape == (0, 3)
     assert accepts(ZOO["dyck_1"].program, [[1, 2], [2, 1]]).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("largest", "whole"), [(2**31 - 1, np.int32), (2**31, np.int64), (1, np.int32)])
+def test_counts_are_held_in_what_their_largest_value_fits_into(largest: int, whole: type) -> None:
+    assert evaluator._whole([syntax.Constant(largest)], 1) is whole
+    assert evaluator._whole([syntax.Constant(-largest)], 1) is whole
