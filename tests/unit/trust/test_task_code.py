@@ -23,7 +23,7 @@ from workbench.runs.run import run_id
 from workbench.tasks import TaskError, load_task, make_task, registry
 from workbench.tasks.errors import UntrustedCode
 from workbench.tasks.registry import contained, same_task, stored, task_of
-from workbench.tasks.source_code import NOT_RUN, code_of, identity, trust, trusted
+from workbench.tasks.source_code import LONGEST_PATH, NOT_RUN, code_of, identity, trust, trusted
 from workbench.training.compare_configs import refuse_another
 from workbench.training.config import RunConfig, TrainingConfig
 from workbench.training.trainer import Trainer
@@ -110,6 +110,29 @@ def test_only_a_file_and_a_class_are_code() -> None:
     for name in ("mine.py", "a.pyc:Mine", "os:system", "mine.py:A.b", "../mine.py:"):
         with pytest.raises(TaskError, match="unknown task"):
             task_of({"name": name, "parameters": {}})
+
+
+@pytest.mark.parametrize(
+    ("file", "cls", "digest", "sound"),
+    [
+        ("/a/mine.py", "Mine", "0" * 64, True),
+        ("/" + "a" * (LONGEST_PATH - 1), "Mine", "0" * 64, True),
+        ("/" + "a" * LONGEST_PATH, "Mine", "0" * 64, False),
+        ("", "Mine", "0" * 64, False),
+        ("/a/mine.py", "Mi.ne", "0" * 64, False),
+        ("/a/mine.py", "", "0" * 64, False),
+        ("/a/mine.py", "Mine", "0" * 63, False),
+        ("/a/mine.py", "Mine", "g" * 64, False),
+        ("/a/mine.py", None, "0" * 64, False),
+    ],
+)
+def test_a_source_says_file_class_and_hash_or_is_refused(file, cls, digest, sound) -> None:
+    spec = {"name": "mine", "source": {"file": file, "class": cls, "sha256": digest}}
+    if sound:
+        assert code_of(spec).stored == spec["source"]
+    else:
+        with pytest.raises(TaskError, match="does not say file, class and sha256; restore"):
+            code_of(spec)
 
 
 # ---- what may be run -----------------------------------------------------------------------------
