@@ -66,3 +66,14 @@ def test_variables_are_equally_likely(seeded, assert_law):
     assert_law(torch.tensor([int(x[0][1:]) for x in inputs]), [1 / 9] * 9)
     assert_law(torch.tensor([int(x[4][1:]) for x in inputs]), [1 / 9] * 9)
     assert task.chance("matched", 15) == pytest.approx(1 / (9 * 8 * 7))
+
+
+@pytest.mark.parametrize("name", ["nf", "nb", "reverse"])
+def test_long_runs_stay_with_the_share_that_the_law_says(name: str, seeded) -> None:
+    """Challenge strings repeat the symbol before with probability .9, and else another one: 20,000 steps, +- .01."""
+    task = make_task(name)
+    length = next(n for n in range(40, 60) if task.input_length(n))
+    strings = task.sample(2_000, length, seeded(3), "challenge").tokens[:, 1 : 1 + task.input_length(length)]
+    stays = (strings[:, 1:] == strings[:, :-1]).double().mean().item()
+    assert strings[:, 1:].numel() >= 20_000
+    assert stays == pytest.approx(0.9, abs=0.01)

@@ -43,6 +43,10 @@ def test_files_are_split_by_a_fixed_hash_of_their_names(folder):
     # Written down once: another hash would move files between the sides of runs on disk.
     found = [round(_fraction(name), 6) for name in ("abc.py", "os.py", "deep/er/file0.txt")]
     assert found == [0.769195, 0.850949, 0.93324]
+    edge = training[-1]  # a share that is exactly a file's own place: that file is held out, and is on no other side
+    at_edge = split_files(str(folder), _fraction(edge.relative_to(folder).as_posix()))
+    assert [edge in side for side in at_edge] == [False, True]
+    assert sum(map(len, at_edge)) == 29
 
 
 @pytest.mark.parametrize(("law", "side"), [("training", 0), ("matched", 1), ("challenge", 1)])

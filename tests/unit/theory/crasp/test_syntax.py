@@ -251,3 +251,13 @@ def test_what_binds_how():
     assert program_of is ast.Or((ast.And((ast.Not(a), b)), ast.And((a, ast.Not(b)))))
     values = evaluate(parse("alphabet a b\nx := 3 - 2 - 1 = 0 and 2 * 2 + 1 = 5"), every_string(2, 2))
     assert values["x"].all()
+
+
+@pytest.mark.parametrize(
+    ("text", "largest"),
+    [("count[{}](Q(a)) > 0", 4_096), ("count[0..{}](Q(a)) > 0", 4_096), ("count(Q(a)) > {}", 1_000_000)],
+)
+def test_numbers_are_taken_up_to_their_bound_and_not_beyond(text, largest):
+    assert parse("alphabet a\nx := " + text.format(largest)).outputs == ("x",)
+    with pytest.raises(CraspError, match=f"{largest:,} is the largest number"):
+        parse("alphabet a\nx := " + text.format(largest + 1))
