@@ -200,3 +200,15 @@ def test_windows_know_what_they_can():
     assert found["first_window"].tolist() == [0]
     assert found["last_window"].tolist() == [0.5]
     assert task.answer(torch.tensor([[4, 1]])).tolist() == [[2, 0]]
+
+
+@pytest.mark.parametrize("name", ["tomita", "bounded_dyck", "last_nonneutral_a", "abd_bc", "mod_count"])
+def test_the_first_window_answers_from_the_start_of_the_string(name, seeded):
+    """It is the task's own answer to the prefix that it sees, held against what is right at the end."""
+    task = make_task(name)
+    batch = task.sample(200, 20, seeded(8), "matched")
+    window = next(n for n in range(7, 12) if task.label(batch.tokens[:, 1 : 1 + n]).mask[:, -1].all())
+    seen = task.label(batch.tokens[:, 1 : 1 + window]).targets[:, -1]
+    hits = task.shortcuts(batch, window)["first_window"]
+    assert hits.tolist() == (seen == batch.targets[:, -1]).double().tolist()
+    assert 0 < hits.mean() < 1
