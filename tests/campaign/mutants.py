@@ -39,12 +39,14 @@ HEAVY = ("torch", "numpy", "scipy.stats", "pandas", "pyarrow.parquet", "duckdb",
 """Imported once, before any child is forked."""
 MOST_FILES = 12
 """Test files that are run for a bug at most, those that name its module most often; the kits of its room come besides."""
+FROZEN = ("tests/unit/measure/test_frozen_specs.py", "tests/unit/test_frozen_constants.py")
+OF_MEASUREMENTS = ("tests/unit/measure/test_registry.py", *FROZEN, "tests/unit/measure/test_check_measurement.py")
 KITS: Mapping[str, tuple[str, ...]] = {
-    "measure": ("tests/unit/measure/test_check_measurement.py", "tests/unit/measure/test_registry.py"),
-    "circuits": ("tests/unit/measure/test_check_measurement.py", "tests/unit/measure/test_registry.py"),
-    "probes": ("tests/unit/measure/test_check_measurement.py", "tests/unit/measure/test_registry.py"),
-    "diagnosis": ("tests/unit/measure/test_registry.py",),
-    "tasks": ("tests/unit/tasks/test_check_task.py",),
+    "measure": OF_MEASUREMENTS,
+    "circuits": OF_MEASUREMENTS,
+    "probes": OF_MEASUREMENTS,
+    "diagnosis": ("tests/unit/measure/test_registry.py", *FROZEN),
+    "tasks": ("tests/unit/test_frozen_constants.py", "tests/unit/tasks/test_check_task.py"),
     "figures": ("tests/unit/figures/test_figures_package.py",),
     "claims": ("tests/science/claims/test_all_committed_claims.py",),
 }
