@@ -1,4 +1,4 @@
-"""The numbers that tasks, measurements and diagnoses are defined by, as they stand in their modules.
+"""The numbers that tasks, trainings, measurements and diagnoses are defined by, as they stand in their modules.
 
 What a stored row or a string of a seed means hangs on them. After a deliberate change, with a new version of the
 measurement, or a new name of the law, ``python -m tests.support.freeze_constants`` writes them anew.
@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.support.places import ROOT
 
 FILE = Path(__file__).with_name("frozen_constants.json")
-ROOMS = ("workbench/tasks", "workbench/measure", "workbench/diagnosis", "probes", "circuits")
+ROOMS = ("workbench/tasks", "workbench/training", "workbench/measure", "workbench/diagnosis", "probes", "circuits")
 
 
 def table() -> dict[str, dict[str, int | float]]:
