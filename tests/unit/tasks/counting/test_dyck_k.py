@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from fractions import Fraction
 from itertools import product
@@ -99,3 +100,20 @@ def test_impossible_depths_are_refused_in_one_sentence():
     assert str(caught.value) == "dyck_k: depth must be an integer from 2 to 12 where k is 32, not 30"
     assert make_task("dyck_k", k=32, depth=12).depth == 12
     assert make_task("dyck_k").lengths(1, 6) == [1, 3, 5]
+
+
+@pytest.mark.parametrize(
+    ("steps", "allowed"),
+    [
+        (8, lambda sums: torch.ones_like(sums, dtype=torch.bool)),
+        (8, lambda sums: sums >= 2),
+        (5, lambda sums: sums.abs() <= 1),
+    ],
+)
+def test_the_end_of_a_walk_is_drawn_by_how_many_walks_end_there(steps, allowed, seeded):
+    """Among the walks of even steps whose sum is allowed, u of them up in C(n, u) ways: 40,000 draws, +- .01."""
+    many = 40_000
+    ends = make_task("dyck_k")._end_of_walk(torch.full((many,), steps), allowed, seeded(2))
+    ways = [math.comb(steps, u) * bool(allowed(torch.tensor([[2 * u - steps]]))) for u in range(steps + 1)]
+    shares = torch.bincount(ends, minlength=steps + 1) / many
+    assert shares.tolist() == pytest.approx([one / sum(ways) for one in ways], abs=0.01)
