@@ -16,6 +16,7 @@ from tests.support.measure.measuring import Counting
 from workbench import measure
 from workbench.measure import Result, run
 from workbench.measure.behaviour.behaviour import Behaviour
+from workbench.measure.model_study import _NoTask
 from workbench.measure.settings import MeasurementError
 from workbench.models import HookedSSM, HookedTransformer, ModelConfig, SSMConfig
 from workbench.models.handmade.transformers import majority
@@ -112,3 +113,11 @@ def test_a_model_without_what_is_needed_says_so_in_rows() -> None:
     assert {row["status"] for row in found.rows} == {"not_applicable"}
     with pytest.raises(ValueError, match="found no value to draw: it is about attention"):
         found.figure()
+
+
+def test_of_a_task_that_is_not_given_nothing_is_supposed() -> None:
+    """Neither that a prefix of its strings is one of its strings, nor that some lengths are beyond a window."""
+    nobody = _NoTask()
+    assert [nobody.prefix_closed(law) for law in ("training", "matched", "challenge")] == [False] * 3
+    assert not nobody.beyond_window(10**9)
+    assert not nobody.presented

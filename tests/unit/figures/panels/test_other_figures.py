@@ -78,6 +78,9 @@ def test_attention_is_coloured_by_square_root_with_plain_ticks() -> None:
     assert ticks["0.01"] == pytest.approx(0.1)
     assert "L0 H3" in figure.layout.meta["slice"]
     assert "no key after the query" in [a.text for a in figure.layout.annotations]
+    assert figure.layout.xaxis.fixedrange is figure.layout.yaxis.fixedrange is True, "every cell is there already"
+    long = figures.attention_pattern(uniform(700), tokens(700), trained=8, layer=0, head=3)
+    assert long.layout.xaxis.fixedrange is long.layout.yaxis.fixedrange is False, "a part of it has finer cells"
 
 
 def test_times_length_is_one_for_uniform_attention() -> None:
@@ -163,6 +166,8 @@ def test_accuracy_difference(robust: pd.DataFrame, coupled: pd.DataFrame) -> Non
     figure = figures.accuracy_difference(robust, coupled, trained=50)
     (heat,) = figure.data
     assert heat.zmin == -heat.zmax
+    assert list(heat.colorbar.tickvals) == [heat.zmin, 0, heat.zmax]
+    assert list(heat.colorbar.ticktext) == [f"\u2212{heat.zmax:.2f}", "0", f"+{heat.zmax:.2f}"]
     data = figures.accuracy_difference_data(robust, coupled, trained=50)
     table = data.pivot(index="length", columns="step", values="value").to_numpy()
     np.testing.assert_allclose(np.asarray(heat.z), table, atol=1e-6)

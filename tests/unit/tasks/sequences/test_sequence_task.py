@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from workbench.tasks import TaskError, make_task
-from workbench.tasks.sequences.sequence_task import EOS
+from workbench.tasks.sequences.sequence_task import EOS, _learnt_elsewhere
 
 
 def strings_over(letters, lengths):
@@ -378,3 +378,10 @@ def test_a_window_on_assignments_hides_whole_ones():
     for seen, first, known in [(8, True, True), (7, True, False), (6, False, True), (5, False, False)]:
         guess = task._guess(x, seen, first)
         assert bool((guess == batch.tokens[:, 13:]).all()) is known, (seen, first)
+
+
+def test_what_was_learnt_is_read_in_the_other_half_also_of_an_odd_batch():
+    """Halves of 2 and 3: in the first, group 0 answers 1; in the second it answers 1, 2 and 2."""
+    answers, group = torch.tensor([1, 1, 1, 2, 2]), torch.zeros(5, dtype=torch.long)
+    assert _learnt_elsewhere(answers, group).tolist() == [0, 0, 1, 0, 0]
+    assert _learnt_elsewhere(answers[:1], group[:1]).tolist() == [0]

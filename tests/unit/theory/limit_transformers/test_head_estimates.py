@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from tests.support.theory.head_estimates import PROBES
 from tests.support.theory.limit_models import limit_model, strings
+from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade.transformers import key_head
 from workbench.theory.errors import TheoryError
-from workbench.theory.limit_transformers.head_estimates import _locality, estimate_heads
+from workbench.theory.limit_transformers.head_estimates import QUERIES, _locality, estimate_heads, measure_scores
 
 
 def test_without_positions_there_is_neither_period_nor_local_term() -> None:
@@ -40,3 +42,23 @@ def test_too_little_to_probe_with_is_refused() -> None:
         estimate_heads(limit_model(), strings(8, 20), 0)
     with pytest.raises(TheoryError, match="linear"):
         estimate_heads(limit_model(positions="none", attention="linear"), PROBES, 0)
+
+
+def test_scores_are_those_of_the_last_queries_with_every_key_up_to_their_own() -> None:
+    """Each against the model's cache: n keys for the query with prefix length n, itself among them."""
+    length, many = QUERIES + 3, 2
+    generator = torch.Generator().manual_seed(0)
+    tokens = torch.randint(1, 3, (many, length), generator=generator).numpy()
+    model = HookedTransformer(
+        ModelConfig(n_layers=1, d_model=8, n_heads=2, n_ctx=length, d_vocab=3, d_vocab_out=2), seed=1
+    )
+    made = measure_scores(model, tokens)
+    pairs = [(s, q, k) for s in range(many) for q in range(length - QUERIES, length) for k in range(q + 1)]
+    assert list(zip(made.query_id, made.key_id, strict=True)) == [(q, k) for _, q, k in pairs]
+    assert made.group.tolist() == [s * QUERIES + q - (length - QUERIES) for s, q, _ in pairs]
+    assert made.query.tolist() == [tokens[s, q] for s, q, _ in pairs]
+    assert made.key.tolist() == [tokens[s, k] for s, _, k in pairs]
+    _, cache = model.run_with_cache(torch.as_tensor(tokens))
+    scores = cache["blocks.0.attn.hook_attn_scores"].double()
+    assert np.allclose(made.score, [scores[s, :, q, k].tolist() for s, q, k in pairs])
+    assert (made.local_factor == 1).all()
