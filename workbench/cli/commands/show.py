@@ -36,18 +36,18 @@ def show(
         if step is not None:
             raise RunError(f"--step is about one run, and {run} holds {len(several)}; name one of them")
         console.print(verdicts(run, several, console.width))
-        console.print(f"\nMore about one: lengthlens show {run / several[0].name}", highlight=False, markup=False)
+        on_one_line(console, f"\nMore about one: lengthlens show {run / several[0].name}")
         return
     opened = Run.open(run)
     head(console, opened)
     table = Table.load(opened.path)
     for problem in table.problems:
-        console.print(f"problem: {problem}", style="red", highlight=False, markup=False)
+        on_one_line(console, f"problem: {problem}", "red")
     presented = opened.referenced or "presented" in opened.config["task"]
     kind = MEASUREMENT if presented else "behaviour"
     rows = table.frame(measurement=kind, mode=["teacher_forced", ""])
     if rows.empty:
-        console.print(f"Not measured yet: lengthlens measure {run}")
+        on_one_line(console, f"Not measured yet: lengthlens measure {run}")
         return
     measured = sorted(rows["step"].unique())
     chosen = measured[-1] if step is None else step
@@ -66,9 +66,12 @@ def show(
         console.print(behaviour(rows[rows["step"] == chosen], opened.trained_length))
         console.print(steps(rows, opened))
     for problem in said:
-        console.print(
-            f"problem: {problem}; `lengthlens measure {opened.path}`", style="red", highlight=False, markup=False
-        )
+        on_one_line(console, f"problem: {problem}; `lengthlens measure {opened.path}`", "red")
+
+
+def on_one_line(console: Console, line: str, style: str = "") -> None:
+    """Print a line with a path or a command in it, which is broken nowhere: it is there to be copied."""
+    console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 def _below(console: Console, folder: Path) -> list[Run]:
@@ -82,6 +85,6 @@ def _below(console: Console, folder: Path) -> list[Run]:
     with suppress(RunError):  # there is none: it is opened as a run, which says what that is
         found = find_runs(folder, problems)
         for problem in problems:
-            console.print(f"problem: {problem}", style="red", highlight=False, markup=False, soft_wrap=True)
+            on_one_line(console, f"problem: {problem}", "red")
         return found
     return []

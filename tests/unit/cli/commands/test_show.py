@@ -78,7 +78,9 @@ def test_near_ties_stand_beside_the_verdict(run: Any, capsys: pytest.CaptureFixt
     assert f"near ties fail: {note}" in shown(run, capsys)
 
 
-def test_of_a_folder_of_runs_their_verdicts_are_shown(make_run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_a_folder_of_runs_their_verdicts_are_shown(
+    make_run: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = make_run(majority(), make_task("majority"), trained=9, steps=STEPS, name="a/first")
     make_run(majority(), make_task("majority"), trained=7, steps=(0,), name="second")
     measured(first, {0: ("undecided", ""), 200: ("scale-robust", "")})
@@ -87,7 +89,10 @@ def test_of_a_folder_of_runs_their_verdicts_are_shown(make_run: Any, capsys: pyt
     lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.strip()]
     assert ["a/first", "majority", "9", "300", "scale-robust", "200", "73"] in lines
     assert ["second", "majority", "7", "0", "not", "measured", "–", "–"] in lines
-    assert lines[-1][-1].endswith("a/first")
+    assert lines[-1][-1] == str(root / "a" / "first")
+    monkeypatch.setenv("COLUMNS", "30")
+    show(root)
+    assert capsys.readouterr().out.splitlines()[-1] == f"More about one: lengthlens show {root / 'a' / 'first'}"
     with pytest.raises(RunError, match=r"--step is about one run, and .* holds 2; name one of them"):
         show(root, 200)
 
