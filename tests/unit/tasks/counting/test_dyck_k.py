@@ -117,3 +117,19 @@ def test_the_end_of_a_walk_is_drawn_by_how_many_walks_end_there(steps, allowed, 
     ways = [math.comb(steps, u) * bool(allowed(torch.tensor([[2 * u - steps]]))) for u in range(steps + 1)]
     shares = torch.bincount(ends, minlength=steps + 1) / many
     assert shares.tolist() == pytest.approx([one / sum(ways) for one in ways], abs=0.01)
+
+
+@pytest.mark.parametrize("depth", [2, 3, 5])
+def test_the_floor_of_next_is_the_share_of_full_stacks(depth):
+    """Heights are a chain: up from 0, down from the bound, else either way; the guess knows which is likelier."""
+    task = make_task("dyck_k", k=3, depth=depth, ask="next")
+    at = {0: 1.0}
+    for length in range(1, 13):
+        later = Counter()
+        for height, weight in at.items():
+            ways = [1] if height == 0 else [depth - 1] if height == depth else [height - 1, height + 1]
+            for way in ways:
+                later[way] += weight / len(ways)
+        at = later
+        full = at.get(depth, 0.0)
+        assert task.chance("matched", length) == pytest.approx(max(full, 1 - full) / 3), length
