@@ -241,7 +241,7 @@ SHAPES: dict[str, Any] = {
     "step-scent.style": Any,
     "length-scent.style": Any,
     "ledger-open.data": bool,
-    **{f"{name}.children": Any for name in ("verdict-line", "why", "ledger-said", "ledger")},
+    **{f"{name}.children": Any for name in ("banner", "verdict-line", "why", "ledger-said", "ledger")},
     **{f"rail-{row}.children": Any for row in ("behaviour", "representation", "mechanism")},
     "diagnosis.className": Any,
     "circuit.className": Any,

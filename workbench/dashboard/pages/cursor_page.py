@@ -175,13 +175,14 @@ def connect(app: Dash, context: Context, pages: Sequence[Page]) -> None:
         Input("keep-run", "data"),
         State("run", "data"),
         State("link", "data"),
+        State("banner", "children"),
         State("run-select", "leftSection"),
         *[State(f"{part}-scent", "style") for part in SCENTS],
         prevent_initial_call=True,
     )
     def moved(
-        step: int, length: int, head: str, extras: Any, axis: LengthAxis, keep: Any, run: str, known: Any, mark: Any,
-        *scents: Any,
+        step: int, length: int, head: str, extras: Any, axis: LengthAxis, keep: Any, run: str, known: Any, said: Any,
+        mark: Any, *scents: Any,
     ) -> Any:  # fmt: skip
         extras = extras or {}
         shown = (extras.get("view", VIEWS[0]), extras.get("sample", 0))
@@ -192,7 +193,7 @@ def connect(app: Dash, context: Context, pages: Sequence[Page]) -> None:
             raise PreventUpdate
         view, other = pair(context.store, view, extras)
         drawn = [draw(view, getattr(cursor, along), other) for along, draw in SCENTS.values()]
-        return made, [], unless(mark, glyph(verdict_at(view, step))), *map(unless, scents, drawn)
+        return made, unless(said or [], []), unless(mark, glyph(verdict_at(view, step))), *map(unless, scents, drawn)
 
 
 def _under_bar(path: str, pages: Mapping[str, CursorPage]) -> CursorPage:
