@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -21,3 +25,8 @@ def count_of(number: int, noun: str) -> str:
     """
     plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
+
+
+def on_one_line(console: Console, line: str, style: str = "") -> None:
+    """Print a line as it stands and break it nowhere: what it holds is there to be copied."""
+    console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)

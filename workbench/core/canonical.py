@@ -1,9 +1,10 @@
-"""JSON in one form, so that equal values have equal text and equal hashes."""
+"""JSON in one form, so that equal values have equal text and equal hashes; and its settings by their paths."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -15,3 +16,15 @@ def canonical(value: Any) -> str:
 def key_of(value: Any) -> str:
     """16 hex digits that stand for a value: of SHA-256 of its canonical JSON."""
     return hashlib.sha256(canonical(value).encode()).hexdigest()[:16]
+
+
+def leaves(config: Mapping[str, Any], below: str = "") -> dict[str, Any]:
+    """Every setting of a nested configuration by its path, ``{"model.d_model": 64, ...}``."""
+    found: dict[str, Any] = {}
+    for key, value in config.items():
+        name = f"{below}{key}"
+        if isinstance(value, Mapping):
+            found |= leaves(value, f"{name}.")
+        else:
+            found[name] = value
+    return found

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from workbench.core.apart import clause
-from workbench.core.canonical import canonical
+from workbench.core.canonical import canonical, leaves
 from workbench.core.errors import shown
 from workbench.models.architectures import make_config
 from workbench.models.errors import PositionError
@@ -118,21 +118,10 @@ def _stated(part: str, config: dict[str, Any]) -> dict[str, Any]:
 
 def _first_difference(part: str, held: dict[str, Any], wanted: dict[str, Any]) -> str:
     """The first setting of a part in which two run.json differ, with both values; "" where it is no setting."""
-    there, here = (_leaves(config[part] if part == "task" else _stated(part, config)) for config in (held, wanted))
+    there, here = (leaves(config[part] if part == "task" else _stated(part, config)) for config in (held, wanted))
     # What only one of them states may be as it was before there was such a setting.
     for name in sorted({**here, **there}, key=lambda name: name not in there or name not in here):
         if name not in there or name not in here or there[name] != here[name]:
-            values = [shown(leaves[name]) if name in leaves else "not set" for leaves in (there, here)]
+            values = [shown(one[name]) if name in one else "not set" for one in (there, here)]
             return f": {part}.{name} is {values[0]} there, and {values[1]} was asked for"
     return ""
-
-
-def _leaves(fields: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Every setting by its path: a mapping within a mapping is no setting, but holds some."""
-    found: dict[str, Any] = {}
-    for name, value in fields.items():
-        if isinstance(value, Mapping):
-            found |= _leaves(value, f"{above}{name}.")
-        else:
-            found[f"{above}{name}"] = value
-    return found

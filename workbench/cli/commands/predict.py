@@ -10,6 +10,7 @@ import typer
 from workbench.cli.early_refusal import refuse_no_task
 from workbench.cli.errors import UsageError
 from workbench.cli.options import assignments, completing_tasks
+from workbench.cli.table_text import on_one_line
 from workbench.core.errors import shown
 from workbench.models.positions.registry import ENCODINGS, ID_SAMPLERS
 
@@ -109,7 +110,7 @@ def predict(
         tell(console, said)
         if program:
             for text in program_texts(said):
-                console.print(text, markup=False, highlight=False, soft_wrap=True)
+                on_one_line(console, text)
     if regex is not None:
         from workbench.tasks.automata.dfa import Automaton
         from workbench.theory.regular.monoid import profile
@@ -142,19 +143,17 @@ def tell(console: Console, said: Prediction) -> None:
         facts.append(("beside", f"{note.text} ({note.source}{'; recalled, not checked' if note.recalled else ''})"))
     for name, text in facts:
         if text:
-            console.print(f"  {name:<9} {text}", markup=False, highlight=False, soft_wrap=True)
+            on_one_line(console, f"  {name:<9} {text}")
 
 
 def algebra(console: Console, found: Profile) -> None:
     """The language in the algebraic landscape."""
     size = "more than can be listed" if found.monoid is None else f"{found.monoid:,} elements"
-    console.print(
+    on_one_line(
+        console,
         f"  language  {found.states} states; syntactic monoid {size}; star-free {found.star_free}; R-trivial "
         f"{found.r_trivial}; R-omega {found.r_omega}; in C-RASP[empty] {found.crasp_last} where the last symbol is "
         f"read, {found.crasp_neutral} where it is not",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
     )
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workbench.cli.table_text import on_one_line
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -67,11 +69,6 @@ def show(
         console.print(steps(rows, opened))
     for problem in said:
         on_one_line(console, f"problem: {problem}; `lengthlens measure {opened.path}`", "red")
-
-
-def on_one_line(console: Console, line: str, style: str = "") -> None:
-    """Print a line with a path or a command in it, which is broken nowhere: it is there to be copied."""
-    console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 def _below(console: Console, folder: Path) -> list[Run]:

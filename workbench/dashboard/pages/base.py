@@ -6,8 +6,7 @@ one is a :class:`FreePage`. The frame (header, navigation, link, notices) knows 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -101,7 +100,7 @@ class Page:
         raise NotImplementedError(self.path)
 
 
-def unknown(asked: Mapping[str, str], known: AbstractSet[str], page: str) -> list[Notice]:
+def unknown(asked: Mapping[str, str], known: Collection[str], page: str) -> list[Notice]:
     """What a link says that its page does not know."""
     names = [f"\u201c{name[:40]}\u201d" for name in asked if name not in known]
     if not names:
@@ -124,5 +123,5 @@ class FreePage(Page):
 
     def draw(self, context: Context, visit: Visit) -> Drawn:
         """The page as a visit asks for it; a visit that led astray has said so already."""
-        said = unknown(visit.asked, {*self.keys}, self.name) if visit.path == self.path else []
+        said = unknown(visit.asked, self.keys, self.name) if visit.path == self.path else []
         return self.layout(context, replace(visit, notices=[*visit.notices, *said]))

@@ -66,7 +66,7 @@ class CursorPage(Page):
         cursor, notices = resolve(visit.search, run)
         asked = {key: visit.asked.get(key, default) for key, default in self.extras.items()}
         extras, more = self.check(context, run, asked)
-        notices += unknown(visit.asked, {*CURSOR_KEYS, *self.extras}, self.name)
+        notices += unknown(visit.asked, (*CURSOR_KEYS, *self.extras), self.name)
         axis = axis_of(visit.asked, run)
         run, beside = pair(context.store, run, extras)
         content = [

@@ -7,7 +7,6 @@ from typing import Any
 
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html, no_update
-from dash.exceptions import PreventUpdate
 
 from workbench.dashboard.components import measure_button, prose
 from workbench.dashboard.components.icons import chevron, icon
@@ -342,11 +341,9 @@ def _theory(app: Dash, context: Context) -> None:
         State("run", "data"),
     )
     def says(_: Any, cursor: dict[str, Any], __: Any, run: str) -> Any:
-        view = context.store.run(run)
-        if view is None or not cursor:
-            raise PreventUpdate
+        view, at = place(context, run, **cursor)
         expected = context.expectations.of([view])[view.name]
-        return prose.theory(view, cursor["step"], expected), expected is not None
+        return prose.theory(view, at.step, expected), expected is not None
 
 
 def _prose(app: Dash, context: Context) -> None:
@@ -364,10 +361,8 @@ def _prose(app: Dash, context: Context) -> None:
         State("diagnosis", "className"),
     )
     def diagnosed(cursor: dict[str, Any], _: Any, run: str, known: str) -> Any:
-        view = context.store.run(run)
-        if view is None or not cursor:
-            raise PreventUpdate
-        said, drawn = prose.diagnosis(view, cursor["step"])
+        view, at = place(context, run, **cursor)
+        said, drawn = prose.diagnosis(view, at.step)
         return said, unless(known, WHY_DRAWN if drawn else WHY_BARE)
 
     @app.callback(Output("unmeasured-count", "children"), Input("run-version", "data"), State("run", "data"))

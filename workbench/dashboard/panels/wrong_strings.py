@@ -8,7 +8,7 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
 from workbench.dashboard.panels import job_status
-from workbench.dashboard.panels.callbacks import unless
+from workbench.dashboard.panels.callbacks import place, unless
 from workbench.dashboard.server.context import Context
 from workbench.dashboard.server.worker import Job
 from workbench.dashboard.server.worker_addresses import FIND_WRONG_STRINGS
@@ -81,10 +81,8 @@ def connect(app: Dash, context: Context) -> None:
         State(f"{ID}-job", "data"),
     )
     def offered(cursor: dict[str, Any], _: Any, name: str, known: Any) -> Any:
-        run = context.store.run(name)
-        if run is None or not cursor:
-            raise PreventUpdate
-        ask = asked(run, cursor["step"])
+        run, at = place(context, name, **cursor)
+        ask = asked(run, at.step)
         if ask is None:
             return True, "", True, unless(known, None)
         if known and known["asked"] == _name(ask):  # the run grew elsewhere

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.core.canonical import leaves
 from workbench.figures.errors import NotApplicable, NotMeasured
 from workbench.figures.labels import magnitude, proportion, whole
 from workbench.figures.registry import data_of, figure
@@ -41,16 +42,9 @@ PARTS = ("task", "model", "training", "seeds")
 """What of a run's configuration can be an axis; beside them stands where the weights come from (``origin``)."""
 
 
-def flatten(config: Mapping[str, Any], below: str = "") -> dict[str, Any]:
+def flatten(config: Mapping[str, Any]) -> dict[str, Any]:
     """A nested configuration as ``{"model.d_model": 64, ...}``; lists are written as JSON."""
-    flat: dict[str, Any] = {}
-    for key, value in config.items():
-        name = f"{below}{key}"
-        if isinstance(value, Mapping):
-            flat |= flatten(value, f"{name}.")
-        else:
-            flat[name] = json.dumps(value) if isinstance(value, list) else value
-    return flat
+    return {name: json.dumps(one) if isinstance(one, list) else one for name, one in leaves(config).items()}
 
 
 def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:

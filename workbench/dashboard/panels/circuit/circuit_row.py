@@ -7,7 +7,6 @@ from typing import Any
 
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, html, no_update
-from dash.exceptions import PreventUpdate
 
 from workbench.dashboard.components import measure_button
 from workbench.dashboard.components.icons import chevron
@@ -104,10 +103,8 @@ def connect(app: Dash, context: Context) -> None:
         State("connection-select", "data"),
     )
     def says(cursor: dict[str, Any], _: Any, run: str, known: str, offered: Any) -> Any:
-        view = context.store.run(run)
-        if view is None or not cursor:
-            raise PreventUpdate
-        said, choices = told(view, cursor["step"])
+        view, at = callbacks.place(context, run, **cursor)
+        said, choices = told(view, at.step)
         return said, callbacks.unless(known, DRAWN if choices else BARE), callbacks.unless(offered, choices)
 
     @app.callback(
