@@ -29,6 +29,7 @@ STYLES = (
 )
 """Files of ``assets/css``; a later one may take back what an earlier one says."""
 SCRIPTS = (
+    "turns",
     "plot_lines",
     "cursor",
     "keys",
@@ -45,7 +46,7 @@ SCRIPTS = (
     "tour",
     "views",
 )
-"""Files of ``assets/js``; ``plot_lines`` makes ``window.lens``, which the others extend."""
+"""Files of ``assets/js``; ``plot_lines`` makes ``window.lens``, which the others extend; ``turns`` needs none of them."""
 PASSED_OVER = "."
 """For Dash: no file is taken because it lies there (a pattern that every name matches)."""
 
