@@ -6,7 +6,7 @@ answers the concept's question, held against the highest control at the same pla
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,8 +56,8 @@ def above(row: Row, control: Row | None) -> bool:
     return round(float(low), 2) > round(float(high), 2)
 
 
-def readings(frame: Frame, concept: str, *, step: int, layer: int | None = None) -> list[CarriedReading]:
-    """What is read of a concept at one step and layer (None = the last), by prefix length, ascending.
+def readings(frame: Frame, concept: str, *, step: int, layer: int | None = None) -> Sequence[CarriedReading]:
+    """What is read of a concept at one step and layer (None = the last), by prefix length, ascending; found once.
 
     Args:
         frame: rows of one run.
@@ -66,8 +66,12 @@ def readings(frame: Frame, concept: str, *, step: int, layer: int | None = None)
         layer: -1 is the embedding.
     """
     if not len(probe_layers(frame)):
-        return []
+        return ()
     at = last_layer(frame) if layer is None else layer
+    return frame.kept(("readings", concept, step, at), lambda: _readings(frame, concept, step, at))
+
+
+def _readings(frame: Frame, concept: str, step: int, at: int) -> tuple[CarriedReading, ...]:
     rows = valued(probe_rows(frame, concept, step=step, layer=at)).sort("length").rows()
     own: dict[str, dict[int, Row]] = {}
     controls: dict[int, Row] = {}
@@ -78,7 +82,7 @@ def readings(frame: Frame, concept: str, *, step: int, layer: int | None = None)
         elif length not in controls or row["value"] > controls[length]["value"]:
             controls[length] = row
     refit = own.get("refit", {})
-    return [CarriedReading(row, refit.get(n), controls.get(n)) for n, row in own.get(MODE[concept], {}).items()]
+    return tuple(CarriedReading(row, refit.get(n), controls.get(n)) for n, row in own.get(MODE[concept], {}).items())
 
 
 def at_longest(frame: Frame, step: int) -> dict[str, CarriedReading]:
