@@ -8,6 +8,7 @@ cause.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +17,7 @@ import numpy as np
 from workbench.diagnosis.entry import Entry, name_entry
 from workbench.diagnosis.repaired_pass import asking, clearly_right, inside_of, last_classes
 from workbench.diagnosis.shares import MOST, WRONG, Bootstrap, Judged, balanced_accuracy, chance, halves, refusal
-from workbench.diagnosis.sites import FRESH, BlockReading, HeadReading, Site, name_site, read_blocks, read_heads
+from workbench.diagnosis.sites import FRESH, Blind, BlockReading, HeadReading, Site, name_site, read_blocks, read_heads
 from workbench.diagnosis.trials import PASSES, Findings, Trials, Tried
 from workbench.measure.edits.edited_forward import largest_id
 from workbench.measure.edits.repairs import recurrent
@@ -160,7 +161,7 @@ class Diagnosis(Measurement):
     name = "diagnosis"
     title = "Why it fails past its training length"
     quantities = QUANTITIES
-    version = 2
+    version = 3
     laws = ()
     sequences = 512
     on_request = True
@@ -227,7 +228,7 @@ class Diagnosed:
         self.study.passes += self.trials.passes - before
         entry = name_entry(found, recurrent(self.model.cfg))
         rows += self._share_rows(length, found)
-        located, site, heads = self._located(length, batch, at, found.bootstrap, rng)
+        located, site, heads = self._located(length, batch, at, found, rng)
         entry = content(entry, site, heads)
         also = ", ".join(one.name for one in entry.also)
         by = "" if entry.by is None else entry.by.name
@@ -334,7 +335,7 @@ class Diagnosed:
 
     # ---- the site -----------------------------------------------------------------------------
     def _located(
-        self, length: int, batch: Batch, at: Judged, shares: Bootstrap, rng: np.random.Generator
+        self, length: int, batch: Batch, at: Judged, blind: Findings, rng: np.random.Generator
     ) -> tuple[list[Row], Site | None, list[tuple[HeadReading, float]]]:
         shared: dict[str, Any] = {"law": self.law, "length": length, "n": len(at)}
         names = ("failure_site", "code_kept", "answer_readable", "oracle_key_share", "oracle_key_gap")
@@ -347,11 +348,12 @@ class Diagnosed:
         blocks = read_blocks(self.model, fresh[0], self.fit, self.reference, batch, rng)
         heads = read_heads(self.model, self.task, self.reference, batch, at, fresh, range(self.model.cfg.n_layers), rng)
         reporting = halves(len(at))[1]
-        found = [(head, shares.share(head.right[reporting])) for head in heads]
+        found = [(head, blind.bootstrap.share(head.right[reporting])) for head in heads]
         a_reference = balanced_accuracy(self.at_reference.right, self.at_reference.classes)
         values = [share.value for _, share in found]
         a_at = balanced_accuracy(at.right, at.classes)
-        site = name_site(blocks, heads, values, a_reference, a_at, chance(at.classes))
+        said = Blind(blind.passed, math.log(batch.tokens.shape[1] / self.reference.tokens.shape[1]))
+        site = name_site(blocks, heads, values, said, a_reference, a_at, chance(at.classes))
         rows = [
             row(quantity="failure_site", label=site.label, layer=site.layer, head=site.head, note=site.note, **shared)
         ]

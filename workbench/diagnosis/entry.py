@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.diagnosis.trials import PASSES, Findings, Tried, passes
+from workbench.diagnosis.trials import PASSES, Findings, Tried
 
 ENTRIES = {"P": "position", "D": "keys", "K": "keys", "T": "steps", "C": "keys or content"}
 """The entry that each family names."""
@@ -46,7 +46,7 @@ def name_entry(found: Findings, recurrent: bool = False) -> Entry:
         found: what blind repairs show.
         recurrent: whether the model has steps in place of keys.
     """
-    able = {family: one for family, one in found.families.items() if passes(one)}
+    able = {family: one for family, one in found.families.items() if family in found.passed}
     scores = [able[family] for family in ("D", "K") if family in able]
     ranked = sorted(scores, key=lambda one: -_value(one))
     by = able.get("P")

@@ -7,6 +7,7 @@ of what one head reads.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -34,6 +35,8 @@ READABLE = 0.9
 """Share of the surplus from which on the answer counts as still there, or as kept."""
 UNTRAINED = 0.5
 """Share of the surplus that untrained weights may show, for a reading to count."""
+LEAST_WEIGHT = 1e-6
+"""Weights are held this far from 0 and 1 where their odds are taken."""
 FRESH = 8
 """Untrained models of the same architecture that stand beside an oracle's keys."""
 
@@ -81,6 +84,40 @@ class HeadReading:
     weight: float = 0.0
     untrained: float = 0.0
 
+    @property
+    def thinned(self) -> bool:
+        """Whether the key is on top, with less than half of its weight at N."""
+        return self.gap > 0 and self.weight < 0.5 * self.weight_trained
+
+    @property
+    def nats_lost(self) -> float:
+        """By how much the odds of the weight on the key have fallen since N, as a logarithm."""
+        return _log_odds(self.weight_trained) - _log_odds(self.weight)
+
+
+@dataclass(frozen=True)
+class Blind:
+    """What the repairs that know neither key nor label say about a site.
+
+    Attributes:
+        passed: families that restore enough.
+        nats_of_keys: logarithm of how many times as many keys there are as at N: so much do the odds of a weight fall
+            when all scores stay as they are.
+    """
+
+    passed: frozenset[str] = frozenset()
+    nats_of_keys: float = 0.0
+
+    @property
+    def only_sharpening(self) -> bool:
+        """Whether sharper attention restores it, and neither ids of N nor the number of keys of N do."""
+        return "D" in self.passed and not self.passed & {"P", "K"}
+
+    @property
+    def moments(self) -> bool:
+        """Whether rows with their moments of N restore it: what they hold has moved, and is not gone."""
+        return "C" in self.passed
+
 
 @dataclass(frozen=True)
 class Site:
@@ -96,6 +133,11 @@ class Site:
     layer: int | None = None
     head: int | None = None
     note: str = ""
+
+
+def _log_odds(share: float) -> float:
+    within = min(max(share, LEAST_WEIGHT), 1 - LEAST_WEIGHT)
+    return math.log(within / (1 - within))
 
 
 def last_rows(model: HookedModel, batch: Batch) -> list[Float[Tensor, "batch d_model"]]:
@@ -275,36 +317,62 @@ def name_site(
     blocks: Sequence[BlockReading],
     heads: Sequence[HeadReading],
     shares: Sequence[float],
+    blind: Blind,
     a_reference: float,
     a_at: float,
     guess: float,
 ) -> Site:
-    """The site, from readings.
+    """The site, from readings: the first of these that holds, for where it first goes wrong is asked.
 
-    A wrong key comes first; then a code that has moved, for where the answer can still be read nothing was thinned
-    away; then the right key with too little weight.
+    1. *selection*: another key is on top where a head reads the answer, and the own key restores.
+    2. *dispersion*: the own key is on top with less than half of its weight at N and restores, and of the blind repairs
+       sharpening restores and nothing that holds ids or the number of keys: an offset that grows with the keys is
+       outweighed by sharper heads as well, but goes with the number held.
+    3. *read-out*: no block loses what the model loses.
+    4. *code*: a probe that is fitted anew reads the answer at the first bad block, and it is the model that put it
+       there: untrained weights do not show it, or the row with its moments of N is answered right.
+    5. *selection* again: the own key is on top still, and its weight has fallen by more than twice the nats by which
+       more keys alone would thin it, so that scores have moved; *dispersion* where they have not.
+    6. *lost* before the first bad block.
 
     Args:
         blocks: of every block.
         heads: of the heads that carry the answer.
         shares: what each of them restores with the own key.
+        blind: what the repairs show that know neither key nor label.
         a_reference: accuracy at N.
         a_at: accuracy at n.
         guess: that of a guess.
     """
     bad = first_bad_block(blocks, a_reference, a_at, guess)
+    last = blocks[-1].layer if bad is None else bad.layer
+    up_to = [(head, share) for head, share in zip(heads, shares, strict=True) if head.layer <= last]
+    restoring = [head for head, share in up_to if share >= KEPT]
+    for head in restoring:
+        if head.gap < 0:
+            return Site("selection", head.layer, head.head, f"the answer's key scores {-head.gap:.1f} below the best")
+    for head in restoring:
+        if head.thinned and blind.only_sharpening:
+            return _dispersion(head)
     if bad is None:
         return Site("read-out", note=f"a probe fitted at N reads {blocks[-1].kept:.2f} behind the last block")
     surplus = a_reference - guess
-    up_to = [(head, share) for head, share in zip(heads, shares, strict=True) if head.layer <= bad.layer]
-    for head, share in up_to:
-        if head.gap < 0 and share >= KEPT:
-            return Site("selection", head.layer, head.head, f"the answer's key scores {-head.gap:.1f} below the best")
-    if bad.refit - guess >= READABLE * surplus and bad.untrained - guess < UNTRAINED * surplus:
+    own = bad.untrained - guess < UNTRAINED * surplus or blind.moments
+    if own and bad.refit - guess >= READABLE * surplus:
         note = f"a probe fitted at n reads {bad.refit:.2f}, one fitted at N {bad.kept:.2f}"
         return Site("code", bad.layer, note=note)
+    for head in restoring:
+        if head.gap > 0 and head.nats_lost > 2 * blind.nats_of_keys:
+            note = (
+                f"weight on the answer's key fell by {head.nats_lost:.1f} nats, by more keys {blind.nats_of_keys:.1f}"
+            )
+            return Site("selection", head.layer, head.head, note)
     for head, _ in up_to:
-        if head.gap > 0 and head.weight < 0.5 * head.weight_trained:
-            note = f"weight on the answer's key {head.weight:.2f}, at N {head.weight_trained:.2f}"
-            return Site("dispersion", head.layer, head.head, note)
+        if head.thinned:
+            return _dispersion(head)
     return Site("lost", bad.layer, note=f"a probe fitted at n reads {bad.refit:.2f} behind block {bad.layer}")
+
+
+def _dispersion(head: HeadReading) -> Site:
+    note = f"weight on the answer's key {head.weight:.2f}, at N {head.weight_trained:.2f}"
+    return Site("dispersion", head.layer, head.head, note)

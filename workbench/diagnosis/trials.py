@@ -68,6 +68,11 @@ class Findings:
     pairs: tuple[Tried, ...]
     bootstrap: Bootstrap
 
+    @property
+    def passed(self) -> frozenset[str]:
+        """Families whose best member restores enough."""
+        return frozenset(family for family, one in self.families.items() if passes(one))
+
 
 class Trials:
     """Tries repairs on a model; what they cost at N is found once for all lengths.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import torch
 
 from workbench.diagnosis.bench.bench_page import page
 from workbench.diagnosis.bench.bench_table import FILE, SCHEMA, BenchError, read_members, write_members
-from workbench.diagnosis.bench.members import PER_KIND, VERSION, Member, members, planted, tried, why_not_true
+from workbench.diagnosis.bench.members import PER_KIND, VERSION, Member, members, planted, round_of, tried, why_not_true
 from workbench.diagnosis.bench.memory_models import MemoryNumbers
 from workbench.diagnosis.bench.needle_models import TRAINED, NeedleNumbers, WrittenBit
 from workbench.diagnosis.bench.plants import BY_NAME, KINDS, Part
@@ -72,16 +73,30 @@ def test_twos_in_a_row_share_a_range_of_losses_and_are_of_two_halves() -> None:
         for index in range(0, PER_KIND, 2):
             one, other = Member(kind.name, index), Member(kind.name, index + 1)
             assert abs(one.wanted - other.wanted) < 0.26 / (PER_KIND / 2)
-            assert [one.half, other.half] == (["second"] * 2 if kind.held_out else ["first", "second"])
+            assert [one.group, other.group] == (["second"] * 2 if kind.held_out else ["first", "second"])
+
+
+def test_as_many_again_are_drawn_afterwards_with_the_same_range_of_losses_and_other_numbers() -> None:
+    for kind in KINDS:
+        own = [m for m in members() if m.kind == kind.name]
+        again = [m for m in own if m.group == "afterwards"]
+        assert len(own) == 2 * len(again) == 2 * round_of(kind)
+        if kind.role == "healthy":
+            continue
+        for index in range(PER_KIND):
+            one, other = Member(kind.name, index), Member(kind.name, index + PER_KIND)
+            assert other.group == "afterwards"
+            assert one.wanted != other.wanted
+            assert abs(one.wanted - other.wanted) < 0.26 / (PER_KIND / 2)
 
 
 def test_three_kinds_are_held_out_and_the_second_half_has_enough_single_plants() -> None:
     assert sum(kind.held_out for kind in KINDS) == 3
     single = [m for m in members() if m.plan.role == "single"]
-    assert sum(m.half == "second" for m in single) >= 1.5 * 60
-    assert Counter(m.plan.role for m in members())["joint"] >= 12
-    halves = [m.half for m in members(2, 2)]
-    assert halves == sorted(halves, reverse=True), "the half that is told comes first"
+    assert sum(m.group == "second" for m in single) >= 1.5 * 60
+    assert Counter(m.plan.role for m in members())["joint"] == 24
+    assert [group for group, _ in groupby(m.group for m in members())] == ["second", "afterwards", "first"]
+    assert {m.group for m in members(2)} == {"second", "first"}
     assert len({m.kind for m in members()[:40]}) == len(KINDS)
 
 
@@ -135,7 +150,7 @@ def bench_row(kind: str, index: int = 0, **fields: Any) -> dict[str, Any]:
     plan = BY_NAME[kind]
     empty: dict[str, Any] = {field.name: None for field in SCHEMA}
     right = {
-        "kind": kind, "index": index, "half": Member(kind, index).half, "version": VERSION, "thrown_out": "",
+        "kind": kind, "index": index, "group": Member(kind, index).group, "version": VERSION, "thrown_out": "",
         "entry": plan.entries[0], "site": plan.sites[0] if plan.sites else "lost", "note": "", "unplanted_each": [],
     }  # fmt: skip
     return {**empty, **right, **fields}
@@ -189,8 +204,11 @@ def test_the_table_gives_back_what_was_written_and_the_page_tells_it(tmp_path: P
     found = read_members(tmp_path)
     assert found.keys() == {Member("offset", i) for i in range(4)}, "rows of another version are made again"
     assert found[Member("offset", 2)]["entry"] == "keys"
+    found |= {Member("offset", i): bench_row("offset", i) for i in range(PER_KIND, PER_KIND + 3)}
     text = page(list(found.values()))
-    assert "| entry of single plants | at least 0.95 | 2 of 2 | 2 of 2 | 0.16 to 1.00 | too few members |" in text
+    assert (
+        "| entry of single plants | at least 0.95 | 2 of 2 | 2 of 2 | 3 of 3 | 0.29 to 1.00 | too few members |" in text
+    )
     assert text == page(list(found.values()))
 
 

@@ -46,7 +46,7 @@ SCRIPTS = (
     "tour",
     "views",
 )
-"""Files of ``assets/js``; ``plot_lines`` makes ``window.lens``, which the others extend; ``turns`` needs none of them."""
+"""Files of ``assets/js``; ``plot_lines`` makes ``window.lens``, which the others extend, but for ``turns``."""
 PASSED_OVER = "."
 """For Dash: no file is taken because it lies there (a pattern that every name matches)."""
 

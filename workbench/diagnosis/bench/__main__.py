@@ -9,8 +9,8 @@ from typing import Any
 
 from workbench.diagnosis.bench.bench_page import page
 from workbench.diagnosis.bench.bench_table import read_members, write_members
-from workbench.diagnosis.bench.members import PER_KIND, Member, members, tried
-from workbench.diagnosis.bench.scoring import TARGETS, of_half, share
+from workbench.diagnosis.bench.members import GROUPS, Member, members, tried
+from workbench.diagnosis.bench.scoring import TARGETS, of_group, share
 from workbench.jobs.choose import make_executor
 from workbench.jobs.deadline import Before, TimeIsUp
 from workbench.jobs.executors import Failure
@@ -28,14 +28,16 @@ def main() -> None:
     parser.add_argument("--workers", type=int, help="worker processes; default: one per core")
     parser.add_argument("--minutes", type=float, help="begin no member after so many; the same command goes on")
     parser.add_argument("--kind", action="append", help="only members of this kind; may be given again")
-    parser.add_argument("--members", type=int, default=PER_KIND, help="of each kind that has a plant")
+    parser.add_argument(
+        "--members", type=int, help="of each kind; default: two rounds of six, of healthy ones of eight"
+    )
     given = parser.parse_args()
     wanted = [m for m in members(given.members) if not given.kind or m.kind in given.kind]
     run(wanted, given.out, given.workers, given.minutes)
     rows = list(read_members(given.out).values())
     for target in TARGETS:
-        first, second = (share(of_half(rows, half), target) for half in ("first", "second"))
-        print(f"{target.name}: first half {first.hits} of {first.of}, second half {second.hits} of {second.of}")
+        found = {group: share(of_group(rows, group), target) for group in GROUPS}
+        print(f"{target.name}: {', '.join(f'{group} {one.hits} of {one.of}' for group, one in found.items())}")
     if given.page:
         with replacing(given.page) as stream:
             stream.write(page(rows).encode())

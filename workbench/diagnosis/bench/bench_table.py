@@ -17,7 +17,7 @@ from workbench.storage.bounded import read_bytes
 from workbench.table.parquet import open_parquet
 
 FILE = "members.parquet"
-_TEXTS = ("kind", "half", "numbers", "planted", "thrown_out", "entry", "grade", "by", "note", "site", "rows")
+_TEXTS = ("kind", "group", "numbers", "planted", "thrown_out", "entry", "grade", "by", "note", "site", "rows")
 _NUMBERS = ("wanted", "at_trained", "loss", "unplanted", "measured_loss", "share", "low", "high", "seconds")
 SCHEMA = pa.schema(
     [

@@ -27,11 +27,14 @@ from workbench.models.base.protocol import HookedModel
 from workbench.table.schema import Row
 from workbench.tasks.random_generator import generator
 
-VERSION = 1
+VERSION = 2
 """Raised whenever members, or what is stored of them, change: rows of another version are made again."""
 PER_KIND = 6
 HEALTHY = 8
 """Members of a healthy kind: they cost little, and a rare false name needs many."""
+GROUPS = ("second", "afterwards", "first")
+"""Of members: thresholds may be chosen on ``first``; ``second`` is told, and so is ``afterwards``, which was drawn once
+the rules of entry and site were what they are. What is told comes first, in case a bench is cut short."""
 WEAKEST, STRONGEST = 0.22, 0.48
 """Between which losses members are wanted, evenly."""
 ALONE = 0.35
@@ -63,11 +66,10 @@ class Member:
     index: int
 
     @property
-    def half(self) -> str:
-        """``first``, on which thresholds may be chosen, or ``second``, which is told.
-
-        Two in a row share a range of losses, and one of them is of each half.
-        """
+    def group(self) -> str:
+        """One of :data:`GROUPS`; two in a row share a range of losses, and of the first round one is of each half."""
+        if self.index >= round_of(self.plan):
+            return "afterwards"
         return "second" if self.plan.held_out or self.index % 2 else "first"
 
     @property
@@ -78,7 +80,7 @@ class Member:
     @cached_property
     def wanted(self) -> float:
         """The loss that is wanted."""
-        share = (self.index // 2 + self._rng("loss").random()) / (PER_KIND / 2)
+        share = (self.index % PER_KIND // 2 + self._rng("loss").random()) / (PER_KIND / 2)
         weakest = ALONE if self.plan.role == "joint" else WEAKEST
         return float(weakest + (STRONGEST - weakest) * min(share, 1.0))
 
@@ -104,14 +106,22 @@ class Member:
         return inside, inside - self.accuracy(model, self.plan.length, strings, word)
 
 
-def members(per_kind: int = PER_KIND, healthy: int = HEALTHY) -> list[Member]:
-    """All members: the half that is told first, and in it one of each kind after the other.
+def round_of(kind: Kind) -> int:
+    """Members of a kind that are drawn together."""
+    return HEALTHY if kind.role == "healthy" else PER_KIND
+
+
+def members(fewest: int | None = None) -> list[Member]:
+    """All members, two rounds of each kind: what is told first, and in it one of each kind after the other.
 
     So a bench that is cut short has some of each kind, and says something.
+
+    Args:
+        fewest: of each kind only so many, of the first round.
     """
-    counts = {kind.name: healthy if kind.role == "healthy" else per_kind for kind in KINDS}
+    counts = {kind.name: 2 * round_of(kind) if fewest is None else fewest for kind in KINDS}
     every = [Member(name, i) for i in range(max(counts.values())) for name, count in counts.items() if i < count]
-    return sorted(every, key=lambda member: member.half == "first")
+    return sorted(every, key=lambda member: GROUPS.index(member.group))
 
 
 def planted(numbers: Numbers, values: dict[str, float]) -> Numbers:
@@ -157,7 +167,7 @@ def tried(member: Member) -> dict[str, Any]:
         "version": VERSION,
         "kind": member.kind,
         "index": member.index,
-        "half": member.half,
+        "group": member.group,
         "numbers": json.dumps(flawed.model_dump(), sort_keys=True),
         "planted": json.dumps(values),
         "wanted": member.wanted if parts else 0.0,

@@ -1,4 +1,4 @@
-"""How often a diagnosis is right on models whose cause is known: what counts, by half, kind and role."""
+"""How often a diagnosis is right on models whose cause is known: what counts, by group, kind and role."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ TARGETS = (
     Target("healthy models with a cause named", 0.02, "healthy", cause_named, below=True),
 )
 FEWEST: Mapping[Role, int] = {"single": 60, "healthy": 25, "joint": 6}
-"""Members that the second half must have for a target to be judged."""
+"""Members that the group drawn afterwards must have for a target to be judged."""
 
 
 def share(rows: Iterable[BenchRow], target: Target) -> Share:
@@ -113,9 +113,9 @@ def met(target: Target, found: Share) -> bool | None:
     return value <= target.bound if target.below else value >= target.bound
 
 
-def of_half(rows: Sequence[BenchRow], half: str) -> list[BenchRow]:
-    """The members of one half."""
-    return [row for row in rows if row["half"] == half]
+def of_group(rows: Sequence[BenchRow], group: str) -> list[BenchRow]:
+    """The members of one group."""
+    return [row for row in rows if row["group"] == group]
 
 
 def confusion(rows: Iterable[BenchRow], column: str) -> dict[str, Counter[str]]:
