@@ -143,7 +143,7 @@ def try_repair(run: RunView, step: int, named: Mapping[str, Any]) -> list[Any]:
 
 
 def entries_said(run: RunView) -> str:
-    """The entry at each diagnosed checkpoint."""
+    """Entry and site at each diagnosed checkpoint."""
     stretches = entries_over_training(run.frame)
     told = [f"{span_of_steps(first['step'], last['step'])}: {text}" for first, last, text in stretches]
     return f"Over training: {'; '.join(told)}."

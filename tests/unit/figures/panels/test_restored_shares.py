@@ -116,7 +116,29 @@ def test_the_site_and_the_entry_over_training_are_their_rows(diagnosed: pd.DataF
     before = row(**{**HERE, "step": 3, "quantity": "entry", "label": "not explained"})
     both = Frame.of(pd.concat([diagnosed, pd.DataFrame([before], columns=list(FIELDS))]))
     told = [(first["step"], last["step"], said) for first, last, said in entries_over_training(both)]
-    assert told == [(3, 3, "not explained"), (7, 7, "position")]
+    assert told == [(3, 3, "not explained"), (7, 7, "position (selection at L0 H1)")]
+
+
+@pytest.mark.parametrize(
+    ("site", "said"),
+    [
+        ({"label": "code", "layer": 1}, "keys (code after block 1)"),
+        ({"label": "lost", "layer": 0}, "keys (lost after block 0)"),
+        ({"label": "read-out"}, "keys (read-out)"),
+        ({"label": "dispersion", "layer": 1, "head": 0}, "keys (dispersion at L1 H0)"),
+        ({"status": "not_applicable", "note": "answers are no classes"}, "keys"),
+        ({"label": "code", "layer": 1, "length": 64}, "keys"),
+        ({"label": "code", "layer": 1, "step": 3}, "keys"),
+    ],
+)
+def test_the_site_over_training_is_that_of_the_same_checkpoint_and_length(site: dict[str, Any], said: str) -> None:
+    rows: list[dict[str, Any]] = [
+        {"step": 2, "quantity": "entry", "label": "not explained"},
+        {"quantity": "entry", "label": "keys"},
+        {"quantity": "failure_site", **site},
+    ]
+    found = entries_over_training(Frame.of(made(*rows)))
+    assert [(first["step"], text) for first, _, text in found] == [(2, "not explained"), (7, said)]
 
 
 def test_checkpoints_of_which_the_same_is_said_are_one_stretch() -> None:
