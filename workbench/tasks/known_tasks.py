@@ -72,6 +72,7 @@ BUILT_IN: Mapping[str, str] = {
     "in_context_kgram": "workbench.tasks.in_context.kgram_continuations:InContextKGram",
     "markov_chain": "workbench.tasks.in_context.markov:MarkovChain",
     "linear_regression": "workbench.tasks.in_context.regression:LinearRegression",
+    "next_token": "workbench.tasks.text.next_token:NextToken",
 }
 
 

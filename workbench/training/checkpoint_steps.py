@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 
-def checkpoint_steps(steps: int, log: int, linear: int) -> list[int]:
-    """Step 0, ``log`` log-spaced and ``linear`` evenly spaced steps, and the last one, ascending.
+def checkpoint_steps(steps: int, log: int, linear: int, at: Iterable[int] = ()) -> list[int]:
+    """Step 0, ``log`` log-spaced and ``linear`` evenly spaced steps, those of ``at``, and the last one, ascending.
 
     Log-spaced because most of what happens, happens early; evenly spaced as well because the rest
     happens late.
     """
-    chosen = {0, steps}
+    chosen = {0, steps, *at}
     if log:
         chosen.update(np.unique(np.round(np.geomspace(1, steps, log)).astype(int)).tolist())
     if linear:

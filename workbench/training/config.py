@@ -25,6 +25,7 @@ from workbench.runs.evaluation_ids import check_training_ids
 from workbench.runs.run import FORMAT, run_id
 from workbench.tasks.base import Task
 from workbench.tasks.registry import stored
+from workbench.training.checkpoint_steps import checkpoint_steps
 from workbench.training.curriculum import Curriculum, Uniform, curriculum
 from workbench.training.early_stop import EarlyStop
 from workbench.training.learning_rate_schedules import RATE_SCHEDULES
@@ -49,10 +50,21 @@ class Seeds(Config):
 
 
 class Schedule(Config):
-    """When checkpoints are written: step 0, log-spaced and evenly spaced ones, and the last step."""
+    """When checkpoints are written: step 0, log-spaced and evenly spaced ones, steps by name, and the last step."""
 
     log: int = Field(default=12, ge=0, le=DRAWN)
     linear: int = Field(default=4, ge=0, le=DRAWN)
+    at: Annotated[tuple[Annotated[int, Field(ge=0, le=COUNT)], ...], Field(max_length=DRAWN)] = ()
+
+    @model_serializer(mode="wrap")
+    def _named_where_given(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        """Without ``at`` where there is none, so that a run is what it was before steps could be named."""
+        found: dict[str, Any] = dump(self)
+        return found if self.at else {name: value for name, value in found.items() if name != "at"}
+
+    def steps(self, last: int) -> list[int]:
+        """The steps of a training that ends at ``last``."""
+        return checkpoint_steps(last, self.log, self.linear, self.at)
 
 
 USUAL = {"device": "cpu", "dtype": "float32"}
@@ -108,6 +120,12 @@ class TrainingConfig(Config):
     @classmethod
     def _curriculum(cls, value: Any) -> Any:
         return curriculum(value)
+
+    @model_validator(mode="after")
+    def _checkpoints_within(self) -> TrainingConfig:
+        if late := [step for step in self.checkpoints.at if step > self.steps]:
+            raise ValueError(f"checkpoints.at names step {late[0]}, and there are {self.steps} steps; leave it out")
+        return self
 
     @field_validator("rate_law")
     @classmethod

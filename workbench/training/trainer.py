@@ -32,7 +32,6 @@ from workbench.storage.atomic import require_room
 from workbench.tasks.base import Batch, Task, TaskError
 from workbench.tasks.random_generator import generator
 from workbench.tasks.testing.brief import refuse_unsound
-from workbench.training.checkpoint_steps import checkpoint_steps
 from workbench.training.compare_configs import as_begun, gives_way, refuse_another
 from workbench.training.config import RunConfig, versions
 from workbench.training.errors import TrainingError
@@ -110,9 +109,7 @@ class Trainer:
         self.config, self.folder, self.watcher = config, folder, watcher
         self.device = ComputeDevice(device or config.training.device).found().device
         self.task, self.training, self.seeds = config.task, config.training, config.seeds
-        self.schedule = checkpoint_steps(
-            self.training.steps, self.training.checkpoints.log, self.training.checkpoints.linear
-        )
+        self.schedule = self.training.checkpoints.steps(self.training.steps)
         self.live = Live(folder)
         self.stopping = False
         self.batch_accuracy: float | None = None

@@ -135,10 +135,9 @@ def plan_sweep(
 
 def checkpoints_of(config: RunConfig) -> set[int]:
     """The steps at which a run has a checkpoint in the end."""
-    from workbench.training.checkpoint_steps import checkpoint_steps
 
     law = config.training
-    return {*checkpoint_steps(law.steps, law.checkpoints.log, law.checkpoints.linear)}
+    return {*law.checkpoints.steps(law.steps)}
 
 
 def nearest_known(cell: SweepCell, known: Sequence[Known]) -> list[Known]:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-import torch
-from jaxtyping import Bool, Float, Int
-from pydantic import Field, model_validator
-from torch import Tensor
-
-from workbench.tasks.base import BOS, Batch, Law, Task
-from workbench.tasks.sampling import integers, positions
-from workbench.tasks.text.corpus import STANDARD_LIBRARY, Corpus, corpus, split_files
+from workbench.tasks.base import BOS
+from workbench.tasks.text.corpus import Corpus, corpus
+from workbench.tasks.text.next_symbol import NextSymbol
 
 __all__ = ["Text"]
 
-CONTEXTS = (3, 2, 1)
-"""Lengths of context by which a window oracle looks for what followed before, in the order it tries them."""
 
-
-class Text(Task):
+class Text(NextSymbol):
     """Which byte comes next?
 
     Windows of bytes from the files of a folder, which are put one after another in a circle. A file is
@@ -49,22 +41,10 @@ class Text(Task):
     """
 
     name: ClassVar[str] = "text"
-    family: ClassVar[str] = "text"
     question: ClassVar[str] = "Which byte comes next?"
-    kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
     summary: ClassVar[str] = "the next byte"
-    vocabulary: ClassVar[tuple[str, ...]] = (BOS,)
+    following: ClassVar[str] = "next_byte"
     suggested: ClassVar[Mapping[str, Any]] = {"lengths": "64", "positions": "rotary", "steps": 10_000, "d_model": 128}
-
-    folder: str = STANDARD_LIBRARY
-    """A folder of text files, read with its subfolders; ``stdlib`` is the top level of Python's own library."""
-    share: float = Field(0.9, gt=0, lt=1)
-    """Share of the files that train."""
-
-    @model_validator(mode="after")
-    def _has_text(self) -> Text:
-        split_files(self.folder, self.share)
-        return self
 
     @property
     def tokens_names(self) -> tuple[str, ...]:
@@ -78,70 +58,6 @@ class Text(Task):
     def corpus(self) -> Corpus:
         """The bytes, read on first use."""
         return corpus(self.folder, self.share)
-
-    def prefix_closed(self, law: Law) -> bool:
-        return law != "challenge"
-
-    def draw_strings(
-        self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
-    ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
-        data = self.corpus.training if law == "training" else self.corpus.held_out
-        meta: dict[str, Tensor] = {}
-        if law == "challenge":
-            ends = self.corpus.far_repeats(length)
-            chosen = ends[integers(len(ends), (batch,), generator).cpu()]
-            meta["first_query"] = torch.full_like(chosen, length).to(generator.device)
-        else:
-            chosen = integers(len(data), (batch,), generator).cpu() + length
-        position = chosen[:, None] + torch.arange(-length, 1)
-        window_and_next = data[position % len(data)].long().to(generator.device)
-        return 1 + window_and_next[:, :-1], {**meta, "next_byte": window_and_next[:, -1]}
-
-    def label_strings(
-        self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
-    ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
-        known = "next_byte" in meta
-        last = meta["next_byte"] if known else torch.zeros_like(strings[:, 0])
-        following = torch.cat([strings[:, 1:] - 1, last[:, None]], 1)
-        mask = torch.ones_like(strings, dtype=torch.bool)
-        mask[:, -1] = known
-        if "first_query" in meta:
-            mask &= positions(strings) >= meta["first_query"][:, None]
-        return following, mask, following, None
-
-    def chance(self, law: Law, length: int) -> float:
-        """Share of the most frequent byte among those that the law asks for."""
-        data = self.corpus.training if law == "training" else self.corpus.held_out
-        asked = data[self.corpus.far_repeats(length)] if law == "challenge" else data
-        return int(asked.long().bincount().max()) / len(asked)
-
-    def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
-        """How often each byte followed the last three visible ones before; else the last two, the last one.
-
-        Where even the last byte is new, how often each byte is visible.
-        """
-        weights = torch.zeros(len(tokens), len(BYTE_NAMES), dtype=torch.float64, device=tokens.device)
-        for context in (*CONTEXTS, 0):
-            places = tokens.shape[1] - context
-            if places < 1:
-                continue
-            same = torch.ones_like(tokens[:, context:], dtype=torch.bool)
-            for back in range(1, context + 1):
-                same &= tokens[:, context - back : tokens.shape[1] - back] == tokens[:, -back, None]
-            votes = torch.zeros_like(weights).scatter_add_(1, tokens[:, context:] - 1, same.double())
-            weights = torch.where(weights.sum(1, keepdim=True) > 0, weights, votes)
-        return weights
-
-    def shortcuts(self, batch: Batch, window: int) -> dict[str, Float[Tensor, " batch"]]:
-        found = super().shortcuts(batch, window)
-        if batch.length >= 2:
-            last = batch.tokens[:, -2:].cpu() - 1
-            guess = self.corpus.likeliest_after[last[:, 0], last[:, 1]].long().to(batch.tokens.device)
-            found["bigram"] = (guess == batch.targets[:, -1]).double()
-        return found
-
-    def reference(self, tokens: Sequence[int]) -> list[Any]:
-        return [token - 1 for token in tokens[1:]] + [None]
 
 
 def _byte_name(byte: int) -> str:

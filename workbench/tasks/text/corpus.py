@@ -1,4 +1,4 @@
-"""The bytes of a folder, read once and within bounds, with what the challenge law of text needs of them."""
+"""The text of a folder, read once and within bounds, with what the laws of text need of it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Int, UInt8
+from jaxtyping import Int, Integer
+from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.tasks.base import TaskError
 
-__all__ = ["STANDARD_LIBRARY", "Corpus", "corpus", "split_files"]
+__all__ = ["HELD_OUT_CAP", "STANDARD_LIBRARY", "TRAINING_CAP", "Corpus", "corpus", "read_files", "split_files"]
 
 STANDARD_LIBRARY = "stdlib"
 """Stands for the folder of Python's own library, of which the modules at the top level are read."""
@@ -25,40 +26,62 @@ HELD_OUT_CAP = 2 << 20
 """Bytes that are read at most; the held-out ones are sorted, which takes some forty times their size."""
 ENTRIES = 1_000_000
 """Files and folders that are looked at at most: a run may name any folder, the whole disk too."""
-REPEATED = 8
-"""Bytes of context that a far repeat shares with its copy; eight of them are one int64."""
+CONTEXT_BYTES = 8
+"""Context that a far repeat shares with its copy: eight bytes or four tokens, which are one int64."""
 ENOUGH = 256
 """Places that a challenge law needs, so that a batch is not the same few windows over and over."""
 
 
 class Corpus:
-    """Training and held-out bytes, each a circle.
+    """Training and held-out symbols, each a circle.
+
+    Args:
+        training, held_out: the symbols, as uint8 or int16.
+        symbols: how many there are.
+        otherwise: what is guessed after two symbols that never occur.
 
     Attributes:
-        training, held_out: the bytes, uint8.
+        training, held_out: the same as tensors.
     """
 
-    def __init__(self, training: bytes, held_out: bytes) -> None:
-        self.training, self.held_out = _tensor(training), _tensor(held_out)
+    def __init__(
+        self,
+        training: NDArray[np.uint8] | NDArray[np.int16],
+        held_out: NDArray[np.uint8] | NDArray[np.int16],
+        symbols: int = 256,
+        otherwise: int = ord(" "),
+    ) -> None:
+        self.training, self.held_out = torch.from_numpy(training), torch.from_numpy(held_out)
+        self.symbols, self._otherwise = symbols, otherwise
         self._far: dict[int, Int[Tensor, " places"]] = {}
 
     @cached_property
-    def likeliest_after(self) -> UInt8[Tensor, "256 256"]:
-        """The most frequent byte after each two bytes in the training files; a space where they never occur."""
-        data = self.training.numpy().astype(np.int32)
-        triples = (data << 16) | (np.roll(data, -1) << 8) | np.roll(data, -2)
+    def likeliest_after(self) -> Integer[Tensor, "symbols symbols"]:
+        """The most frequent symbol after each two in the training text; :attr:`otherwise` where they never occur."""
+        data = self.training.numpy().astype(np.int64)
+        triples = (data * self.symbols + np.roll(data, -1)) * self.symbols + np.roll(data, -2)
         kinds, counts = np.unique(triples, return_counts=True)
         kinds = kinds[np.argsort(counts, kind="stable")]
-        table = np.full(1 << 16, ord(" "), dtype=np.uint8)
-        table[kinds >> 8] = kinds & 255  # of equal places the last one counts: the most frequent byte
-        return torch.from_numpy(table).view(256, 256)
+        table = np.full(self.symbols**2, self._otherwise, dtype=self.training.numpy().dtype)
+        table[kinds // self.symbols] = kinds % self.symbols  # of equal places the last one counts: the most frequent
+        return torch.from_numpy(table).view(self.symbols, self.symbols)
+
+    @cached_property
+    def counts(self) -> Int[Tensor, " symbols"]:
+        """How often each symbol occurs in the training text."""
+        return self.training.long().bincount(minlength=self.symbols)
+
+    @property
+    def context(self) -> int:
+        """Symbols of context that a far repeat shares with its copy."""
+        return CONTEXT_BYTES // self.held_out.element_size()
 
     @cached_property
     def _repeats(self) -> tuple[np.ndarray, np.ndarray]:
-        """Held-out places whose byte a repeat gives and the two bytes before do not, and how far back its copy is."""
+        """Held-out places whose symbol a repeat gives and the two before do not, and how far back its copy is."""
         data = self.held_out.numpy()
-        circle = np.concatenate([np.resize(data[::-1], REPEATED)[::-1], data])
-        before = np.lib.stride_tricks.sliding_window_view(circle, REPEATED)[: len(data)]
+        circle = np.concatenate([np.resize(data[::-1], self.context)[::-1], data])
+        before = np.lib.stride_tricks.sliding_window_view(circle, self.context)[: len(data)]
         code = np.ascontiguousarray(before).view(np.int64)[:, 0]
         order = np.argsort(code, kind="stable")
         again = code[order[1:]] == code[order[:-1]]
@@ -70,15 +93,15 @@ class Corpus:
         return position[kept], (position - copy)[kept]
 
     def far_repeats(self, length: int) -> Int[Tensor, " places"]:
-        """Held-out places whose byte a copy gives that windows of ``length`` before them show well inside.
+        """Held-out places whose symbol a copy gives that windows of ``length`` before them show well inside.
 
-        The latest earlier occurrence of the eight bytes before, and the byte behind it, lie outside the
+        The latest earlier occurrence of the :attr:`context` before, and the symbol behind it, lie outside the
         first and the last eighth of the window. All places, where fewer than 256 are like that.
         """
         if length not in self._far:
             position, back = self._repeats
             margin = length // 8
-            found = np.sort(position[(back > margin) & (back + REPEATED <= length - margin)])
+            found = np.sort(position[(back > margin) & (back + self.context <= length - margin)])
             every = np.arange(len(self.held_out))
             self._far[length] = torch.from_numpy(found if len(found) >= ENOUGH else every)
         return self._far[length]
@@ -121,11 +144,19 @@ def corpus(folder: str, share: float) -> Corpus:
         TaskError: as :func:`split_files`, or for a file that cannot be read.
     """
     training, held_out = split_files(folder, share)
-    return Corpus(_read(training, TRAINING_CAP), _read(held_out, HELD_OUT_CAP))
+    return Corpus(_bytes(read_files(training, TRAINING_CAP)), _bytes(read_files(held_out, HELD_OUT_CAP)))
 
 
-def _read(files: Iterable[Path], cap: int) -> bytes:
-    """The files one after another, up to ``cap`` bytes."""
+def _bytes(parts: Iterable[bytes]) -> NDArray[np.uint8]:
+    return np.frombuffer(bytearray(b"".join(parts)), dtype=np.uint8)
+
+
+def read_files(files: Iterable[Path], cap: int) -> list[bytes]:
+    """The content of each file, up to ``cap`` bytes together; the last one may be cut.
+
+    Raises:
+        TaskError: for a file that cannot be read.
+    """
     parts: list[bytes] = []
     left = cap
     for path in files:
@@ -137,7 +168,7 @@ def _read(files: Iterable[Path], cap: int) -> bytes:
         except OSError as error:
             raise TaskError(f"text: {path} cannot be read: {error.strerror}") from error
         left -= len(parts[-1])
-    return b"".join(parts)
+    return parts
 
 
 def _has_text(path: Path) -> bool:
@@ -150,7 +181,3 @@ def _has_text(path: Path) -> bool:
 def _fraction(name: str) -> float:
     """A number in [0, 1) that is a fixed function of a file's name."""
     return int.from_bytes(hashlib.sha256(name.encode(errors="surrogateescape")).digest()[:8], "big") / 2**64
-
-
-def _tensor(data: bytes) -> UInt8[Tensor, " bytes"]:
-    return torch.frombuffer(bytearray(data), dtype=torch.uint8)

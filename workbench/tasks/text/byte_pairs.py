@@ -1,0 +1,102 @@
+"""Tokens of a text: a byte-level BPE that is made from its training files, and the files in its tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.tasks.text.corpus import HELD_OUT_CAP, Corpus, read_files, split_files
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+__all__ = ["END", "TokenizedText", "byte_pairs"]
+
+END = "<end>"
+"""The token behind each file; the last of the alphabet."""
+LEARNT_FROM = 4 << 20
+"""Bytes of training text from which pairs are learnt, at most."""
+PIECE = 1 << 16
+"""Bytes that are encoded at once, so that no file takes more memory than its tokens."""
+SIGNS = {"\u0120": "\u2423", "\u010a": "\u23ce", "\u0109": "\u21e5"}
+"""What byte-level tokens write for space, line end and tab -> what is shown."""
+
+
+class TokenizedText(NamedTuple):
+    """A text in tokens.
+
+    Attributes:
+        names: of the tokens, in the order of their ids; :data:`END` is the last.
+        corpus: both sides, each file followed by an end.
+        tokenizer: the merges, as the JSON of ``tokenizers``.
+    """
+
+    names: tuple[str, ...]
+    corpus: Corpus
+    tokenizer: str
+
+
+@lru_cache(maxsize=2)
+def byte_pairs(folder: str, share: float, tokens: int, most: int) -> TokenizedText:
+    """The text of a folder in tokens, made once per process; the same files give the same tokens.
+
+    Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units", on bytes.
+
+    Args:
+        folder: as :func:`workbench.tasks.text.corpus.split_files` takes it.
+        share: of the files that train.
+        tokens: alphabet, the end among it.
+        most: bytes of training text that are read.
+
+    Raises:
+        TaskError: for a folder or a file that cannot be read.
+    """
+    training, held_out = (
+        read_files(files, cap)
+        for files, cap in zip(split_files(folder, share), (most, min(HELD_OUT_CAP, most)), strict=True)
+    )
+    tokenizer = _learnt(training, tokens - 1)
+    vocabulary = tokenizer.get_vocab()
+    names = tuple(_shown(name) for name in sorted(vocabulary, key=lambda name: vocabulary[name]))
+    # A text with few pairs has fewer tokens than asked for: ids up to the end stay what they would be.
+    names += tuple(f"<unused{i}>" for i in range(len(names), tokens - 1))
+    end = tokens - 1
+    sides = _encoded(tokenizer, training, end), _encoded(tokenizer, held_out, end)
+    return TokenizedText((*names, END), Corpus(*sides, symbols=tokens, otherwise=end), tokenizer.to_str())
+
+
+def _learnt(parts: Sequence[bytes], tokens: int) -> Tokenizer:
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)  # type: ignore[assignment]
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    trainer = trainers.BpeTrainer(vocab_size=tokens, initial_alphabet=alphabet, show_progress=False)  # type: ignore[call-arg]
+    made.train_from_iterator(_pieces(parts, LEARNT_FROM), trainer)
+    return made
+
+
+def _pieces(parts: Sequence[bytes], cap: int) -> Iterator[str]:
+    left = cap
+    for part in parts:
+        for start in range(0, min(len(part), left), PIECE):
+            yield part[start : min(start + PIECE, left)].decode("utf-8", "replace")
+        left -= len(part)
+        if left <= 0:
+            return
+
+
+def _encoded(tokenizer: Tokenizer, parts: Sequence[bytes], end: int) -> NDArray[np.int16]:
+    found = []
+    for part in parts:
+        found += [np.array(tokenizer.encode(piece).ids, dtype=np.int16) for piece in _pieces([part], len(part))]
+        found.append(np.array([end], dtype=np.int16))
+    return np.concatenate(found)
+
+
+def _shown(name: str) -> str:
+    return "".join(SIGNS.get(sign, sign) for sign in name)

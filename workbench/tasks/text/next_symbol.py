@@ -1,0 +1,110 @@
+"""What next-symbol prediction on the files of a folder is, whatever the symbols are: bytes, or tokens."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from pydantic import Field, model_validator
+from torch import Tensor
+
+from workbench.tasks.base import BOS, Batch, Law, Task
+from workbench.tasks.sampling import integers, positions
+from workbench.tasks.text.corpus import STANDARD_LIBRARY, Corpus, split_files
+
+__all__ = ["NextSymbol"]
+
+CONTEXTS = (3, 2, 1)
+"""Lengths of context by which a window oracle looks for what followed before, in the order it tries them."""
+
+
+class NextSymbol(Task):
+    """Which symbol comes next? What tasks on the text of a folder share; token ids are symbols plus one, after BOS."""
+
+    family: ClassVar[str] = "text"
+    kind: ClassVar[Literal["state", "average", "counter", "pointer"]] = "pointer"
+    vocabulary: ClassVar[tuple[str, ...]] = (BOS,)
+    following: ClassVar[str]
+    """Where a batch keeps the symbol behind each window."""
+
+    folder: str = STANDARD_LIBRARY
+    """A folder of text files, read with its subfolders; ``stdlib`` is the top level of Python's own library."""
+    share: float = Field(0.9, gt=0, lt=1)
+    """Share of the files that train."""
+
+    @model_validator(mode="after")
+    def _has_text(self) -> NextSymbol:
+        split_files(self.folder, self.share)
+        return self
+
+    @property
+    @abstractmethod
+    def corpus(self) -> Corpus:
+        """The symbols, read on first use."""
+
+    def prefix_closed(self, law: Law) -> bool:
+        return law != "challenge"
+
+    def draw_strings(
+        self, batch: int, length: int, generator: torch.Generator, law: Law, window: int | None
+    ) -> tuple[Int[Tensor, "batch length"], dict[str, Tensor]]:
+        data = self.corpus.training if law == "training" else self.corpus.held_out
+        meta: dict[str, Tensor] = {}
+        if law == "challenge":
+            ends = self.corpus.far_repeats(length)
+            chosen = ends[integers(len(ends), (batch,), generator).cpu()]
+            meta["first_query"] = torch.full_like(chosen, length).to(generator.device)
+        else:
+            chosen = integers(len(data), (batch,), generator).cpu() + length
+        position = chosen[:, None] + torch.arange(-length, 1)
+        window_and_next = data[position % len(data)].long().to(generator.device)
+        return 1 + window_and_next[:, :-1], {**meta, self.following: window_and_next[:, -1]}
+
+    def label_strings(
+        self, strings: Int[Tensor, "batch length"], meta: dict[str, Tensor]
+    ) -> tuple[Tensor, Bool[Tensor, "batch length"], Tensor, Tensor | None]:
+        known = self.following in meta
+        last = meta[self.following] if known else torch.zeros_like(strings[:, 0])
+        following = torch.cat([strings[:, 1:] - 1, last[:, None]], 1)
+        mask = torch.ones_like(strings, dtype=torch.bool)
+        mask[:, -1] = known
+        if "first_query" in meta:
+            mask &= positions(strings) >= meta["first_query"][:, None]
+        return following, mask, following, None
+
+    def chance(self, law: Law, length: int) -> float:
+        """Share of the most frequent symbol among those that the law asks for."""
+        data = self.corpus.training if law == "training" else self.corpus.held_out
+        asked = data[self.corpus.far_repeats(length)] if law == "challenge" else data
+        return int(asked.long().bincount().max()) / len(asked)
+
+    def answer(self, tokens: Int[Tensor, "batch window"]) -> Float[Tensor, "batch out"]:
+        """How often each symbol followed the last three visible ones before; else the last two, the last one.
+
+        Where even the last one is new, how often each is visible.
+        """
+        weights = torch.zeros(len(tokens), self.d_vocab_out, dtype=torch.float64, device=tokens.device)
+        for context in (*CONTEXTS, 0):
+            places = tokens.shape[1] - context
+            if places < 1:
+                continue
+            same = torch.ones_like(tokens[:, context:], dtype=torch.bool)
+            for back in range(1, context + 1):
+                same &= tokens[:, context - back : tokens.shape[1] - back] == tokens[:, -back, None]
+            votes = torch.zeros_like(weights).scatter_add_(1, tokens[:, context:] - 1, same.double())
+            weights = torch.where(weights.sum(1, keepdim=True) > 0, weights, votes)
+        return weights
+
+    def shortcuts(self, batch: Batch, window: int) -> dict[str, Float[Tensor, " batch"]]:
+        found = super().shortcuts(batch, window)
+        if batch.length >= 2:
+            last = batch.tokens[:, -2:].cpu() - 1
+            guess = self.corpus.likeliest_after[last[:, 0], last[:, 1]].long().to(batch.tokens.device)
+            found["bigram"] = (guess == batch.targets[:, -1]).double()
+        return found
+
+    def reference(self, tokens: Sequence[int]) -> list[Any]:
+        return [token - 1 for token in tokens[1:]] + [None]
