@@ -1,7 +1,8 @@
 """The text of docs/small_model.md, from three packages of Debian: ``python docs/small_model_text.py FOLDER``.
 
-The packages are fetched by ``apt-get download``, checked against the hashes below and unpacked, not installed. What becomes
-of them is plain text, in files of at most 64 KiB, so that files are split into those that train and those held out.
+The packages are fetched by ``apt-get download``, checked against the hashes below and unpacked, not installed. What
+becomes of them is plain text, in files of at most 64 KiB, so that files are split into those that train and those held
+out.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ class TrainingPart(Stored):
     regularizers: dict[str, float] = {}
     task_schedule: list[dict[str, Any]] = []
     early_stop: dict[str, Any] | None = None
-    checkpoints: dict[str, Count] = {}
+    checkpoints: dict[str, Count | list[Count]] = {}
     threads: Annotated[int, Field(ge=1, le=10_000)] = 1
     device: Name = "cpu"
     dtype: Name = "float32"
