@@ -41,6 +41,7 @@ from workbench.measure.rows import missing_row
 from workbench.measure.running.plain_tokens import Data
 from workbench.measure.settings import Count
 from workbench.table.schema import Row, row
+from workbench.tasks.random_tokens import repeats
 
 if TYPE_CHECKING:
     from workbench.measure.measurement import Study
@@ -50,8 +51,6 @@ if TYPE_CHECKING:
 
 NAME = "circuits.heads"
 LAW = "matched"
-LAG = 39
-"""Largest gap between two occurrences of a block in ``repeats``."""
 
 Scores = Mapping[str, NDArray[np.float64]]
 """Quantity -> ``[sequence, head]``; NaN where a sequence has no target."""
@@ -151,16 +150,7 @@ class Heads(ScoreObserver["Scores"]):
         return rows + self._copying(study)
 
     def _rows(self, study: Study, length: int, layers: Sequence[Scores], mode: str) -> list[Row]:
-        rows = []
-        for layer, found in enumerate(layers):
-            rng = study.rng(NAME, length, mode, layer)
-            place = {"law": LAW, "length": length, "layer": layer, "mode": mode}
-            rows += head_rows(found, rng, self.resamples, "no query of the window has such a key", BOUNDS, **place)
-        for r in rows:
-            if r["quantity"].startswith("anti_induction"):
-                r["target"] = self.definition
-            if r["quantity"] == "sink" and r["value"] > SINK:
-                r["note"] = "a sink: the head rests on the first key"
+        rows = rows_of_scores(study, NAME, length, layers, mode, self.definition, self.resamples)
         if mode == "task" and "answer_token" not in layers[0]:
             why = "the task names no such key"
             names = [f"{kind}{end}" for kind in _NAMED for end in ("", "_mass")]
@@ -169,13 +159,8 @@ class Heads(ScoreObserver["Scores"]):
 
     def _repeats(self, study: Study, length: int) -> list[Scores]:
         """Scores on random tokens with blocks that recur after random lags."""
-        batch = study.batch(LAW, length)
         generator = torch.Generator().manual_seed(int(study.rng(NAME, "repeats").integers(2**31)))
-        tokens = repeats(len(batch), batch.tokens.shape[1], study.cfg.d_vocab, generator, batch.bos)
-        study.passes += 1
-        return reduced_layers(
-            study.model, replace(batch, tokens=tokens), lambda: TokenScores(self.window, self.definition), len(batch)
-        )
+        return scores_on_repeats(study, length, generator, self.window, self.definition)
 
     def _copying(self, study: Study) -> list[Row]:
         shared = {"quantity": "ov_copying", "law": ""}
@@ -187,6 +172,39 @@ class Heads(ScoreObserver["Scores"]):
             row(value=float(value), layer=layer, head=head, note="from the weights", **shared)
             for (layer, head), value in np.ndenumerate(copying)
         ]
+
+
+def rows_of_scores(
+    study: Study, name: str, length: int, layers: Sequence[Scores], mode: str, definition: Definition, resamples: int
+) -> list[Row]:
+    """The rows of one length, from the scores of every layer; ``name`` is the measurement that asks."""
+    rows = []
+    for layer, found in enumerate(layers):
+        rng = study.rng(name, length, mode, layer)
+        place = {"law": LAW, "length": length, "layer": layer, "mode": mode}
+        rows += head_rows(found, rng, resamples, "no query of the window has such a key", BOUNDS, **place)
+    for r in rows:
+        if r["quantity"].startswith("anti_induction"):
+            r["target"] = definition
+        if r["quantity"] == "sink" and r["value"] > SINK:
+            r["note"] = "a sink: the head rests on the first key"
+    return rows
+
+
+def scores_on_repeats(
+    study: Study,
+    length: int,
+    generator: torch.Generator,
+    window: int,
+    definition: Definition,
+    weights: Float[Tensor, " token"] | None = None,
+) -> list[Scores]:
+    """Scores of every layer on random tokens in which a block recurs after random lags."""
+    batch = study.batch(LAW, length)
+    tokens = repeats(len(batch), batch.tokens.shape[1], study.cfg.d_vocab, generator, batch.bos, weights=weights)
+    study.passes += 1
+    asked = replace(batch, tokens=tokens)
+    return reduced_layers(study.model, asked, lambda: TokenScores(window, definition), len(batch))
 
 
 class TokenScores(LayerReducer["Scores"]):
@@ -294,43 +312,6 @@ def _scored(
 def _query_mean(values: Float[Tensor, "batch head query"], has: Bool[Tensor, "batch #head query"]) -> Tensor:
     kept = has.expand_as(values)
     return torch.where(kept, values, 0.0).sum(-1) / kept.sum(-1).where(kept.any(-1), torch.nan)
-
-
-def repeats(
-    batch: int,
-    positions: int,
-    d_vocab: int,
-    generator: torch.Generator,
-    bos: bool = True,
-    block: int = 8,
-    lag: int = LAG,
-) -> Int[Tensor, "batch pos"]:
-    """Random tokens in which one block recurs again and again, after gaps of 0..``lag`` fresh random tokens.
-
-    Args:
-        batch, positions: shape; BOS counts.
-        d_vocab: tokens are drawn from all ids but BOS.
-        generator: the only source of randomness.
-        bos: whether token 0 stands in front.
-        block: tokens of the block, fewer where a quarter of the string has fewer.
-        lag: largest gap.
-    """
-    first = int(bos)
-    length = positions - first
-    size = max(1, min(block, length // 4))
-    tokens = torch.randint(first, d_vocab, (batch, positions), generator=generator)
-    if bos:
-        tokens[:, 0] = 0
-    for string in tokens:
-        # Backwards from the end, so that the last queries lie inside an occurrence.
-        pattern, end = string[positions - size :].clone(), positions - size
-        while True:
-            end -= int(torch.randint(0, min(lag, length // 2) + 1, (1,), generator=generator))
-            if end - size < first:
-                break
-            string[end - size : end] = pattern
-            end -= size
-    return tokens
 
 
 def ov_copying(model: HookedModel) -> NDArray[np.float64]:

@@ -127,6 +127,11 @@ class Task(BaseModel):
         return self.tokens_names[0] == BOS
 
     @property
+    def token_counts(self) -> Int[Tensor, " token"] | None:
+        """How often training text has each token, by id; None where strings are drawn and not read."""
+        return None
+
+    @property
     def real(self) -> bool:
         """Whether answers are real numbers rather than classes."""
         return self.output_names is None

@@ -45,6 +45,11 @@ class NextSymbol(Task):
     def corpus(self) -> Corpus:
         """The symbols, read on first use."""
 
+    @property
+    def token_counts(self) -> Int[Tensor, " token"]:
+        counts = self.corpus.counts
+        return torch.cat([torch.zeros_like(counts[:1]), counts])  # BOS stands in no text
+
     def prefix_closed(self, law: Law) -> bool:
         return law != "challenge"
 

@@ -11,12 +11,13 @@ import torch
 
 from circuits.attention.attention_scores import score_inputs
 from circuits.attention.target_keys import anti_induction, duplicate_token, induction, named_positions
-from circuits.heads.head_scores import head_statistics, ov_copying, repeats, token_scores
+from circuits.heads.head_scores import head_statistics, ov_copying, token_scores
 from workbench.models import HookedTransformer, ModelConfig
 from workbench.models.handmade.attention_heads import anti_induction_model, fixed_lag_model, induction_model
 from workbench.models.handmade.transformers import uniform_head
 from workbench.tasks import make_task
 from workbench.tasks.base import Batch
+from workbench.tasks.random_tokens import repeats
 
 Make = Callable[..., Batch]
 P, SCORE = 40, 8.0

@@ -1,0 +1,135 @@
+"""``behaviour.copies``: does a language model copy random tokens, and how far back?
+
+Random tokens tell nothing about what follows but that they were there before: what a model gains from the first to the
+second copy it gains by copying (Olsson et al. 2022, "In-context Learning and Induction Heads").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from workbench.measure.measurement import Measurement, Quantity, Study
+from workbench.measure.rows import mean_row, missing_row
+from workbench.measure.settings import Count
+from workbench.table.schema import Row
+from workbench.tasks.batch import TaskError
+from workbench.tasks.random_tokens import TokenLaw, doubled, token_weights
+from workbench.tasks.text.next_symbol import NextSymbol
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+    from torch import Tensor
+
+    from workbench.models.base.architecture import Architecture
+    from workbench.tasks.base import Batch
+
+LAW = "matched"
+FIRST, SECOND = "first", "second"
+"""Modes: of which copy the tokens are."""
+
+QUANTITIES = (
+    Quantity(
+        "copy_loss",
+        "mean loss of the tokens of a copy, on random tokens that stand there twice; mode: of which copy",
+        "nats",
+        0,
+        formula="−⟨log p(x_{i})⟩",
+        where="i: the tokens of one copy but its first, p: as the model predicts them from what stands before",
+    ),
+    Quantity(
+        "copy_accuracy",
+        "share of the tokens of a copy that the model ranks first, on random tokens that stand there twice",
+        "share",
+        0,
+        1,
+        formula="⟨1[arg max p = x_{i}]⟩",
+        where="i: the tokens of one copy but its first",
+    ),
+)
+
+
+class Copies(Measurement):
+    """Loss and accuracy on random tokens, and on the same ones when they come again, at every length of the grid.
+
+    A string of length n is n / 2 random tokens, twice. The first token of each copy is left out: nothing foretells it.
+
+    Args:
+        token_law: of the random tokens: a model of text finds tokens foreign that its text never has.
+        resamples: bootstrap resamples, over strings.
+    """
+
+    name = "behaviour.copies"
+    title = "Copying of random tokens"
+    quantities = QUANTITIES
+    laws = (LAW,)
+    sequences = 64
+    on_request = True
+
+    token_law: TokenLaw = "uniform"
+    resamples: Count = 400
+
+    def hooks(self, cfg: Architecture) -> list[str]:
+        return []
+
+    def observe(self, law: str, length: int, batch: Batch, cache: Mapping[str, Tensor]) -> None:
+        """Nothing: the strings of this measurement are its own."""
+
+    def finish(self, study: Study) -> list[Row]:
+        rows: list[Row] = []
+        for length in study.grid.lengths:
+            place: dict[str, Any] = {"law": LAW, "length": length}
+            if why := self._unfit(study, length):
+                rows += [missing_row("not_applicable", why, quantity=q.name, **place) for q in QUANTITIES]
+                continue
+            for mode, (loss, right) in self._copies(study, length).items():
+                rng = study.rng(self.name, length, mode)
+                for name, values, bounds in (("copy_loss", loss, None), ("copy_accuracy", right, (0, 1))):
+                    said = {"quantity": name, "mode": mode, **place}
+                    found = values.double().numpy(force=True)
+                    rows.append(mean_row(found, rng, self.resamples, "no string", bounds, **said))
+        return rows
+
+    def _unfit(self, study: Study, length: int) -> str:
+        if not isinstance(study.task, NextSymbol):
+            return "the task does not ask for the next token"
+        if length < 4:
+            return "a copy of one token has none that another foretells"
+        try:
+            token_weights(study.task, self.token_law)
+        except TaskError as error:
+            return str(error)
+        return ""
+
+    def _copies(self, study: Study, length: int) -> dict[str, tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]]:
+        """Mean loss, and share of right tokens, of each string: of its first and of its second copy."""
+        asked = study.batch(LAW, length)
+        generator = torch.Generator().manual_seed(int(study.rng(self.name, length).integers(2**31)))
+        weights = token_weights(study.task, self.token_law)
+        strings, positions = asked.tokens.shape
+        tokens = doubled(strings, positions, study.task.d_vocab, generator, asked.bos, weights)
+        return of_copies(study.answers(replace(asked, tokens=tokens), [])["logits"], tokens, asked.bos)
+
+
+def of_copies(
+    logits: Float[Tensor, "batch pos out"], tokens: Tensor, bos: bool
+) -> dict[str, tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]]:
+    """Loss and accuracy of each string on both copies, from what was predicted.
+
+    Args:
+        logits: what follows each position; class c is token c + 1 where there is BOS.
+        tokens: BOS, if there is one, then a copy and the same again.
+        bos: whether there is.
+    """
+    first = int(bos)
+    half = (tokens.shape[1] - first + 1) // 2
+    log_p = logits[:, :-1].double().log_softmax(-1)
+    following = tokens[:, 1:] - first
+    loss = -log_p.gather(-1, following[..., None])[..., 0]
+    right = (log_p.argmax(-1) == following).double()
+    # The token at position i is foretold at i - 1.
+    spans = {FIRST: slice(first, first + half - 1), SECOND: slice(first + half, None)}
+    return {mode: (loss[:, span].mean(1), right[:, span].mean(1)) for mode, span in spans.items()}

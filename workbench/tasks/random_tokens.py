@@ -1,0 +1,109 @@
+"""Random tokens of a task's alphabet: by which law, and strings in which something recurs."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from workbench.tasks.base import Task, TaskError
+
+__all__ = ["LAG", "TokenLaw", "doubled", "repeats", "token_weights"]
+
+TokenLaw = Literal["uniform", "observed", "unigram"]
+"""Every token alike; those alike that training text has; each as often as training text has it."""
+LAG = 39
+"""Largest gap between two occurrences of a block in :func:`repeats`."""
+
+
+def token_weights(task: Task, law: TokenLaw) -> Float[Tensor, " token"] | None:
+    """The law of one random token over all ids; None = every id but that of BOS alike.
+
+    Raises:
+        TaskError: for a law of training text, where the task has none whose tokens could be counted.
+    """
+    if law == "uniform":
+        return None
+    counts = task.token_counts
+    if counts is None:
+        raise TaskError(f"{task.name} has no text whose tokens could be counted; draw random tokens by law uniform")
+    weights = counts.double()
+    return (weights > 0).double() if law == "observed" else weights
+
+
+def drawn(
+    shape: tuple[int, int],
+    first: int,
+    d_vocab: int,
+    weights: Float[Tensor, " token"] | None,
+    generator: torch.Generator,
+) -> Int[Tensor, "batch pos"]:
+    """Independent random tokens, ids from ``first`` on."""
+    if weights is None:
+        return torch.randint(first, d_vocab, shape, generator=generator)
+    return torch.multinomial(weights.expand(shape[0], -1), shape[1], replacement=True, generator=generator)
+
+
+def doubled(
+    batch: int,
+    positions: int,
+    d_vocab: int,
+    generator: torch.Generator,
+    bos: bool = True,
+    weights: Float[Tensor, " token"] | None = None,
+) -> Int[Tensor, "batch pos"]:
+    """Random tokens, then the same ones again; of an odd number the second copy lacks the last.
+
+    Args:
+        batch, positions: shape; BOS counts.
+        d_vocab: number of ids.
+        generator: the only source of randomness.
+        bos: whether token 0 stands in front.
+        weights: the law of a token (:func:`token_weights`).
+    """
+    first = int(bos)
+    length = positions - first
+    once = drawn((batch, (length + 1) // 2), first, d_vocab, weights, generator)
+    whole = torch.cat([once, once], 1)[:, :length]
+    return torch.cat([torch.zeros(batch, first, dtype=whole.dtype), whole], 1)
+
+
+def repeats(
+    batch: int,
+    positions: int,
+    d_vocab: int,
+    generator: torch.Generator,
+    bos: bool = True,
+    block: int = 8,
+    lag: int = LAG,
+    weights: Float[Tensor, " token"] | None = None,
+) -> Int[Tensor, "batch pos"]:
+    """Random tokens in which one block recurs again and again, after gaps of 0..``lag`` fresh random tokens.
+
+    Args:
+        batch, positions: shape; BOS counts.
+        d_vocab: number of ids.
+        generator: the only source of randomness.
+        bos: whether token 0 stands in front.
+        block: tokens of the block, fewer where a quarter of the string has fewer.
+        lag: largest gap.
+        weights: the law of a token (:func:`token_weights`).
+    """
+    first = int(bos)
+    length = positions - first
+    size = max(1, min(block, length // 4))
+    tokens = drawn((batch, positions), first, d_vocab, weights, generator)
+    if bos:
+        tokens[:, 0] = 0
+    for string in tokens:
+        # Backwards from the end, so that the last queries lie inside an occurrence.
+        pattern, end = string[positions - size :].clone(), positions - size
+        while True:
+            end -= int(torch.randint(0, min(lag, length // 2) + 1, (1,), generator=generator))
+            if end - size < first:
+                break
+            string[end - size : end] = pattern
+            end -= size
+    return tokens
